@@ -1,0 +1,1 @@
+//! The durable event log: one narrow port, three adapters, and the write-ahead Writer.

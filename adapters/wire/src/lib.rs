@@ -1,0 +1,1 @@
+//! Every message another program sees, and its error codes.

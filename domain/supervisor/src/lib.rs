@@ -1,0 +1,1 @@
+//! The rules of one machine's slots: start, crash, back-off, stop.

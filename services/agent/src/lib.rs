@@ -1,0 +1,1 @@
+//! Supervises real processes on one machine.

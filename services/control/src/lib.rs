@@ -1,0 +1,1 @@
+//! The control plane: HTTP faces, agent streams, shards.

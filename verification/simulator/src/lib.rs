@@ -1,0 +1,1 @@
+//! Control plane, agents, processes and callers on one seeded clock, with faults and laws.
