@@ -1,1 +1,28 @@
-//! Words and laws every room shares: ids, time, generations, the state machine trait.
+//! Words and laws that every room shares: typed ids, time, generations, strike windows, look-up tables, the
+//! [`StateMachine`] trait, and [`slot`]: what a control plane and an agent say to each other about one slot.
+//!
+//! `no_std`, so that the compiler itself keeps clocks, sockets and randomly seeded maps out of the rules.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod generation;
+mod id;
+mod machine;
+pub mod slot;
+mod strikes;
+mod table;
+mod time;
+
+pub use generation::Generation;
+pub use id::{
+    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, MachineId, MachineKey,
+    RegionId, ServerId,
+};
+pub use machine::{StateMachine, Turn};
+pub use strikes::{STRIKES_MAX, Strikes};
+pub use table::Table;
+pub use time::Timestamp;
