@@ -22,7 +22,7 @@ pub use id::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, MachineId, MachineKey,
     RegionId, ServerId,
 };
-pub use machine::{StateMachine, Turn};
+pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};
 pub use table::Table;
 pub use time::Timestamp;

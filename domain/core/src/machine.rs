@@ -52,6 +52,15 @@ pub trait StateMachine: Sized {
     fn snapshot(&self) -> Vec<Self::Event>;
 }
 
+/// What a turn came to.
+#[derive(Debug)]
+pub struct Outcome<S: StateMachine> {
+    /// What the caller is told, once [`Outcome::events`] and everything before them are durable.
+    pub answer: Result<S::Answer, S::Rejection>,
+    /// What happened, in order; empty where the answer is a refusal.
+    pub events: Vec<S::Event>,
+}
+
 /// One command's passage through the rules: the time, the state, and the one way to change it.
 #[derive(Debug)]
 pub struct Turn<'a, S: StateMachine> {
@@ -61,15 +70,7 @@ pub struct Turn<'a, S: StateMachine> {
 }
 
 impl<'a, S: StateMachine> Turn<'a, S> {
-    /// Begins a turn on `state` at `now`.
-    pub const fn new(now: Timestamp, state: &'a mut S) -> Self {
-        Self { now, state, events: Vec::new() }
-    }
-
     /// Runs one command to its end.
-    ///
-    /// # Errors
-    /// The rejection.
     ///
     /// # Panics
     /// Where a rule refuses after it has emitted: a bug in the rule, and half a turn must not become durable.
