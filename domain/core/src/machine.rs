@@ -74,16 +74,12 @@ impl<'a, S: StateMachine> Turn<'a, S> {
     ///
     /// # Panics
     /// Where a rule refuses after it has emitted: a bug in the rule, and half a turn must not become durable.
-    pub fn run(
-        now: Timestamp,
-        state: &mut S,
-        command: &S::Command,
-    ) -> (Result<S::Answer, S::Rejection>, Vec<S::Event>) {
-        let mut turn = Turn::new(now, state);
+    pub fn run(now: Timestamp, state: &'a mut S, command: &S::Command) -> Outcome<S> {
+        let mut turn = Turn { now, state, events: Vec::new() };
         let answer = S::decide(&mut turn, command);
         let events = turn.events;
         assert!(answer.is_ok() || events.is_empty(), "a refusal comes before the first event");
-        (answer, events)
+        Outcome { answer, events }
     }
 
     /// The turn's time; stored with its events.
