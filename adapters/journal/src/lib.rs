@@ -1,1 +1,28 @@
-//! The durable event log: one narrow port, three adapters, and the write-ahead Writer.
+//! The durable event log behind one narrow port, and the order everything leaves the house in.
+//!
+//! A *shard* is one state machine with its own journal: an unbroken chain of *turns*. A turn carries the encoded events
+//! of one command. [`Journal`] is the port: append with the expected sequence and epoch, read in pages, snapshots, lease.
+//! Three adapters stand behind it: `sqlite` (the default, one data directory), `postgres` (past one machine) and
+//! `memory` (the simulator's, with faults on command). One contract suite holds all three to the same story.
+//!
+//! [`Writer`] is the pure write-ahead order (no I/O, no clock): command, decide, apply, durable, *then* answer. The
+//! runtime and the simulator are its two hands.
+//!
+//! Below `stored` everything is bytes: only that module knows what an event is.
+#![forbid(unsafe_code)]
+
+mod chain;
+mod error;
+mod port;
+mod types;
+mod writer;
+
+pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
+pub use port::{
+    Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, Leadership, Lease, PAGE_BYTES_MAX,
+    PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
+};
+pub use types::{Epoch, NameError, SHARD_NAME_BYTES_MAX, Seq, ShardName, TurnRecord};
+pub use writer::{
+    Admission, Batch, Durable, Limits, LostWhy, Refused, RefusedWhy, Settled, Standing, Turn, Wait, Writer,
+};
