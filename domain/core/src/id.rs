@@ -76,6 +76,9 @@ macro_rules! number_ids {
                 Self(((fleet.0 as u64) << 32) | counter as u64)
             }
 
+            /// The first in order; nobody's, since counters begin at 1.
+            pub const LOWEST: Self = Self(0);
+
             /// From the int64 that clients carry.
             ///
             /// # Errors
@@ -154,6 +157,11 @@ macro_rules! uuid_ids {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub Uuid);
+
+        impl $name {
+            /// The first in order; nobody's.
+            pub const LOWEST: Self = Self(Uuid::nil());
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -48,8 +48,9 @@ pub trait StateMachine: Sized {
     /// When this state next wants a turn of its own, and why. Nobody ticks: everyone sleeps until this.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Why)>;
 
-    /// The shortest story that rebuilds the durable state.
-    fn snapshot(&self) -> Vec<Self::Event>;
+    /// The shortest story that rebuilds the durable state: events with the times they are applied at, in order of
+    /// application. Times need not rise.
+    fn snapshot(&self) -> Vec<(Timestamp, Self::Event)>;
 }
 
 /// What a turn came to.

@@ -1,0 +1,64 @@
+//! The only changes of state: events for what is durable, observations for what is soft. No rules here.
+
+mod allocation;
+mod fleet;
+mod soft;
+mod story;
+
+use mainstay_core::{ServerId, Timestamp};
+
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::server::Server;
+
+impl Fleet {
+    pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
+        match event {
+            Event::Configured(spec) => self.configured(spec),
+            Event::SpecKept(spec) => {
+                self.specs.insert(spec.configuration, spec.clone());
+            }
+            Event::MachineJoined { machine, key, region, name, addresses } => {
+                self.machine_joined(*machine, *key, *region, name, *addresses);
+            }
+            Event::MachineReaddressed { machine, name, addresses } => {
+                if let Some(machine) = self.machines.get_mut(machine) {
+                    machine.name = name.clone();
+                    machine.addresses = *addresses;
+                }
+            }
+            Event::ServersAdded { machine, first, ports, configuration } => {
+                self.servers_added(*machine, *first, ports, *configuration);
+            }
+            Event::ServerOrdered { server, generation, configuration, intent } => {
+                self.change(*server, |server| {
+                    server.generation = *generation;
+                    server.configuration = *configuration;
+                    server.intent = *intent;
+                });
+            }
+            Event::AllocationRequested { id, request, until } => self.requested(at, *id, request, *until),
+            Event::AllocationPlaced { id, server, generation, configuration, intent } => {
+                self.placed(at, *id, *server);
+                self.change(*server, |server| {
+                    server.generation = *generation;
+                    server.configuration = *configuration;
+                    server.intent = *intent;
+                });
+            }
+            Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
+            Event::AllocationEnded { id, end } => self.ended(at, *id, end),
+        }
+        self.forget_ended(at);
+    }
+
+    /// Changes a server and keeps every index that depends on it.
+    pub(crate) fn change(&mut self, id: ServerId, change: impl FnOnce(&mut Server)) {
+        self.unshelve(id);
+        if let Some(server) = self.servers.get_mut(&id) {
+            change(server);
+        }
+        self.shelve(id);
+        self.settle_debt(id);
+    }
+}

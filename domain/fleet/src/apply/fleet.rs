@@ -1,0 +1,75 @@
+//! Events about the fleet itself: what it is, which machines and servers it has.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::slot::{ConfigurationRef, Intent};
+use mainstay_core::{Generation, MachineId, MachineKey, RegionId, ServerId};
+
+use crate::fleet::Fleet;
+use crate::machine::{Addresses, Link, Machine, Ports};
+use crate::placement::Candidates;
+use crate::server::{Claim, Server};
+use crate::spec::FleetSpec;
+
+impl Fleet {
+    pub(super) fn configured(&mut self, spec: &Arc<FleetSpec>) {
+        let named: BTreeSet<ConfigurationRef> =
+            self.servers.values().map(|server| server.configuration).collect();
+        self.specs.retain(|reference, _| named.contains(reference));
+        self.specs.extend(spec.configurations.iter().map(|spec| (spec.configuration, spec.clone())));
+        self.spec = Some(spec.clone());
+        self.touched.extend(self.machines.keys());
+    }
+
+    pub(super) fn machine_joined(
+        &mut self,
+        id: MachineId,
+        key: MachineKey,
+        region: RegionId,
+        name: &Arc<str>,
+        addresses: Addresses,
+    ) {
+        self.machine_counter = self.machine_counter.max(id.counter());
+        self.machines_by_key.insert((region, key), id);
+        let machine = Machine {
+            key,
+            region,
+            name: name.clone(),
+            addresses,
+            servers: Vec::new(),
+            allocated: 0,
+            link: Link::Silent,
+            candidates: Candidates::new(),
+        };
+        self.machines.insert(id, machine);
+    }
+
+    pub(super) fn servers_added(
+        &mut self,
+        machine: MachineId,
+        first: ServerId,
+        ports: &[Ports],
+        configuration: ConfigurationRef,
+    ) {
+        for (counter, ports) in (first.counter()..).zip(ports) {
+            let id = ServerId::of(first.fleet(), counter);
+            self.server_counter = self.server_counter.max(counter);
+            let server = Server {
+                machine,
+                ports: *ports,
+                claim: Claim::Free,
+                generation: Generation::NONE,
+                configuration,
+                intent: Intent::Stop,
+                seen: None,
+                sent: Generation::NONE,
+            };
+            self.servers.insert(id, server);
+            if let Some(machine) = self.machines.get_mut(&machine) {
+                machine.servers.push(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Observations: what is seen, never journalled, and may vanish at any instant.
+
+use alloc::vec::Vec;
+
+use mainstay_core::slot::Status;
+use mainstay_core::{Generation, MachineId, ServerId};
+
+use crate::command::{Observation, StreamId};
+use crate::fleet::Fleet;
+use crate::machine::Link;
+use crate::server::Seen;
+
+impl Fleet {
+    pub(crate) fn observe_soft(&mut self, observation: Observation) {
+        match observation {
+            Observation::Connected { machine, stream } => {
+                self.forget_machine(machine, Link::Up { stream, specs_sent: 0 });
+            }
+            Observation::Disconnected { machine, stream } => {
+                if self.is_current(machine, stream) {
+                    self.forget_machine(machine, Link::Silent);
+                }
+            }
+            Observation::Seen(Status { server, generation, configuration, phase }) => {
+                self.change(server, |server| server.seen = Some(Seen { generation, configuration, phase }));
+            }
+            Observation::Sent { machine, stream, specs, orders } => {
+                if self.is_current(machine, stream) {
+                    self.sent(machine, specs, &orders);
+                }
+            }
+            Observation::Forgotten => {
+                let machines: Vec<MachineId> = self.machines.keys().copied().collect();
+                for machine in machines {
+                    self.forget_machine(machine, Link::Silent);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn is_current(&self, machine: MachineId, stream: StreamId) -> bool {
+        match self.machines.get(&machine).map(|machine| machine.link) {
+            Some(Link::Up { stream: current, .. }) => current == stream,
+            Some(Link::Silent) | None => false,
+        }
+    }
+
+    /// Nothing is known of the machine but that its link is this.
+    fn forget_machine(&mut self, id: MachineId, link: Link) {
+        let Some(servers) = self.machines.get(&id).map(|machine| machine.servers.clone()) else { return };
+        for server in &servers {
+            self.unshelve(*server);
+            if let Some(server) = self.servers.get_mut(server) {
+                server.seen = None;
+                server.sent = Generation::NONE;
+            }
+        }
+        if let Some(machine) = self.machines.get_mut(&id) {
+            machine.link = link;
+        }
+        for server in servers {
+            self.settle_debt(server);
+        }
+        self.touched.insert(id);
+    }
+
+    fn sent(&mut self, machine: MachineId, specs: Option<u64>, orders: &[(ServerId, Generation)]) {
+        if let (Some(Link::Up { specs_sent, .. }), Some(revision)) =
+            (self.machines.get_mut(&machine).map(|machine| &mut machine.link), specs)
+        {
+            *specs_sent = (*specs_sent).max(revision);
+        }
+        for (id, generation) in orders {
+            if let Some(server) = self.servers.get_mut(id) {
+                server.sent = server.sent.max(*generation);
+            }
+            self.settle_debt(*id);
+        }
+    }
+}

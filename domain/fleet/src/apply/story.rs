@@ -1,0 +1,98 @@
+//! The shortest story that rebuilds a fleet: what snapshots hold.
+
+use alloc::vec::Vec;
+
+use mainstay_core::{AllocationId, Generation, MachineId, ServerId, Timestamp};
+
+use crate::allocation::{Allocation, Stage};
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::machine::Machine;
+use crate::server::{Claim, Server};
+
+impl Fleet {
+    pub(crate) fn story(&self) -> Vec<(Timestamp, Event)> {
+        let mut story = Vec::new();
+        let Some(spec) = &self.spec else { return story };
+        story.push((Timestamp::EPOCH, Event::Configured(spec.clone())));
+        for (reference, kept) in &self.specs {
+            if spec.configuration(reference.id).is_none_or(|current| current.configuration != *reference) {
+                story.push((Timestamp::EPOCH, Event::SpecKept(kept.clone())));
+            }
+        }
+        for (id, machine) in &self.machines {
+            self.tell_machine(*id, machine, &mut story);
+        }
+        for &(_, id) in &self.by_request {
+            if let Some(allocation) = self.allocations.get(&id) {
+                self.tell_allocation(id, allocation, &mut story);
+            }
+        }
+        for (id, server) in &self.servers {
+            tell_order(*id, server, &mut story);
+        }
+        story
+    }
+
+    fn tell_machine(&self, id: MachineId, machine: &Machine, story: &mut Vec<(Timestamp, Event)>) {
+        let Machine { key, region, name, addresses, .. } = machine;
+        let joined = Event::MachineJoined {
+            machine: id,
+            key: *key,
+            region: *region,
+            name: name.clone(),
+            addresses: *addresses,
+        };
+        story.push((Timestamp::EPOCH, joined));
+        for (first, server) in machine.servers.iter().filter_map(|id| Some((*id, self.servers.get(id)?))) {
+            let added = Event::ServersAdded {
+                machine: id,
+                first,
+                ports: [server.ports].into(),
+                configuration: server.configuration,
+            };
+            story.push((Timestamp::EPOCH, added));
+        }
+    }
+
+    fn tell_allocation(
+        &self,
+        id: AllocationId,
+        allocation: &Allocation,
+        story: &mut Vec<(Timestamp, Event)>,
+    ) {
+        let Allocation { request, requested, stage } = allocation;
+        let until = match stage {
+            Stage::Waiting { until } => *until,
+            Stage::Placed(_) | Stage::Fulfilled { .. } | Stage::Ended { .. } => *requested,
+        };
+        story.push((*requested, Event::AllocationRequested { id, request: request.clone(), until }));
+        if let Some(placed) = allocation.placed()
+            && let Some(server) = self.servers.get(&placed.server)
+        {
+            let placement = Event::AllocationPlaced {
+                id,
+                server: placed.server,
+                generation: server.generation,
+                configuration: server.configuration,
+                intent: server.intent,
+            };
+            story.push((placed.at, placement));
+        }
+        if let Some(at) = allocation.fulfilled() {
+            story.push((at, Event::AllocationFulfilled { id }));
+        }
+        if let Some((at, end)) = allocation.end() {
+            story.push((at, Event::AllocationEnded { id, end: end.clone() }));
+        }
+    }
+}
+
+/// A free server's order; that of an allocated one is told with its allocation.
+fn tell_order(id: ServerId, server: &Server, story: &mut Vec<(Timestamp, Event)>) {
+    if server.claim == Claim::Free && server.generation != Generation::NONE {
+        let Server { generation, configuration, intent, .. } = *server;
+        story
+            .push((Timestamp::EPOCH, Event::ServerOrdered { server: id, generation, configuration, intent }));
+    }
+}

@@ -1,0 +1,1 @@
+//! The catalog: what fleets share.

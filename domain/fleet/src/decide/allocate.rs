@@ -1,0 +1,81 @@
+//! A caller asks for a server. Idempotent by the caller's id: "an allocationId that already exists causes no action".
+
+use mainstay_core::{AllocationId, Turn};
+
+use super::waiting;
+use crate::allocation::Request;
+use crate::command::Answer;
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::rejection::Rejection;
+use crate::spec::{Growth, RegionOpening, RegionSpec};
+
+/// The most allocations that may wait at once. Each is owed a decision on every change of capacity, and a caller that
+/// waits behind ten thousand others is better told to come back.
+const WAITING_MAX: usize = 10_000;
+
+pub(super) fn allocate(
+    turn: &mut Turn<'_, Fleet>,
+    id: AllocationId,
+    request: &Request,
+) -> Result<Answer, Rejection> {
+    let bytes = request.payload.as_ref().map_or(0, |payload| payload.len());
+    if bytes > Request::PAYLOAD_MAX {
+        return Err(Rejection::PayloadTooLarge { bytes });
+    }
+    if turn.state().allocation(id, turn.now()).is_some() {
+        return Ok(Answer::Known);
+    }
+    let spec = turn.state().spec().cloned().ok_or(Rejection::NotConfigured)?;
+    let region = spec.region(request.region).ok_or(Rejection::UnknownRegion(request.region))?;
+    if spec.configuration(request.configuration).is_none() {
+        return Err(Rejection::UnknownConfiguration(request.configuration));
+    }
+    let until = turn.now() + spec.placement_timeout;
+    let server = match admit(turn.state(), region, request)? {
+        Admitted::Place => waiting::free_server(turn.state(), request),
+        Admitted::Wait => None,
+    };
+    turn.emit(Event::AllocationRequested { id, request: request.clone(), until });
+    if let Some(server) = server {
+        waiting::give(turn, id, request, server);
+        return Ok(Answer::Placed { server });
+    }
+    Ok(Answer::Waiting { until })
+}
+
+enum Admitted {
+    Place,
+    Wait,
+}
+
+fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitted, Rejection> {
+    match region.opening {
+        RegionOpening::Online => {}
+        RegionOpening::Offline => return Err(Rejection::RegionOffline(region.id)),
+    }
+    let allocated = state.allocated_in(region.id);
+    if allocated >= region.max_servers {
+        return Err(Rejection::AtMaximum { allocated, max: region.max_servers });
+    }
+    if waiting::free_server(state, request).is_some() {
+        return Ok(Admitted::Place);
+    }
+    let losers = state.losers(region.id);
+    if !can_come(region, losers.servers, losers.silent + losers.unreported) {
+        return Err(Rejection::NoServer(losers));
+    }
+    match state.waiting() {
+        waiting if waiting >= WAITING_MAX => Err(Rejection::TooManyWaiting { waiting }),
+        _ => Ok(Admitted::Wait),
+    }
+}
+
+/// Whether a server can come without anybody deallocating: a machine may join, or one that is known is not heard or has
+/// not reported yet.
+const fn can_come(region: &RegionSpec, servers: u32, unheard: u32) -> bool {
+    match region.growth {
+        Growth::MachinesMayJoin => servers < region.max_servers || unheard > 0,
+        Growth::Fixed => unheard > 0,
+    }
+}

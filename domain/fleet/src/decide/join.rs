@@ -1,0 +1,84 @@
+//! A machine joins, or comes back.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::{MachineId, MachineKey, RegionId, ServerId, Turn};
+
+use super::ordering;
+use crate::command::{Answer, JoinedSlot};
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::machine::{Addresses, Ports, SLOTS_PER_MACHINE_MAX};
+use crate::rejection::Rejection;
+use crate::spec::IdleServers;
+
+pub(super) fn join(
+    turn: &mut Turn<'_, Fleet>,
+    key: MachineKey,
+    region: RegionId,
+    name: &Arc<str>,
+    addresses: Addresses,
+    slots: &[Ports],
+) -> Result<Answer, Rejection> {
+    let spec = turn.state().spec().cloned().ok_or(Rejection::NotConfigured)?;
+    if spec.region(region).is_none() {
+        return Err(Rejection::UnknownRegion(region));
+    }
+    if slots.len() > SLOTS_PER_MACHINE_MAX {
+        return Err(Rejection::TooManySlots { slots: slots.len() });
+    }
+    let known = turn.state().machines_by_key.get(&(region, key)).copied();
+    let had = known.map_or_else(Vec::new, |machine| ports_of(turn.state(), machine));
+    if let Some(changed) = (0..had.len()).find(|&slot| slots.get(slot) != had.get(slot)) {
+        return Err(Rejection::SlotsChanged(describe_change(changed, &had, slots)));
+    }
+
+    let machine = if let Some(machine) = known {
+        let changed = |state: &Fleet| {
+            state.machine(machine).is_some_and(|known| known.name != *name || known.addresses != addresses)
+        };
+        if changed(turn.state()) {
+            turn.emit(Event::MachineReaddressed { machine, name: name.clone(), addresses });
+        }
+        machine
+    } else {
+        let machine = MachineId::of(spec.number, turn.state().machine_counter + 1);
+        turn.emit(Event::MachineJoined { machine, key, region, name: name.clone(), addresses });
+        machine
+    };
+    if let (Some(new), Some(configuration)) = (slots.get(had.len()..), spec.idle_configuration())
+        && !new.is_empty()
+    {
+        let first = ServerId::of(spec.number, turn.state().server_counter + 1);
+        turn.emit(Event::ServersAdded { machine, first, ports: new.into(), configuration });
+        if spec.idle_servers == IdleServers::StartOnProvision {
+            let added = turn.state().machine(machine).map(|machine| machine.servers[had.len()..].to_vec());
+            for server in added.unwrap_or_default() {
+                ordering::run_idle(turn, server);
+            }
+        }
+    }
+    let slots = turn.state().machine(machine).map(|machine| machine.servers.clone()).unwrap_or_default();
+    let slots = slots
+        .into_iter()
+        .filter_map(|server| Some(JoinedSlot { server, ports: turn.state().server(server)?.ports }));
+    Ok(Answer::Joined { machine, slots: slots.collect() })
+}
+
+fn ports_of(state: &Fleet, machine: MachineId) -> Vec<Ports> {
+    let servers = state.machine(machine).into_iter().flat_map(|machine| &machine.servers);
+    servers.filter_map(|server| state.server(*server)).map(|server| server.ports).collect()
+}
+
+fn describe_change(slot: usize, had: &[Ports], has: &[Ports]) -> alloc::string::String {
+    let Some(Ports { game, query }) = had.get(slot) else { return "its slots changed".into() };
+    match has.get(slot) {
+        Some(now) => format!(
+            "slot {slot} had ports {game} and {query}, and comes back with {} and {}",
+            now.game, now.query
+        ),
+        None => format!("it had {} slots, and comes back with {}", had.len(), has.len()),
+    }
+}

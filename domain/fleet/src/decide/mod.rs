@@ -1,0 +1,40 @@
+//! Every rule of a fleet, one command a file.
+
+mod allocate;
+mod configure;
+mod deallocate;
+mod due;
+mod join;
+mod manual;
+mod ordering;
+mod report;
+mod waiting;
+
+use mainstay_core::Turn;
+
+use crate::command::{Answer, Command, Observation};
+use crate::fleet::Fleet;
+use crate::rejection::Rejection;
+
+pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<Answer, Rejection> {
+    match command {
+        Command::Configure(spec) => configure::configure(turn, spec),
+        Command::Join { key, region, name, addresses, slots } => {
+            join::join(turn, *key, *region, name, *addresses, slots)
+        }
+        Command::Connect { machine, stream, statuses } => {
+            if turn.state().machine(*machine).is_none() {
+                return Err(Rejection::UnknownMachine(*machine));
+            }
+            turn.observe(Observation::Connected { machine: *machine, stream: *stream });
+            report::report(turn, *machine, *stream, statuses)
+        }
+        Command::Report { machine, stream, statuses } => report::report(turn, *machine, *stream, statuses),
+        Command::Allocate { id, request } => allocate::allocate(turn, *id, request),
+        Command::Deallocate { id } => deallocate::deallocate(turn, *id),
+        Command::StartServer(server) => manual::start(turn, *server),
+        Command::StopServer(server) => manual::stop(turn, *server),
+        Command::RestartServer(server) => manual::restart(turn, *server),
+        Command::Due => Ok(due::due(turn)),
+    }
+}

@@ -1,0 +1,43 @@
+//! Orders to servers without an allocation.
+
+use mainstay_core::slot::{ConfigurationRef, Intent};
+use mainstay_core::{ServerId, Turn};
+
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::spec::IdleServers;
+
+/// Gives a server its next order.
+pub(super) fn order(
+    turn: &mut Turn<'_, Fleet>,
+    server: ServerId,
+    configuration: ConfigurationRef,
+    intent: Intent,
+) {
+    let Some(known) = turn.state().server(server) else { return };
+    let generation = known.generation.next();
+    turn.emit(Event::ServerOrdered { server, generation, configuration, intent });
+}
+
+/// Has an idle server run what idle servers run.
+pub(super) fn run_idle(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+    if let Some(configuration) = turn.state().spec().and_then(|spec| spec.idle_configuration()) {
+        order(turn, server, configuration, Intent::Run);
+    }
+}
+
+/// What a server does whose process ended by its own will, or was lost, and that nobody claims now: with start on
+/// provision it runs again, idle (seed 002); else it rests until an allocation or an operator starts it.
+pub(super) fn after_the_end(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+    match turn.state().spec().map(|spec| spec.idle_servers) {
+        Some(IdleServers::StartOnProvision) => run_idle(turn, server),
+        Some(IdleServers::StartOnAllocation) | None => rest(turn, server),
+    }
+}
+
+/// Leaves a server's process as it is, without an allocation.
+pub(super) fn rest(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+    if let Some(configuration) = turn.state().server(server).map(|server| server.configuration) {
+        order(turn, server, configuration, Intent::Leave);
+    }
+}

@@ -1,0 +1,179 @@
+//! The fleet: its durable state, what is soft beside it, and the indices derived from both.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::slot::{ConfigurationRef, Spec};
+use mainstay_core::{
+    AllocationId, MachineId, MachineKey, RegionId, ServerId, StateMachine, Table, Timestamp, Turn,
+};
+
+use crate::allocation::Allocation;
+use crate::command::{Answer, Command, Observation, Why};
+use crate::decide;
+use crate::event::Event;
+use crate::machine::Machine;
+use crate::owed::Owed;
+use crate::placement::Shelf;
+use crate::rejection::Rejection;
+use crate::server::Server;
+use crate::spec::FleetSpec;
+
+/// One fleet with all its regions.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    // Durable.
+    pub(crate) spec: Option<Arc<FleetSpec>>,
+    /// Current revisions, and earlier ones that a server's order still names.
+    pub(crate) specs: BTreeMap<ConfigurationRef, Spec>,
+    pub(crate) machines: BTreeMap<MachineId, Machine>,
+    pub(crate) servers: BTreeMap<ServerId, Server>,
+    pub(crate) allocations: Table<AllocationId, Allocation>,
+    /// The last server and machine counters given out.
+    pub(crate) server_counter: u32,
+    pub(crate) machine_counter: u32,
+
+    // Derived, each checked against a full derivation by `laws::all`.
+    pub(crate) machines_by_key: BTreeMap<(RegionId, MachineKey), MachineId>,
+    /// Every allocation by the time it was requested.
+    pub(crate) by_request: BTreeSet<(Timestamp, AllocationId)>,
+    /// Those that wait, by region, first come first.
+    pub(crate) waiting: BTreeSet<(RegionId, Timestamp, AllocationId)>,
+    /// Those that wait, by the time they stop waiting.
+    pub(crate) waiting_until: BTreeSet<(Timestamp, AllocationId)>,
+    /// Those that ended, by the time they did.
+    pub(crate) ended: BTreeSet<(Timestamp, AllocationId)>,
+    pub(crate) allocated_by_region: BTreeMap<RegionId, u32>,
+    /// Servers whose newest order has neither been obeyed nor sent on the current stream.
+    pub(crate) debts: BTreeMap<MachineId, BTreeSet<ServerId>>,
+    pub(crate) shelf: Shelf,
+    pub(crate) touched: BTreeSet<MachineId>,
+}
+
+impl Fleet {
+    /// A fleet nobody has configured. The seed keeps callers, who choose allocation ids, from choosing collisions.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            spec: None,
+            specs: BTreeMap::new(),
+            machines: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            allocations: Table::seeded(seed),
+            server_counter: 0,
+            machine_counter: 0,
+            machines_by_key: BTreeMap::new(),
+            by_request: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            waiting_until: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            allocated_by_region: BTreeMap::new(),
+            debts: BTreeMap::new(),
+            shelf: Shelf::new(),
+            touched: BTreeSet::new(),
+        }
+    }
+
+    /// What the operator said it is.
+    #[must_use]
+    pub const fn spec(&self) -> Option<&Arc<FleetSpec>> {
+        self.spec.as_ref()
+    }
+
+    /// A machine.
+    #[must_use]
+    pub fn machine(&self, id: MachineId) -> Option<&Machine> {
+        self.machines.get(&id)
+    }
+
+    /// Every machine, by id.
+    pub fn machines(&self) -> impl Iterator<Item = (MachineId, &Machine)> {
+        self.machines.iter().map(|(id, machine)| (*id, machine))
+    }
+
+    /// A server.
+    #[must_use]
+    pub fn server(&self, id: ServerId) -> Option<&Server> {
+        self.servers.get(&id)
+    }
+
+    /// Servers by id, from the first after `after`.
+    pub fn servers(&self, after: Option<ServerId>) -> impl Iterator<Item = (ServerId, &Server)> {
+        use core::ops::Bound::{Excluded, Unbounded};
+        let from = after.map_or(Unbounded, Excluded);
+        self.servers.range((from, Unbounded)).map(|(id, server)| (*id, server))
+    }
+
+    /// An allocation, while it lasts and for the retention time after.
+    #[must_use]
+    pub fn allocation(&self, id: AllocationId, now: Timestamp) -> Option<&Allocation> {
+        let allocation = self.allocations.get(&id)?;
+        match (allocation.end(), &self.spec) {
+            (Some((ended, _)), Some(spec)) if now.since(ended) >= spec.retention => None,
+            (Some(_) | None, _) => Some(allocation),
+        }
+    }
+
+    /// Allocations, the newest request first.
+    pub fn allocations(&self, now: Timestamp) -> impl Iterator<Item = (AllocationId, &Allocation)> {
+        self.by_request.iter().rev().filter_map(move |(_, id)| Some((*id, self.allocation(*id, now)?)))
+    }
+
+    /// The revision of a build configuration that a server runs or ran, while anything names it.
+    #[must_use]
+    pub fn configuration(&self, reference: ConfigurationRef) -> Option<&Spec> {
+        self.specs.get(&reference)
+    }
+
+    /// How many servers of a region are allocated.
+    #[must_use]
+    pub fn allocated_in(&self, region: RegionId) -> u32 {
+        self.allocated_by_region.get(&region).copied().unwrap_or(0)
+    }
+
+    /// How many allocations wait for a server.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl StateMachine for Fleet {
+    type Command = Command;
+    type Event = Event;
+    type Answer = Answer;
+    type Rejection = Rejection;
+    type Observation = Observation;
+    type Target = MachineId;
+    type Effects = Owed;
+    type Why = Why;
+
+    fn decide(turn: &mut Turn<'_, Self>, command: &Command) -> Result<Answer, Rejection> {
+        decide::decide(turn, command)
+    }
+
+    fn apply(&mut self, at: Timestamp, event: &Event) {
+        self.apply_event(at, event);
+    }
+
+    fn observe(&mut self, _now: Timestamp, observation: Observation) {
+        self.observe_soft(observation);
+    }
+
+    fn owed(&self, machine: &MachineId) -> Owed {
+        self.owed_to(*machine)
+    }
+
+    fn take_touched(&mut self) -> Vec<MachineId> {
+        core::mem::take(&mut self.touched).into_iter().collect()
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Why)> {
+        self.waiting_until.first().map(|&(until, id)| (until, Why::PlacementTimeout(id)))
+    }
+
+    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
+        self.story()
+    }
+}

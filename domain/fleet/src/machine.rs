@@ -1,0 +1,81 @@
+//! Machines: hosts, or a fleet region's share of one, that an agent answers for.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use mainstay_core::{MachineKey, RegionId, ServerId};
+
+use crate::command::StreamId;
+use crate::placement::Candidates;
+
+/// The most slots one machine may bring. A game server needs two ports and an agent one process more for each; past
+/// this a host has run out of both (the hard limit of open files on stock hosts is 20,000).
+pub const SLOTS_PER_MACHINE_MAX: usize = 4096;
+
+/// A machine of the fleet.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// What it called itself when it joined.
+    pub key: MachineKey,
+    /// Where it is.
+    pub region: RegionId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// How players reach its servers.
+    pub addresses: Addresses,
+    /// Its servers, in the order of their slots.
+    pub servers: Vec<ServerId>,
+    /// How many of them are allocated: its fullness. Derived.
+    pub(crate) allocated: u32,
+    /// Its agent's stream. Soft.
+    pub(crate) link: Link,
+    /// Its servers that could take an allocation. Derived.
+    pub(crate) candidates: Candidates,
+}
+
+impl Machine {
+    /// Its agent's stream.
+    #[must_use]
+    pub const fn link(&self) -> Link {
+        self.link
+    }
+
+    /// How many of its servers are allocated.
+    #[must_use]
+    pub const fn allocated(&self) -> u32 {
+        self.allocated
+    }
+}
+
+/// Whether a machine's agent is heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// No stream since this leader began to listen, or it broke.
+    Silent,
+    /// Its current stream. What any other says is refused.
+    Up {
+        /// The stream.
+        stream: StreamId,
+        /// The newest configuration revision sent on it.
+        specs_sent: u64,
+    },
+}
+
+/// How players reach a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Addresses {
+    /// Its IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+}
+
+/// A slot's two ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ports {
+    /// Where players connect.
+    pub game: u16,
+    /// Where queries are answered.
+    pub query: u16,
+}

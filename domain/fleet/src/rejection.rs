@@ -1,0 +1,126 @@
+//! Why a command was refused. A refusal is part of the rules: it has a code, numbers, and a way out.
+
+use alloc::string::String;
+
+use mainstay_core::{AllocationId, BuildConfigurationId, MachineId, RegionId, ServerId};
+
+use crate::allocation::Request;
+use crate::machine::SLOTS_PER_MACHINE_MAX;
+use crate::placement::Losers;
+
+/// Why not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The fleet has not been configured.
+    #[error("the fleet is not configured yet")]
+    NotConfigured,
+    /// The fleet has no such region.
+    #[error("the fleet has no region {0}")]
+    UnknownRegion(RegionId),
+    /// The fleet has no such build configuration.
+    #[error("the fleet has no build configuration {}", .0.number())]
+    UnknownConfiguration(BuildConfigurationId),
+    /// The region takes no allocations.
+    #[error("region {0} is offline")]
+    RegionOffline(RegionId),
+    /// As many servers are allocated as the region may have.
+    #[error("{allocated} servers are allocated and the region's maxServers is {max}")]
+    AtMaximum {
+        /// How many are.
+        allocated: u32,
+        /// How many may be.
+        max: u32,
+    },
+    /// No server is free, and none can come.
+    #[error("no server is free and the fleet cannot grow: {0}")]
+    NoServer(Losers),
+    /// Too many allocations wait already.
+    #[error("{waiting} allocations wait for a server already")]
+    TooManyWaiting {
+        /// How many.
+        waiting: usize,
+    },
+    /// The payload is too large.
+    #[error("the payload has {bytes} bytes, {} are allowed", Request::PAYLOAD_MAX)]
+    PayloadTooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// No such allocation, or it ended longer ago than the fleet's retention time.
+    #[error("there is no allocation {0}")]
+    UnknownAllocation(AllocationId),
+    /// No such server.
+    #[error("there is no server {0}")]
+    UnknownServer(ServerId),
+    /// No such machine.
+    #[error("there is no machine {0}")]
+    UnknownMachine(MachineId),
+    /// A server with an allocation is not started, stopped or restarted by hand (seed 002).
+    #[error("server {server} is allocated to {allocation}")]
+    ServerAllocated {
+        /// The server.
+        server: ServerId,
+        /// Its allocation.
+        allocation: AllocationId,
+    },
+    /// The machine has another, newer stream.
+    #[error("the stream is not the machine's current one")]
+    StaleStream,
+    /// A machine came back with fewer or other slots than it had.
+    #[error("{0}")]
+    SlotsChanged(String),
+    /// A machine brings more slots than one may.
+    #[error("the machine brings {slots} slots, {SLOTS_PER_MACHINE_MAX} are allowed")]
+    TooManySlots {
+        /// How many.
+        slots: usize,
+    },
+}
+
+impl Rejection {
+    /// Its code, explained by `mainstay explain`.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotConfigured => "MS-P001",
+            Self::UnknownRegion(_) => "MS-P002",
+            Self::UnknownConfiguration(_) => "MS-P003",
+            Self::RegionOffline(_) => "MS-P004",
+            Self::AtMaximum { .. } => "MS-P005",
+            Self::NoServer(_) => "MS-P006",
+            Self::TooManyWaiting { .. } => "MS-P007",
+            Self::PayloadTooLarge { .. } => "MS-P008",
+            Self::UnknownAllocation(_) => "MS-P009",
+            Self::UnknownServer(_) => "MS-S001",
+            Self::UnknownMachine(_) => "MS-S002",
+            Self::ServerAllocated { .. } => "MS-S003",
+            Self::StaleStream => "MS-S004",
+            Self::SlotsChanged(_) => "MS-S005",
+            Self::TooManySlots { .. } => "MS-S006",
+        }
+    }
+
+    /// The way out, as a command or an edit.
+    #[must_use]
+    pub const fn mend(&self) -> &'static str {
+        match self {
+            Self::NotConfigured => "wait for `mainstay up` to say it is ready",
+            Self::UnknownRegion(_) => "list the fleet's regions: mainstay fleet get FLEET",
+            Self::UnknownConfiguration(_) => {
+                "list the fleet's build configurations: mainstay fleet get FLEET"
+            }
+            Self::RegionOffline(_) => "set `online: true` for the region, or name another",
+            Self::AtMaximum { .. } => "raise maxServers, or deallocate sessions that are over",
+            Self::NoServer(_) => "deallocate sessions that are over, or add slots or machines",
+            Self::TooManyWaiting { .. } => "try again later, or add machines",
+            Self::PayloadTooLarge { .. } => "send a reference to the data instead",
+            Self::UnknownAllocation(_) => "list them: mainstay allocation list",
+            Self::UnknownServer(_) => "list them: mainstay server list",
+            Self::UnknownMachine(_) => "list them: mainstay machine list",
+            Self::ServerAllocated { .. } => "end the session first: mainstay allocation delete ALLOCATION",
+            Self::StaleStream => "the agent connects again by itself",
+            Self::SlotsChanged(_) => "give the machine its old slots and ports back, or a new data directory",
+            Self::TooManySlots { .. } => "split the host into several machines",
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What an operator says a fleet is.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::slot::{ConfigurationRef, Spec};
+use mainstay_core::{BuildConfigurationId, FleetId, FleetNumber, RegionId};
+
+/// A fleet as configured. Replaced whole; a higher revision replaces a lower one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetSpec {
+    /// The high half of the ids of its machines and servers.
+    pub number: FleetNumber,
+    /// What Multiplay's clients call it.
+    pub id: FleetId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Raised by each change.
+    pub revision: u64,
+    /// When its servers start.
+    pub idle_servers: IdleServers,
+    /// Where it runs.
+    pub regions: Vec<RegionSpec>,
+    /// What it runs. The first is what idle servers run.
+    pub configurations: Vec<Spec>,
+    /// How long an allocation may wait for a server.
+    pub placement_timeout: Duration,
+    /// How long an ended allocation stays readable.
+    pub retention: Duration,
+}
+
+/// When a fleet's unallocated servers run (seed 002, the start on provision setting).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleServers {
+    /// At once, and again after an intended exit.
+    StartOnProvision,
+    /// Not before an allocation.
+    StartOnAllocation,
+}
+
+/// A fleet's presence in one region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegionSpec {
+    /// What an allocation names.
+    pub id: RegionId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Unallocated servers to keep.
+    pub min_available: u32,
+    /// The most servers that may be allocated at once.
+    pub max_servers: u32,
+    /// Whether it takes allocations.
+    pub opening: RegionOpening,
+    /// Whether more machines can come.
+    pub growth: Growth,
+}
+
+/// Whether a region takes allocations (`online` in a `.gsh` file).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegionOpening {
+    /// It does.
+    Online,
+    /// It does not; what is allocated plays on.
+    Offline,
+}
+
+/// Whether a region's capacity can grow beyond the machines it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// It has what it has.
+    Fixed,
+    /// Machines may join.
+    MachinesMayJoin,
+}
+
+impl FleetSpec {
+    /// The region of that id.
+    #[must_use]
+    pub fn region(&self, id: RegionId) -> Option<&RegionSpec> {
+        self.regions.iter().find(|region| region.id == id)
+    }
+
+    /// The current revision of a build configuration.
+    #[must_use]
+    pub fn configuration(&self, id: BuildConfigurationId) -> Option<&Spec> {
+        self.configurations.iter().find(|spec| spec.configuration.id == id)
+    }
+
+    /// What an idle server runs.
+    #[must_use]
+    pub fn idle_configuration(&self) -> Option<ConfigurationRef> {
+        self.configurations.first().map(|spec| spec.configuration)
+    }
+}
