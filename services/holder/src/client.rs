@@ -1,0 +1,407 @@
+//! The agent's side: start a holder, find one again, talk to it.
+//!
+//! Everything here blocks, each call within a named time; [`Connection::into_stream`] gives the socket to an
+//! asynchronous agent, which then reads with [`protocol::Lines`] and [`protocol::decode_reply`].
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::protocol::{
+    self, Lines, REPLY_BYTES_MAX, Reply, Request, SOCKET_FILE, StartReport, Status, VERSIONS,
+};
+use crate::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord};
+use crate::spec::LaunchSpec;
+use crate::{LAUNCH_FILE, lock, process};
+
+/// How long a holder may take from its start to its report: fork, exec and four fsyncs, on a machine that starts two
+/// hundred of them at once with a slow disk.
+pub const START_MS_MAX: u64 = 30_000;
+/// How long a holder may take to answer: it only has to be scheduled.
+pub const ANSWER_MS_MAX: u64 = 5_000;
+/// Pause between two looks at a slot whose holder is just starting or ending, in milliseconds.
+const LOOK_AGAIN_MS: u64 = 5;
+/// Longest report line, in bytes: a record is below 2 kB.
+const REPORT_BYTES_MAX: usize = 64 * 1024;
+
+/// What went wrong on the agent's side.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The slot's files or directory.
+    #[error("{what} {} (MS-S101)", path.display())]
+    Files {
+        /// The step.
+        what: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The holder's executable did not start.
+    #[error("start holder {} (MS-S102)", executable.display())]
+    Executable {
+        /// The program.
+        executable: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Another holder has the slot: adopt it instead.
+    #[error("slot {} already has a holder (MS-S103)", slot.display())]
+    SlotTaken {
+        /// The slot's run directory.
+        slot: PathBuf,
+    },
+    /// The holder gave up before the game started.
+    #[error("holder of slot {} failed: {why} (MS-S104)", slot.display())]
+    HolderFailed {
+        /// The slot's run directory.
+        slot: PathBuf,
+        /// In its own words.
+        why: String,
+    },
+    /// The holder lives but does not answer.
+    #[error("holder of slot {} did not answer within {waited_ms} ms (MS-S105)", slot.display())]
+    Silent {
+        /// The slot's run directory.
+        slot: PathBuf,
+        /// How long it was given.
+        waited_ms: u64,
+    },
+    /// No common protocol version.
+    #[error("holder speaks protocol versions {theirs:?}, this agent {VERSIONS:?} (MS-S106)")]
+    NoCommonVersion {
+        /// Its versions.
+        theirs: Vec<u32>,
+    },
+    /// The connection broke or carried nonsense.
+    #[error("talk to the holder of slot {} (MS-S107)", slot.display())]
+    Talk {
+        /// The slot's run directory.
+        slot: PathBuf,
+        /// What the system or the parser said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The result of a start.
+#[derive(Debug)]
+pub enum Started {
+    /// The game runs.
+    Running(Status),
+    /// No game code ran; the same record is in `exit.json`.
+    SpawnFailed(ExitRecord),
+}
+
+/// What a look at a slot finds.
+#[derive(Debug)]
+pub enum Found {
+    /// A holder with a running game.
+    Running(Connection),
+    /// The last run ended and its end is known.
+    Exited(ExitRecord),
+    /// The slot never ran.
+    Nothing,
+    /// The machine was restarted since the last start, and its end is not known: the machine's loss, no crash.
+    OtherBoot(HolderRecord),
+    /// The holder was killed and with it the game, so the end is not known: the machine's loss, no crash.
+    HolderDead(HolderRecord),
+}
+
+/// Writes the launch file, starts a detached holder and waits for its report, at most [`START_MS_MAX`].
+///
+/// `executable` is the program and `words` its arguments before the launch file (for `mainstay`: `holder`). Killing
+/// the caller at any moment leaves either no holder or a whole one, which [`adopt`] finds.
+///
+/// # Errors
+/// See [`ClientError`]; [`Started::SpawnFailed`] is no error but the run's outcome.
+pub fn spawn(
+    executable: &Path,
+    words: &[&str],
+    slot: &Path,
+    spec: &LaunchSpec,
+) -> Result<Started, ClientError> {
+    let launch_file = write_launch(slot, spec)?;
+    let mut child = Command::new(executable)
+        .args(words)
+        .arg(&launch_file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .env_clear()
+        .spawn()
+        .map_err(|source| ClientError::Executable { executable: executable.to_owned(), source })?;
+    let deadline = Instant::now() + Duration::from_millis(START_MS_MAX);
+    let mut lines = Lines::new(REPORT_BYTES_MAX);
+    let report = match &mut child.stdout {
+        Some(stdout) => read_line(stdout, &mut lines, deadline),
+        None => Err(io::Error::other("no pipe")),
+    };
+    // The parent of the detached holder ends right after its fork.
+    child.wait().map_err(|source| ClientError::Executable { executable: executable.to_owned(), source })?;
+    let line = report.map_err(|source| match source.kind() {
+        io::ErrorKind::TimedOut => ClientError::Silent { slot: slot.to_owned(), waited_ms: START_MS_MAX },
+        _ => ClientError::Talk { slot: slot.to_owned(), source },
+    })?;
+    let report = serde_json::from_slice(&line)
+        .map_err(|error| ClientError::Talk { slot: slot.to_owned(), source: error.into() })?;
+    match report {
+        StartReport::Started { status } => Ok(Started::Running(status)),
+        StartReport::SpawnFailed { record } => Ok(Started::SpawnFailed(record)),
+        StartReport::SlotTaken => Err(ClientError::SlotTaken { slot: slot.to_owned() }),
+        StartReport::HolderFailed { why } => Err(ClientError::HolderFailed { slot: slot.to_owned(), why }),
+    }
+}
+
+fn write_launch(slot: &Path, spec: &LaunchSpec) -> Result<PathBuf, ClientError> {
+    let files = |what, path: &Path| {
+        let path = path.to_owned();
+        move |source| ClientError::Files { what, path, source }
+    };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(slot).map_err(files("make", slot))?;
+    let launch_file = slot.join(LAUNCH_FILE);
+    // A second starter must not change the file under the first.
+    if lock::is_held(slot).map_err(files("ask the lock of", slot))? {
+        return Err(ClientError::SlotTaken { slot: slot.to_owned() });
+    }
+    record::write_durably(slot, LAUNCH_FILE, spec).map_err(files("write", &launch_file))?;
+    Ok(launch_file)
+}
+
+/// Looks at a slot: whatever happened to the holder, the agent or the machine, one of [`Found`].
+///
+/// # Errors
+/// [`ClientError::Silent`] if a holder lives but does not answer, or the files are unreadable.
+pub fn adopt(slot: &Path) -> Result<Found, ClientError> {
+    let deadline = Instant::now() + Duration::from_millis(ANSWER_MS_MAX);
+    loop {
+        if !is_held(slot)? {
+            return without_holder(slot);
+        }
+        match connect(slot) {
+            Ok(connection) => return Ok(Found::Running(connection)),
+            // It is starting or ending: the lock tells which, in a moment.
+            Err(ClientError::Talk { .. }) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(LOOK_AGAIN_MS));
+            }
+            Err(ClientError::Talk { .. }) => {
+                return Err(ClientError::Silent { slot: slot.to_owned(), waited_ms: ANSWER_MS_MAX });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_held(slot: &Path) -> Result<bool, ClientError> {
+    lock::is_held(slot).map_err(|source| ClientError::Files {
+        what: "ask the lock of",
+        path: slot.to_owned(),
+        source,
+    })
+}
+
+/// The lock is free, so the files are final: the holder wrote them before it let go.
+fn without_holder(slot: &Path) -> Result<Found, ClientError> {
+    let exit: Option<ExitRecord> = read_record(slot, EXIT_FILE)?;
+    let holder: Option<HolderRecord> = read_record(slot, HOLDER_FILE)?;
+    let boot_id = process::boot_id().map_err(|source| ClientError::Files {
+        what: "read the boot id for",
+        path: slot.to_owned(),
+        source,
+    })?;
+    Ok(judge(holder, exit, &boot_id))
+}
+
+/// What the files of a slot without a holder mean.
+fn judge(holder: Option<HolderRecord>, exit: Option<ExitRecord>, boot_id: &str) -> Found {
+    match (holder, exit) {
+        (Some(holder), Some(exit)) if exit.run == holder.run && exit.generation == holder.generation => {
+            Found::Exited(exit)
+        }
+        (Some(holder), _) if holder.boot_id != boot_id => Found::OtherBoot(holder),
+        (Some(holder), _) => Found::HolderDead(holder),
+        (None, Some(exit)) => Found::Exited(exit),
+        (None, None) => Found::Nothing,
+    }
+}
+
+fn read_record<T: serde::de::DeserializeOwned>(slot: &Path, name: &str) -> Result<Option<T>, ClientError> {
+    record::read(slot, name).map_err(|source| ClientError::Files {
+        what: "read",
+        path: slot.join(name),
+        source,
+    })
+}
+
+/// Connects to the holder of a slot and agrees on a version.
+///
+/// # Errors
+/// [`ClientError::Talk`] if there is none, [`ClientError::NoCommonVersion`] if it speaks none of ours.
+pub fn connect(slot: &Path) -> Result<Connection, ClientError> {
+    connect_with(slot, VERSIONS)
+}
+
+/// As [`connect`], as an agent that speaks exactly `versions`.
+///
+/// # Errors
+/// As [`connect`].
+pub fn connect_with(slot: &Path, versions: &[u32]) -> Result<Connection, ClientError> {
+    let talk = |source| ClientError::Talk { slot: slot.to_owned(), source };
+    let stream = open_socket(slot).map_err(talk)?;
+    let mut greeting = Greeting { slot: slot.to_owned(), stream, lines: Lines::new(REPLY_BYTES_MAX) };
+    greeting.send(&Request::Hello { versions: versions.to_vec() })?;
+    match greeting.receive(ANSWER_MS_MAX)? {
+        Reply::Welcome { version, status } => Ok(Connection { version, status, next_id: 1, line: greeting }),
+        Reply::Refused { versions } => Err(ClientError::NoCommonVersion { theirs: versions }),
+        Reply::Status { .. }
+        | Reply::Done { .. }
+        | Reply::Failed { .. }
+        | Reply::Tail { .. }
+        | Reply::Exit { .. } => Err(talk(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the first reply is neither welcome nor refused",
+        ))),
+    }
+}
+
+/// Through the directory's descriptor: a socket address has only 108 bytes, a data directory may be deeper.
+fn open_socket(slot: &Path) -> io::Result<UnixStream> {
+    let dir = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(slot)?;
+    UnixStream::connect(format!("/proc/self/fd/{}/{SOCKET_FILE}", dir.as_raw_fd()))
+}
+
+/// A connection to a holder.
+#[derive(Debug)]
+pub struct Connection {
+    /// The version agreed on.
+    pub version: u32,
+    /// The status at the time of the welcome.
+    pub status: Status,
+    next_id: u64,
+    line: Greeting,
+}
+
+/// The bare line: frames and their times.
+#[derive(Debug)]
+struct Greeting {
+    slot: PathBuf,
+    stream: UnixStream,
+    lines: Lines,
+}
+
+impl Greeting {
+    fn talk(&self, source: io::Error) -> ClientError {
+        ClientError::Talk { slot: self.slot.clone(), source }
+    }
+
+    fn send(&mut self, request: &Request) -> Result<(), ClientError> {
+        let line = protocol::encode(request).map_err(|error| self.talk(error.into()))?;
+        let timeout = Some(Duration::from_millis(ANSWER_MS_MAX));
+        let sent = self.stream.set_write_timeout(timeout).and_then(|()| self.stream.write_all(&line));
+        sent.map_err(|source| self.talk(source))
+    }
+
+    fn receive(&mut self, wait_ms: u64) -> Result<Reply, ClientError> {
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
+        let line =
+            read_line(&mut self.stream, &mut self.lines, deadline).map_err(|source| match source.kind() {
+                io::ErrorKind::TimedOut => {
+                    ClientError::Silent { slot: self.slot.clone(), waited_ms: wait_ms }
+                }
+                _ => self.talk(source),
+            })?;
+        protocol::decode_reply(&line).map_err(|error| self.talk(error.into()))
+    }
+}
+
+impl Connection {
+    /// Sends one request; `make` gets the number that the answer will repeat.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn send(&mut self, make: impl FnOnce(u64) -> Request) -> Result<u64, ClientError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.line.send(&make(id))?;
+        Ok(id)
+    }
+
+    /// The next reply or push, waiting at most `wait_ms`.
+    ///
+    /// # Errors
+    /// [`ClientError::Silent`] when the time is up (the connection stays usable), [`ClientError::Talk`] when the
+    /// holder is gone: look at the slot again with [`adopt`].
+    pub fn receive(&mut self, wait_ms: u64) -> Result<Reply, ClientError> {
+        self.line.receive(wait_ms)
+    }
+
+    /// Sends one request and waits for its answer, or for the exit if that comes first.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub fn ask(&mut self, make: impl FnOnce(u64) -> Request) -> Result<Reply, ClientError> {
+        self.send(make)?;
+        self.receive(ANSWER_MS_MAX)
+    }
+
+    /// Waits for the game's end, at most `wait_ms`.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub fn wait_exit(&mut self, wait_ms: u64) -> Result<ExitRecord, ClientError> {
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if let Reply::Exit { record } =
+                self.receive(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))?
+            {
+                return Ok(record);
+            }
+        }
+    }
+
+    /// The socket and the lines already read, for an asynchronous agent; the socket is blocking.
+    #[must_use]
+    pub fn into_stream(self) -> (UnixStream, Lines) {
+        (self.line.stream, self.line.lines)
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.line.stream.as_fd()
+    }
+}
+
+/// Reads until one whole line is there.
+fn read_line(from: &mut (impl io::Read + AsFd), lines: &mut Lines, deadline: Instant) -> io::Result<Vec<u8>> {
+    let mut buffer = [0; 4096];
+    loop {
+        if let Some(line) = lines.next_line() {
+            return Ok(line);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut fds = [PollFd::new(from.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, timeout) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        match from.read(&mut buffer)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => lines.push(&buffer[..read]).map_err(io::Error::other)?,
+        }
+    }
+}

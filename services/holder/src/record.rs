@@ -1,0 +1,203 @@
+//! What a holder leaves on disk: who it is (`holder.json`) and how its game ended (`exit.json`).
+//!
+//! The files are the truth and the socket only news: whoever was away reads the files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Name of the [`HolderRecord`] in the slot's run directory.
+pub const HOLDER_FILE: &str = "holder.json";
+/// Name of the [`ExitRecord`] in the slot's run directory.
+pub const EXIT_FILE: &str = "exit.json";
+/// Version of both records. Readers ignore fields they do not know; a field may be added, never changed.
+pub const RECORD_VERSION: u32 = 1;
+/// Longest record read, in bytes: both are below 2 kB, a longer file is not ours.
+const RECORD_BYTES_MAX: u64 = 64 * 1024;
+/// Space set aside for a record, in bytes: one block, twice the longest record.
+const RESERVED_BYTES: usize = 4096;
+
+/// Who holds a slot. Written before the game starts and again when its pid is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HolderRecord {
+    /// [`RECORD_VERSION`] of the writer.
+    pub version: u32,
+    /// Generation of the launch.
+    pub generation: u64,
+    /// Run number of the launch.
+    pub run: u64,
+    /// The kernel's boot id: another one means that everything of this record is gone.
+    pub boot_id: String,
+    /// The holder's process.
+    pub holder: ProcessMark,
+    /// The game's process and session; none until it started.
+    pub game: Option<ProcessMark>,
+    /// User of the game, if it has one of its own: every process of that user belongs to the slot.
+    pub own_uid: Option<u32>,
+    /// Wall clock at the start, unix milliseconds.
+    pub started_at_ms: u64,
+}
+
+/// A process beyond doubt: pids are reused, a pid with its start time is not (within one boot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMark {
+    /// Process id.
+    pub pid: i32,
+    /// Start time in clock ticks since boot (`/proc/PID/stat`, field 22).
+    pub start_ticks: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitRecord {
+    /// [`RECORD_VERSION`] of the writer.
+    pub version: u32,
+    /// Generation of the launch.
+    pub generation: u64,
+    /// Run number of the launch.
+    pub run: u64,
+    /// The kernel's boot id during the run.
+    pub boot_id: String,
+    /// What happened.
+    pub outcome: Outcome,
+    /// Pid the game had; none if it never ran.
+    pub game_pid: Option<i32>,
+    /// Processes of the slot's control group killed for lack of memory during the run.
+    pub oom_kills: u64,
+    /// Wall clock at the start, unix milliseconds.
+    pub started_at_ms: u64,
+    /// Wall clock at the end, unix milliseconds.
+    pub ended_at_ms: u64,
+    /// Descendants that outlived the game and were killed.
+    pub leftovers_killed: u32,
+    /// Descendants that even SIGKILL did not end within the time allowed (stuck in the kernel).
+    pub leftovers_alive: u32,
+    /// Output that could not be kept (full disk), in bytes.
+    pub output_bytes_lost: u64,
+    /// The last signal a client asked the holder to send, if any: tells a stop of ours from a crash when the client
+    /// died before it could note the stop.
+    pub last_signal_asked: Option<i32>,
+}
+
+/// What happened to the game.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It exited by itself.
+    Exited {
+        /// Exit code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Killed {
+        /// Signal number.
+        signal: i32,
+        /// The kernel wrote a core.
+        core_dumped: bool,
+    },
+    /// It never ran: no game code was executed.
+    SpawnFailure(SpawnFailure),
+}
+
+/// Which step of a start failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnFailure {
+    /// The step.
+    pub stage: SpawnStage,
+    /// The system's error number.
+    pub errno: i32,
+    /// The step's object and the system's words, for people.
+    pub why: String,
+}
+
+/// The steps of a start, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpawnStage {
+    /// Opening the output files and pipes, or the fork itself.
+    Prepare,
+    /// Joining the control group.
+    ControlGroup,
+    /// The private mount namespace.
+    Isolation,
+    /// Setting a resource limit.
+    Limits,
+    /// Dropping to the slot's user.
+    Identity,
+    /// Tying the game's life to the holder's, no new privileges, signals.
+    Restrict,
+    /// Entering the working directory.
+    WorkingDir,
+    /// Executing the program: missing, not executable, wrong format.
+    Execute,
+}
+
+impl ExitRecord {
+    /// The kernel killed the game itself for lack of memory.
+    #[must_use]
+    pub fn out_of_memory(&self) -> bool {
+        const SIGKILL: i32 = 9;
+        match &self.outcome {
+            Outcome::Killed { signal, .. } => self.oom_kills > 0 && *signal == SIGKILL,
+            Outcome::Exited { .. } | Outcome::SpawnFailure(_) => false,
+        }
+    }
+}
+
+/// Sets disk space aside for the record `name`, so that a full disk cannot lose the exit of a game: [`write_durably`]
+/// overwrites these blocks instead of asking for new ones.
+///
+/// # Errors
+/// What the system said.
+pub fn reserve(dir: &Path, name: &str) -> io::Result<()> {
+    let mut file = open_temporary(dir, name)?;
+    file.write_all(&[b' '; RESERVED_BYTES])?;
+    file.sync_all()
+}
+
+/// Writes `value` so that after a power cut the file holds either the old or the whole new value: temporary file,
+/// fsync, rename, fsync of the directory.
+///
+/// # Errors
+/// What the system said; the old file is then untouched.
+pub fn write_durably<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(value)?;
+    bytes.push(b'\n');
+    let mut file = open_temporary(dir, name)?;
+    file.write_all(&bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()?;
+    std::fs::rename(temporary(dir, name), dir.join(name))?;
+    File::open(dir)?.sync_all()
+}
+
+/// Opened without truncation, which would give reserved blocks back.
+fn open_temporary(dir: &Path, name: &str) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(temporary(dir, name))
+}
+
+fn temporary(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.new"))
+}
+
+/// Reads a record; `None` if the file does not exist.
+///
+/// # Errors
+/// A file that cannot be read, is too long or is no record.
+pub fn read<T: DeserializeOwned>(dir: &Path, name: &str) -> io::Result<Option<T>> {
+    let path = dir.join(name);
+    let length = match std::fs::metadata(&path) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if length > RECORD_BYTES_MAX {
+        let why = format!("{length} bytes, more than the {RECORD_BYTES_MAX} a record can have");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(Some(serde_json::from_slice(&std::fs::read(&path)?)?))
+}

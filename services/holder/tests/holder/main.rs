@@ -1,0 +1,4 @@
+//! Real holders with real games.
+
+mod common;
+mod life;
