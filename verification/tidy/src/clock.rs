@@ -1,0 +1,59 @@
+//! Who may read a clock: one module. Everyone else is told what time it is, or the simulator could not tell him.
+
+use crate::Violation;
+use crate::tree::{File, is_comment, is_test_file, lines_without_tests};
+
+/// Calls that read a clock, put together from halves, or this file would be its own first finding.
+const READS: &[&str] = &[
+    concat!("Instant::", "now"),
+    concat!("SystemTime::", "now"),
+    concat!("Timestamp::", "now"),
+    concat!("Zoned::", "now"),
+    concat!("Utc::", "now"),
+];
+
+/// Where a clock may be read outside tests: path prefix, and why.
+pub const READERS: &[(&str, &str)] = &[
+    ("services/runtime/src/clock.rs", "the one clock"),
+    (
+        "services/holder/",
+        "uses nothing of ours; it measures its own waits and stamps exit records for people",
+    ),
+    ("verification/bench/", "a benchmark measures"),
+];
+
+/// Reads of a clock outside [`READERS`] and tests.
+#[must_use]
+pub fn violations(file: &File, readers: &[(&str, &str)]) -> Vec<Violation> {
+    if is_test_file(&file.path) || readers.iter().any(|(prefix, _)| file.path.starts_with(prefix)) {
+        return Vec::new();
+    }
+    lines_without_tests(&file.text)
+        .into_iter()
+        .filter(|(_, line)| !is_comment(line))
+        .filter_map(|(number, line)| {
+            let read = READS.iter().find(|read| line.contains(*read))?;
+            Some(Violation::new(
+                &file.path,
+                number,
+                format!("`{read}`: take the time as a parameter, or ask the runtime's clock"),
+            ))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_found_outside_tests_and_comments() {
+        let text =
+            "// Instant::now\nlet a = Instant::now();\n#[cfg(test)]\nmod tests {\n    Instant::now();\n}\n";
+        let file = |path: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let found = violations(&file("services/control/src/a.rs"), READERS);
+        assert_eq!(found.iter().map(|it| it.line).collect::<Vec<_>>(), [2]);
+        assert_eq!(violations(&file("services/runtime/src/clock.rs"), READERS), []);
+        assert_eq!(violations(&file("services/control/tests/a.rs"), READERS), []);
+    }
+}
