@@ -5,6 +5,7 @@ mod fleet;
 mod soft;
 mod story;
 
+use mainstay_core::slot::Spec;
 use mainstay_core::{ServerId, Timestamp};
 
 use crate::event::Event;
@@ -16,7 +17,7 @@ impl Fleet {
         match event {
             Event::Configured(spec) => self.configured(spec),
             Event::SpecKept(spec) => {
-                self.specs.insert(spec.configuration, spec.clone());
+                self.specs.insert(spec.configuration, Spec::clone(spec));
             }
             Event::MachineJoined { machine, key, region, name, addresses } => {
                 self.machine_joined(*machine, *key, *region, name, *addresses);

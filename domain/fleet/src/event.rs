@@ -1,5 +1,6 @@
 //! What happens to a fleet. Each is durable before anyone hears of it, and replaying them rebuilds the fleet.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -16,7 +17,7 @@ pub enum Event {
     /// The operator said what the fleet is.
     Configured(Arc<FleetSpec>),
     /// An earlier revision that a server's order still names. Only snapshots tell it.
-    SpecKept(Spec),
+    SpecKept(Box<Spec>),
     /// A machine joined.
     MachineJoined {
         /// The id it got.

@@ -1,1 +1,141 @@
 //! What is always true of a fleet. Run by tests, by the simulator after every event, and by `mainstay doctor`.
+//!
+//! [`after`] checks what an event touched, cheaply; [`all`] derives everything anew. A property test shows that whatever
+//! [`all`] finds after a turn, [`after`] would have found.
+
+mod full;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mainstay_core::{AllocationId, Generation, ServerId};
+
+use crate::allocation::Stage;
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::server::Claim;
+
+/// A law that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The law.
+    pub law: Law,
+    /// Where, and how.
+    pub detail: String,
+}
+
+/// The laws of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Law {
+    /// A server has at most one allocation, an allocation at most one server, and each names the other.
+    OneClaim,
+    /// An order names a configuration the fleet can still spell out.
+    KnownConfiguration,
+    /// A server's order has a generation, once it was wanted to run.
+    OrderedByGeneration,
+    /// The owed index says what a full derivation says.
+    Debts,
+    /// The candidate index says what a full derivation says.
+    Candidates,
+    /// Fullness counts say what a full derivation says.
+    Fullness,
+    /// The orders of allocations by time say what a full derivation says.
+    AllocationOrders,
+    /// Machines and servers name each other.
+    Membership,
+}
+
+/// Checks what an event touched.
+///
+/// # Errors
+/// The first law found broken.
+pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
+    match event {
+        Event::Configured(_)
+        | Event::SpecKept(_)
+        | Event::MachineJoined { .. }
+        | Event::MachineReaddressed { .. }
+        | Event::ServersAdded { .. } => Ok(()),
+        Event::ServerOrdered { server, .. } => server_holds(fleet, *server),
+        Event::AllocationRequested { id, .. } | Event::AllocationFulfilled { id } => {
+            allocation_holds(fleet, *id)
+        }
+        Event::AllocationPlaced { id, server, .. } => {
+            allocation_holds(fleet, *id)?;
+            server_holds(fleet, *server)
+        }
+        Event::AllocationEnded { id, .. } => {
+            allocation_holds(fleet, *id)?;
+            match fleet.allocations.get(id).and_then(|allocation| allocation.placed()) {
+                Some(placed) => server_holds(fleet, placed.server),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// Derives everything anew.
+#[must_use]
+pub fn all(fleet: &Fleet) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    broken.extend(fleet.servers.keys().filter_map(|id| server_holds(fleet, *id).err()));
+    broken.extend(fleet.by_request.iter().filter_map(|(_, id)| allocation_holds(fleet, *id).err()));
+    full::check(fleet, &mut broken);
+    broken
+}
+
+fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
+    let Some(server) = fleet.servers.get(&id) else { return Ok(()) };
+    if let Claim::Allocated(allocation) = server.claim {
+        let named = fleet.allocations.get(&allocation).and_then(|known| match &known.stage {
+            Stage::Placed(placed) | Stage::Fulfilled { placed, .. } => Some(placed.server),
+            Stage::Waiting { .. } | Stage::Ended { .. } => None,
+        });
+        ensure(named == Some(id), Law::OneClaim, || {
+            format!("{id} is claimed by {allocation}, which has {named:?}")
+        })?;
+        ensure(server.generation > Generation::NONE, Law::OrderedByGeneration, || {
+            format!("{id} is allocated without an order")
+        })?;
+    }
+    let configuration = server.configuration;
+    ensure(fleet.specs.contains_key(&configuration), Law::KnownConfiguration, || {
+        format!("{id} is ordered to run {configuration:?}, which is forgotten")
+    })?;
+    let seen = server.seen.as_ref().map(|seen| seen.generation).unwrap_or_default();
+    let owed = server.generation > seen.max(server.sent);
+    let indexed = fleet.debts.get(&server.machine).is_some_and(|debts| debts.contains(&id));
+    ensure(owed == indexed, Law::Debts, || format!("{id}: owed {owed}, indexed {indexed}"))?;
+    let candidate = fleet.candidate(server);
+    let machine = fleet.machines.get(&server.machine);
+    let shelved = candidate.is_none_or(|candidate| {
+        machine.is_some_and(|machine| machine.candidates.get(&candidate).is_some_and(|ids| ids.contains(&id)))
+    });
+    ensure(shelved, Law::Candidates, || format!("{id} is a candidate as {candidate:?} and not shelved so"))
+}
+
+fn allocation_holds(fleet: &Fleet, id: AllocationId) -> Result<(), Broken> {
+    let Some(allocation) = fleet.allocations.get(&id) else { return Ok(()) };
+    match &allocation.stage {
+        Stage::Placed(placed) | Stage::Fulfilled { placed, .. } => {
+            let claim = fleet.servers.get(&placed.server).map(|server| server.claim);
+            ensure(claim == Some(Claim::Allocated(id)), Law::OneClaim, || {
+                format!("{id} has {}, which is {claim:?}", placed.server)
+            })
+        }
+        Stage::Waiting { until } => {
+            let indexed = fleet.waiting_until.contains(&(*until, id))
+                && fleet.waiting.contains(&(allocation.request.region, allocation.requested, id));
+            ensure(indexed, Law::AllocationOrders, || format!("{id} waits and is not in the queue"))
+        }
+        Stage::Ended { at, .. } => {
+            let indexed = fleet.ended.contains(&(*at, id));
+            ensure(indexed, Law::AllocationOrders, || format!("{id} ended and would never be forgotten"))
+        }
+    }
+}
+
+pub(crate) fn ensure(holds: bool, law: Law, detail: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken { law, detail: detail() }) }
+}

@@ -1,5 +1,6 @@
 //! The shortest story that rebuilds a fleet: what snapshots hold.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mainstay_core::{AllocationId, Generation, MachineId, ServerId, Timestamp};
@@ -17,7 +18,7 @@ impl Fleet {
         story.push((Timestamp::EPOCH, Event::Configured(spec.clone())));
         for (reference, kept) in &self.specs {
             if spec.configuration(reference.id).is_none_or(|current| current.configuration != *reference) {
-                story.push((Timestamp::EPOCH, Event::SpecKept(kept.clone())));
+                story.push((Timestamp::EPOCH, Event::SpecKept(Box::new(kept.clone()))));
             }
         }
         for (id, machine) in &self.machines {
