@@ -139,6 +139,8 @@ pub enum Reason {
     Forgotten,
     /// The whole of `mainstay up` is stopping; the next one starts it again.
     Parked,
+    /// It was being parked when the agent came back: it starts again as soon as it is down.
+    Resumed,
 }
 
 /// Why a slot has no process.

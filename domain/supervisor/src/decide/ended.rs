@@ -1,0 +1,76 @@
+//! A process is gone. Why, decides what follows.
+
+use mainstay_core::slot::{Exit, Intent};
+use mainstay_core::{ServerId, Turn};
+
+use crate::decide::{begin_again, crash, end, live};
+use crate::{Answer, Ending, Event, Ignored, Life, Reason, Run, RunNumber, Supervisor, words};
+
+/// It ended and its holder knows how. Code 0 is the game's own wish; an exit after our own stop is that stop's end,
+/// whatever its code (stock servers exit non-zero on SIGTERM); everything else is a crash.
+pub(super) fn exited(
+    turn: &mut Turn<'_, Supervisor>,
+    server: ServerId,
+    run: RunNumber,
+    exit: &Exit,
+) -> Answer {
+    let (life, run) = match live(turn, server, run) {
+        Ok((slot, run)) => (slot.life.clone(), run),
+        Err(ignored) => return Answer::Ignored(ignored),
+    };
+    match (life, exit) {
+        (Life::Stopping { reason, .. }, _) => stopped(turn, server, &run, reason),
+        (_, Exit::Code(0)) => end(turn, server, Ending::Completed),
+        (_, exit) => crash(turn, server, &run, words::ended(exit)),
+    }
+    Answer::Done
+}
+
+/// It is gone and nobody knows how: the machine's loss, which is no crash and no strike.
+pub(super) fn lost(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: RunNumber) -> Answer {
+    let (life, run) = match live(turn, server, run) {
+        Ok((slot, run)) => (slot.life.clone(), run),
+        Err(ignored) => return Answer::Ignored(ignored),
+    };
+    match life {
+        Life::Stopping { reason: Reason::Silent, .. } | Life::Up { .. } => end(turn, server, Ending::Lost),
+        Life::Stopping { reason, .. } => stopped(turn, server, &run, reason),
+        Life::Fresh | Life::Down { .. } | Life::Resting { .. } => {}
+    }
+    Answer::Done
+}
+
+/// It was to be stopped before it was started.
+pub(super) fn never_ran(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: RunNumber) -> Answer {
+    let (life, run) = match live(turn, server, run) {
+        Ok((slot, run)) => (slot.life.clone(), run),
+        Err(ignored) => return Answer::Ignored(ignored),
+    };
+    match life {
+        Life::Stopping { reason, .. } => {
+            stopped(turn, server, &run, reason);
+            Answer::Done
+        }
+        Life::Fresh | Life::Down { .. } | Life::Resting { .. } | Life::Up { .. } => {
+            Answer::Ignored(Ignored::NotStopping)
+        }
+    }
+}
+
+/// A stop of ours has reached its end.
+fn stopped(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: &Run, reason: Reason) {
+    match reason {
+        Reason::Ordered | Reason::Replaced => match turn.state().slot(server).map(|slot| slot.order.intent) {
+            Some(Intent::Run | Intent::Renew) => begin_again(turn, server),
+            Some(Intent::Stop | Intent::Leave) | None => end(turn, server, Ending::Ordered),
+        },
+        Reason::Silent => {
+            let grace = turn.state().spec(run.configuration).and_then(|spec| spec.query.as_ref());
+            let cause = words::silent(grace.map(|query| query.start_grace).unwrap_or_default());
+            crash(turn, server, run, cause);
+        }
+        Reason::Forgotten => turn.emit(Event::SlotForgotten { server }),
+        Reason::Parked => end(turn, server, Ending::Parked),
+        Reason::Resumed => begin_again(turn, server),
+    }
+}

@@ -1,0 +1,69 @@
+//! What a slot is owed, derived from its state.
+
+use mainstay_core::AllocationId;
+
+use crate::supervisor::{Entry, Process, Supervisor};
+use crate::{Act, Effects, Life, Run, Rung, SessionFile, Stage};
+
+impl Supervisor {
+    pub(crate) fn owed_to(&self, entry: &Entry) -> Effects {
+        let wanted = session_file(entry);
+        let write = wanted.filter(|_| entry.soft.file != wanted);
+        let act = match &entry.slot.life {
+            Life::Fresh | Life::Down { .. } | Life::Resting { .. } => Act::Nothing,
+            Life::Up { run, stage } => self.owed_up(entry, run, *stage, write.is_none()),
+            Life::Stopping { run, rung, .. } => self.owed_stopping(entry, run, *rung),
+        };
+        Effects { write, act }
+    }
+
+    fn owed_up(&self, entry: &Entry, run: &Run, stage: Stage, file_stands: bool) -> Act {
+        let (number, configuration) = (run.number, run.configuration);
+        match entry.process() {
+            Process::Unknown => Act::Look { run: number },
+            Process::Absent if file_stands => Act::Start { run: number, configuration },
+            Process::Absent => Act::Nothing,
+            Process::Running { .. } => match stage {
+                Stage::Started if self.is_queried(run) => Act::Probe { run: number, configuration },
+                Stage::Started | Stage::Answered => Act::Nothing,
+            },
+        }
+    }
+
+    fn owed_stopping(&self, entry: &Entry, run: &Run, rung: Rung) -> Act {
+        match entry.process() {
+            Process::Unknown => Act::Look { run: run.number },
+            Process::Absent | Process::Running { .. } if entry.delivered() >= Some(rung) => Act::Nothing,
+            Process::Absent | Process::Running { .. } => match rung {
+                Rung::Signal => Act::Signal {
+                    run: run.number,
+                    signal: self.spec(run.configuration).map_or(SIGTERM, |spec| spec.stop.signal),
+                },
+                Rung::Kill => Act::Kill { run: run.number },
+            },
+        }
+    }
+
+    pub(crate) fn is_queried(&self, run: &Run) -> bool {
+        self.spec(run.configuration).is_some_and(|spec| spec.query.is_some())
+    }
+}
+
+/// What `server.json` must say. A process that is being stopped is told nothing more: it must not take the session of
+/// the process that follows it. A slot without a process has its allocation cleared (seed 002: "clearing the allocation
+/// ID in the server.json file").
+pub(crate) fn session_file(entry: &Entry) -> Option<SessionFile> {
+    let (run, allocation) = match &entry.slot.life {
+        Life::Fresh | Life::Stopping { .. } => return None,
+        Life::Down { last, .. } | Life::Resting { last, .. } => (last, None),
+        Life::Up { run, .. } => (run, ordered_allocation(entry)),
+    };
+    Some(SessionFile { run: run.number, configuration: run.configuration, allocation })
+}
+
+fn ordered_allocation(entry: &Entry) -> Option<AllocationId> {
+    entry.slot.order.allocation.as_ref().map(|session| session.allocation)
+}
+
+/// The signal of a configuration that is not known; laws keep every named one known.
+const SIGTERM: i32 = 15;
