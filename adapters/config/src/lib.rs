@@ -1,1 +1,37 @@
-//! mainstay.yaml, a strict superset of Unity's .gsh: read, validated, all errors at once.
+//! `mainstay.yaml`: a strict superset of Unity's `.gsh` 1.0, read in one pass that finds every problem.
+//!
+//! Texts go in, values come out: [`load`] takes the files' bytes and returns a checked [`Config`] with its warnings,
+//! or every error at once. Nothing here opens a file except [`look_on_disk`], which [`check_files`] takes as a
+//! parameter to see whether the builds exist.
+//!
+//! The way through the crate: `tree` turns YAML into nodes that know their place; `read` takes typed values out of
+//! mappings and records what is wrong; `sections` builds the model, one module a section; `merge` joins the files and
+//! checks names across them. `problem` renders the five parts of a problem, `codes` explains them.
+
+mod codes;
+mod command_line;
+mod density;
+mod files;
+pub mod limits;
+mod merge;
+mod model;
+mod place;
+mod problem;
+mod read;
+mod scalar;
+mod sections;
+mod tree;
+
+pub use codes::{Code, Severity, explain};
+pub use command_line::{CommandLine, Piece, UnclosedQuote};
+pub use density::{Bound, MachineSize, Slots};
+pub use files::{FileCheck, Found, check_files, look_on_disk};
+pub use merge::{Accepted, Refused, SourceFile, load};
+pub use model::{
+    Architecture, Build, BuildConfiguration, BuildPath, Caps, Config, CpuLimit, CpuQuota, Fleet, Hardware,
+    Join, Limits, MachineRule, Machines, PortRange, Query, QueryKind, QueryPort, Region, Restart, Signal,
+    Stop, UsageSetting,
+};
+pub use place::{Origin, Place, Sourced, Sources};
+pub use problem::{Mark, PlaceReport, Problem, ProblemReport};
+pub use sections::configurations::{LAUNCH_PARAMETERS, SERVER_JSON_FIELDS};

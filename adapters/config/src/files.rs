@@ -1,0 +1,154 @@
+//! Whether the builds exist on this machine. Loading never looks: a file may be checked where its builds are not.
+
+use std::path::Path;
+
+use crate::codes::Code;
+use crate::model::{Build, BuildConfiguration, BuildPath, Config};
+use crate::place::{Place, Sources};
+use crate::problem::{Problem, quote};
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Missing,
+    /// A folder.
+    Folder,
+    /// A file that may be started.
+    Executable,
+    /// A file without an executable bit.
+    PlainFile,
+    /// A device, socket or pipe.
+    Other,
+    /// It could not be looked at; the system's reason.
+    Unreadable(String),
+}
+
+impl Found {
+    fn label(&self) -> String {
+        match self {
+            Self::Missing => "does not exist".into(),
+            Self::Folder => "is a folder".into(),
+            Self::Executable => "is a file".into(),
+            Self::PlainFile => "is not executable".into(),
+            Self::Other => "is neither a file nor a folder".into(),
+            Self::Unreadable(reason) => format!("cannot be read: {reason}"),
+        }
+    }
+}
+
+/// Looks at paths. Any `Fn(&Path) -> Found` is one; [`look_on_disk`] is the real one.
+pub trait FileCheck {
+    /// What is at `path`, symbolic links followed.
+    fn look(&self, path: &Path) -> Found;
+}
+
+impl<F: Fn(&Path) -> Found> FileCheck for F {
+    fn look(&self, path: &Path) -> Found {
+        self(path)
+    }
+}
+
+/// Looks at this machine's file system. A file counts as executable if any of its executable bits is set: whose uid
+/// will start it is known only to the agent.
+pub fn look_on_disk(path: &Path) -> Found {
+    use std::os::unix::fs::PermissionsExt;
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Found::Folder,
+        Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Found::Executable,
+        Ok(metadata) if metadata.is_file() => Found::PlainFile,
+        Ok(_) => Found::Other,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
+        Err(error) => Found::Unreadable(error.to_string()),
+    }
+}
+
+/// Every build configuration's folder and binary, looked at through `files`; a build that nothing uses is not needed.
+/// A build's own problem is reported once, however many configurations use it.
+pub fn check_files(config: &Config, files: &dyn FileCheck) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for build in config.builds.values() {
+        let users =
+            || config.build_configurations.values().filter(|user| user.build.value == build.name.value);
+        if users().next().is_none() {
+            continue;
+        }
+        match folder(config, build, files) {
+            Ok(folder) => {
+                problems.extend(users().filter_map(|user| binary(config, folder, user, files)));
+            }
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    problems
+}
+
+fn folder<'c>(config: &'c Config, build: &'c Build, files: &dyn FileCheck) -> Result<&'c Path, Box<Problem>> {
+    let what = format!("build {} has no files on this machine", quote(&build.name.value));
+    let problem = |place: Option<&Place>, label: &str, why: String, fix: &str| {
+        let problem = Problem::new(Code::BuildPathMissing, what);
+        Box::new(marked(&config.sources, problem, place, label).why(why).fix(fix))
+    };
+    let Some(path) = &build.path else {
+        let why = "buildPath is not written".to_owned();
+        return Err(problem(
+            build.name.place(),
+            "has no buildPath",
+            why,
+            "add buildPath: with the build's folder",
+        ));
+    };
+    match &path.value {
+        BuildPath::Windows(_) => {
+            let why = "a path with a drive letter exists on Windows alone".to_owned();
+            let fix = "write a path of this machine; a relative one counts from the file's own folder";
+            Err(problem(path.place(), "is a Windows path", why, fix))
+        }
+        BuildPath::Folder(folder) => match files.look(folder) {
+            Found::Folder => Ok(folder),
+            found @ (Found::Missing
+            | Found::Executable
+            | Found::PlainFile
+            | Found::Other
+            | Found::Unreadable(_)) => {
+                let why = format!("looked for the folder {}", folder.display());
+                Err(problem(path.place(), &found.label(), why, "build the game, or mend buildPath"))
+            }
+        },
+    }
+}
+
+fn binary(
+    config: &Config,
+    folder: &Path,
+    configuration: &BuildConfiguration,
+    files: &dyn FileCheck,
+) -> Option<Problem> {
+    let path = folder.join(&configuration.binary_path.value);
+    let owner = quote(&configuration.name.value);
+    let (code, what, found, fix) = match files.look(&path) {
+        Found::Executable => return None,
+        found @ (Found::Missing | Found::Unreadable(_)) => (
+            Code::BinaryMissing,
+            format!("the binary of build configuration {owner} is missing"),
+            found,
+            "build the game, or mend binaryPath".to_owned(),
+        ),
+        found @ (Found::PlainFile | Found::Folder | Found::Other) => (
+            Code::BinaryNotExecutable,
+            format!("the binary of build configuration {owner} cannot be started"),
+            found,
+            format!("chmod +x {}", path.display()),
+        ),
+    };
+    let problem = Problem::new(code, what);
+    let problem = marked(&config.sources, problem, configuration.binary_path.place(), &found.label());
+    Some(problem.why(format!("looked at {}", path.display())).fix(fix))
+}
+
+fn marked(sources: &Sources, problem: Problem, place: Option<&Place>, label: &str) -> Problem {
+    match place {
+        Some(place) => problem.at(sources, place, label),
+        None => problem,
+    }
+}

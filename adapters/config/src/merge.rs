@@ -1,0 +1,279 @@
+//! Several files become one configuration: sections are joined by adding entries, as Unity's deploy does, and names
+//! are checked across all of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::codes::{Code, Severity};
+use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
+use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines};
+use crate::place::{Place, SourceText, Sourced, Sources};
+use crate::problem::{Problem, quote};
+use crate::read::{Check, Fields, mapping, unknown_name};
+use crate::sections::{self, builds, configurations, fleets, machines};
+use crate::tree::{self, Node};
+
+/// A file's name, as it shall be shown and against whose folder relative paths count, and its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path as the person gave it.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl SourceFile {
+    /// A file from its name and content.
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: bytes.into() }
+    }
+}
+
+/// A configuration that may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The configuration.
+    pub config: Config,
+    /// What is probably not meant so; all of weight [`Severity::Warning`].
+    pub warnings: Vec<Problem>,
+}
+
+/// Every problem of a configuration that may not be used; at least one is an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// In the order of files and lines.
+    pub problems: Vec<Problem>,
+    /// How many more there were past [`crate::limits::PROBLEMS_MAX`].
+    pub left_out: usize,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        if self.left_out > 0 {
+            write!(f, "\n\nand {} more problems", self.left_out)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Reads, merges and checks files.
+///
+/// # Errors
+/// Every problem found in any of the files, if one of them is an error. A file that is no YAML is reported once, at
+/// the place where reading stopped; the others are still checked.
+pub fn load(files: &[SourceFile]) -> Result<Accepted, Refused> {
+    let (sources, early) = decode(files);
+    let mut check = Check::new(&sources);
+    check.problems = early;
+    let mut merged = Merged::default();
+    for source in &sources.0 {
+        match tree::parse(&sources, source) {
+            Ok(root) => merged.add(&mut check, source, &root),
+            Err(problem) => check.report(|_| *problem),
+        }
+    }
+    merged.references(&mut check);
+    let Check { mut problems, left_out, .. } = check;
+    let order = |problem: &Problem| {
+        let place = problem.marks.first().map(|mark| mark.place.clone());
+        let file = place.as_ref().and_then(|place| sources.names().position(|name| *name == *place.file));
+        (file, place.map(|place| (place.line, place.column)), problem.code)
+    };
+    problems.sort_by_key(order);
+    if left_out > 0 || problems.iter().any(|problem| problem.severity() == Severity::Error) {
+        return Err(Refused { problems, left_out });
+    }
+    Ok(Accepted { config: merged.config(sources), warnings: problems })
+}
+
+/// Bytes to texts; files over a limit or not in UTF-8 are left out and reported.
+fn decode(files: &[SourceFile]) -> (Sources, Vec<Problem>) {
+    let mut texts = Vec::new();
+    let mut problems = Vec::new();
+    let whole = |name: &str| Place { file: Arc::from(name), line: 1, column: 1, length: 1 };
+    for (index, file) in files.iter().enumerate() {
+        let nothing = Sources::default();
+        if index >= FILES_MAX {
+            let problem = Problem::new(Code::TooBig, format!("{} files are too many", files.len()))
+                .at(&nothing, &whole(&file.name), "the first one over the limit")
+                .why(format!("the limit is {FILES_MAX}"))
+                .fix("join some of them");
+            problems.push(problem);
+            break;
+        }
+        if file.bytes.len() > FILE_BYTES_MAX {
+            let problem = Problem::new(Code::TooBig, format!("{} is too long", file.name))
+                .at(&nothing, &whole(&file.name), format!("{} bytes", file.bytes.len()))
+                .why(format!("the limit is {FILE_BYTES_MAX} bytes"))
+                .fix("check that it is the right file, or split it");
+            problems.push(problem);
+            continue;
+        }
+        let bytes = file.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&file.bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => texts.push(Arc::new(SourceText::new(&file.name, text.to_owned()))),
+            Err(error) => {
+                let good = String::from_utf8_lossy(bytes).into_owned();
+                let source = SourceText::new(&file.name, good);
+                let place = source.place_of_byte(error.valid_up_to());
+                let quoted = Sources(vec![Arc::new(source)]);
+                let problem = Problem::new(Code::Syntax, format!("{} is not valid YAML", file.name))
+                    .at(&quoted, &place, "reading stopped here")
+                    .why(format!("byte {} is not UTF-8", error.valid_up_to()))
+                    .fix("save the file as UTF-8");
+                problems.push(problem);
+            }
+        }
+    }
+    (Sources(texts), problems)
+}
+
+/// Entries of a section with the name each was first given, whether or not the entry itself could be read: a broken
+/// build is still a known one, and reported once.
+struct Section<T> {
+    names: BTreeMap<String, Place>,
+    entries: BTreeMap<String, T>,
+}
+
+impl<T> Default for Section<T> {
+    fn default() -> Self {
+        Self { names: BTreeMap::new(), entries: BTreeMap::new() }
+    }
+}
+
+impl<T> Section<T> {
+    fn add(
+        &mut self,
+        check: &mut Check<'_>,
+        what: &str,
+        key: &str,
+        fields: &Fields<'_>,
+        read: impl Fn(&mut Check<'_>, Sourced<String>, &Node, &Node) -> Option<T>,
+    ) {
+        let Some((section, node)) = fields.get(key) else { return };
+        for (key, node) in mapping(check, key, &section.place, node).unwrap_or_default() {
+            let Some(name) = sections::name(check, what, key) else { continue };
+            if let Some(first) = self.names.get(&name.value) {
+                check.report(|sources| {
+                    Problem::new(
+                        Code::DuplicateName,
+                        format!("{what} {} is defined twice", quote(&name.value)),
+                    )
+                    .at(sources, &key.place, "defined again here")
+                    .at(sources, first, "first defined here")
+                    .why("names are identities: across all files each may be defined once")
+                    .fix("remove or rename one of them")
+                });
+                continue;
+            }
+            self.names.insert(name.value.clone(), key.place.clone());
+            let text = name.value.clone();
+            if let Some(entry) = read(check, name, key, node) {
+                self.entries.insert(text, entry);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Merged {
+    builds: Section<Build>,
+    configurations: Section<BuildConfiguration>,
+    fleets: Section<Fleet>,
+    machines: Option<(Place, Machines)>,
+}
+
+impl Merged {
+    fn add(&mut self, check: &mut Check<'_>, source: &SourceText, root: &Node) {
+        let top = source.place(1, 1, 1);
+        let Some(fields) =
+            Fields::open(check, format!("the file {}", source.name), &top, root, sections::TOP)
+        else {
+            return;
+        };
+        version(check, &fields, &top);
+        self.builds.add(check, "build", "builds", &fields, builds::build);
+        let read = configurations::configuration;
+        self.configurations.add(check, "build configuration", "buildConfigurations", &fields, read);
+        self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
+        if let Some((key, node)) = fields.get("machines") {
+            if let Some((first, _)) = &self.machines {
+                check.report(|sources| {
+                    Problem::new(Code::DuplicateName, "machines is written in two files")
+                        .at(sources, &key.place, "written again here")
+                        .at(sources, first, "first written here")
+                        .why("the order of its rules counts, and files have none")
+                        .fix("keep machines in one file")
+                });
+            } else {
+                self.machines = Some((key.place.clone(), machines::machines(check, key, node)));
+            }
+        }
+    }
+
+    /// Names that point from one section to another.
+    fn references(&self, check: &mut Check<'_>) {
+        for configuration in self.configurations.entries.values() {
+            let build = &configuration.build;
+            if !self.builds.names.contains_key(&build.value) {
+                check.report(|sources| {
+                    let name = quote(&configuration.name.value);
+                    let what = format!("build configuration {name} names a build that does not exist");
+                    let problem = Problem::new(Code::UnknownBuild, what);
+                    let known = self.builds.names.keys().map(String::as_str);
+                    unknown_name(sources, problem, build, "no build has this name", known)
+                });
+            }
+        }
+        for fleet in self.fleets.entries.values() {
+            for wanted in &fleet.build_configurations {
+                if self.configurations.names.contains_key(&wanted.value) {
+                    continue;
+                }
+                check.report(|sources| {
+                    let name = quote(&fleet.name.value);
+                    let what = format!("fleet {name} asks for a build configuration that does not exist");
+                    let problem = Problem::new(Code::UnknownBuildConfiguration, what);
+                    let known = self.configurations.names.keys().map(String::as_str);
+                    unknown_name(sources, problem, wanted, "no build configuration has this name", known)
+                });
+            }
+        }
+    }
+
+    fn config(self, sources: Sources) -> Config {
+        Config {
+            sources,
+            builds: self.builds.entries,
+            build_configurations: self.configurations.entries,
+            fleets: self.fleets.entries,
+            machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
+        }
+    }
+}
+
+fn version(check: &mut Check<'_>, fields: &Fields<'_>, top: &Place) {
+    let written = fields.get("version").is_some();
+    let version = fields.text(check, "version");
+    let (place, label) = match &version {
+        Some(version) if version.value.trim() == "1.0" => return,
+        Some(version) => (version.place().unwrap_or(top), "this version knows 1.0 only"),
+        None if written => return,
+        None => (top, "version is missing"),
+    };
+    check.report(|sources| {
+        Problem::new(Code::Version, format!("{} is not marked as version 1.0", fields.owner))
+            .at(sources, place, label)
+            .why(".gsh and mainstay.yaml both are version 1.0, written as a number or a string")
+            .fix("write version: 1.0 as the first line")
+    });
+}

@@ -1,0 +1,329 @@
+//! The loaded configuration as plain values: nothing here knows of YAML. Values that a person may write carry their
+//! place; limits and defaults are those of `docs/reference/config.md`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::command_line::CommandLine;
+use crate::place::{Sourced, Sources};
+
+/// Everything the given files say, merged and checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The loaded texts, for quoting.
+    pub sources: Sources,
+    /// Builds by name.
+    pub builds: BTreeMap<String, Build>,
+    /// Build configurations by name.
+    pub build_configurations: BTreeMap<String, BuildConfiguration>,
+    /// Fleets by name.
+    pub fleets: BTreeMap<String, Fleet>,
+    /// Which machines may join, and what they get.
+    pub machines: Machines,
+}
+
+/// A build: the files of a game server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// Its name, and where it is defined.
+    pub name: Sourced<String>,
+    /// The executable the build produces (`.gsh`: for Unity's editor; default `Server`).
+    pub executable_name: Sourced<String>,
+    /// Its folder; `.gsh` has no default.
+    pub path: Option<Sourced<BuildPath>>,
+    /// Patterns of files that are left out when the build is copied to machines.
+    pub exclude_paths: Vec<Sourced<String>>,
+}
+
+/// Where a build's files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildPath {
+    /// A folder. Relative paths have been joined to the folder of the file they were written in.
+    Folder(PathBuf),
+    /// A path with a drive letter or `\\server`: accepted when loading, unusable on this machine.
+    Windows(String),
+}
+
+/// How a build is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildConfiguration {
+    /// Its name, and where it is defined.
+    pub name: Sourced<String>,
+    /// The build's name; it exists in [`Config::builds`].
+    pub build: Sourced<String>,
+    /// The binary, relative to the build's folder.
+    pub binary_path: Sourced<String>,
+    /// Launch parameters, split into arguments, with their `$$variables$$`.
+    pub command_line: Sourced<CommandLine>,
+    /// Custom variables: into `server.json`, and as `$$name$$` into the command line.
+    pub variables: BTreeMap<String, Sourced<String>>,
+    /// How the server is asked whether it answers.
+    pub query: Query,
+    /// Whether the server must call the ready API before it may be used (default false).
+    pub readiness: Sourced<bool>,
+    /// What one server may use; the checks compare with it.
+    pub limits: Limits,
+    /// Hard caps, all off unless written.
+    pub caps: Caps,
+    /// How a server is stopped.
+    pub stop: Stop,
+    /// How often a crashed server is restarted before it is backed off.
+    pub restart: Restart,
+    /// How long a started server may take to its first answer (default 2 min: large worlds load slowly).
+    pub start_timeout: Sourced<Duration>,
+    /// The whole environment of the process beyond what the agent itself sets; nothing is inherited.
+    pub env: BTreeMap<String, Sourced<String>>,
+}
+
+/// The query of a build configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The protocol (default none: seed 001 checks answers only where a protocol is specified).
+    pub kind: Sourced<QueryKind>,
+    /// Which of the server's two ports answers.
+    pub port: Sourced<QueryPort>,
+    /// How long an answer is waited for (default 1 s).
+    pub timeout: Sourced<Duration>,
+    /// How often a running server is asked (default 5 s).
+    pub every: Sourced<Duration>,
+}
+
+/// The query protocols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryKind {
+    /// The server is not asked.
+    None,
+    /// Unity's Server Query Protocol.
+    Sqp,
+    /// Valve's A2S_INFO.
+    A2s,
+    /// `getinfo` of Quake 3 and its descendants.
+    Quake3,
+    /// Teeworlds 0.7.
+    Teeworlds,
+    /// A TCP connection that is accepted.
+    Tcp,
+    /// A datagram that is answered.
+    Udp {
+        /// What is sent.
+        request: Vec<u8>,
+        /// What the answer begins with; empty: any answer.
+        expect: Vec<u8>,
+    },
+}
+
+/// A port of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryPort {
+    /// The one players connect to.
+    Game,
+    /// The second one, for queries.
+    Query,
+}
+
+/// What one server may use. Nothing is throttled at these figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// CPU, where stated.
+    pub cpu: Option<Sourced<CpuLimit>>,
+    /// Memory in bytes, where stated.
+    pub memory_bytes: Option<Sourced<u64>>,
+}
+
+/// A share of CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuLimit {
+    /// Thousandths of a core.
+    Millicores(u32),
+    /// MHz over all cores: `.gsh`'s cores × speedMhz.
+    Megahertz(u64),
+}
+
+/// Hard caps. They lie above the tolerances of the checks, or the checks would never see misbehaviour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// CPU quota.
+    pub cpu_quota: Sourced<CpuQuota>,
+    /// Memory in bytes at which the kernel kills; more than the limit + 200 MB.
+    pub memory_bytes: Option<Sourced<u64>>,
+}
+
+/// A CPU quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuQuota {
+    /// None: shares only weigh.
+    Off,
+    /// Thousandths of a core.
+    Millicores(u32),
+}
+
+/// How a server is stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The signal sent first (default SIGTERM).
+    pub signal: Sourced<Signal>,
+    /// How long it then has before SIGKILL (default 20 s).
+    pub kill_timeout: Sourced<Duration>,
+}
+
+/// The signals that may ask a server to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGHUP.
+    Hup,
+    /// SIGINT.
+    Int,
+    /// SIGQUIT.
+    Quit,
+    /// SIGKILL: no time to end anything.
+    Kill,
+    /// SIGUSR1.
+    Usr1,
+    /// SIGUSR2.
+    Usr2,
+    /// SIGTERM.
+    Term,
+}
+
+impl Signal {
+    /// Every signal with its name.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("SIGTERM", Self::Term),
+        ("SIGINT", Self::Int),
+        ("SIGQUIT", Self::Quit),
+        ("SIGHUP", Self::Hup),
+        ("SIGUSR1", Self::Usr1),
+        ("SIGUSR2", Self::Usr2),
+        ("SIGKILL", Self::Kill),
+    ];
+
+    /// Its number on Linux.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Hup => 1,
+            Self::Int => 2,
+            Self::Quit => 3,
+            Self::Kill => 9,
+            Self::Usr1 => 10,
+            Self::Usr2 => 12,
+            Self::Term => 15,
+        }
+    }
+}
+
+/// Restarts after crashes (seed 001, crash back-off).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// Restarts within the window before the server is backed off (default 1).
+    pub attempts: Sourced<u32>,
+    /// The window (default 30 min).
+    pub within: Sourced<Duration>,
+}
+
+/// A fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fleet {
+    /// Its name, and where it is defined.
+    pub name: Sourced<String>,
+    /// Build configurations it may run; each exists in [`Config::build_configurations`].
+    pub build_configurations: Vec<Sourced<String>>,
+    /// Regions by name.
+    pub regions: BTreeMap<String, Region>,
+    /// Density, as written; see [`Config::slots_on`].
+    pub usage_settings: Vec<UsageSetting>,
+    /// Processor architecture, where stated.
+    pub architecture: Option<Sourced<Architecture>>,
+    /// Whether idle servers run before they are allocated (default false).
+    pub start_on_provision: Sourced<bool>,
+    /// How long an accepted allocation waits for a server (default 60 s).
+    pub placement_timeout: Sourced<Duration>,
+    /// How long an ended allocation stays readable (default 1 h).
+    pub allocation_retention: Sourced<Duration>,
+}
+
+/// A fleet's part in one region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name, and where it is defined.
+    pub name: Sourced<String>,
+    /// Free servers to keep (default 0).
+    pub min_available: Sourced<u32>,
+    /// Most allocated servers (default 0).
+    pub max_servers: Sourced<u32>,
+    /// Whether it takes part (default true).
+    pub online: Sourced<bool>,
+}
+
+/// One entry of `usageSettings`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageSetting {
+    /// Cloud or metal.
+    pub hardware: Sourced<Hardware>,
+    /// The provider's machine type; cloud only.
+    pub machine_type: Option<Sourced<String>>,
+    /// Servers on one machine.
+    pub max_servers_per_machine: Option<Sourced<u32>>,
+    /// Servers for each core; metal only.
+    pub max_servers_per_core: Option<Sourced<u32>>,
+    /// MHz one server needs.
+    pub speed_mhz: Option<Sourced<u32>>,
+    /// MiB one server needs.
+    pub memory_mib: Option<Sourced<u64>>,
+}
+
+/// The hardware a usage setting is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hardware {
+    /// Rented by the hour.
+    Cloud,
+    /// Owned.
+    Metal,
+}
+
+/// A processor architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// x86-64.
+    Amd64,
+    /// AArch64.
+    Arm64,
+}
+
+/// Which machines may join, and what they get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machines {
+    /// Whether machines other than this one may join (default: none, unless rules are written).
+    pub join: Sourced<Join>,
+    /// In the order written; the first that matches a machine counts.
+    pub rules: Vec<MachineRule>,
+}
+
+/// Whether other machines may join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Those with a credential and a matching rule may.
+    Allowed,
+    /// Only this machine.
+    None,
+}
+
+/// A rule for machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineRule {
+    /// Labels a machine must have, all of them; none matches every machine.
+    pub labels: BTreeMap<String, Sourced<String>>,
+    /// The region it counts in, where stated.
+    pub region: Option<Sourced<String>>,
+    /// The ports its servers get, where stated.
+    pub ports: Option<Sourced<PortRange>>,
+}
+
+/// Ports, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// First port.
+    pub first: u16,
+    /// Last port.
+    pub last: u16,
+}

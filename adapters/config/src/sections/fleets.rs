@@ -1,0 +1,189 @@
+//! `fleets`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::name;
+use crate::codes::Code;
+use crate::limits::{ALLOCATION_RETENTION, PLACEMENT_TIMEOUT, SERVERS_MAX, SERVERS_PER_MACHINE_MAX};
+use crate::model::{Architecture, Fleet, Hardware, Region, UsageSetting};
+use crate::place::{Place, Sourced};
+use crate::problem::{Problem, quote};
+use crate::read::{Check, Fields, Keys, list, mapping};
+use crate::tree::Node;
+
+const KEYS: Keys = Keys {
+    known: &[
+        "buildConfigurations",
+        "regions",
+        "usageSettings",
+        "architecture",
+        "startOnProvision",
+        "placementTimeout",
+        "allocationRetention",
+    ],
+    later: &[
+        ("placement", "choose between packed and spread placement"),
+        ("ttl", "shut idle machines down"),
+        ("crashLimit", "stop a bad build"),
+    ],
+};
+
+/// How long an accepted allocation waits: longer, and players have given up.
+const PLACEMENT_WAIT: Duration = Duration::from_secs(60);
+/// How long an ended allocation stays readable: longer than any sensible client repeats a call.
+const RETENTION: Duration = Duration::from_secs(3_600);
+
+pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, node: &Node) -> Option<Fleet> {
+    let fields = Fields::open(check, format!("fleet {}", quote(&fleet.value)), &key.place, node, KEYS)?;
+    let architectures = [("Amd64", Architecture::Amd64), ("Arm64", Architecture::Arm64)];
+    let read = Fleet {
+        build_configurations: fields.texts(check, "buildConfigurations"),
+        regions: regions(check, &fields),
+        usage_settings: usage_settings(check, &fields),
+        architecture: fields.one_of(check, "architecture", &architectures),
+        start_on_provision: fields.boolean(check, "startOnProvision", false),
+        placement_timeout: fields.duration(check, "placementTimeout", PLACEMENT_WAIT, PLACEMENT_TIMEOUT),
+        allocation_retention: fields.duration(check, "allocationRetention", RETENTION, ALLOCATION_RETENTION),
+        name: fleet,
+    };
+    let lacks = match (read.build_configurations.is_empty(), fields.get("regions").is_none()) {
+        (true, true) => Some("build configurations and regions"),
+        (true, false) => Some("build configurations"),
+        (false, true) => Some("regions"),
+        (false, false) => None,
+    };
+    if let Some(lacks) = lacks {
+        check.report(|sources| {
+            Problem::new(Code::NothingToRun, format!("{} will never run a server", fields.owner))
+                .at(sources, &key.place, format!("has no {lacks}"))
+                .why("a fleet runs its build configurations in its regions")
+                .fix(format!("add {lacks}"))
+        });
+    }
+    Some(read)
+}
+
+fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Region> {
+    const KEYS: Keys = Keys { known: &["minAvailable", "maxServers", "online"], later: &[] };
+    let Some((key, node)) = fields.get("regions") else { return BTreeMap::new() };
+    let owner = fields.named("regions");
+    let mut regions = BTreeMap::new();
+    for (key, node) in mapping(check, &owner, &key.place, node).unwrap_or_default() {
+        let Some(region) = name(check, "region", key) else { continue };
+        let owner = format!("region {} of {}", quote(&region.value), fields.owner);
+        let Some(fields) = Fields::open(check, owner, &key.place, node, KEYS) else { continue };
+        let count = |check: &mut Check<'_>, name: &str| {
+            let count = fields.whole(check, name, (0, SERVERS_MAX));
+            count.map_or(Sourced::default_of(0), |count| count.map(small))
+        };
+        let read = Region {
+            min_available: count(check, "minAvailable"),
+            max_servers: count(check, "maxServers"),
+            online: fields.boolean(check, "online", true),
+            name: region.clone(),
+        };
+        if read.online.value && read.max_servers.value == 0 {
+            let place = read.max_servers.place().unwrap_or(&key.place);
+            holds_nothing(check, &fields, place);
+        }
+        regions.insert(region.value, read);
+    }
+    regions
+}
+
+fn holds_nothing(check: &mut Check<'_>, fields: &Fields<'_>, place: &Place) {
+    check.report(|sources| {
+        Problem::new(Code::RegionHoldsNothing, format!("{} can never hold an allocation", fields.owner))
+            .at(sources, place, "maxServers is 0")
+            .why("maxServers bounds the allocated servers, and its default in .gsh is 0")
+            .fix("write maxServers: with a number, or online: false")
+    });
+}
+
+fn usage_settings(check: &mut Check<'_>, fields: &Fields<'_>) -> Vec<UsageSetting> {
+    let Some((key, node)) = fields.get("usageSettings") else { return Vec::new() };
+    let owner = fields.named("usageSettings");
+    let items = list(check, &owner, &key.place, node);
+    items.iter().filter_map(|item| usage_setting(check, &fields.owner, item)).collect()
+}
+
+fn usage_setting(check: &mut Check<'_>, fleet: &str, node: &Node) -> Option<UsageSetting> {
+    const KEYS: Keys = Keys {
+        known: &[
+            "hardwareType",
+            "machineType",
+            "maxServersPerMachine",
+            "maxServersPerCore",
+            "fleetUsageID",
+            "memory",
+            "speed",
+        ],
+        later: &[],
+    };
+    let fields = Fields::open(check, format!("a usage setting of {fleet}"), &node.place, node, KEYS)?;
+    let types = [("CLOUD", Hardware::Cloud), ("METAL", Hardware::Metal)];
+    if fields.get("hardwareType").is_none() {
+        bad_usage(
+            check,
+            &fields,
+            &node.place,
+            "hardwareType is missing",
+            "add hardwareType: METAL, or CLOUD",
+        );
+    }
+    let hardware = fields.one_of(check, "hardwareType", &types);
+    let per = (1, SERVERS_PER_MACHINE_MAX);
+    let read =
+        |check: &mut Check<'_>, name: &str| fields.whole(check, name, per).map(|count| count.map(small));
+    let per_machine = read(check, "maxServersPerMachine");
+    let per_core = read(check, "maxServersPerCore");
+    let speed = fields.whole(check, "speed", (1, 100_000)).map(|speed| speed.map(small));
+    let memory = fields.whole(check, "memory", (1, 1 << 30));
+    let machine_type = fields.text(check, "machineType");
+    let hardware = hardware?;
+    match hardware.value {
+        Hardware::Cloud => {
+            if fields.get("maxServersPerMachine").is_none() {
+                let place = hardware.place().unwrap_or(&node.place);
+                bad_usage(
+                    check,
+                    &fields,
+                    place,
+                    "CLOUD needs maxServersPerMachine",
+                    "add maxServersPerMachine: 2",
+                );
+            }
+            if let Some((key, _)) = fields.get("maxServersPerCore") {
+                bad_usage(check, &fields, &key.place, "belongs to METAL alone", "remove it, or write METAL");
+            }
+        }
+        Hardware::Metal => {
+            if let Some((key, _)) = fields.get("machineType") {
+                bad_usage(check, &fields, &key.place, "belongs to CLOUD alone", "remove machineType");
+            }
+        }
+    }
+    Some(UsageSetting {
+        hardware,
+        machine_type,
+        max_servers_per_machine: per_machine,
+        max_servers_per_core: per_core,
+        speed_mhz: speed,
+        memory_mib: memory,
+    })
+}
+
+fn bad_usage(check: &mut Check<'_>, fields: &Fields<'_>, place: &Place, label: &str, fix: &str) {
+    check.report(|sources| {
+        Problem::new(Code::BadUsage, format!("{} does not follow Unity's rules", fields.owner))
+            .at(sources, place, label)
+            .why("CLOUD: maxServersPerMachine, and machineType; METAL: either maximum, or none")
+            .fix(fix)
+    });
+}
+
+/// A number that its range has already bounded below 2^32.
+pub(crate) fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

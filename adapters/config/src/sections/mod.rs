@@ -1,0 +1,68 @@
+//! The sections of a file, each in its module: from nodes to values of the model, problems recorded on the way.
+
+pub(crate) mod builds;
+pub(crate) mod configurations;
+pub(crate) mod fleets;
+pub(crate) mod limits;
+pub(crate) mod machines;
+pub(crate) mod query;
+
+use crate::codes::Code;
+use crate::limits::NAME_CHARS_MAX;
+use crate::place::{Place, Sourced};
+use crate::problem::{Problem, quote};
+use crate::read::{Check, Keys};
+use crate::tree::{Node, Value};
+
+/// The keys of a file.
+pub(crate) const TOP: Keys = Keys {
+    known: &["version", "builds", "buildConfigurations", "fleets", "machines"],
+    later: &[
+        ("queues", "hold matchmaking queues"),
+        ("sessions", "hold host migration settings"),
+        ("webhooks", "hold webhooks"),
+        ("import", "name more files"),
+    ],
+};
+
+/// The name of an entry, if it is a usable one.
+pub(crate) fn name(check: &mut Check<'_>, what: &str, key: &Node) -> Option<Sourced<String>> {
+    let text = match &key.value {
+        Value::Scalar(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::List(_) | Value::Map(_) => {
+            crate::read::wrong_shape(check, &format!("the name of a {what}"), &key.place, key, "a name");
+            return None;
+        }
+    };
+    let long = text.chars().nth(NAME_CHARS_MAX).is_some();
+    let reason = if text.trim().is_empty() {
+        Some("it is empty".to_owned())
+    } else if long {
+        Some(format!("it has {} characters; the limit is {NAME_CHARS_MAX}", text.chars().count()))
+    } else if text.chars().any(char::is_control) {
+        Some("it has control characters".to_owned())
+    } else {
+        None
+    };
+    if let Some(reason) = reason {
+        check.report(|sources| {
+            Problem::new(Code::BadName, format!("a {what} cannot be called {}", quote(&text)))
+                .at(sources, &key.place, "not usable as a name")
+                .why(reason)
+                .fix(format!("give the {what} another name"))
+        });
+        return None;
+    }
+    Some(Sourced::written(text, key.place.clone()))
+}
+
+/// Records that a value is understood but changes nothing.
+pub(crate) fn no_effect(check: &mut Check<'_>, what: String, place: &Place, why: &str) {
+    check.report(|sources| {
+        Problem::new(Code::HasNoEffect, what)
+            .at(sources, place, "changes nothing here")
+            .why(why)
+            .fix("remove it")
+    });
+}
