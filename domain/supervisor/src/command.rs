@@ -110,7 +110,7 @@ pub enum Verdict {
 pub enum Rejection {
     /// More slots than one agent keeps.
     #[error(
-        "MS-S101: {asked} new slots on top of {slots} exceed the {limit} that one agent keeps; \
+        "MS-S301: {asked} new slots on top of {slots} exceed the {limit} that one agent keeps; \
          spread the fleet over more machines"
     )]
     SlotsFull {
@@ -123,7 +123,7 @@ pub enum Rejection {
     },
     /// More configurations than one agent keeps.
     #[error(
-        "MS-S102: {asked} new build configurations on top of {specs} exceed the {limit} that one agent keeps; \
+        "MS-S302: {asked} new build configurations on top of {specs} exceed the {limit} that one agent keeps; \
          delete those that no fleet uses"
     )]
     SpecsFull {
