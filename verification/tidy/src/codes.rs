@@ -1,7 +1,7 @@
 //! Every error code that a user can meet has a row in `docs/reference/error-codes.md`, and every row a code.
 
 use crate::Violation;
-use crate::tree::File;
+use crate::tree::{File, is_comment, lines_without_tests};
 use std::collections::BTreeMap;
 
 /// The page.
@@ -66,6 +66,28 @@ pub fn violations<'a>(sources: impl Iterator<Item = &'a File>, page: &File) -> V
     found
 }
 
+/// Codes that two crates give out: a code has one meaning, so one crate defines it and others pass it on.
+#[must_use]
+pub fn shared<'a>(sources: impl Iterator<Item = &'a File>) -> Vec<Violation> {
+    let mut owners: BTreeMap<String, (String, String)> = BTreeMap::new();
+    let mut found = Vec::new();
+    for file in sources {
+        let Some((owner, _)) = file.path.split_once("/src/") else { continue };
+        let lines = lines_without_tests(&file.text);
+        for (number, line) in lines.into_iter().filter(|(_, line)| !is_comment(line)) {
+            for code in codes(line).into_keys() {
+                let (first, place) = owners
+                    .entry(code.clone())
+                    .or_insert_with(|| (owner.to_owned(), format!("{}:{number}", file.path)));
+                if first != owner {
+                    found.push(Violation::new(&file.path, number, format!("{code} is {place}'s already")));
+                }
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +114,19 @@ mod tests {
         assert!(found[0].starts_with("a.rs:1"));
         assert!(found[1].contains("any more"));
         assert!(found[2].contains("out of order"));
+    }
+
+    #[test]
+    fn a_code_of_two_crates_is_found() {
+        let line = format!("let a = \"{}\";\n", code("C001"));
+        let files = [
+            file("a/src/x.rs", line.clone()),
+            file("a/src/y.rs", line.clone()),
+            file("b/src/z.rs", format!("// {}\n{line}", code("C001"))),
+        ];
+        let found: Vec<String> = shared(files.iter()).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("b/src/z.rs:2") && found[0].contains("a/src/x.rs:1"));
     }
 
     #[test]

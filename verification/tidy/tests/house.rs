@@ -115,6 +115,12 @@ fn every_error_code_has_a_row() {
 }
 
 #[test]
+fn every_error_code_has_one_owner() {
+    let tree = tree();
+    assert_none(codes::shared(tree.rust().filter(|file| !is_test_file(&file.path))));
+}
+
+#[test]
 fn no_library_needs_more_than_a_bare_machine() {
     let tree = tree();
     let lock = tree.file("Cargo.lock").expect("the lock file is committed");
