@@ -89,6 +89,14 @@ pub enum ReadError {
         /// What does not fit.
         what: &'static str,
     },
+    /// What the store holds about its shards is not what was written.
+    #[error(
+        "the journal's list of shards is damaged: {what}; restore the data directory from a copy (MS-J003)"
+    )]
+    DamagedList {
+        /// What does not fit.
+        what: &'static str,
+    },
     /// The store's own structure is damaged, or it failed.
     #[error("the journal cannot be read (MS-J010)")]
     Io {

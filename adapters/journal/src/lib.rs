@@ -14,6 +14,7 @@
 mod chain;
 mod error;
 mod port;
+pub mod sqlite;
 mod types;
 mod writer;
 
