@@ -1,0 +1,5 @@
+//! The rules of slots, shown from outside: by the sentences they come from, and by every order of events.
+
+mod machine;
+mod sentences;
+mod world;
