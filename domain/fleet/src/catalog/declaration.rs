@@ -1,0 +1,97 @@
+//! What an operator declares, by name.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::FleetId;
+use mainstay_core::slot::{Caps, Limits, Query, RestartPolicy, StopPolicy};
+
+use crate::spec::{IdleServers, RegionSpec};
+
+/// Builds, build configurations and fleets to have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Declaration {
+    /// Builds.
+    pub builds: Vec<BuildDeclaration>,
+    /// Build configurations; may name builds declared earlier.
+    pub configurations: Vec<ConfigurationDeclaration>,
+    /// Fleets; may name build configurations declared earlier.
+    pub fleets: Vec<FleetDeclaration>,
+}
+
+/// A build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildDeclaration {
+    /// Its name: its identity.
+    pub name: Arc<str>,
+    /// Its folder on the machine.
+    pub folder: String,
+}
+
+/// A build configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigurationDeclaration {
+    /// Its name: its identity.
+    pub name: Arc<str>,
+    /// The name of the build it starts.
+    pub build: Arc<str>,
+    /// The executable, relative to the build's folder.
+    pub binary: String,
+    /// Its arguments, with `$$variables$$`.
+    pub command_line: String,
+    /// Custom configuration variables.
+    pub variables: Vec<(String, String)>,
+    /// The declared environment.
+    pub environment: Vec<(String, String)>,
+    /// How it is asked whether it lives.
+    pub query: Option<Query>,
+    /// What checks compare with.
+    pub limits: Limits,
+    /// Hard caps.
+    pub caps: Caps,
+    /// How it is stopped.
+    pub stop: StopPolicy,
+    /// What follows a crash.
+    pub restart: RestartPolicy,
+}
+
+/// A fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetDeclaration {
+    /// Its name: its identity.
+    pub name: Arc<str>,
+    /// What Multiplay's clients call it.
+    pub id: FleetId,
+    /// When its servers start.
+    pub idle_servers: IdleServers,
+    /// Where it runs.
+    pub regions: Vec<RegionSpec>,
+    /// The names of its build configurations; idle servers run the first.
+    pub configurations: Vec<Arc<str>>,
+    /// How long an allocation may wait for a server.
+    pub placement_timeout: Duration,
+    /// How long an ended allocation stays readable.
+    pub retention: Duration,
+}
+
+/// Somebody who may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialDeclaration {
+    /// The public half: `keyId` of a service account.
+    pub key: Arc<str>,
+    /// SHA-256 of the secret half. The secret has 256 random bits, so a slow hash would add nothing.
+    pub secret_sha256: [u8; 32],
+    /// What it may do.
+    pub role: Role,
+}
+
+/// What a credential may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Everything.
+    Admin,
+    /// Allocate, read and deallocate.
+    Allocator,
+}
