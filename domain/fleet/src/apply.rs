@@ -14,6 +14,7 @@ use crate::server::Server;
 
 impl Fleet {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
+        self.forget_ended(at);
         match event {
             Event::Configured(spec) => self.configured(spec),
             Event::SpecKept(spec) => {
@@ -50,7 +51,6 @@ impl Fleet {
             Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
             Event::AllocationEnded { id, end } => self.ended(at, *id, end),
         }
-        self.forget_ended(at);
     }
 
     /// Changes a server and keeps every index that depends on it.

@@ -62,7 +62,7 @@ impl Fleet {
                 claim: Claim::Free,
                 generation: Generation::NONE,
                 configuration,
-                intent: Intent::Stop,
+                intent: Intent::Leave,
                 seen: None,
                 sent: Generation::NONE,
             };

@@ -24,10 +24,15 @@ impl Fleet {
         for (id, machine) in &self.machines {
             self.tell_machine(*id, machine, &mut story);
         }
-        for &(_, id) in &self.by_request {
-            if let Some(allocation) = self.allocations.get(&id) {
-                self.tell_allocation(id, allocation, &mut story);
-            }
+        // What is over comes first: its server may have been given to one that was requested earlier and waited.
+        let told = |over: bool| {
+            self.by_request.iter().filter_map(move |(_, id)| {
+                let allocation = self.allocations.get(id)?;
+                (allocation.end().is_some() == over).then_some((*id, allocation))
+            })
+        };
+        for (id, allocation) in told(true).chain(told(false)) {
+            self.tell_allocation(id, allocation, &mut story);
         }
         for (id, server) in &self.servers {
             tell_order(*id, server, &mut story);

@@ -1,0 +1,150 @@
+//! The laws of a state machine, under random commands: replay gives the same state, a snapshot rebuilds it, and soft
+//! state may vanish at any moment.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Agent, World, allocation, casual, fleet_spec, ranked};
+use mainstay_core::slot::{Phase, Status, Stopped};
+use mainstay_core::{StateMachine, Timestamp};
+use mainstay_fleet::{Command, Fleet, Growth, IdleServers, Observation, laws};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Allocate(u8, bool),
+    Deallocate(u8),
+    Obey(u8),
+    Say(u8, u8),
+    Stale(u8, u8),
+    Reconnect(u8),
+    Silence(u8),
+    Forget,
+    Operate(u8, u8),
+    Configure(bool),
+    Pass(u16),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (any::<u8>(), any::<bool>()).prop_map(|(n, ranked)| Step::Allocate(n % 12, ranked)),
+        3 => any::<u8>().prop_map(|n| Step::Deallocate(n % 12)),
+        5 => any::<u8>().prop_map(|n| Step::Obey(n % 2)),
+        4 => (any::<u8>(), any::<u8>()).prop_map(|(slot, phase)| Step::Say(slot % 6, phase % 7)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, phase)| Step::Stale(slot % 6, phase % 7)),
+        1 => any::<u8>().prop_map(|n| Step::Reconnect(n % 2)),
+        1 => any::<u8>().prop_map(|n| Step::Silence(n % 2)),
+        1 => Just(Step::Forget),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 3)),
+        1 => any::<bool>().prop_map(Step::Configure),
+        2 => any::<u16>().prop_map(Step::Pass),
+    ]
+}
+
+fn phase(n: u8) -> Phase {
+    match n {
+        0 => Phase::Stopped(Stopped::Idle),
+        1 => Phase::Stopped(Stopped::Completed),
+        2 => Phase::Starting,
+        3 => Phase::Online { pid: 9 },
+        4 => Phase::Stopping,
+        5 => Phase::BackedOff { crashes: 2, cause: "exit code 3".into() },
+        _ => Phase::Lost,
+    }
+}
+
+fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
+    match step {
+        Step::Allocate(n, is_ranked) => {
+            let _: Result<_, _> =
+                world.allocate(u128::from(*n), if *is_ranked { ranked() } else { casual() });
+        }
+        Step::Deallocate(n) => {
+            let _: Result<_, _> = world.run(&Command::Deallocate { id: allocation(u128::from(*n)) });
+        }
+        Step::Obey(n) => {
+            let agent = agents[usize::from(*n)].clone();
+            if world.fleet.machine(agent.machine).unwrap().link() != mainstay_fleet::Link::Silent {
+                world.obey(&agent);
+            }
+        }
+        Step::Say(slot, n) | Step::Stale(slot, n) => {
+            let agent = &agents[usize::from(slot / 3)];
+            let server = agent.slots[usize::from(slot % 3)].server;
+            let known = world.fleet.server(server).unwrap();
+            let behind = matches!(step, Step::Stale(..));
+            let generation = known.generation.number().saturating_sub(u64::from(behind));
+            let status = Status {
+                server,
+                generation: mainstay_core::Generation::from_number(generation),
+                configuration: Some(known.configuration),
+                phase: phase(*n),
+            };
+            let report =
+                Command::Report { machine: agent.machine, stream: agent.stream, statuses: vec![status] };
+            let _: Result<_, _> = world.run(&report);
+        }
+        Step::Reconnect(n) => {
+            let agent = world.join(u128::from(*n) + 1, 3);
+            world.connect(&agent);
+            agents[usize::from(*n)] = agent;
+        }
+        Step::Silence(n) => world.lose(&agents[usize::from(*n)].clone()),
+        Step::Forget => world.fleet.observe(world.now, Observation::Forgotten),
+        Step::Operate(slot, action) => {
+            let server = agents[usize::from(slot / 3)].slots[usize::from(slot % 3)].server;
+            let command = match action {
+                0 => Command::StartServer(server),
+                1 => Command::StopServer(server),
+                _ => Command::RestartServer(server),
+            };
+            let _: Result<_, _> = world.run(&command);
+        }
+        Step::Configure(on_provision) => {
+            let idle =
+                if *on_provision { IdleServers::StartOnProvision } else { IdleServers::StartOnAllocation };
+            let mut spec = fleet_spec(idle, Growth::MachinesMayJoin);
+            spec.revision = world.fleet.spec().unwrap().revision + 1;
+            spec.configurations[0].configuration.revision = u32::try_from(spec.revision).unwrap();
+            world.must(&Command::Configure(Arc::new(spec)));
+        }
+        Step::Pass(seconds) => world.pass(std::time::Duration::from_secs(u64::from(*seconds))),
+    }
+}
+
+fn retold(fleet: &Fleet) -> Fleet {
+    let mut retold = Fleet::new(9);
+    for (at, event) in fleet.snapshot() {
+        retold.apply(at, &event);
+    }
+    retold
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn replay_snapshot_and_forgetting(steps in prop::collection::vec(step(), 1..120)) {
+        let mut world = World::new(fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin));
+        let mut agents = [world.machine(1, 3), world.machine(2, 3)];
+        let mut generations: std::collections::BTreeMap<_, _> = std::collections::BTreeMap::new();
+        for step in &steps {
+            take(&mut world, &mut agents, step);
+            for (id, server) in world.fleet.servers(None) {
+                let before = generations.insert(id, server.generation).unwrap_or_default();
+                prop_assert!(before <= server.generation, "{id}'s generation fell");
+            }
+        }
+        let story = world.fleet.snapshot();
+        prop_assert_eq!(&world.replayed().snapshot(), &story);
+        let retold = retold(&world.fleet);
+        prop_assert_eq!(&retold.snapshot(), &story);
+        prop_assert_eq!(laws::all(&retold), vec![]);
+        world.fleet.observe(Timestamp::EPOCH, Observation::Forgotten);
+        prop_assert_eq!(&world.fleet.snapshot(), &story);
+        prop_assert_eq!(laws::all(&world.fleet), vec![]);
+    }
+}
