@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord};
 use crate::spec::LaunchSpec;
-use crate::{LAUNCH_FILE, lock, process};
+use crate::{lock, process};
 
 /// How long a holder may take from its start to its report: fork, exec and four fsyncs, on a machine that starts two
 /// hundred of them at once with a slow disk.
@@ -147,12 +147,19 @@ pub fn spawn(
         Some(stdout) => read_line(stdout, &mut lines, deadline),
         None => Err(io::Error::other("no pipe")),
     };
-    // The parent of the detached holder ends right after its fork.
-    child.wait().map_err(|source| ClientError::Executable { executable: executable.to_owned(), source })?;
-    let line = report.map_err(|source| match source.kind() {
-        io::ErrorKind::TimedOut => ClientError::Silent { slot: slot.to_owned(), waited_ms: START_MS_MAX },
-        _ => ClientError::Talk { slot: slot.to_owned(), source },
-    })?;
+    // The holder removes it once read, but only if it got that far; it may hold secrets.
+    match std::fs::remove_file(&launch_file) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(ClientError::Files { what: "remove", path: launch_file, source });
+        }
+        Ok(()) | Err(_) => {}
+    }
+    // The parent of the detached holder ends right after its fork; without a report it may hang before it.
+    let ended = if report.is_ok() { Ok(()) } else { child.kill() };
+    ended
+        .and_then(|()| child.wait())
+        .map_err(|source| ClientError::Executable { executable: executable.to_owned(), source })?;
+    let line = report.map_err(|source| unanswered(slot, START_MS_MAX, source))?;
     let report = serde_json::from_slice(&line)
         .map_err(|error| ClientError::Talk { slot: slot.to_owned(), source: error.into() })?;
     match report {
@@ -169,12 +176,10 @@ fn write_launch(slot: &Path, spec: &LaunchSpec) -> Result<PathBuf, ClientError> 
         move |source| ClientError::Files { what, path, source }
     };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(slot).map_err(files("make", slot))?;
-    let launch_file = slot.join(LAUNCH_FILE);
-    // A second starter must not change the file under the first.
-    if lock::is_held(slot).map_err(files("ask the lock of", slot))? {
-        return Err(ClientError::SlotTaken { slot: slot.to_owned() });
-    }
-    record::write_durably(slot, LAUNCH_FILE, spec).map_err(files("write", &launch_file))?;
+    // One file a starter, so that a second one cannot change the file under the first.
+    let name = format!("launch.{}.json", std::process::id());
+    let launch_file = slot.join(&name);
+    record::write_durably(slot, &name, spec).map_err(files("write", &launch_file))?;
     Ok(launch_file)
 }
 
@@ -313,13 +318,8 @@ impl Greeting {
 
     fn receive(&mut self, wait_ms: u64) -> Result<Reply, ClientError> {
         let deadline = Instant::now() + Duration::from_millis(wait_ms);
-        let line =
-            read_line(&mut self.stream, &mut self.lines, deadline).map_err(|source| match source.kind() {
-                io::ErrorKind::TimedOut => {
-                    ClientError::Silent { slot: self.slot.clone(), waited_ms: wait_ms }
-                }
-                _ => self.talk(source),
-            })?;
+        let line = read_line(&mut self.stream, &mut self.lines, deadline)
+            .map_err(|source| unanswered(&self.slot, wait_ms, source))?;
         protocol::decode_reply(&line).map_err(|error| self.talk(error.into()))
     }
 }
@@ -383,6 +383,14 @@ impl AsFd for Connection {
     }
 }
 
+/// A wait that ended without a line: the time was up, or the other side is gone.
+fn unanswered(slot: &Path, waited_ms: u64, source: io::Error) -> ClientError {
+    if source.kind() == io::ErrorKind::TimedOut {
+        return ClientError::Silent { slot: slot.to_owned(), waited_ms };
+    }
+    ClientError::Talk { slot: slot.to_owned(), source }
+}
+
 /// Reads until one whole line is there.
 fn read_line(from: &mut (impl io::Read + AsFd), lines: &mut Lines, deadline: Instant) -> io::Result<Vec<u8>> {
     let mut buffer = [0; 4096];
@@ -402,6 +410,68 @@ fn read_line(from: &mut (impl io::Read + AsFd), lines: &mut Lines, deadline: Ins
         match from.read(&mut buffer)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             read => lines.push(&buffer[..read]).map_err(io::Error::other)?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Outcome, ProcessMark, RECORD_VERSION};
+
+    fn holder(run: u64, boot_id: &str) -> HolderRecord {
+        HolderRecord {
+            version: RECORD_VERSION,
+            generation: 1,
+            run,
+            boot_id: boot_id.to_owned(),
+            holder: ProcessMark { pid: 10, start_ticks: 1 },
+            game: None,
+            own_uid: None,
+            started_at_ms: 0,
+        }
+    }
+
+    fn exit(run: u64, boot_id: &str) -> ExitRecord {
+        ExitRecord {
+            version: RECORD_VERSION,
+            generation: 1,
+            run,
+            boot_id: boot_id.to_owned(),
+            outcome: Outcome::Exited { code: 0 },
+            game_pid: None,
+            oom_kills: 0,
+            started_at_ms: 0,
+            ended_at_ms: 0,
+            leftovers_killed: 0,
+            leftovers_alive: 0,
+            output_bytes_lost: 0,
+            last_signal_asked: None,
+        }
+    }
+
+    #[test]
+    fn the_files_of_a_slot_without_a_holder_mean_one_thing_each() {
+        let cases = [
+            (None, None, "nothing"),
+            (Some(holder(2, "now")), Some(exit(2, "now")), "exited 2"),
+            (Some(holder(2, "now")), Some(exit(1, "now")), "holder dead"),
+            (Some(holder(2, "now")), None, "holder dead"),
+            (Some(holder(2, "before")), Some(exit(1, "before")), "other boot"),
+            (Some(holder(2, "before")), None, "other boot"),
+            (Some(holder(2, "before")), Some(exit(2, "before")), "exited 2"),
+            (None, Some(exit(1, "now")), "exited 1"),
+        ];
+        for (holder, exit, expected) in cases {
+            let given = format!("{holder:?} {exit:?}");
+            let found = match judge(holder, exit, "now") {
+                Found::Nothing => "nothing".to_owned(),
+                Found::Exited(record) => format!("exited {}", record.run),
+                Found::OtherBoot(_) => "other boot".to_owned(),
+                Found::HolderDead(_) => "holder dead".to_owned(),
+                Found::Running(_) => "running".to_owned(),
+            };
+            assert_eq!(found, expected, "{given}");
         }
     }
 }

@@ -29,12 +29,14 @@ struct Kept {
 /// A hidden directory that does not exist is an error: it could appear later, and would then be seen.
 pub(crate) fn isolate(isolation: &Isolation) -> io::Result<()> {
     let hidden = outermost(canonical(&isolation.hide)?);
-    let kept = canonical(&isolation.keep)?
+    let keep = canonical(&isolation.keep)?;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    // Opened in the new namespace: what is held open across the border cannot be mounted.
+    let kept = keep
         .into_iter()
         .filter(|path| hidden.iter().any(|cover| path.starts_with(cover)))
         .map(hold)
         .collect::<io::Result<Vec<Kept>>>()?;
-    unshare(CloneFlags::CLONE_NEWNS)?;
     // A slave still receives unmounts of the machine, so a long-running game does not pin a file system in use.
     mount_flags(Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
     let cover = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;

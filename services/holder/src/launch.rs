@@ -27,9 +27,6 @@ use crate::spec::{Identity, LaunchSpec, LimitedResource};
 /// File mode mask of the game: the customary one. Its directories are closed to others by their own modes.
 const UMASK: Mode = Mode::S_IWGRP.union(Mode::S_IWOTH);
 
-/// Signals the holder ignores and the game must get back in their default form.
-pub(crate) const IGNORED: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE];
-
 /// A running game and the holder's ends of its standard streams, all non-blocking.
 #[derive(Debug)]
 pub(crate) struct Launched {
@@ -141,15 +138,16 @@ fn steps(spec: &LaunchSpec, holder: Pid, streams: [&OwnedFd; 3]) -> Result<(), (
     })
 }
 
-/// A session of its own, the pipes as standard streams, signals as a program expects them.
+/// A session of its own, the pipes as standard streams, signals as a program expects them: what the holder or its
+/// starter ignores would stay ignored across exec.
 fn attach([stdin, stdout, stderr]: [&OwnedFd; 3]) -> nix::Result<()> {
     setsid()?;
     dup2_stdin(stdin)?;
     dup2_stdout(stdout)?;
     dup2_stderr(stderr)?;
-    for ignored in IGNORED {
+    for number in Signal::iterator().filter(|number| !matches!(number, Signal::SIGKILL | Signal::SIGSTOP)) {
         // SAFETY: restoring the default installs no handler.
-        unsafe { signal(ignored, SigHandler::SigDfl) }?;
+        unsafe { signal(number, SigHandler::SigDfl) }?;
     }
     SigSet::empty().thread_set_mask()
 }

@@ -6,7 +6,7 @@
 //! kills what the game leaves behind ([`process`]), makes the exit durable ([`record`]) and then tells whoever is
 //! connected ([`protocol`]). The agent's side is [`client`].
 //!
-//! A slot's run directory (mode 0700) holds `launch.json`, `slot.lock`, `holder.sock`, `holder.json`, `exit.json`
+//! A slot's run directory (mode 0700) holds the launch file (removed once read), `slot.lock`, `holder.sock`, `holder.json`, `exit.json`
 //! and `holder.log` (what the holder itself had to complain about).
 
 use std::ffi::OsString;
@@ -47,8 +47,9 @@ pub const EXIT_SYSTEM: u8 = 71;
 /// Exit code: another holder has the slot (`EX_CANTCREAT`).
 pub const EXIT_SLOT_TAKEN: u8 = 73;
 
-/// Name of the launch file in the slot's run directory.
-pub const LAUNCH_FILE: &str = "launch.json";
+/// Signals a holder ignores.
+const IGNORED: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE];
+
 /// Name of the file for what the holder itself has to complain about.
 pub const COMPLAINT_FILE: &str = "holder.log";
 
@@ -72,7 +73,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(EXIT_BAD_SPEC);
         }
     };
-    let taken = slot_of(Path::new(launch_file)).and_then(|slot| Ok((lock::take(&slot)?, slot)));
+    let taken = slot_of(Path::new(launch_file)).and_then(|slot| {
+        std::fs::remove_file(launch_file)?;
+        Ok((lock::take(&slot)?, slot))
+    });
     let (held, slot) = match taken {
         Ok((Some(held), slot)) => (held, slot),
         Ok((None, _)) => {
@@ -147,7 +151,7 @@ fn prepare(slot: PathBuf, spec: LaunchSpec) -> io::Result<hold::Prepared> {
     dup2_stdin(File::open("/dev/null")?)?;
     // Nobody stops a holder but its game's end. A terminal's Ctrl-C and a shutdown's SIGTERM reach the game on their
     // own way; the holder has to see how it takes them.
-    for ignored in launch::IGNORED {
+    for ignored in IGNORED {
         // SAFETY: ignoring installs no handler.
         unsafe { signal(ignored, SigHandler::SigIgn) }?;
     }

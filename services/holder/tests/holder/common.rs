@@ -66,6 +66,13 @@ impl Slot {
         client::connect(&self.run_dir()).unwrap()
     }
 
+    /// A look as of a new agent, at a slot that must be running.
+    pub fn adopt(&self) -> Connection {
+        let found = client::adopt(&self.run_dir()).unwrap();
+        let Found::Running(connection) = found else { panic!("{found:?}") };
+        connection
+    }
+
     /// Waits for the end of the last run as a newcomer would see it.
     pub fn exit(&self) -> ExitRecord {
         until("the slot has ended", || match client::adopt(&self.run_dir()).unwrap() {

@@ -1,4 +1,9 @@
 //! Real holders with real games.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test where they stand")]
 
 mod common;
+mod confine;
+mod crowd;
+mod golden;
 mod life;
+mod talk;
