@@ -62,7 +62,7 @@ codes! {
     DuplicateName "MS-C006" Error
         "Two builds, two build configurations or two fleets have the same name. Names are identities: across all files given together each may be defined once."
     MissingKey "MS-C007" Error
-        "A key that has no default is missing."
+        "A key that has no default is missing: a build configuration needs its build and its binaryPath."
     Version "MS-C008" Error
         "Every file begins with `version: 1.0` (a number or a string), the version of the .gsh schema that mainstay.yaml extends."
     NotYet "MS-C009" Error

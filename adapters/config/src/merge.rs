@@ -142,11 +142,13 @@ fn decode(files: &[SourceFile]) -> (Sources, Vec<Problem>) {
 struct Section<T> {
     names: BTreeMap<String, Place>,
     entries: BTreeMap<String, T>,
+    /// Something in the section has no usable name, so a name that seems unknown may be that one.
+    unsure: bool,
 }
 
 impl<T> Default for Section<T> {
     fn default() -> Self {
-        Self { names: BTreeMap::new(), entries: BTreeMap::new() }
+        Self { names: BTreeMap::new(), entries: BTreeMap::new(), unsure: false }
     }
 }
 
@@ -160,8 +162,15 @@ impl<T> Section<T> {
         read: impl Fn(&mut Check<'_>, Sourced<String>, &Node, &Node) -> Option<T>,
     ) {
         let Some((section, node)) = fields.get(key) else { return };
-        for (key, node) in mapping(check, key, &section.place, node).unwrap_or_default() {
-            let Some(name) = sections::name(check, what, key) else { continue };
+        let Some(entries) = mapping(check, key, &section.place, node) else {
+            self.unsure = true;
+            return;
+        };
+        for (key, node) in entries {
+            let Some(name) = sections::name(check, what, key) else {
+                self.unsure = true;
+                continue;
+            };
             if let Some(first) = self.names.get(&name.value) {
                 check.report(|sources| {
                     Problem::new(
@@ -224,7 +233,7 @@ impl Merged {
     fn references(&self, check: &mut Check<'_>) {
         for configuration in self.configurations.entries.values() {
             let build = &configuration.build;
-            if !self.builds.names.contains_key(&build.value) {
+            if !self.builds.unsure && !self.builds.names.contains_key(&build.value) {
                 check.report(|sources| {
                     let name = quote(&configuration.name.value);
                     let what = format!("build configuration {name} names a build that does not exist");
@@ -236,7 +245,7 @@ impl Merged {
         }
         for fleet in self.fleets.entries.values() {
             for wanted in &fleet.build_configurations {
-                if self.configurations.names.contains_key(&wanted.value) {
+                if self.configurations.unsure || self.configurations.names.contains_key(&wanted.value) {
                     continue;
                 }
                 check.report(|sources| {

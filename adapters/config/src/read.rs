@@ -138,7 +138,7 @@ impl<'n> Fields<'n> {
         if let (None, Some(place)) = (&parsed, text.place()) {
             check.report(|sources| {
                 let what = format!("{} is {}", self.named(name), quote(&text.value));
-                refuse(Problem::new(code, what).at(sources, place, "not understood"))
+                refuse(Problem::new(code, what).at(sources, place, "cannot be used"))
             });
         }
         parsed.map(|value| Sourced { value, origin: text.origin })

@@ -10,7 +10,7 @@ use crate::model::{Architecture, Fleet, Hardware, Region, UsageSetting};
 use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, list, mapping};
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 
 const KEYS: Keys = Keys {
     known: &[
@@ -47,7 +47,13 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
         allocation_retention: fields.duration(check, "allocationRetention", RETENTION, ALLOCATION_RETENTION),
         name: fleet,
     };
-    let lacks = match (read.build_configurations.is_empty(), fields.get("regions").is_none()) {
+    let empty = |key: &str| match fields.get(key).map(|(_, node)| &node.value) {
+        None | Some(Value::Null) => true,
+        Some(Value::Scalar(_)) => false,
+        Some(Value::List(items)) => items.is_empty(),
+        Some(Value::Map(entries)) => entries.is_empty(),
+    };
+    let lacks = match (empty("buildConfigurations"), empty("regions")) {
         (true, true) => Some("build configurations and regions"),
         (true, false) => Some("build configurations"),
         (false, true) => Some("regions"),
@@ -83,7 +89,8 @@ fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Regio
             online: fields.boolean(check, "online", true),
             name: region.clone(),
         };
-        if read.online.value && read.max_servers.value == 0 {
+        let refused = fields.get("maxServers").is_some() && read.max_servers.place().is_none();
+        if read.online.value && read.max_servers.value == 0 && !refused {
             let place = read.max_servers.place().unwrap_or(&key.place);
             holds_nothing(check, &fields, place);
         }

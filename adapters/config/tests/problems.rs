@@ -1,0 +1,390 @@
+//! One row a rule: the smallest file that breaks it, and what is said. Every code has a row and an explanation.
+
+use std::collections::BTreeSet;
+
+use mainstay_config::{
+    Accepted, Code, Found, Problem, Refused, SourceFile, check_files, explain, limits, load, look_on_disk,
+};
+
+/// A whole file; `{…}` parts are replaced by the rows.
+const BASE: &str = "\
+version: 1.0
+builds:
+  arena:
+    buildPath: dist
+buildConfigurations:
+  ranked:
+    build: arena
+    binaryPath: arena.x86_64
+    commandLine: -port $$port$$
+fleets:
+  europe:
+    buildConfigurations: [ranked]
+    regions:
+      Europe: { minAvailable: 1, maxServers: 4 }
+";
+
+fn check(text: &str) -> Vec<Problem> {
+    match load(&[SourceFile::new("mainstay.yaml", text)]) {
+        Ok(Accepted { warnings, .. }) => warnings,
+        Err(Refused { problems, .. }) => problems,
+    }
+}
+
+fn with(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from}");
+    BASE.replacen(from, to, 1)
+}
+
+/// Lines added to the build configuration.
+fn configured(lines: &str) -> String {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    with("    commandLine: -port $$port$$\n", &lines)
+}
+
+/// Lines added to the fleet.
+fn fleet(lines: &str) -> String {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    format!("{BASE}{lines}")
+}
+
+/// Text, the code, line and column of the first mark, and a part of the fix.
+type Row = (String, Code, (u32, u32), &'static str);
+
+fn rows() -> Vec<Row> {
+    let mut rows = file_rows();
+    rows.extend(configuration_rows());
+    rows.extend(fleet_rows());
+    rows
+}
+
+fn file_rows() -> Vec<Row> {
+    vec![
+        ("version: 1.0\nbuilds: [a\n".into(), Code::Syntax, (2, 9), "mend the YAML"),
+        ("version: 1.0\nbuilds:\n\ta: b\n".into(), Code::Syntax, (3, 2), "mend the YAML"),
+        ("version: 1.0\n---\nversion: 1.0\n".into(), Code::Syntax, (2, 1), "mend the YAML"),
+        ("version: 1.0\nx-a: &a [*a]\n".into(), Code::Syntax, (2, 10), "mend the YAML"),
+        ("version: 1.0\nx-a: *b\n".into(), Code::Syntax, (2, 6), "mend the YAML"),
+        (format!("x: {}{}", "[".repeat(33), "]".repeat(33)), Code::TooBig, (1, 35), "flatten"),
+        ("- a\n".into(), Code::WrongShape, (1, 1), "a mapping"),
+        ("just words\n".into(), Code::WrongShape, (1, 1), "a mapping"),
+        (
+            with("builds:\n  arena:\n    buildPath: dist", "builds: arena"),
+            Code::WrongShape,
+            (2, 9),
+            "a mapping",
+        ),
+        (with("build: arena", "build: [arena]"), Code::WrongShape, (7, 5), "a single value"),
+        (with("[ranked]", "ranked"), Code::WrongShape, (12, 26), "a list"),
+        (with("[ranked]", "[[ranked]]"), Code::WrongShape, (12, 27), "a single value"),
+        (with("fleets:", "flets:"), Code::UnknownKey, (10, 1), "did you mean fleets?"),
+        (with("buildPath:", "path_of_build:"), Code::UnknownKey, (4, 5), "x-"),
+        (
+            with("minAvailable: 1", "minavailable: 1"),
+            Code::UnknownKey,
+            (14, 17),
+            "did you mean minAvailable?",
+        ),
+        (format!("{BASE}<<: {{}}\n"), Code::UnknownKey, (15, 1), "x-"),
+        (format!("{BASE}version: 1.0\n"), Code::DuplicateKey, (15, 1), "keep one"),
+        (with("build: arena", "build: arena\n    build: arena"), Code::DuplicateKey, (8, 5), "keep one"),
+        (with("version: 1.0\n", ""), Code::Version, (1, 1), "version: 1.0"),
+        (with("version: 1.0", "version: 1"), Code::Version, (1, 10), "version: 1.0"),
+        (with("version: 1.0", "version: 2.0"), Code::Version, (1, 10), "version: 1.0"),
+        (format!("{BASE}queues: []\n"), Code::NotYet, (15, 1), "x-queues"),
+        (format!("{BASE}sessions: {{}}\n"), Code::NotYet, (15, 1), "x-sessions"),
+        (format!("{BASE}webhooks:\n"), Code::NotYet, (15, 1), "x-webhooks"),
+        (format!("{BASE}import: []\n"), Code::NotYet, (15, 1), "x-import"),
+        (with("buildPath: dist", "image: a:1"), Code::NotYet, (4, 5), "x-image"),
+        (with("  arena:", "  ' ':"), Code::BadName, (3, 3), "another name"),
+        (with("  arena:", "  \"a\\eb\":"), Code::BadName, (3, 3), "another name"),
+        (with("  europe:", &format!("  {}:", "e".repeat(129))), Code::BadName, (11, 3), "another name"),
+        (with("Europe: {", "? [Europe]\n      : {"), Code::WrongShape, (14, 9), "a name"),
+        (format!("{BASE}machines: {{ ports: 20000 }}\n"), Code::BadPorts, (15, 20), "20000-20999"),
+        (format!("{BASE}machines: [{{ ports: 80-90 }}]\n"), Code::BadPorts, (15, 21), "20000-20999"),
+        (format!("{BASE}machines: [{{ ports: 2000-2000 }}]\n"), Code::BadPorts, (15, 21), "20000-20999"),
+        (format!("{BASE}machines: {{ join: maybe }}\n"), Code::NotAllowed, (15, 19), "known words"),
+        (format!("{BASE}machines: [{{ join: allowed }}]\n"), Code::UnknownKey, (15, 14), "x-"),
+    ]
+}
+
+fn configuration_rows() -> Vec<Row> {
+    let cap = "limits: { memoryMiB: 512 }\ncaps: { memoryMiB: 702 }";
+    let default_cap = "cores: 1\ncaps: { memoryMiB: 900MB }";
+    let quota = "limits: { cpu: 0.5 }\ncaps: { cpuQuota: 0.55 }";
+    let long = format!("commandLine: {}", "a".repeat(limits::COMMAND_LINE_BYTES_MAX + 1));
+    vec![
+        (with("    build: arena\n", ""), Code::MissingKey, (6, 3), "add build:"),
+        (with("    binaryPath: arena.x86_64\n", ""), Code::MissingKey, (6, 3), "add binaryPath:"),
+        (with("build: arena", "build: arenna"), Code::UnknownBuild, (7, 12), "did you mean \"arena\"?"),
+        (
+            with("binaryPath: arena.x86_64", "binaryPath: /usr/games/teeworlds-server"),
+            Code::BadBinaryPath,
+            (8, 17),
+            "binaryPath: teeworlds-server with the build's buildPath: /usr/games/",
+        ),
+        (with("arena.x86_64", "a/../../b"), Code::BadBinaryPath, (8, 17), "folder above"),
+        (with("arena.x86_64", "''"), Code::BadBinaryPath, (8, 17), "write"),
+        (with("-port $$port$$", "-a 'b"), Code::BadCommandLine, (9, 18), "close it"),
+        (configured(&long), Code::BadCommandLine, (9, 18), "into a file"),
+        (with("$$port$$", "$$prot$$"), Code::UnknownVariable, (9, 24), "did you mean $$port$$?"),
+        (with("$$port$$", "$$map$$"), Code::UnknownVariable, (9, 24), "define map under variables"),
+        (configured("queryType: spq"), Code::NotAllowed, (9, 16), "did you mean queryType: sqp?"),
+        (configured("readiness: perhaps"), Code::NotAllowed, (9, 16), "readiness: true"),
+        (configured("cores: 0"), Code::BadNumber, (9, 12), "cores: 1"),
+        (configured("cores: many"), Code::BadNumber, (9, 12), "cores: 1"),
+        (configured("speedMhz: 1.5"), Code::BadNumber, (9, 15), "speedMhz: 1"),
+        (configured("memoryMiB: lots"), Code::BadSize, (9, 16), "memoryMiB: 512"),
+        (configured("memoryMiB: 0"), Code::BadSize, (9, 16), "memoryMiB: 512"),
+        (configured("limits: { cpu: 0 }"), Code::BadNumber, (9, 20), "cpu: 0.5"),
+        (configured("limits: { cpu: half }"), Code::BadNumber, (9, 20), "cpu: 0.5"),
+        (configured("limits: { memoryMiB: 1XB }"), Code::BadSize, (9, 26), "memoryMiB: 512"),
+        (configured("limits: { cpu: 1 }\ncores: 1"), Code::LimitsTwice, (9, 5), "keep limits"),
+        (configured(cap), Code::CapTooLow, (10, 24), "at least memoryMiB: 703"),
+        (configured(default_cap), Code::CapTooLow, (10, 24), "at least memoryMiB: 991"),
+        (configured(quota), Code::QuotaHidesCheck, (10, 23), "cpuQuota: off"),
+        (configured("caps: { cpuQuota: none }"), Code::BadNumber, (9, 23), "cpuQuota: 0.5"),
+        (configured("stop: { killTimeout: 20 }"), Code::BadDuration, (9, 26), "killTimeout: 20s"),
+        (configured("stop: { killTimeout: 2h }"), Code::BadDuration, (9, 26), "killTimeout: 20s"),
+        (configured("stop: { signal: TERM }"), Code::NotAllowed, (9, 21), "known words"),
+        (configured("restart: { attempts: -1 }"), Code::BadNumber, (9, 26), "attempts: 1"),
+        (configured("restart: { within: 0s }"), Code::BadDuration, (9, 24), "within: 30m"),
+        (configured("startTimeout: soon"), Code::BadDuration, (9, 19), "startTimeout: 2m"),
+        (configured("queryType: udp"), Code::QueryMismatch, (9, 5), "request"),
+        (configured("queryType: udp\nquery: { expect: 00 }"), Code::QueryMismatch, (10, 5), "request"),
+        (
+            configured("queryType: sqp\nquery: { request: 00 }"),
+            Code::QueryMismatch,
+            (10, 14),
+            "queryType: udp",
+        ),
+        (configured("queryType: udp\nquery: { request: 0 }"), Code::BadHex, (10, 23), "request"),
+        (configured("queryType: udp\nquery: { request: '' }"), Code::BadHex, (10, 23), "request"),
+        (configured("query: { timeout: 2s }"), Code::HasNoEffect, (9, 5), "remove it"),
+        (configured("queryType: sqp\nquery: { every: 10ms }"), Code::BadDuration, (10, 21), "every: 5s"),
+        (configured("queryType: sqp\nquery: { port: game2 }"), Code::NotAllowed, (10, 20), "port: game?"),
+        (configured("env: { 1A: x }"), Code::BadVariableName, (9, 12), "rename"),
+        (configured("env: { A B: x }"), Code::BadVariableName, (9, 12), "rename"),
+        (configured("env: { A: \"\\0\" }"), Code::BadVariableName, (9, 12), "rename"),
+        (configured("env: { A: [x] }"), Code::WrongShape, (9, 12), "a single value"),
+        (configured("variables: { $$a: x }"), Code::BadVariableName, (9, 18), "rename"),
+        (configured("variables: { queryPort: x }"), Code::ShadowedVariable, (9, 29), "gameQueryPort"),
+        (configured("protocol: agones"), Code::NotYet, (9, 5), "x-protocol"),
+        (configured("checks: {}"), Code::NotYet, (9, 5), "x-checks"),
+    ]
+}
+
+fn fleet_rows() -> Vec<Row> {
+    let usage = |text: &str| fleet(&format!("usageSettings: [{{ {text} }}]"));
+    vec![
+        (with("[ranked]", "[rankd]"), Code::UnknownBuildConfiguration, (12, 27), "did you mean \"ranked\"?"),
+        (with("[ranked]", "[casual]"), Code::UnknownBuildConfiguration, (12, 27), "file that defines it"),
+        (with("maxServers: 4", "maxServers: -4"), Code::BadNumber, (14, 46), "maxServers: 1"),
+        (with("maxServers: 4", "maxServers: 1000001"), Code::BadNumber, (14, 46), "maxServers: 1"),
+        (with("maxServers: 4", "maxServers: 0"), Code::RegionHoldsNothing, (14, 46), "online: false"),
+        (with(", maxServers: 4", ""), Code::RegionHoldsNothing, (14, 7), "online: false"),
+        (with("maxServers: 4", "maxServers: 4, online: off-ish"), Code::NotAllowed, (14, 57), "online: true"),
+        (
+            with("    buildConfigurations: [ranked]\n", ""),
+            Code::NothingToRun,
+            (11, 3),
+            "build configurations",
+        ),
+        (fleet("startOnProvision: 2"), Code::NotAllowed, (15, 23), "startOnProvision: true"),
+        (fleet("placementTimeout: 60"), Code::BadDuration, (15, 23), "placementTimeout: 60s"),
+        (fleet("allocationRetention: 1s"), Code::BadDuration, (15, 26), "allocationRetention: 1h"),
+        (fleet("architecture: mips"), Code::NotAllowed, (15, 19), "known words"),
+        (fleet("placement: packed"), Code::NotYet, (15, 5), "x-placement"),
+        (fleet("ttl: {}"), Code::NotYet, (15, 5), "x-ttl"),
+        (fleet("crashLimit: {}"), Code::NotYet, (15, 5), "x-crashLimit"),
+        (usage("maxServersPerMachine: 2"), Code::BadUsage, (15, 21), "hardwareType"),
+        (usage("hardwareType: CLOUD"), Code::BadUsage, (15, 37), "maxServersPerMachine"),
+        (usage("hardwareType: WOOD"), Code::NotAllowed, (15, 37), "known words"),
+        (usage("hardwareType: METAL, machineType: x"), Code::BadUsage, (15, 44), "remove machineType"),
+        (
+            usage("hardwareType: CLOUD, maxServersPerMachine: 1, maxServersPerCore: 1"),
+            Code::BadUsage,
+            (15, 69),
+            "METAL",
+        ),
+        (
+            usage("hardwareType: METAL, maxServersPerMachine: 0"),
+            Code::BadNumber,
+            (15, 66),
+            "maxServersPerMachine: 1",
+        ),
+    ]
+}
+
+#[test]
+fn the_base_is_without_problems() {
+    assert_eq!(check(BASE), []);
+}
+
+#[test]
+fn every_rule_is_told_at_its_place_with_its_fix() {
+    let mut wrong = String::new();
+    for (text, code, place, fix) in rows() {
+        let problems = check(&text);
+        let told: Vec<_> = problems
+            .iter()
+            .map(|problem| (problem.code, (problem.marks[0].place.line, problem.marks[0].place.column)))
+            .collect();
+        let fixes = problems.iter().any(|problem| problem.fix.as_deref().unwrap_or("").contains(fix));
+        if told != [(code, place)] || !fixes {
+            let shown = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            wrong.push_str(&format!("wanted only {code} at {place:?}, fix {fix:?}; got\n{shown}\n\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn what_a_table_of_single_files_cannot_show_is_told_too() {
+    let files = |names: &[&str]| -> Vec<SourceFile> {
+        names.iter().map(|name| SourceFile::new(*name, BASE)).collect()
+    };
+    let refused = load(&files(&["a.yaml", "b.yaml"])).unwrap_err();
+    let told: Vec<_> = refused
+        .problems
+        .iter()
+        .map(|problem| {
+            (problem.code, problem.marks.iter().map(|mark| mark.place.to_string()).collect::<Vec<_>>())
+        })
+        .collect();
+    let twice =
+        |line: u32| (Code::DuplicateName, vec![format!("b.yaml:{line}:3"), format!("a.yaml:{line}:3")]);
+    assert_eq!(told, [twice(3), twice(6), twice(11)]);
+
+    let machines = "version: 1.0\nmachines: { join: none }\n";
+    let refused = load(&[SourceFile::new("a", machines), SourceFile::new("b", machines)]).unwrap_err();
+    assert_eq!(refused.problems[0].code, Code::DuplicateName);
+    assert_eq!(refused.problems[0].marks[0].place.to_string(), "b:2:1");
+}
+
+#[test]
+fn files_complete_each_other() {
+    let (builds, rest) = BASE.split_at(BASE.find("buildConfigurations:").unwrap());
+    let rest = format!("version: 1.0\n{rest}");
+    let files = [SourceFile::new("rest.yaml", rest), SourceFile::new("sub/builds.gsh", builds)];
+    let config = load(&files).unwrap().config;
+    let path = &config.builds["arena"].path.as_ref().unwrap().value;
+    assert_eq!(*path, mainstay_config::BuildPath::Folder("sub/dist".into()), "relative to its own file");
+}
+
+#[test]
+fn files_over_a_limit_are_refused_with_the_limit() {
+    let only = |files: &[SourceFile]| {
+        let refused = load(files).unwrap_err();
+        assert_eq!(refused.problems.len(), 1, "{refused}");
+        refused.problems[0].clone()
+    };
+    let long = " ".repeat(limits::FILE_BYTES_MAX + 1);
+    assert_eq!(only(&[SourceFile::new("long.yaml", long)]).code, Code::TooBig);
+    let many = vec![SourceFile::new("a.yaml", "version: 1.0\n"); limits::FILES_MAX + 1];
+    assert_eq!(only(&many).code, Code::TooBig);
+
+    let bomb = (1..=30).fold("version: 1.0\nx-0: &a0 [x, x]\n".to_owned(), |text, n| {
+        format!("{text}x-{n}: &a{n} [*a{m}, *a{m}]\n", m = n - 1)
+    });
+    let problem = only(&[SourceFile::new("bomb.yaml", bomb)]);
+    assert_eq!(problem.code, Code::TooBig);
+    assert!(problem.marks[0].place.line > 2);
+
+    let nested = (1..20).fold("x".to_owned(), |inner, n| format!("&n{n} [{inner}, {}]", "y,".repeat(2_000)));
+    assert_eq!(only(&[SourceFile::new("anchors.yaml", format!("x-a: {nested}\n"))]).code, Code::TooBig);
+
+    let variables: String = (0..=limits::VARIABLES_MAX).map(|n| format!("  V{n}: x\n")).collect();
+    assert_eq!(check(&configured(&format!("env:\n{variables}")))[0].code, Code::TooBig);
+    let rules = "{ region: a },".repeat(300);
+    assert_eq!(check(&format!("{BASE}machines: [{rules}]\n"))[0].code, Code::TooBig);
+
+    let latin = only(&[SourceFile::new("latin.yaml", b"version: 1.0\nx-a: caf\xe9\n".to_vec())]);
+    assert_eq!((latin.code, latin.marks[0].place.to_string()), (Code::Syntax, "latin.yaml:2:9".into()));
+}
+
+#[test]
+fn problems_past_the_limit_are_counted() {
+    let keys: String = (0..limits::PROBLEMS_MAX + 7).map(|n| format!("unknown{n}: 1\n")).collect();
+    let refused = load(&[SourceFile::new("a.yaml", format!("version: 1.0\n{keys}"))]).unwrap_err();
+    assert_eq!((refused.problems.len(), refused.left_out), (limits::PROBLEMS_MAX, 7));
+    assert!(refused.to_string().ends_with("and 7 more problems"));
+}
+
+#[test]
+fn a_broken_file_does_not_hide_the_problems_of_another() {
+    let broken = SourceFile::new("broken.yaml", "a: [");
+    let wrong = SourceFile::new("wrong.yaml", with("minAvailable: 1", "minAvailable: one, extra: 1"));
+    let codes: Vec<_> =
+        load(&[broken, wrong]).unwrap_err().problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, [Code::Syntax, Code::BadNumber, Code::UnknownKey]);
+}
+
+fn config(text: &str) -> mainstay_config::Config {
+    load(&[SourceFile::new("mainstay.yaml", text)]).unwrap_or_else(|refused| panic!("{refused}")).config
+}
+
+fn looked(text: &str, found: &[(&str, Found)]) -> Vec<(Code, String)> {
+    let look = |path: &std::path::Path| {
+        let row = found.iter().find(|(known, _)| path == std::path::Path::new(known));
+        row.map_or(Found::Missing, |(_, found)| found.clone())
+    };
+    check_files(&config(text), &look)
+        .iter()
+        .map(|problem| (problem.code, problem.marks[0].label.clone()))
+        .collect()
+}
+
+#[test]
+fn files_are_looked_at_only_when_they_must_exist() {
+    let folder = ("dist", Found::Folder);
+    let binary = |found: Found| ("dist/arena.x86_64", found);
+    assert_eq!(looked(BASE, &[folder.clone(), binary(Found::Executable)]), []);
+    let one = |code: Code, label: &str| vec![(code, label.to_owned())];
+    assert_eq!(looked(BASE, &[]), one(Code::BuildPathMissing, "does not exist"));
+    assert_eq!(looked(BASE, &[("dist", Found::Executable)]), one(Code::BuildPathMissing, "is a file"),);
+    let no_path = with("    buildPath: dist\n", "    executableName: a\n");
+    assert_eq!(looked(&no_path, &[]), one(Code::BuildPathMissing, "has no buildPath"));
+    let windows = with("buildPath: dist", r"buildPath: C:\dist");
+    assert_eq!(looked(&windows, &[]), one(Code::BuildPathMissing, "is a Windows path"));
+    assert_eq!(looked(BASE, &[folder.clone()]), one(Code::BinaryMissing, "does not exist"));
+    let plain = [folder.clone(), binary(Found::PlainFile)];
+    assert_eq!(looked(BASE, &plain), one(Code::BinaryNotExecutable, "is not executable"));
+    let unused = with("  arena:", "  unused:\n    buildPath: nowhere\n  arena:");
+    assert_eq!(looked(&unused, &[folder, binary(Found::Executable)]), []);
+}
+
+#[test]
+fn the_real_file_system_is_looked_at() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("server");
+    assert_eq!(look_on_disk(&file), Found::Missing);
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    assert_eq!(look_on_disk(&file), Found::PlainFile);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(look_on_disk(&file), Found::Executable);
+    assert_eq!(look_on_disk(folder.path()), Found::Folder);
+    assert_eq!(look_on_disk(std::path::Path::new("/dev/null")), Found::Other);
+    assert!(matches!(look_on_disk(&file.join("below")), Found::Unreadable(_)));
+}
+
+#[test]
+fn every_code_is_provoked_and_explained() {
+    let mut provoked: BTreeSet<Code> = rows().into_iter().map(|(_, code, ..)| code).collect();
+    // Shown by the tests above that need several files or a file system.
+    provoked.extend([
+        Code::DuplicateName,
+        Code::BuildPathMissing,
+        Code::BinaryMissing,
+        Code::BinaryNotExecutable,
+    ]);
+    assert_eq!(provoked, Code::ALL.iter().copied().collect());
+    let texts: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(texts.len(), Code::ALL.len(), "codes are unique");
+    for code in Code::ALL {
+        let text = explain(&code.as_str().to_lowercase()).unwrap();
+        assert!(text.len() > 40 && text.ends_with('.'), "{code}: {text}");
+    }
+    assert_eq!(explain("MS-P001"), None);
+}
