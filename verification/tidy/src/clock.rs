@@ -20,6 +20,7 @@ pub const READERS: &[(&str, &str)] = &[
         "services/holder/",
         "uses nothing of ours; it measures its own waits and stamps exit records for people",
     ),
+    ("game/", "a game is a program of its own: Mainstay's rules do not run in it"),
     ("verification/bench/", "a benchmark measures"),
 ];
 
