@@ -61,8 +61,8 @@ fn limits_and_no_new_privileges_hold() {
         ResourceLimit { resource: LimitedResource::OpenFiles, soft: 99, hard: 100 },
         ResourceLimit { resource: LimitedResource::CoreBytes, soft: 0, hard: 0 },
     ];
-    let script = "ulimit -Sn; ulimit -Hn; ulimit -c; umask; grep NoNewPrivs /proc/$$/status; \
-        grep SigBlk /proc/$$/status; grep SigIgn /proc/$$/status";
+    let script = "ulimit -Sn; ulimit -Hn; ulimit -c; umask; grep NoNewPrivs /proc/self/status; \
+        grep SigBlk /proc/self/status; grep SigIgn /proc/self/status";
     slot.start(&LaunchSpec { limits, ..slot.shell(script) });
     slot.exit();
     let text = slot.stdout();

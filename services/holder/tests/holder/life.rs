@@ -145,7 +145,9 @@ fn a_slot_without_a_holder_is_emptied_by_the_games_session() {
     assert!(process::is_alive(left), "the death signal reaches only the game itself");
     let Found::HolderDead(record) = client::adopt(&slot.run_dir()).unwrap() else { panic!() };
     let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: None };
-    assert_eq!(process::empty(&remains).unwrap(), Emptied { killed: 1, alive: 0 });
+    let emptied = process::empty(&remains).unwrap();
+    // Two if the game died while it was still waiting with a short sleep.
+    assert!((1..=2).contains(&emptied.killed) && emptied.alive == 0, "{emptied:?}");
     assert!(!process::is_alive(left));
     assert_eq!(process::empty(&remains).unwrap(), Emptied::default(), "once more does nothing");
 }
