@@ -1,0 +1,5 @@
+//! The contract of the port, and every store against it.
+
+mod contract;
+mod fixture;
+mod sqlite;
