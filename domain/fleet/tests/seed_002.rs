@@ -136,6 +136,20 @@ fn with_start_on_provision_exit_0_is_followed_by_an_idle_start() {
     assert_eq!(world.obey(&agent)[0].intent, Intent::Run, "an idle server's intended exit too");
 }
 
+/// The same setting where a session ended while its server was being restarted for it: what is left down runs again.
+#[test]
+fn with_start_on_provision_no_idle_server_is_left_down() {
+    let mut world = multi_session();
+    let agent = world.machine(1, 1);
+    let server = world.place(1, casual());
+    world.must(&Command::Deallocate { id: allocation(1) });
+    world.says(&agent, server, Phase::Stopped(Stopped::Ordered));
+    assert_eq!(world.obey(&agent)[0].intent, Intent::Run);
+    world.must(&Command::StopServer(server));
+    world.obey(&agent);
+    assert!(world.fleet.owed(&agent.machine).orders.is_empty(), "what an operator stopped stays down");
+}
+
 /// "When Game Server Hosting detects that a build executable crashed, it attempts to recover the server by restarting it
 /// with the same allocation ID." The agent restarts by itself; to the fleet the allocation simply lasts.
 #[test]

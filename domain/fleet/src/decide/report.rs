@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
 use crate::server::Claim;
+use crate::spec::IdleServers;
 
 pub(super) fn report(
     turn: &mut Turn<'_, Fleet>,
@@ -80,10 +81,13 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
     }
 }
 
+/// A free server that is down through nobody's order and nobody's fault runs again where idle servers run: its game
+/// exited by itself, its machine lost it, or its session ended while it was being restarted. One that an operator
+/// stopped, or that backed off, stays down.
 fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
     let stays_down = turn.state().server(server).is_none_or(|server| server.intent == Intent::Stop);
     match phase {
-        Phase::Stopped(Stopped::Completed) | Phase::Lost if !stays_down && starts_on_provision(turn) => {
+        Phase::Stopped(_) | Phase::Lost if !stays_down && starts_on_provision(turn) => {
             ordering::run_idle(turn, server);
         }
         Phase::Stopped(_)
@@ -96,5 +100,5 @@ fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
 }
 
 fn starts_on_provision(turn: &Turn<'_, Fleet>) -> bool {
-    turn.state().spec().is_some_and(|spec| spec.idle_servers == crate::spec::IdleServers::StartOnProvision)
+    turn.state().spec().is_some_and(|spec| spec.idle_servers == IdleServers::StartOnProvision)
 }
