@@ -13,6 +13,7 @@
 
 mod chain;
 mod error;
+pub mod memory;
 mod port;
 pub mod sqlite;
 mod types;
@@ -20,8 +21,8 @@ mod writer;
 
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 pub use port::{
-    Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, Leadership, Lease, PAGE_BYTES_MAX,
-    PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
+    Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, LEASE, LEASE_RENEWED_EVERY, Leadership, Lease,
+    PAGE_BYTES_MAX, PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
 };
 pub use types::{Epoch, NameError, SHARD_NAME_BYTES_MAX, Seq, ShardName, TurnRecord};
 pub use writer::{

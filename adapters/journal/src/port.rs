@@ -19,6 +19,11 @@ pub const SNAPSHOT_CHUNK_BYTES_MAX: usize = 1024 * 1024;
 /// The most turns one [`Journal::forget`] deletes: a few milliseconds between two batches.
 pub const FORGET_STEP_TURNS_MAX: u32 = 1_024;
 
+/// How long a node's lease runs: what a dead leader's shards wait for before another takes them.
+pub const LEASE: Duration = Duration::from_secs(2);
+/// How often a node renews: three renewals may fail before the lease runs out.
+pub const LEASE_RENEWED_EVERY: Duration = Duration::from_millis(500);
+
 /// A complete snapshot: the shortest story that rebuilds a shard's state before `covers_below`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotHead {

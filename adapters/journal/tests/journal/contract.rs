@@ -1,12 +1,12 @@
 //! What every store behind the port promises. [`contract!`] makes one test of each promise for a store.
 
 use mainstay_journal::{
-    AppendError, Epoch, FORGET_STEP_TURNS_MAX, Forgot, Journal, MaintainError, PAGE_BYTES_MAX, ReadError, Reader,
-    SNAPSHOT_CHUNK_BYTES_MAX, Seq, Space,
+    AppendError, Epoch, FORGET_STEP_TURNS_MAX, Forgot, Journal, LEASE, LeadError, Lease, LeaseError,
+    MaintainError, PAGE_BYTES_MAX, ReadError, Reader, SNAPSHOT_CHUNK_BYTES_MAX, Seq, Space,
 };
 use proptest::prelude::*;
 
-use crate::fixture::{Store, Teller, at, read_all, shard};
+use crate::fixture::{Nodes, Store, Teller, at, read_all, shard};
 
 /// One test of each promise, for the store that `$new` makes.
 macro_rules! contract {
@@ -26,6 +26,15 @@ macro_rules! contract {
     };
 }
 pub(crate) use contract;
+
+/// One test of each promise about nodes that share a store.
+macro_rules! takeover {
+    ($new:expr) => {
+        $crate::contract::contract!($new; a_running_lease_keeps_others_out, a_takeover_ends_the_old_leader,
+            a_new_life_of_a_node_ends_the_older);
+    };
+}
+pub(crate) use takeover;
 
 pub fn starts_empty(store: &mut impl Store) {
     let mut journal = store.open();
@@ -279,7 +288,9 @@ pub fn a_newer_snapshot_replaces_the_older(store: &mut impl Store) {
         let _space = journal.append(&turns).unwrap();
         below = teller.next;
         for index in 0..5 {
-            journal.write_snapshot_chunk(&name, below, index, &[round, u8::try_from(index).unwrap()]).unwrap();
+            journal
+                .write_snapshot_chunk(&name, below, index, &[round, u8::try_from(index).unwrap()])
+                .unwrap();
         }
         let snapshot = journal.finish_snapshot(&name, below, turns[9].at).unwrap();
         while journal.forget(&name, below, FORGET_STEP_TURNS_MAX).unwrap() == Forgot::Some {}
@@ -312,6 +323,59 @@ pub fn an_unfinished_snapshot_is_not_seen(store: &mut impl Store) {
     let snapshot = journal.finish_snapshot(&name, Seq(2), at(5)).unwrap();
     assert_eq!(snapshot.chunks, 1);
     assert_eq!(journal.snapshot_chunk(&name, &snapshot, 0).unwrap(), b"whole");
+}
+
+pub fn a_running_lease_keeps_others_out(store: &mut impl Nodes) {
+    let name = shard("fleet/1");
+    let mut one = store.open_as("one");
+    let mut two = store.open_as("two");
+    let mut teller = Teller::of(&one.lead(&name).unwrap());
+    match two.lead(&name) {
+        Err(LeadError::Held { shard, node, left_ms }) => {
+            assert_eq!((shard, node.as_str()), (name.clone(), "one"));
+            assert!(left_ms <= u64::try_from(LEASE.as_millis()).unwrap(), "{left_ms} ms");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(one.renew().unwrap(), Lease::Until { valid: LEASE });
+    let _space = one.append(&teller.turns(&[1])).unwrap();
+    assert_eq!(two.lead(&shard("fleet/2")).unwrap().head.epoch, Epoch(1), "another shard is free");
+}
+
+pub fn a_takeover_ends_the_old_leader(store: &mut impl Nodes) {
+    let name = shard("fleet/1");
+    let mut one = store.open_as("one");
+    let mut two = store.open_as("two");
+    let mut old = Teller::of(&one.lead(&name).unwrap());
+    let turns = old.turns(&[1, 2]);
+    let _space = one.append(&turns).unwrap();
+    store.outlast_lease();
+    let _alive = two.renew().unwrap();
+    let mut new = Teller::of(&two.lead(&name).unwrap());
+    assert_eq!((new.epoch, new.next), (Epoch(2), Seq(4)));
+
+    let late = one.append(&old.turns(&[1]));
+    assert!(matches!(late, Err(AppendError::Fenced { current: Epoch(2), .. })), "{late:?}");
+    assert!(matches!(one.renew(), Err(LeaseError::Dead { .. })), "its incarnation is dead");
+    assert!(matches!(one.lead(&name), Err(LeadError::Dead { .. })), "and leads nothing more");
+
+    let more = new.turns(&[1]);
+    let _space = two.append(&more).unwrap();
+    let all: Vec<_> = turns.into_iter().chain(more).collect();
+    assert_eq!(read_all(&mut one, &name, Seq::FIRST, 10), all, "it may still read");
+}
+
+pub fn a_new_life_of_a_node_ends_the_older(store: &mut impl Nodes) {
+    let name = shard("fleet/1");
+    let mut old = store.open_as("one");
+    let mut teller = Teller::of(&old.lead(&name).unwrap());
+    let mut new = store.open_as("one");
+    assert!(matches!(old.renew(), Err(LeaseError::Dead { .. })));
+    let _space = old.append(&teller.turns(&[1])).unwrap();
+    let head = new.lead(&name).unwrap().head;
+    assert_eq!((head.epoch, head.next), (Epoch(2), Seq(2)), "it need not wait for its own older lease");
+    let late = old.append(&teller.turns(&[1]));
+    assert!(matches!(late, Err(AppendError::Fenced { .. })), "{late:?}");
 }
 
 /// What a caller may do, by chance.
@@ -353,7 +417,8 @@ pub fn does_as_a_plain_list_does(store: &mut impl Store) {
 fn follow(store: &mut impl Store, case: u32, deeds: &[Deed]) -> Result<(), TestCaseError> {
     let names = [0, 1, 2].map(|index| shard(&format!("case/{case}/{index}")));
     let mut journal = store.open();
-    let mut tellers: Vec<Teller> = names.iter().map(|name| Teller::of(&journal.lead(name).unwrap())).collect();
+    let mut tellers: Vec<Teller> =
+        names.iter().map(|name| Teller::of(&journal.lead(name).unwrap())).collect();
     let mut lists: [Vec<_>; 3] = [vec![], vec![], vec![]];
     for deed in deeds {
         match deed {

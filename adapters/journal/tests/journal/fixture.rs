@@ -15,6 +15,15 @@ pub trait Store {
     fn reader(&mut self, journal: &Self::Journal) -> Self::Reader;
 }
 
+/// A store that several nodes share by leases.
+pub trait Nodes: Store {
+    /// Opens it as a new life of a node.
+    fn open_as(&mut self, node: &str) -> Self::Journal;
+
+    /// Lets every lease not renewed meanwhile run out, by the store's clock.
+    fn outlast_lease(&mut self);
+}
+
 pub fn shard(name: &str) -> ShardName {
     ShardName::new(name).unwrap()
 }
