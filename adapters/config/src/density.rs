@@ -63,7 +63,7 @@ impl Config {
         };
         let cpu = configurations().map(|configuration| {
             let stated = configuration.limits.cpu.as_ref().map(|cpu| cpu.value);
-            millicores(stated.unwrap_or(CpuLimit::Megahertz(u64::from(GSH_SPEED_MHZ))), machine)
+            machine.millicores(stated.unwrap_or(CpuLimit::Megahertz(u64::from(GSH_SPEED_MHZ))))
         });
         let memory = configurations().map(|configuration| {
             configuration.limits.memory_bytes.as_ref().map_or(GSH_MEMORY_MIB << 20, |memory| memory.value)
@@ -89,12 +89,14 @@ fn declared(setting: &UsageSetting, machine: &MachineSize) -> Vec<(u64, Bound)> 
     bounds.into_iter().flatten().collect()
 }
 
-/// A CPU limit in thousandths of this machine's cores.
-fn millicores(limit: CpuLimit, machine: &MachineSize) -> u64 {
-    match limit {
-        CpuLimit::Millicores(millicores) => u64::from(millicores),
-        CpuLimit::Megahertz(megahertz) => {
-            megahertz.saturating_mul(1_000) / machine.speed_mhz.map_or(CORE_MHZ, u64::from).max(1)
+impl MachineSize {
+    /// A CPU limit in thousandths of this machine's cores.
+    pub(crate) fn millicores(&self, limit: CpuLimit) -> u64 {
+        match limit {
+            CpuLimit::Millicores(millicores) => u64::from(millicores),
+            CpuLimit::Megahertz(megahertz) => {
+                megahertz.saturating_mul(1_000) / self.speed_mhz.map_or(CORE_MHZ, u64::from).max(1)
+            }
         }
     }
 }

@@ -9,7 +9,6 @@
 //! checks names across them. `problem` renders the five parts of a problem, `codes` explains them.
 
 mod codes;
-mod command_line;
 mod density;
 mod files;
 pub mod limits;
@@ -20,12 +19,13 @@ mod problem;
 mod read;
 mod scalar;
 mod sections;
+mod slots;
 mod tree;
 
 pub use codes::{Code, Severity, explain};
-pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use density::{Bound, MachineSize, Slots};
 pub use files::{FileCheck, Found, check_files, look_on_disk};
+pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
 pub use merge::{Accepted, Refused, SourceFile, load};
 pub use model::{
     Architecture, Build, BuildConfiguration, BuildPath, Caps, Config, CpuLimit, CpuQuota, Fleet, Hardware,

@@ -39,8 +39,8 @@ pub const SERVERS_MAX: u64 = 1_000_000;
 /// Most servers on one machine: two ports each still fit the port space.
 pub const SERVERS_PER_MACHINE_MAX: u64 = 20_000;
 
-/// Longest probe request or expected answer: fits one datagram on every path without fragments (IPv6 minimum MTU).
-pub const PROBE_BYTES_MAX: usize = 1_200;
+/// Longest probe request or expected answer: longer than any known greeting, and what `adapters/query` takes.
+pub const PROBE_BYTES_MAX: usize = 256;
 
 /// The tolerance of the memory check (seed 001: "with a 200 megabyte tolerance"). A cap at or below limit plus this
 /// would kill before the check can see anything.
@@ -75,8 +75,6 @@ pub(crate) const START_TIMEOUT: DurationRange =
     range(100, 3_600, "a server that needs more than an hour to start is not starting");
 pub(crate) const QUERY_TIMEOUT: DurationRange =
     range(10, 60, "an answer within 10 ms is not certain even on loopback, and after 60 s nobody waits");
-pub(crate) const QUERY_EVERY: DurationRange =
-    range(1_000, 3_600, "stock servers drop queries that come faster than one a second");
 pub(crate) const PLACEMENT_TIMEOUT: DurationRange =
     range(0, 3_600, "players do not wait longer than an hour for a server");
 pub(crate) const ALLOCATION_RETENTION: DurationRange = range(

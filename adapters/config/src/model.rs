@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::command_line::CommandLine;
 use crate::place::{Sourced, Sources};
+use mainstay_core::CommandLine;
 
 /// Everything the given files say, merged and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,8 +85,6 @@ pub struct Query {
     pub port: Sourced<QueryPort>,
     /// How long an answer is waited for (default 1 s).
     pub timeout: Sourced<Duration>,
-    /// How often a running server is asked (default 5 s).
-    pub every: Sourced<Duration>,
 }
 
 /// The query protocols.

@@ -54,7 +54,10 @@ fn long_lines_are_cut_and_nothing_unprintable_is_printed() {
 
 #[test]
 fn problems_serialise_for_programs() {
-    let reports: Vec<_> =
-        refused(&[("mainstay.yaml", SEVERAL)]).problems.iter().map(mainstay_config::Problem::report).collect();
+    let reports: Vec<_> = refused(&[("mainstay.yaml", SEVERAL)])
+        .problems
+        .iter()
+        .map(mainstay_config::Problem::report)
+        .collect();
     insta::assert_snapshot!(serde_json::to_string_pretty(&reports[..2]).unwrap());
 }

@@ -1,13 +1,18 @@
 //! Files as they lie in public projects, unmodified in shape: all of them load without an error.
 
 use mainstay_config::{
-    Bound, BuildPath, Config, CpuLimit, Hardware, MachineSize, Origin, QueryKind, QueryPort, SourceFile, load,
+    Accepted, Bound, BuildPath, Code, Config, CpuLimit, Hardware, MachineSize, Origin, QueryKind, QueryPort,
+    SourceFile, load,
 };
 
-fn wild(name: &str) -> Config {
+fn accepted(name: &str) -> Accepted {
     let path = format!("{}/tests/wild/{name}", env!("CARGO_MANIFEST_DIR"));
-    let file = SourceFile::new(name, std::fs::read(path).unwrap());
-    let accepted = load(&[file]).unwrap_or_else(|refused| panic!("{refused}"));
+    let file = SourceFile::new(name, std::fs::read(path).expect("the file is part of the crate"));
+    load(&[file]).unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+fn wild(name: &str) -> Config {
+    let accepted = accepted(name);
     assert_eq!(accepted.warnings, [], "{name}");
     accepted.config
 }
@@ -61,9 +66,11 @@ fn the_current_template_has_names_with_spaces_and_its_density_in_the_fleet() {
 }
 
 #[test]
-fn readiness_is_read_after_the_query_type() {
-    let configuration = &wild("readiness.gsh").build_configurations["dedicated-server-config"];
-    assert!(configuration.readiness.value);
+fn readiness_is_read() {
+    let Accepted { config, warnings } = accepted("readiness.gsh");
+    assert!(config.build_configurations["dedicated-server-config"].readiness.value);
+    let codes: Vec<_> = warnings.iter().map(|warning| warning.code).collect();
+    assert_eq!(codes, [Code::HasNoEffect], "it loads, and says that it is not yet obeyed");
 }
 
 #[test]

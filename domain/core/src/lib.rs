@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod command_line;
 mod generation;
 mod id;
 mod machine;
@@ -17,6 +18,7 @@ mod strikes;
 mod table;
 mod time;
 
+pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, MachineId, MachineKey,

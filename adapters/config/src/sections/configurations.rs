@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::{limits, query};
 use crate::codes::Code;
-use crate::command_line::CommandLine;
 use crate::limits::{
     COMMAND_LINE_BYTES_MAX, KILL_TIMEOUT, RESTART_WITHIN, START_TIMEOUT, VARIABLE_BYTES_MAX, VARIABLES_MAX,
 };
@@ -15,6 +14,7 @@ use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, nearest};
 use crate::tree::Node;
+use mainstay_core::CommandLine;
 
 const KEYS: Keys = Keys {
     known: &[
@@ -113,7 +113,7 @@ pub(crate) fn configuration(
     let restart = restart(check, &fields);
     let query = query::query(check, &fields);
     let env = env(check, &fields);
-    let readiness = fields.boolean(check, "readiness", false);
+    let readiness = readiness(check, &fields);
     let start_timeout = fields.duration(check, "startTimeout", START_WITHIN, START_TIMEOUT);
     Some(BuildConfiguration {
         name,
@@ -130,6 +130,21 @@ pub(crate) fn configuration(
         start_timeout,
         env,
     })
+}
+
+/// `.gsh` files with readiness load, but nobody may believe that it is obeyed.
+fn readiness(check: &mut Check<'_>, fields: &Fields<'_>) -> Sourced<bool> {
+    let readiness = fields.boolean(check, "readiness", false);
+    if let (true, Some(place)) = (readiness.value, readiness.place()) {
+        check.report(|sources| {
+            let what = format!("{} is not yet obeyed by this version", fields.named("readiness"));
+            Problem::new(Code::HasNoEffect, what)
+                .at(sources, place, "changes nothing yet")
+                .why("the ready call comes with the local SDK daemon, in a later version")
+                .fix("nothing to do: until then a server may be used from its first answer on")
+        });
+    }
+    readiness
 }
 
 fn binary_path(check: &mut Check<'_>, fields: &Fields<'_>, binary: &Sourced<String>) {

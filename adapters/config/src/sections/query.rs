@@ -5,19 +5,20 @@ use std::time::Duration;
 use super::configurations::block;
 use super::no_effect;
 use crate::codes::Code;
-use crate::limits::{PROBE_BYTES_MAX, QUERY_EVERY, QUERY_TIMEOUT};
+use crate::limits::{PROBE_BYTES_MAX, QUERY_TIMEOUT};
 use crate::model::{Query, QueryKind, QueryPort};
 use crate::place::{Place, Sourced};
 use crate::problem::Problem;
 use crate::read::{Check, Fields, Keys};
 use crate::scalar;
 
-const KEYS: Keys = Keys { known: &["request", "expect", "port", "timeout", "every"], later: &[] };
+const KEYS: Keys = Keys {
+    known: &["request", "expect", "port", "timeout"],
+    later: &[("every", "set how often a running server is asked")],
+};
 
 /// A server on the same machine answers in microseconds; a second covers a busy one.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Notices a silent server within seconds, and stays far below what stock servers drop as flooding.
-const EVERY: Duration = Duration::from_secs(5);
 
 /// The words of `queryType`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,6 @@ pub(crate) fn query(check: &mut Check<'_>, fields: &Fields<'_>) -> Query {
     let ports = [("game", QueryPort::Game), ("query", QueryPort::Query)];
     let port = query.one_of(check, "port", &ports);
     let timeout = query.duration(check, "timeout", TIMEOUT, QUERY_TIMEOUT);
-    let every = query.duration(check, "every", EVERY, QUERY_EVERY);
     let missing_type = fields.get("queryType").is_none() || word.place().is_some();
     if missing_type {
         fits(check, fields, &query, word.value);
@@ -69,7 +69,7 @@ pub(crate) fn query(check: &mut Check<'_>, fields: &Fields<'_>) -> Query {
             QueryKind::Udp { request: request.unwrap_or_default(), expect: expect.unwrap_or_default() }
         }
     });
-    Query { kind, port: port.unwrap_or(Sourced::default_of(usual)), timeout, every }
+    Query { kind, port: port.unwrap_or(Sourced::default_of(usual)), timeout }
 }
 
 fn bytes(check: &mut Check<'_>, query: &Fields<'_>, name: &str) -> Option<Vec<u8>> {

@@ -1,7 +1,14 @@
 //! Launch parameters: one line, split into arguments as a shell would without doing anything else a shell does, and
 //! the `$$variables$$` in them. Splitting comes before substitution, so a value with spaces stays in its argument.
+//!
+//! It stands here because two rooms must read a line alike: the one that checks a configuration file, and the agent
+//! that starts the process.
 
-use std::fmt;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// A command line, split.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -34,7 +41,7 @@ impl fmt::Display for UnclosedQuote {
     }
 }
 
-impl std::error::Error for UnclosedQuote {}
+impl core::error::Error for UnclosedQuote {}
 
 impl CommandLine {
     /// Splits a line. Spaces, tabs and line breaks separate arguments; `'…'` keeps everything; `"…"` keeps everything
@@ -115,7 +122,7 @@ fn pieces(text: &str) -> Vec<Piece> {
         match tail.strip_prefix("$$") {
             Some(tail) if !name.is_empty() => {
                 if !literal.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                    pieces.push(Piece::Text(core::mem::take(&mut literal)));
                 }
                 pieces.push(Piece::Variable(name.to_owned()));
                 rest = tail;
