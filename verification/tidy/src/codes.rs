@@ -10,10 +10,12 @@ pub const PAGE: &str = "docs/reference/error-codes.md";
 /// The rooms a code can belong to, by the letter after `MS-`.
 const ROOMS: &str = "CPSJAU";
 
-/// Crates that hand on a code of the crate below them: the folder, and the codes.
-pub const HANDED_ON: &[(&str, &[&str])] = &[
+/// Crates that name a code of a crate below them: the folder, and the codes.
+pub const PASSED_ON: &[(&str, &[&str])] = &[
     // The journal's thread ends with the journal's own error, and the process with that code.
     ("services/runtime", &[concat!("MS-", "J010"), concat!("MS-", "J014")]),
+    // The example in the help of `mainstay explain`.
+    ("services/cli", &[concat!("MS-", "P006")]),
 ];
 
 /// A code's length: `MS-`, a letter, three digits.
@@ -72,7 +74,7 @@ pub fn violations<'a>(sources: impl Iterator<Item = &'a File>, page: &File) -> V
     found
 }
 
-/// Codes that two crates give out, but for those of [`HANDED_ON`]: a code has one meaning, so one crate defines it.
+/// Codes that two crates give out, but for those of [`PASSED_ON`]: a code has one meaning, so one crate defines it.
 #[must_use]
 pub fn shared<'a>(sources: impl Iterator<Item = &'a File>) -> Vec<Violation> {
     let mut owners: BTreeMap<String, (String, String)> = BTreeMap::new();
@@ -81,10 +83,10 @@ pub fn shared<'a>(sources: impl Iterator<Item = &'a File>) -> Vec<Violation> {
         let Some((owner, _)) = file.path.split_once("/src/") else { continue };
         let lines = lines_without_tests(&file.text);
         for (number, line) in lines.into_iter().filter(|(_, line)| !is_comment(line)) {
-            let hands_on = |code: &String| {
-                HANDED_ON.iter().any(|(folder, list)| *folder == owner && list.contains(&code.as_str()))
+            let passes_on = |code: &String| {
+                PASSED_ON.iter().any(|(folder, list)| *folder == owner && list.contains(&code.as_str()))
             };
-            for code in codes(line).into_keys().filter(|code| !hands_on(code)) {
+            for code in codes(line).into_keys().filter(|code| !passes_on(code)) {
                 let (first, place) = owners
                     .entry(code.clone())
                     .or_insert_with(|| (owner.to_owned(), format!("{}:{number}", file.path)));
