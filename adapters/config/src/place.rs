@@ -81,32 +81,47 @@ impl<T> Sourced<T> {
     }
 }
 
-/// One loaded text, split into lines once so that quoting a line costs the same wherever it stands.
+/// One loaded text, measured once: a file of one long line would otherwise be counted again for each of its values.
 #[derive(PartialEq, Eq)]
 pub(crate) struct SourceText {
     pub(crate) name: Arc<str>,
     pub(crate) text: String,
-    starts: Vec<usize>,
+    lines: Vec<Line>,
+}
+
+/// A line's first byte, and its width in characters without the line break.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Line {
+    start: usize,
+    width: u32,
 }
 
 impl SourceText {
     pub(crate) fn new(name: &str, text: String) -> Self {
-        let starts =
-            std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect();
-        Self { name: Arc::from(name), text, starts }
+        let mut start = 0;
+        let lines = text
+            .split('\n')
+            .map(|line| {
+                let width = as_u32(line.trim_end_matches('\r').chars().count());
+                let measured = Line { start, width };
+                start += line.len() + 1;
+                measured
+            })
+            .collect();
+        Self { name: Arc::from(name), text, lines }
     }
 
     /// The text of a line counted from 1, without its line break; empty past the end.
     pub(crate) fn line(&self, line: u32) -> &str {
         let index = (line as usize).saturating_sub(1);
-        let Some(&start) = self.starts.get(index) else { return "" };
-        let end = self.starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
-        self.text.get(start..end).unwrap_or("").trim_end_matches('\r')
+        let Some(found) = self.lines.get(index) else { return "" };
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start - 1);
+        self.text.get(found.start..end).unwrap_or("").trim_end_matches('\r')
     }
 
     /// The place of `length` characters at line and column (both from 1), cut at the line's end.
     pub(crate) fn place(&self, line: u32, column: u32, length: u32) -> Place {
-        let width = u32::try_from(self.line(line).chars().count()).unwrap_or(u32::MAX);
+        let width = self.lines.get((line as usize).saturating_sub(1)).map_or(0, |line| line.width);
         let column = column.clamp(1, width.saturating_add(1));
         let room = width.saturating_add(1).saturating_sub(column).max(1);
         Place { file: self.name.clone(), line, column, length: length.clamp(1, room) }
@@ -114,12 +129,16 @@ impl SourceText {
 
     /// The place of a byte offset, one character long.
     pub(crate) fn place_of_byte(&self, byte: usize) -> Place {
-        let index = self.starts.partition_point(|&start| start <= byte).saturating_sub(1);
-        let start = self.starts.get(index).copied().unwrap_or(0);
+        let index = self.lines.partition_point(|line| line.start <= byte).saturating_sub(1);
+        let start = self.lines.get(index).map_or(0, |line| line.start);
         let before = self.text.get(start..byte).map_or(0, |before| before.chars().count());
-        let as_u32 = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         self.place(as_u32(index + 1), as_u32(before + 1), 1)
     }
+}
+
+/// Files are at most a megabyte, so nothing in them is counted past 2^32.
+fn as_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// All loaded texts.

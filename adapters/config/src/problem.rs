@@ -89,20 +89,22 @@ impl Problem {
 
 impl Mark {
     fn new(sources: &Sources, place: &Place, label: String) -> Self {
-        let line: Vec<char> = sources.line(place).chars().map(printable).collect();
-        let before = (place.column as usize - 1).min(line.len());
-        let start = if line.len() > SNIPPET_CHARS_MAX { before.saturating_sub(SNIPPET_LEAD) } else { 0 };
-        let end = line.len().min(start + SNIPPET_CHARS_MAX);
-        let mut shown: String = line[start..end].iter().collect();
-        let mut indent = before - start;
+        let line = sources.line(place);
+        let before = place.column as usize - 1;
+        let short = line.chars().nth(SNIPPET_CHARS_MAX).is_none();
+        let start = if short { 0 } else { before.saturating_sub(SNIPPET_LEAD) };
+        let mut rest = line.chars().skip(start);
+        let mut shown: String = rest.by_ref().take(SNIPPET_CHARS_MAX).map(printable).collect();
+        let end = start + shown.chars().count();
+        let mut indent = before.min(end) - start;
+        if rest.next().is_some() {
+            shown.push('…');
+        }
         if start > 0 {
             shown.insert(0, '…');
             indent += 1;
         }
-        if end < line.len() {
-            shown.push('…');
-        }
-        let width = (place.length as usize).min((end - before).max(1)).max(1);
+        let width = (place.length as usize).clamp(1, end.saturating_sub(before).max(1));
         Self { place: place.clone(), line: shown, indent, width, label }
     }
 

@@ -31,7 +31,7 @@ queues: []
 
 fn refused(files: &[(&str, &str)]) -> mainstay_config::Refused {
     let files: Vec<_> = files.iter().map(|&(name, text)| SourceFile::new(name, text)).collect();
-    load(&files).unwrap_err()
+    load(&files).expect_err("each file here has errors")
 }
 
 #[test]
