@@ -16,6 +16,8 @@ const READS: &[&str] = &[
 /// Where a clock may be read outside tests: path prefix, and why.
 pub const READERS: &[(&str, &str)] = &[
     ("services/runtime/src/clock/", "the one clock"),
+    ("services/runtime/src/shard/turns.rs", "sets timers; what it means by now is the one clock's"),
+    ("services/cli/src/commands/", "a command waits no longer than the person who gave it"),
     (
         "services/holder/",
         "uses nothing of ours; it measures its own waits and stamps exit records for people",
