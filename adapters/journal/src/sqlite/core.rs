@@ -100,7 +100,7 @@ impl Core {
             }
             meta.heads ^= row.digest();
         }
-        self.with_reserve(|conn| {
+        self.with_reserve(bytes, |conn| {
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             write(&transaction)?;
             for row in &changed {
@@ -132,11 +132,8 @@ impl Core {
     /// Copies the log into the database, so that the log's space is used again. Never waits for readers. Without space
     /// for it the log grows on, which is the reserve's to bear.
     fn checkpoint(&mut self) -> Result<(), WriteFault> {
-        let done =
-            self.with_reserve(|conn| conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(())));
-        match done {
+        match self.copy_log() {
             Ok(()) => {
-                self.pages_since_checkpoint = 0;
                 let synced = self.mark.sync();
                 self.or_failed(synced.map_err(|error| WriteFault::Io(error.into())))
             }
@@ -149,22 +146,55 @@ impl Core {
         }
     }
 
-    fn with_reserve<T>(
+    fn copy_log(&mut self) -> Result<(), WriteFault> {
+        loop {
+            let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_row| Ok(()));
+            match done {
+                Ok(()) => {
+                    self.pages_since_checkpoint = 0;
+                    return Ok(());
+                }
+                Err(error) => self.make_room(error, 0)?,
+            }
+        }
+    }
+
+    /// Repeats a step that met a full disk. The first thing to try is the log itself: once copied it is written over from
+    /// its start, and the database grows by far less than the log would.
+    fn with_reserve(
         &mut self,
-        mut step: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, WriteFault> {
+        bytes: usize,
+        step: impl Fn(&mut Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), WriteFault> {
+        let Err(error) = step(&mut self.conn) else { return Ok(()) };
+        if is_full(&error) {
+            match self.copy_log() {
+                Ok(()) | Err(WriteFault::Full(_)) => {}
+                Err(fault @ WriteFault::Io(_)) => return Err(fault),
+            }
+        } else {
+            return self.or_failed(Err(WriteFault::Io(error.into())));
+        }
         loop {
             match step(&mut self.conn) {
-                Ok(value) => return Ok(value),
-                Err(error) if is_full(&error) => match self.reserve.give_back() {
-                    Ok(true) => {
-                        tracing::warn!(space = ?self.reserve.space(), "disk full: the journal uses its reserve")
-                    }
-                    Ok(false) => return Err(WriteFault::Full(error.into())),
-                    Err(error) => return self.or_failed(Err(WriteFault::Io(error.into()))),
-                },
-                Err(error) => return self.or_failed(Err(WriteFault::Io(error.into()))),
+                Ok(()) => return Ok(()),
+                Err(error) => self.make_room(error, bytes)?,
             }
+        }
+    }
+
+    /// Gives back a piece of the reserve where an error means a full disk; any other error ends the process.
+    fn make_room(&mut self, error: rusqlite::Error, bytes: usize) -> Result<(), WriteFault> {
+        if !is_full(&error) {
+            return self.or_failed(Err(WriteFault::Io(error.into())));
+        }
+        match self.reserve.give_back(bytes as u64) {
+            Ok(true) => {
+                tracing::warn!(space = ?self.reserve.space(), "disk full: the journal uses its reserve");
+                Ok(())
+            }
+            Ok(false) => Err(WriteFault::Full(error.into())),
+            Err(error) => self.or_failed(Err(WriteFault::Io(error.into()))),
         }
     }
 

@@ -13,12 +13,13 @@ use rustix::io::Errno;
 
 use crate::port::Space;
 
-/// How much is kept. A commit of one small turn writes about 20 KiB of log pages until a checkpoint, so this is at least
-/// 500 commits on a disk without one free byte, and thousands where checkpoints recycle the log; and it holds the 2 MiB
-/// that can be decided but unsynced ([`crate::Limits`]) several times over.
+/// How much is kept. Meeting a full disk, the log is copied and written over, so the disk need only hold what the
+/// database grows by; and where readers prevent that, a commit of one small turn takes about 20 KiB. So this is thousands
+/// of commits, at the very least 500, and it holds the turns that are decided but unsynced ([`crate::Limits`]) several
+/// times over.
 pub(super) const RESERVE_BYTES: u64 = 16 * 1024 * 1024;
-/// How much is given back at a time: a batch of ordinary size fits.
-const PIECE_BYTES: u64 = 1024 * 1024;
+/// How much is given back at a time, besides the size of the batch: the pages of a commit, and little for others to take.
+const PIECE_BYTES: u64 = 64 * 1024;
 /// How much more than the missing part must be free before the reserve is made whole: so it does not flap.
 const HEADROOM_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -44,12 +45,12 @@ impl Reserve {
         if self.left >= RESERVE_BYTES { Space::Ample } else { Space::Reserve { left_bytes: self.left } }
     }
 
-    /// Gives one piece back to the disk; `false` where nothing is left.
-    pub(super) fn give_back(&mut self) -> io::Result<bool> {
+    /// Gives back to the disk what a commit of `bytes` of turns needs; `false` where nothing is left.
+    pub(super) fn give_back(&mut self, bytes: u64) -> io::Result<bool> {
         if self.left == 0 {
             return Ok(false);
         }
-        let left = self.left.saturating_sub(PIECE_BYTES);
+        let left = self.left.saturating_sub(PIECE_BYTES + bytes + bytes / 4);
         self.file.set_len(left)?;
         self.left = left;
         Ok(true)
