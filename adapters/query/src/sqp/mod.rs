@@ -16,9 +16,11 @@
 mod packet;
 mod prober;
 mod responder;
+mod values;
 
-pub use packet::{Chunks, Kind, QueryAnswer, Request, Rule, ServerInfo, Table, Value};
+pub use packet::{Chunks, QueryAnswer, Request, ServerInfo};
 pub use responder::Responder;
+pub use values::{Kind, Rule, Table, Value};
 
 pub(crate) use prober::Prober;
 
