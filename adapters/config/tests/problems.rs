@@ -225,7 +225,7 @@ fn the_base_is_without_problems() {
 
 #[test]
 fn every_rule_is_told_at_its_place_with_its_fix() {
-    let mut wrong = String::new();
+    let mut wrong = Vec::new();
     for (text, code, place, fix) in rows() {
         let problems = check(&text);
         let told: Vec<_> = problems
@@ -235,10 +235,10 @@ fn every_rule_is_told_at_its_place_with_its_fix() {
         let fixes = problems.iter().any(|problem| problem.fix.as_deref().unwrap_or("").contains(fix));
         if told != [(code, place)] || !fixes {
             let shown = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-            wrong.push_str(&format!("wanted only {code} at {place:?}, fix {fix:?}; got\n{shown}\n\n"));
+            wrong.push(format!("wanted only {code} at {place:?}, fix {fix:?}; got\n{shown}\n"));
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn files_are_looked_at_only_when_they_must_exist() {
     assert_eq!(looked(&no_path, &[]), one(Code::BuildPathMissing, "has no buildPath"));
     let windows = with("buildPath: dist", r"buildPath: C:\dist");
     assert_eq!(looked(&windows, &[]), one(Code::BuildPathMissing, "is a Windows path"));
-    assert_eq!(looked(BASE, &[folder.clone()]), one(Code::BinaryMissing, "does not exist"));
+    assert_eq!(looked(BASE, std::slice::from_ref(&folder)), one(Code::BinaryMissing, "does not exist"));
     let plain = [folder.clone(), binary(Found::PlainFile)];
     assert_eq!(looked(BASE, &plain), one(Code::BinaryNotExecutable, "is not executable"));
     let unused = with("  arena:", "  unused:\n    buildPath: nowhere\n  arena:");

@@ -8,7 +8,7 @@ use crate::problem::quote;
 use crate::read::{Check, Fields, Keys};
 use crate::tree::Node;
 
-const KEYS: Keys = Keys {
+pub(super) const KEYS: Keys = Keys {
     // buildOptions and buildProfile steer Unity's editor; they are accepted and mean nothing to us.
     known: &["executableName", "buildPath", "excludePaths", "buildOptions", "buildProfile"],
     later: &[("image", "run the build from a container image")],

@@ -16,7 +16,7 @@ use crate::read::{Check, Fields, Keys, nearest};
 use crate::tree::Node;
 use mainstay_core::CommandLine;
 
-const KEYS: Keys = Keys {
+pub(super) const KEYS: Keys = Keys {
     known: &[
         "build",
         "queryType",
@@ -37,6 +37,9 @@ const KEYS: Keys = Keys {
     ],
     later: &[("protocol", "choose the game's SDK"), ("checks", "tune the checks for misbehaviour")],
 };
+
+pub(super) const STOP: Keys = Keys { known: &["signal", "killTimeout"], later: &[] };
+pub(super) const RESTART: Keys = Keys { known: &["attempts", "within"], later: &[] };
 
 /// The launch parameters a command line may name (reference, 3.2), the documented ones first; then what projects in
 /// the wild use.
@@ -323,8 +326,7 @@ fn named_values(
 }
 
 fn stop(check: &mut Check<'_>, fields: &Fields<'_>) -> Stop {
-    const KEYS: Keys = Keys { known: &["signal", "killTimeout"], later: &[] };
-    let block = block(check, fields, "stop", KEYS);
+    let block = block(check, fields, "stop", STOP);
     Stop {
         signal: block.one_of(check, "signal", Signal::NAMES).unwrap_or(Sourced::default_of(Signal::Term)),
         kill_timeout: block.duration(check, "killTimeout", KILL_AFTER, KILL_TIMEOUT),
@@ -332,10 +334,9 @@ fn stop(check: &mut Check<'_>, fields: &Fields<'_>) -> Stop {
 }
 
 fn restart(check: &mut Check<'_>, fields: &Fields<'_>) -> Restart {
-    const KEYS: Keys = Keys { known: &["attempts", "within"], later: &[] };
     /// More restarts in one window than this is a loop, not a recovery.
     const MOST: u64 = 1_000;
-    let block = block(check, fields, "restart", KEYS);
+    let block = block(check, fields, "restart", RESTART);
     let attempts = block.whole(check, "attempts", (0, MOST));
     Restart {
         attempts: attempts

@@ -12,7 +12,7 @@ use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, list, mapping};
 use crate::tree::{Node, Value};
 
-const KEYS: Keys = Keys {
+pub(super) const KEYS: Keys = Keys {
     known: &[
         "buildConfigurations",
         "regions",
@@ -27,6 +27,20 @@ const KEYS: Keys = Keys {
         ("ttl", "shut idle machines down"),
         ("crashLimit", "stop a bad build"),
     ],
+};
+
+pub(super) const REGION: Keys = Keys { known: &["minAvailable", "maxServers", "online"], later: &[] };
+pub(super) const USAGE: Keys = Keys {
+    known: &[
+        "hardwareType",
+        "machineType",
+        "maxServersPerMachine",
+        "maxServersPerCore",
+        "fleetUsageID",
+        "memory",
+        "speed",
+    ],
+    later: &[],
 };
 
 /// How long an accepted allocation waits: longer, and players have given up.
@@ -71,14 +85,13 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
 }
 
 fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Region> {
-    const KEYS: Keys = Keys { known: &["minAvailable", "maxServers", "online"], later: &[] };
     let Some((key, node)) = fields.get("regions") else { return BTreeMap::new() };
     let owner = fields.named("regions");
     let mut regions = BTreeMap::new();
     for (key, node) in mapping(check, &owner, &key.place, node).unwrap_or_default() {
         let Some(region) = name(check, "region", key) else { continue };
         let owner = format!("region {} of {}", quote(&region.value), fields.owner);
-        let Some(fields) = Fields::open(check, owner, &key.place, node, KEYS) else { continue };
+        let Some(fields) = Fields::open(check, owner, &key.place, node, REGION) else { continue };
         let count = |check: &mut Check<'_>, name: &str| {
             let count = fields.whole(check, name, (0, SERVERS_MAX));
             count.map_or(Sourced::default_of(0), |count| count.map(small))
@@ -116,19 +129,7 @@ fn usage_settings(check: &mut Check<'_>, fields: &Fields<'_>) -> Vec<UsageSettin
 }
 
 fn usage_setting(check: &mut Check<'_>, fleet: &str, node: &Node) -> Option<UsageSetting> {
-    const KEYS: Keys = Keys {
-        known: &[
-            "hardwareType",
-            "machineType",
-            "maxServersPerMachine",
-            "maxServersPerCore",
-            "fleetUsageID",
-            "memory",
-            "speed",
-        ],
-        later: &[],
-    };
-    let fields = Fields::open(check, format!("a usage setting of {fleet}"), &node.place, node, KEYS)?;
+    let fields = Fields::open(check, format!("a usage setting of {fleet}"), &node.place, node, USAGE)?;
     let types = [("CLOUD", Hardware::Cloud), ("METAL", Hardware::Metal)];
     if fields.get("hardwareType").is_none() {
         bad_usage(

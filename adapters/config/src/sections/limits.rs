@@ -9,6 +9,9 @@ use crate::problem::Problem;
 use crate::read::{Check, Fields, Keys};
 use crate::scalar;
 
+pub(super) const LIMITS: Keys = Keys { known: &["cpu", "memoryMiB"], later: &[] };
+pub(super) const CAPS: Keys = Keys { known: &["cpuQuota", "memoryMiB"], later: &[] };
+
 /// The older keys, replaced by usageSettings since Unity's CLI 1.6; where one of them is written the others take
 /// `.gsh`'s defaults.
 const OLDER: [&str; 3] = ["cores", "speedMhz", "memoryMiB"];
@@ -16,7 +19,6 @@ const OLDER: [&str; 3] = ["cores", "speedMhz", "memoryMiB"];
 const CORES_MAX: u64 = 4_096;
 
 pub(crate) fn limits(check: &mut Check<'_>, fields: &Fields<'_>) -> Limits {
-    const KEYS: Keys = Keys { known: &["cpu", "memoryMiB"], later: &[] };
     let older = OLDER.iter().find_map(|name| fields.get(name));
     if let (Some((older, _)), Some((key, _))) = (older, fields.get("limits")) {
         check.report(|sources| {
@@ -27,7 +29,7 @@ pub(crate) fn limits(check: &mut Check<'_>, fields: &Fields<'_>) -> Limits {
                 .fix("keep limits and remove cores, speedMhz and memoryMiB")
         });
     }
-    let block = block(check, fields, "limits", KEYS);
+    let block = block(check, fields, "limits", LIMITS);
     let written = Limits {
         cpu: cores(check, &block, "cpu").map(|cpu| cpu.map(CpuLimit::Millicores)),
         memory_bytes: block.memory(check, "memoryMiB"),
@@ -70,8 +72,7 @@ fn cores(check: &mut Check<'_>, fields: &Fields<'_>, name: &str) -> Option<Sourc
 }
 
 pub(crate) fn caps(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits) -> Caps {
-    const KEYS: Keys = Keys { known: &["cpuQuota", "memoryMiB"], later: &[] };
-    let block = block(check, fields, "caps", KEYS);
+    let block = block(check, fields, "caps", CAPS);
     let off = block.get("cpuQuota").is_some_and(|(_, node)| match &node.value {
         crate::tree::Value::Scalar(text) => scalar::boolean(text) == Some(false),
         crate::tree::Value::Null | crate::tree::Value::List(_) | crate::tree::Value::Map(_) => false,

@@ -11,14 +11,16 @@ use crate::read::{Check, Fields, Keys, list};
 use crate::scalar;
 use crate::tree::{Node, Value};
 
+pub(super) const ONE: Keys = Keys { known: &["join", "match", "region", "ports"], later: &[] };
+pub(super) const EACH: Keys = Keys { known: &["match", "region", "ports"], later: &[] };
+pub(super) const MATCH: Keys = Keys { known: &["label"], later: &[] };
+
 /// Ports below are the system's.
 const FIRST_PORT: u16 = 1_024;
 /// Most rules; each machine that joins is compared with all of them.
 const RULES_MAX: usize = 256;
 
 pub(crate) fn machines(check: &mut Check<'_>, key: &Node, node: &Node) -> Machines {
-    const ONE: Keys = Keys { known: &["join", "match", "region", "ports"], later: &[] };
-    const EACH: Keys = Keys { known: &["match", "region", "ports"], later: &[] };
     if matches!(node.value, Value::Map(_)) {
         let Some(fields) = Fields::open(check, "machines".into(), &key.place, node, ONE) else {
             return nobody();
@@ -56,7 +58,6 @@ pub(crate) const fn nobody() -> Machines {
 }
 
 fn rule(check: &mut Check<'_>, fields: &Fields<'_>) -> MachineRule {
-    const MATCH: Keys = Keys { known: &["label"], later: &[] };
     let matching = block(check, fields, "match", MATCH);
     let labels: BTreeMap<_, _> =
         matching.text_map(check, "label").into_iter().map(|(name, value)| (name.value, value)).collect();

@@ -66,3 +66,52 @@ pub(crate) fn no_effect(check: &mut Check<'_>, what: String, place: &Place, why:
             .fix("remove it")
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SourceFile, load};
+
+    fn manual() -> String {
+        let path = format!("{}/../../docs/reference/config.md", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn the_manual_names_every_key() {
+        let manual = manual();
+        let all = [
+            TOP,
+            builds::KEYS,
+            configurations::KEYS,
+            configurations::STOP,
+            configurations::RESTART,
+            limits::LIMITS,
+            limits::CAPS,
+            query::KEYS,
+            fleets::KEYS,
+            fleets::REGION,
+            fleets::USAGE,
+            machines::ONE,
+            machines::EACH,
+            machines::MATCH,
+        ];
+        for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
+        {
+            assert!(manual.contains(&format!("`{key}`")), "{key} is not in the manual");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_manual_load() {
+        let manual = manual();
+        let blocks: Vec<&str> =
+            manual.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            let accepted =
+                load(&[SourceFile::new("config.md", block)]).unwrap_or_else(|refused| panic!("{refused}"));
+            assert_eq!(accepted.warnings, []);
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::read::{Check, Fields, Keys};
 use crate::scalar;
 
-const KEYS: Keys = Keys {
+pub(super) const KEYS: Keys = Keys {
     known: &["request", "expect", "port", "timeout"],
     later: &[("every", "set how often a running server is asked")],
 };
