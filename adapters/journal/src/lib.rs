@@ -16,6 +16,7 @@ mod error;
 pub mod memory;
 mod port;
 pub mod sqlite;
+pub mod stored;
 mod types;
 mod writer;
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{
-    Admission, AppendError, Journal, Lease, Limits, Reader, Seq, Settled, Space, Turn, Writer,
+    Admission, AppendError, Journal, Lease, Limits, Seq, Settled, Space, Turn, Writer,
 };
 
 use crate::fixture::{Teller, at, read_all, shard};

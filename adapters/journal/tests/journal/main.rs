@@ -7,3 +7,4 @@ mod full_disk;
 mod kill;
 mod memory;
 mod sqlite;
+mod stored;

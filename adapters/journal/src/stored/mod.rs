@@ -1,0 +1,189 @@
+//! The stored form of every event: what the disk keeps, apart from what the rules speak of.
+//!
+//! Bytes of a turn are one byte of format and then its events as a postcard sequence; a chunk of a snapshot (a *story*) is
+//! the same with each event's time before it. Each format of each state machine is one closed enum (`fleet_v1`, …), pinned
+//! by golden bytes and never changed once released: a change is a new format, and the older one is read and raised to what
+//! the rules know today. New code thereby always replays an old journal. An older program meets a newer format as
+//! [`StoredError::Version`] and stops before it could misread it.
+
+mod catalog_v1;
+mod fleet_v1;
+mod slot_v1;
+mod supervisor_v1;
+
+use mainstay_core::{StateMachine, Timestamp};
+use mainstay_fleet::Fleet;
+use mainstay_fleet::catalog::Catalog;
+use mainstay_supervisor::Supervisor;
+use serde::{Deserialize, Serialize};
+
+use crate::port::SNAPSHOT_CHUNK_BYTES_MAX;
+
+/// The one format there is so far, of all three state machines.
+const V1: u8 = 1;
+/// What a chunk holds besides its events: the format, and their number as the longest varint.
+const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
+
+/// Why stored bytes are no events. They passed their checksum, so another program wrote them, or ours has a bug.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredError {
+    /// No byte at all.
+    #[error("stored events are empty, without even a format (MS-J017)")]
+    Empty,
+    /// A format this program does not know.
+    #[error("stored events have format {0}; this program reads up to {V1}: use the newer program (MS-J005)")]
+    Version(u8),
+    /// Bytes that are no event of their format.
+    #[error("stored events do not decode at byte {at} (MS-J017)")]
+    Shape {
+        /// How many bytes had been read.
+        at: usize,
+        /// What the decoder said.
+        #[source]
+        cause: postcard::Error,
+    },
+    /// Bytes after the last event.
+    #[error("stored events are followed by {0} bytes that belong to none (MS-J017)")]
+    Trailing(usize),
+}
+
+/// A state machine whose events the journal stores.
+pub trait Stored: StateMachine {
+    /// Appends the stored form of a turn's events to `bytes`, in the newest format.
+    fn store(events: &[Self::Event], bytes: &mut Vec<u8>);
+
+    /// A turn's events, from any stored format.
+    ///
+    /// # Errors
+    /// See [`StoredError`].
+    fn load(bytes: &[u8]) -> Result<Vec<Self::Event>, StoredError>;
+
+    /// Appends a chunk of a snapshot to `bytes`: events with the times they are applied at.
+    fn store_story(story: &[(Timestamp, Self::Event)], bytes: &mut Vec<u8>);
+
+    /// One chunk of a snapshot, from any stored format.
+    ///
+    /// # Errors
+    /// See [`StoredError`].
+    fn load_story(bytes: &[u8]) -> Result<Vec<(Timestamp, Self::Event)>, StoredError>;
+
+    /// A whole snapshot in chunks of at most [`SNAPSHOT_CHUNK_BYTES_MAX`] bytes, except where one event alone is larger.
+    /// At least one chunk, so that an empty state has a snapshot too.
+    fn story_chunks(story: &[(Timestamp, Self::Event)]) -> Vec<Vec<u8>>;
+}
+
+macro_rules! stored {
+    ($($machine:ty, $event:path, $v1:path;)*) => {$(
+        impl Stored for $machine {
+            fn store(events: &[$event], bytes: &mut Vec<u8>) {
+                let mut items = Items::default();
+                events.iter().for_each(|event| items.push(&<$v1>::from(event)));
+                items.write(bytes);
+            }
+
+            fn load(bytes: &[u8]) -> Result<Vec<$event>, StoredError> {
+                match split(bytes)? {
+                    (V1, rest) => read::<$v1, _>(rest),
+                    (version, _) => Err(StoredError::Version(version)),
+                }
+            }
+
+            fn store_story(story: &[(Timestamp, $event)], bytes: &mut Vec<u8>) {
+                let mut items = Items::default();
+                story.iter().for_each(|(at, event)| items.push(&Timed(at.unix_ms(), <$v1>::from(event))));
+                items.write(bytes);
+            }
+
+            fn load_story(bytes: &[u8]) -> Result<Vec<(Timestamp, $event)>, StoredError> {
+                match split(bytes)? {
+                    (V1, rest) => read::<Timed<$v1>, _>(rest),
+                    (version, _) => Err(StoredError::Version(version)),
+                }
+            }
+
+            fn story_chunks(story: &[(Timestamp, $event)]) -> Vec<Vec<u8>> {
+                chunks(story.iter().map(|(at, event)| Timed(at.unix_ms(), <$v1>::from(event))))
+            }
+        }
+    )*};
+}
+
+stored! {
+    Fleet, mainstay_fleet::Event, fleet_v1::Event<'_>;
+    Catalog, mainstay_fleet::catalog::CatalogEvent, catalog_v1::Event<'_>;
+    Supervisor, mainstay_supervisor::Event, supervisor_v1::Event<'_>;
+}
+
+/// An event of a snapshot with its time in milliseconds.
+#[derive(Serialize, Deserialize)]
+struct Timed<E>(u64, E);
+
+impl<S, E: From<S>> From<Timed<S>> for (Timestamp, E) {
+    fn from(Timed(at, event): Timed<S>) -> Self {
+        (Timestamp::from_unix_ms(at), event.into())
+    }
+}
+
+/// A postcard sequence that is written item by item, so that its size is known as it grows.
+#[derive(Default)]
+struct Items {
+    count: u64,
+    bytes: Vec<u8>,
+}
+
+impl Items {
+    fn push(&mut self, item: &impl Serialize) {
+        append(item, &mut self.bytes);
+        self.count += 1;
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(V1);
+        append(&self.count, bytes);
+        bytes.extend_from_slice(&self.bytes);
+    }
+}
+
+fn chunks<S: Serialize>(story: impl Iterator<Item = S>) -> Vec<Vec<u8>> {
+    let mut chunks = Vec::new();
+    let mut items = Items::default();
+    let mut finish = |items: &mut Items| {
+        let mut chunk = Vec::with_capacity(items.bytes.len() + CHUNK_HEAD_BYTES_MAX);
+        std::mem::take(items).write(&mut chunk);
+        chunks.push(chunk);
+    };
+    let mut next = Vec::new();
+    for event in story {
+        next.clear();
+        append(&event, &mut next);
+        if items.count > 0 && items.bytes.len() + next.len() + CHUNK_HEAD_BYTES_MAX > SNAPSHOT_CHUNK_BYTES_MAX
+        {
+            finish(&mut items);
+        }
+        items.bytes.extend_from_slice(&next);
+        items.count += 1;
+    }
+    finish(&mut items);
+    chunks
+}
+
+fn append(item: &impl Serialize, bytes: &mut Vec<u8>) {
+    let grown = postcard::to_extend(item, std::mem::take(bytes));
+    *bytes = grown.expect("stored forms are plain data, and plain data always encodes into a growing buffer");
+}
+
+fn split(bytes: &[u8]) -> Result<(u8, &[u8]), StoredError> {
+    bytes.split_first().map(|(version, rest)| (*version, rest)).ok_or(StoredError::Empty)
+}
+
+fn read<'a, S: Deserialize<'a>, E: From<S>>(bytes: &'a [u8]) -> Result<Vec<E>, StoredError> {
+    let shape = |rest: &[u8], cause| StoredError::Shape { at: 1 + bytes.len() - rest.len(), cause };
+    let (count, mut rest) = postcard::take_from_bytes::<u64>(bytes).map_err(|cause| shape(bytes, cause))?;
+    let mut events = Vec::new();
+    for _ in 0..count {
+        let (event, after) = postcard::take_from_bytes::<S>(rest).map_err(|cause| shape(rest, cause))?;
+        events.push(event.into());
+        rest = after;
+    }
+    if rest.is_empty() { Ok(events) } else { Err(StoredError::Trailing(rest.len())) }
+}

@@ -1,0 +1,661 @@
+//! Every event of every state machine survives being stored, and format 1 keeps its bytes for ever.
+//!
+//! A golden test that fails is a new format, never new bytes in this file.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::slot::{
+    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Query, QueryPort, RestartPolicy, Session, Spec,
+    StopPolicy,
+};
+use mainstay_core::{
+    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
+    RegionId, ServerId, Strikes, Timestamp,
+};
+use mainstay_fleet::catalog::{BuildDeclaration, Catalog, CatalogEvent, CredentialDeclaration, Role};
+use mainstay_fleet::{
+    Addresses, End, Event as FleetEvent, Fleet, FleetSpec, Growth, IdleServers, Losers, Ports, RegionOpening,
+    RegionSpec, Renewal, Request,
+};
+use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
+use mainstay_journal::stored::{Stored, StoredError};
+use mainstay_supervisor::{
+    Ending, Event as SupervisorEvent, Life, Reason, Run, RunNumber, Rung, Slot, Stage, Supervisor,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use crate::fixture::at;
+
+fn text() -> impl Strategy<Value = String> {
+    "\\PC{0,12}"
+}
+
+fn shared() -> impl Strategy<Value = Arc<str>> {
+    text().prop_map(Into::into)
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    any::<u64>().prop_map(at)
+}
+
+fn span() -> impl Strategy<Value = Duration> {
+    (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| Duration::new(seconds, nanos))
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    0..(1_u64 << 53)
+}
+
+fn server() -> impl Strategy<Value = ServerId> {
+    number().prop_map(|number| ServerId::from_number(number).unwrap())
+}
+
+fn machine() -> impl Strategy<Value = MachineId> {
+    number().prop_map(|number| MachineId::from_number(number).unwrap())
+}
+
+fn generation() -> impl Strategy<Value = Generation> {
+    any::<u64>().prop_map(Generation::from_number)
+}
+
+/// A UUID by its text, so that no crate need be named for it.
+fn uuid<T>() -> impl Strategy<Value = T>
+where
+    T: std::str::FromStr + std::fmt::Debug,
+    T::Err: std::fmt::Debug,
+{
+    any::<u128>().prop_map(|bits| format!("{bits:032x}").parse().unwrap())
+}
+
+fn configuration() -> impl Strategy<Value = ConfigurationRef> {
+    (number(), any::<u32>()).prop_map(|(id, revision)| ConfigurationRef {
+        id: BuildConfigurationId::from_number(id).unwrap(),
+        revision,
+    })
+}
+
+fn intent() -> impl Strategy<Value = Intent> {
+    prop_oneof![Just(Intent::Stop), Just(Intent::Run), Just(Intent::Renew), Just(Intent::Leave)]
+}
+
+fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
+    vec((text(), text()), 0..3)
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let port = prop_oneof![Just(QueryPort::Game), Just(QueryPort::Query)];
+    (text(), port, span(), span()).prop_map(|(protocol, port, timeout, start_grace)| Query {
+        protocol,
+        port,
+        timeout,
+        start_grace,
+    })
+}
+
+fn spec() -> impl Strategy<Value = Spec> {
+    let launch = (text(), text(), text(), pairs(), pairs()).prop_map(
+        |(folder, binary, command_line, variables, environment)| Launch {
+            folder,
+            binary,
+            command_line,
+            variables,
+            environment,
+        },
+    );
+    let bounds = (any::<[u32; 2]>(), option::of(any::<u32>()), option::of(any::<u32>()));
+    let policies = (any::<i32>(), span(), any::<u32>(), span());
+    (configuration(), shared(), number(), launch, option::of(query()), bounds, policies).prop_map(
+        |(configuration, name, build, launch, query, bounds, policies)| Spec {
+            configuration,
+            name,
+            build: BuildId::from_number(build).unwrap(),
+            launch,
+            query,
+            limits: Limits { cpu_millis: bounds.0[0], memory_mib: bounds.0[1] },
+            caps: Caps { cpu_millis: bounds.1, memory_mib: bounds.2 },
+            stop: StopPolicy { signal: policies.0, kill_after: policies.1 },
+            restart: RestartPolicy { attempts: policies.2, within: policies.3 },
+        },
+    )
+}
+
+fn region() -> impl Strategy<Value = RegionSpec> {
+    let opening = prop_oneof![Just(RegionOpening::Online), Just(RegionOpening::Offline)];
+    let growth = prop_oneof![Just(Growth::Fixed), Just(Growth::MachinesMayJoin)];
+    (uuid::<RegionId>(), shared(), any::<u32>(), any::<u32>(), opening, growth).prop_map(
+        |(id, name, min_available, max_servers, opening, growth)| RegionSpec {
+            id,
+            name,
+            min_available,
+            max_servers,
+            opening,
+            growth,
+        },
+    )
+}
+
+fn fleet_spec() -> impl Strategy<Value = FleetSpec> {
+    let idle = prop_oneof![Just(IdleServers::StartOnProvision), Just(IdleServers::StartOnAllocation)];
+    let names = (0..FleetNumber::LIMIT, uuid::<FleetId>(), shared(), any::<u64>());
+    (names, idle, vec(region(), 0..3), vec(spec(), 0..3), span(), span()).prop_map(
+        |(
+            (number, id, name, revision),
+            idle_servers,
+            regions,
+            configurations,
+            placement_timeout,
+            retention,
+        )| {
+            FleetSpec {
+                number: FleetNumber::new(number).unwrap(),
+                id,
+                name,
+                revision,
+                idle_servers,
+                regions,
+                configurations,
+                placement_timeout,
+                retention,
+            }
+        },
+    )
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![
+        Just(End::Deallocated),
+        Just(End::Completed),
+        any::<[u32; 4]>().prop_map(|[servers, allocated, silent, unreported]| {
+            End::PlacementTimedOut(Losers { servers, allocated, silent, unreported })
+        }),
+        (any::<u32>(), shared()).prop_map(|(crashes, cause)| End::BackedOff { crashes, cause }),
+        Just(End::Lost),
+    ]
+}
+
+fn addresses() -> impl Strategy<Value = Addresses> {
+    (option::of(any::<u32>()), option::of(any::<u128>()))
+        .prop_map(|(ipv4, ipv6)| Addresses { ipv4: ipv4.map(Into::into), ipv6: ipv6.map(Into::into) })
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let renewal = prop_oneof![Just(Renewal::Keep), Just(Renewal::Restart)];
+    (configuration(), uuid::<RegionId>(), option::of(shared()), renewal).prop_map(
+        |(configuration, region, payload, renewal)| Request {
+            configuration: configuration.id,
+            region,
+            payload,
+            renewal,
+        },
+    )
+}
+
+fn fleet_event() -> impl Strategy<Value = FleetEvent> {
+    let ports = any::<[u16; 2]>().prop_map(|[game, query]| Ports { game, query });
+    let id = uuid::<AllocationId>;
+    prop_oneof![
+        fleet_spec().prop_map(|spec| FleetEvent::Configured(Arc::new(spec))),
+        spec().prop_map(|spec| FleetEvent::SpecKept(Box::new(spec))),
+        (machine(), uuid::<MachineKey>(), uuid::<RegionId>(), shared(), addresses()).prop_map(
+            |(machine, key, region, name, addresses)| FleetEvent::MachineJoined {
+                machine,
+                key,
+                region,
+                name,
+                addresses
+            }
+        ),
+        (machine(), shared(), addresses()).prop_map(|(machine, name, addresses)| {
+            FleetEvent::MachineReaddressed { machine, name, addresses }
+        }),
+        (machine(), server(), vec(ports, 0..4), configuration()).prop_map(
+            |(machine, first, ports, configuration)| FleetEvent::ServersAdded {
+                machine,
+                first,
+                ports,
+                configuration
+            }
+        ),
+        (server(), generation(), configuration(), intent()).prop_map(
+            |(server, generation, configuration, intent)| {
+                FleetEvent::ServerOrdered { server, generation, configuration, intent }
+            }
+        ),
+        (id(), request(), time()).prop_map(|(id, request, until)| FleetEvent::AllocationRequested {
+            id,
+            request,
+            until
+        }),
+        (id(), server(), generation(), configuration(), intent()).prop_map(
+            |(id, server, generation, configuration, intent)| {
+                FleetEvent::AllocationPlaced { id, server, generation, configuration, intent }
+            }
+        ),
+        id().prop_map(|id| FleetEvent::AllocationFulfilled { id }),
+        (id(), end()).prop_map(|(id, end)| FleetEvent::AllocationEnded { id, end }),
+    ]
+}
+
+fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
+    let role = prop_oneof![Just(Role::Admin), Just(Role::Allocator)];
+    prop_oneof![
+        (number(), shared(), text()).prop_map(|(id, name, folder)| CatalogEvent::BuildDeclared {
+            id: BuildId::from_number(id).unwrap(),
+            declared: BuildDeclaration { name, folder },
+        }),
+        spec().prop_map(|spec| CatalogEvent::ConfigurationDeclared(Box::new(spec))),
+        fleet_spec().prop_map(|spec| CatalogEvent::FleetDeclared(Arc::new(spec))),
+        (shared(), any::<[u8; 32]>(), role).prop_map(|(key, secret_sha256, role)| {
+            CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role })
+        }),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let session = (uuid::<AllocationId>(), option::of(shared()))
+        .prop_map(|(allocation, payload)| Session { allocation, payload });
+    (server(), generation(), configuration(), option::of(session), intent()).prop_map(
+        |(server, generation, configuration, allocation, intent)| Order {
+            server,
+            generation,
+            configuration,
+            allocation,
+            intent,
+        },
+    )
+}
+
+fn run_number() -> impl Strategy<Value = RunNumber> {
+    any::<u64>().prop_map(RunNumber::from_number)
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    (run_number(), configuration(), generation(), time()).prop_map(
+        |(number, configuration, generation, began)| Run { number, configuration, generation, began },
+    )
+}
+
+fn reason() -> impl Strategy<Value = Reason> {
+    prop_oneof![
+        Just(Reason::Ordered),
+        Just(Reason::Replaced),
+        Just(Reason::Silent),
+        Just(Reason::Forgotten),
+        Just(Reason::Parked),
+        Just(Reason::Resumed)
+    ]
+}
+
+fn rung() -> impl Strategy<Value = Rung> {
+    prop_oneof![Just(Rung::Signal), Just(Rung::Kill)]
+}
+
+fn ending() -> impl Strategy<Value = Ending> {
+    prop_oneof![
+        Just(Ending::Ordered),
+        Just(Ending::Completed),
+        (any::<u32>(), shared()).prop_map(|(crashes, cause)| Ending::BackedOff { crashes, cause }),
+        Just(Ending::Lost),
+        Just(Ending::Parked),
+    ]
+}
+
+fn life() -> impl Strategy<Value = Life> {
+    let stage = prop_oneof![Just(Stage::Started), Just(Stage::Answered)];
+    prop_oneof![
+        Just(Life::Fresh),
+        (run(), ending()).prop_map(|(last, ending)| Life::Down { last, ending }),
+        (run(), time()).prop_map(|(last, until)| Life::Resting { last, until }),
+        (run(), stage).prop_map(|(run, stage)| Life::Up { run, stage }),
+        (run(), time(), rung(), reason()).prop_map(|(run, began, rung, reason)| Life::Stopping {
+            run,
+            began,
+            rung,
+            reason
+        }),
+    ]
+}
+
+fn slot() -> impl Strategy<Value = Slot> {
+    (order(), life(), vec(time(), 0..5)).prop_map(|(order, life, moments)| Slot {
+        order,
+        life,
+        strikes: Strikes::from_moments(moments),
+    })
+}
+
+fn supervisor_event() -> impl Strategy<Value = SupervisorEvent> {
+    use SupervisorEvent as Event;
+    prop_oneof![
+        spec().prop_map(|spec| Event::SpecTaken { spec: Arc::new(spec) }),
+        order().prop_map(|order| Event::OrderTaken { order }),
+        (server(), run_number(), configuration(), generation()).prop_map(
+            |(server, run, configuration, generation)| Event::RunBegan {
+                server,
+                run,
+                configuration,
+                generation
+            }
+        ),
+        server().prop_map(|server| Event::Answered { server }),
+        (server(), reason(), rung()).prop_map(|(server, reason, rung)| Event::StopBegan {
+            server,
+            reason,
+            rung
+        }),
+        (server(), reason()).prop_map(|(server, reason)| Event::StopTurned { server, reason }),
+        server().prop_map(|server| Event::KillBegan { server }),
+        (server(), shared(), span()).prop_map(|(server, cause, within)| Event::Crashed {
+            server,
+            cause,
+            within
+        }),
+        server().prop_map(|server| Event::StrikesCleared { server }),
+        (server(), ending()).prop_map(|(server, ending)| Event::Ended { server, ending }),
+        (server(), time()).prop_map(|(server, until)| Event::RestBegan { server, until }),
+        server().prop_map(|server| Event::SlotForgotten { server }),
+        slot().prop_map(|slot| Event::SlotKept { slot: Box::new(slot) }),
+        run_number().prop_map(|newest| Event::RunsCounted { newest }),
+    ]
+}
+
+/// Stored and loaded, as a turn and as a snapshot in chunks, the events are what they were; and no cut of the bytes passes.
+fn survives<M: Stored>(events: &[M::Event]) -> Result<(), TestCaseError>
+where
+    M::Event: PartialEq + std::fmt::Debug,
+{
+    let mut bytes = Vec::new();
+    M::store(events, &mut bytes);
+    let loaded = M::load(&bytes).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert_eq!(loaded.as_slice(), events);
+    for length in 0..bytes.len() {
+        prop_assert!(M::load(&bytes[..length]).is_err(), "cut to {}", length);
+    }
+    let story: Vec<_> = events.iter().cloned().zip(3..).map(|(event, ms)| (at(ms), event)).collect();
+    let mut whole = Vec::new();
+    M::store_story(&story, &mut whole);
+    prop_assert_eq!(&M::story_chunks(&story), &[whole.clone()]);
+    let loaded = M::load_story(&whole).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert_eq!(loaded, story);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_fleet_event_survives(events in vec(fleet_event(), 0..4)) {
+        survives::<Fleet>(&events)?;
+    }
+
+    #[test]
+    fn every_catalog_event_survives(events in vec(catalog_event(), 0..4)) {
+        survives::<Catalog>(&events)?;
+    }
+
+    #[test]
+    fn every_supervisor_event_survives(events in vec(supervisor_event(), 0..4)) {
+        survives::<Supervisor>(&events)?;
+    }
+
+    #[test]
+    fn any_bytes_are_events_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        let mut bytes = bytes;
+        bytes.insert(0, 1);
+        // What is shown is that none of these panics or takes memory without end.
+        let read = (Fleet::load(&bytes), Catalog::load(&bytes), Supervisor::load(&bytes), Fleet::load_story(&bytes));
+        if let Ok(events) = &read.0 {
+            prop_assert!(events.len() <= bytes.len());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_turn_is_refused() {
+    assert!(matches!(Fleet::load(&[]), Err(StoredError::Empty)));
+    assert!(matches!(Fleet::load(&[2, 0]), Err(StoredError::Version(2))));
+    assert!(matches!(Fleet::load(&[1]), Err(StoredError::Shape { at: 1, .. })));
+    assert!(matches!(Fleet::load(&[1, 1, 99]), Err(StoredError::Shape { at: 2, .. })));
+    assert!(matches!(Fleet::load(&[1, 0, 7, 7]), Err(StoredError::Trailing(2))));
+    let endless = [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1];
+    assert!(matches!(Fleet::load(&endless), Err(StoredError::Shape { .. })));
+}
+
+#[test]
+fn snapshots_are_cut_into_chunks_below_the_limit() {
+    let event = |fill: usize| {
+        let cause: Arc<str> = "x".repeat(fill).into();
+        let id = "00112233-4455-6677-8899-aabbccddeeff".parse().unwrap();
+        (at(7), FleetEvent::AllocationEnded { id, end: End::BackedOff { crashes: 2, cause } })
+    };
+    let story: Vec<_> = (0..50).map(|index| event(100_000 + index)).collect();
+    let chunks = Fleet::story_chunks(&story);
+    assert_eq!(chunks.len(), 5, "ten of 100 kB fit a chunk");
+    assert!(chunks.iter().all(|chunk| chunk.len() <= SNAPSHOT_CHUNK_BYTES_MAX));
+    let told: Vec<_> = chunks.iter().flat_map(|chunk| Fleet::load_story(chunk).unwrap()).collect();
+    assert_eq!(told, story);
+    assert_eq!(Fleet::story_chunks(&[]), vec![vec![1, 0]], "an empty state has a snapshot too");
+}
+
+mod golden {
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn keeps_its_bytes<M: Stored>(event: M::Event, golden: &str)
+    where
+        M::Event: PartialEq + std::fmt::Debug,
+    {
+        let mut bytes = Vec::new();
+        M::store(std::slice::from_ref(&event), &mut bytes);
+        assert_eq!(hex(&bytes), golden, "{event:?}");
+        assert_eq!(M::load(&bytes).unwrap(), vec![event]);
+    }
+
+    const ID: &str = "00112233-4455-6677-8899-aabbccddeeff";
+
+    fn seven() -> ServerId {
+        ServerId::of(FleetNumber::new(1).unwrap(), 7)
+    }
+
+    fn revision_2() -> ConfigurationRef {
+        ConfigurationRef { id: BuildConfigurationId::from_number(3).unwrap(), revision: 2 }
+    }
+
+    fn spec() -> Spec {
+        Spec {
+            configuration: revision_2(),
+            name: "c".into(),
+            build: BuildId::from_number(4).unwrap(),
+            launch: Launch {
+                folder: "/b".into(),
+                binary: "g".into(),
+                command_line: "-p".into(),
+                variables: vec![("k".into(), "v".into())],
+                environment: vec![],
+            },
+            query: Some(Query {
+                protocol: "sqp".into(),
+                port: QueryPort::Query,
+                timeout: Duration::from_secs(1),
+                start_grace: Duration::from_secs(30),
+            }),
+            limits: Limits { cpu_millis: 1000, memory_mib: 256 },
+            caps: Caps { cpu_millis: None, memory_mib: Some(600) },
+            stop: StopPolicy::default(),
+            restart: RestartPolicy::default(),
+        }
+    }
+
+    fn fleet_spec() -> FleetSpec {
+        FleetSpec {
+            number: FleetNumber::new(1).unwrap(),
+            id: ID.parse().unwrap(),
+            name: "f".into(),
+            revision: 9,
+            idle_servers: IdleServers::StartOnAllocation,
+            regions: vec![RegionSpec {
+                id: ID.parse().unwrap(),
+                name: "r".into(),
+                min_available: 1,
+                max_servers: 2,
+                opening: RegionOpening::Offline,
+                growth: Growth::MachinesMayJoin,
+            }],
+            configurations: vec![spec()],
+            placement_timeout: Duration::from_millis(1500),
+            retention: Duration::from_secs(60),
+        }
+    }
+
+    const SPEC: &str = "03020163 04 022f62 0167 022d70 01016b0176 00 010373717001 0100 1e00 e807 8002 0001d804 1e1400 01880e00";
+    const FLEET_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
+        01 1000112233445566778899aabbccddeeff 0172 01 02 01 01 01 SPEC 01 80cab5ee01 3c 00";
+
+    fn bytes(pattern: &str) -> String {
+        let whole = pattern.replace("FLEET", FLEET_SPEC).replace("SPEC", SPEC);
+        whole
+            .replace("UUID", "1000112233445566778899aabbccddeeff")
+            .replace("SERVER", "8780808010")
+            .replace(' ', "")
+    }
+
+    #[test]
+    fn of_a_fleet() {
+        let id: AllocationId = ID.parse().unwrap();
+        let (server, configuration) = (seven(), revision_2());
+        let generation = Generation::from_number(5);
+        let machine = MachineId::of(FleetNumber::new(1).unwrap(), 2);
+        let addresses = Addresses { ipv4: Some([127, 0, 0, 1].into()), ipv6: None };
+        let request = Request {
+            configuration: configuration.id,
+            region: ID.parse().unwrap(),
+            payload: Some("hi".into()),
+            renewal: Renewal::Restart,
+        };
+        let losers = Losers { servers: 4, allocated: 3, silent: 2, unreported: 1 };
+        let backed_off = End::BackedOff { crashes: 2, cause: "x".into() };
+        let joined = FleetEvent::MachineJoined {
+            machine,
+            key: ID.parse().unwrap(),
+            region: ID.parse().unwrap(),
+            name: "m".into(),
+            addresses,
+        };
+        let ports = vec![Ports { game: 7000, query: 7001 }];
+        for (event, golden) in [
+            (FleetEvent::Configured(Arc::new(fleet_spec())), "0101 00 FLEET"),
+            (FleetEvent::SpecKept(Box::new(spec())), "0101 01 SPEC"),
+            (joined, "0101 02 8280808010 UUID UUID 016d 017f000001 00"),
+            (
+                FleetEvent::MachineReaddressed { machine, name: "n".into(), addresses },
+                "0101 03 8280808010 016e 017f000001 00",
+            ),
+            (
+                FleetEvent::ServersAdded { machine, first: server, ports, configuration },
+                "0101 04 8280808010 SERVER 01 d836d936 0302",
+            ),
+            (
+                FleetEvent::ServerOrdered { server, generation, configuration, intent: Intent::Leave },
+                "0101 05 SERVER 05 0302 03",
+            ),
+            (
+                FleetEvent::AllocationRequested { id, request, until: at(1_800_000_000_000) },
+                "0101 06 UUID 03 UUID 01026869 01 80a0f1c2b134",
+            ),
+            (
+                FleetEvent::AllocationPlaced { id, server, generation, configuration, intent: Intent::Run },
+                "0101 07 UUID SERVER 05 0302 01",
+            ),
+            (FleetEvent::AllocationFulfilled { id }, "0101 08 UUID"),
+            (FleetEvent::AllocationEnded { id, end: End::Deallocated }, "0101 09 UUID 00"),
+            (FleetEvent::AllocationEnded { id, end: End::Completed }, "0101 09 UUID 01"),
+            (
+                FleetEvent::AllocationEnded { id, end: End::PlacementTimedOut(losers) },
+                "0101 09 UUID 02 04030201",
+            ),
+            (FleetEvent::AllocationEnded { id, end: backed_off }, "0101 09 UUID 03 02 0178"),
+            (FleetEvent::AllocationEnded { id, end: End::Lost }, "0101 09 UUID 04"),
+        ] {
+            keeps_its_bytes::<Fleet>(event, &bytes(golden));
+        }
+    }
+
+    #[test]
+    fn of_a_catalog() {
+        let credential =
+            CredentialDeclaration { key: "k".into(), secret_sha256: [0xAB; 32], role: Role::Allocator };
+        let declared = BuildDeclaration { name: "b".into(), folder: "/b".into() };
+        let id = BuildId::from_number(4).unwrap();
+        for (event, golden) in [
+            (CatalogEvent::BuildDeclared { id, declared }, "0101 00 04 0162 022f62".to_owned()),
+            (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0101 01 SPEC".to_owned()),
+            (CatalogEvent::FleetDeclared(Arc::new(fleet_spec())), "0101 02 FLEET".to_owned()),
+            (CatalogEvent::CredentialAdmitted(credential), format!("0101 03 016b {} 01", "ab".repeat(32))),
+        ] {
+            keeps_its_bytes::<Catalog>(event, &bytes(&golden));
+        }
+    }
+
+    #[test]
+    fn of_a_supervisor() {
+        use SupervisorEvent as Event;
+        let (server, configuration, generation) = (seven(), revision_2(), Generation::from_number(5));
+        let session = Session { allocation: ID.parse().unwrap(), payload: None };
+        let order =
+            Order { server, generation, configuration, allocation: Some(session), intent: Intent::Renew };
+        let number = RunNumber::from_number(6);
+        let run = Run { number, configuration, generation, began: at(300) };
+        let kept = |life| Event::SlotKept {
+            slot: Box::new(Slot {
+                order: order.clone(),
+                life,
+                strikes: Strikes::from_moments(vec![at(1), at(2)]),
+            }),
+        };
+        let (reason, rung) = (Reason::Resumed, Rung::Kill);
+        let ending = Ending::BackedOff { crashes: 2, cause: "x".into() };
+        for (event, golden) in [
+            (Event::SpecTaken { spec: Arc::new(spec()) }, "0101 00 SPEC"),
+            (Event::OrderTaken { order: order.clone() }, "0101 01 SERVER 05 0302 01 UUID 00 02"),
+            (Event::RunBegan { server, run: number, configuration, generation }, "0101 02 SERVER 06 0302 05"),
+            (Event::Answered { server }, "0101 03 SERVER"),
+            (Event::StopBegan { server, reason, rung }, "0101 04 SERVER 05 01"),
+            (Event::StopTurned { server, reason: Reason::Ordered }, "0101 05 SERVER 00"),
+            (Event::KillBegan { server }, "0101 06 SERVER"),
+            (
+                Event::Crashed { server, cause: "x".into(), within: Duration::from_secs(1800) },
+                "0101 07 SERVER 0178 880e 00",
+            ),
+            (Event::StrikesCleared { server }, "0101 08 SERVER"),
+            (Event::Ended { server, ending: Ending::Parked }, "0101 09 SERVER 04"),
+            (Event::RestBegan { server, until: at(300) }, "0101 0a SERVER ac02"),
+            (Event::SlotForgotten { server }, "0101 0b SERVER"),
+            (kept(Life::Fresh), "0101 0c SERVER 05 0302 01 UUID 00 02 00 02 0102"),
+            (
+                kept(Life::Down { last: run, ending }),
+                "0101 0c SERVER 05 0302 01 UUID 00 02 01 06030205ac02 02020178 020102",
+            ),
+            (
+                kept(Life::Resting { last: run, until: at(1) }),
+                "0101 0c SERVER 05 0302 01 UUID 00 02 02 06030205ac02 01 020102",
+            ),
+            (
+                kept(Life::Up { run, stage: Stage::Answered }),
+                "0101 0c SERVER 05 0302 01 UUID 00 02 03 06030205ac02 01 020102",
+            ),
+            (
+                kept(Life::Stopping { run, began: at(9), rung, reason }),
+                "0101 0c SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102",
+            ),
+            (Event::RunsCounted { newest: number }, "0101 0d 06"),
+        ] {
+            keeps_its_bytes::<Supervisor>(event, &bytes(golden));
+        }
+    }
+}
