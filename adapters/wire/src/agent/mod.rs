@@ -1,0 +1,149 @@
+//! The stream between an agent and the control plane: see `proto/agent.proto` for its picture.
+//!
+//! [`proto`] is what travels; [`Hello`], [`Welcome`], [`Frame`] and the domain's own slot types are what both sides work
+//! with. `From` writes, `TryFrom` reads and says what is wrong.
+
+mod decode;
+mod encode;
+mod malformed;
+#[cfg(test)]
+mod tests;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use mainstay_core::slot::{Order, Spec, Status};
+use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
+use mainstay_fleet::JoinedSlot;
+use mainstay_fleet::Ports;
+
+pub use malformed::Malformed;
+
+/// What travels, generated from `proto/agent.proto`.
+#[expect(missing_docs, reason = "generated; every message is described in agent.proto")]
+#[expect(clippy::pedantic, clippy::nursery, clippy::unwrap_used, reason = "generated")]
+pub mod proto {
+    tonic::include_proto!("mainstay.agent.v1");
+}
+
+/// The protocol this program speaks.
+pub const PROTOCOL: u32 = 1;
+/// The most machines one agent answers for: `up` makes one for each fleet region, and a fleet has a handful.
+pub const MACHINES_PER_AGENT_MAX: usize = 256;
+/// The longest name of a machine, a fleet or a region, in bytes.
+pub const NAME_BYTES_MAX: usize = 256;
+/// The largest message either side takes: 4,096 orders with a payload of 30 KB each would be 120 MiB, so frames are split
+/// below [`FRAME_ORDERS_BYTES_MAX`]; what is left is a full resynchronisation (4,096 statuses of under 300 bytes) and the
+/// specs of a fleet.
+pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Payload bytes after which a message of frames is ended and the next begun.
+pub const FRAME_ORDERS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The longest cause of a back-off, in bytes: a sentence.
+pub const CAUSE_BYTES_MAX: usize = 1024;
+
+/// How an agent introduces itself.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// Its program's version, for people.
+    pub agent_version: String,
+    /// The host's boot id: another one means that every process is gone.
+    pub boot_id: String,
+    /// The join token.
+    pub token: String,
+    /// The machines it answers for.
+    pub machines: Vec<JoiningMachine>,
+}
+
+impl std::fmt::Debug for Hello {
+    /// Without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hello")
+            .field("agent_version", &self.agent_version)
+            .field("boot_id", &self.boot_id)
+            .field("machines", &self.machines)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A machine that wants to join.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoiningMachine {
+    /// What it calls itself, for ever.
+    pub key: MachineKey,
+    /// Its fleet's name or id.
+    pub fleet: String,
+    /// Its region's name or id.
+    pub region: String,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its IPv4 address, as players reach it.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address, as players reach it.
+    pub ipv6: Option<Ipv6Addr>,
+    /// Its slots' ports.
+    pub slots: Vec<Ports>,
+}
+
+/// The plane's answer to [`Hello`]; machines in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Welcome {
+    /// The machines, in the order of the hello.
+    pub machines: Vec<WelcomedMachine>,
+}
+
+/// A machine that has joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WelcomedMachine {
+    /// Its id.
+    pub machine: MachineId,
+    /// Its fleet's id.
+    pub fleet_id: FleetId,
+    /// Its fleet's name.
+    pub fleet_name: String,
+    /// Its region's id.
+    pub region_id: RegionId,
+    /// Its region's name.
+    pub region_name: String,
+    /// Its servers, in the order of its slots.
+    pub slots: Vec<JoinedSlot>,
+}
+
+/// How slots of one machine stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statuses {
+    /// Whose.
+    pub machine: MachineId,
+    /// How they stand.
+    pub statuses: Vec<Status>,
+}
+
+/// What an agent says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Up {
+    /// Who it is; first, and once.
+    Hello(Hello),
+    /// How every slot of a machine stands; makes the stream the machine's current one.
+    Resync(Statuses),
+    /// How some slots of a machine stand.
+    Report(Statuses),
+}
+
+/// What the plane says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Down {
+    /// The answer to a hello; first, and once.
+    Welcome(Welcome),
+    /// What is wanted, at most one frame a machine.
+    Frames(Vec<Frame>),
+}
+
+/// What is wanted of one machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Which.
+    pub machine: MachineId,
+    /// The revision of the fleet's configuration and every spec that orders may name; `None` where nothing changed.
+    pub specs: Option<(u64, Vec<Spec>)>,
+    /// Orders, any of which may be older than what the agent has obeyed.
+    pub orders: Vec<Order>,
+}

@@ -1,0 +1,1 @@
+//! Golden bytes and round trips of the agent stream.
