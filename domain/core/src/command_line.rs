@@ -110,6 +110,13 @@ impl CommandLine {
     }
 }
 
+/// As written.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// Splits text at its variables: `$$`, at least one letter, digit, `_`, `-` or `.`, `$$`.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
