@@ -60,7 +60,7 @@ codes! {
     DuplicateKey "MS-C005" Error
         "The same key is written twice in one mapping; only one of them could count."
     DuplicateName "MS-C006" Error
-        "Two builds, two build configurations or two fleets have the same name. Names are identities: across all files given together each may be defined once."
+        "Two builds, two build configurations, two fleets, or two regions of one fleet have the same name. Names are identities: across all files given together each may be defined once. Regions differ by more than case."
     MissingKey "MS-C007" Error
         "A key that has no default is missing: a build configuration needs its build and its binaryPath."
     Version "MS-C008" Error

@@ -14,7 +14,7 @@ use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, nearest};
 use crate::tree::Node;
-use mainstay_core::CommandLine;
+use mainstay_core::{CommandLine, STRIKES_MAX};
 
 pub(super) const KEYS: Keys = Keys {
     known: &[
@@ -92,6 +92,8 @@ pub const SERVER_JSON_FIELDS: &[&str] = &[
 const RESTART_ATTEMPTS: u32 = 1;
 /// Seed 001: "more than a specific number of times within a 30-minute period".
 const RESTART_WINDOW: Duration = Duration::from_secs(30 * 60);
+/// The crash after the last restart must still be remembered for back-off to see it.
+const RESTARTS_MAX: u64 = STRIKES_MAX as u64 - 1;
 /// Reference, section 5: SIGTERM, then SIGKILL after 20 s.
 const KILL_AFTER: Duration = Duration::from_secs(20);
 /// Large worlds load slowly, and a start that is cut short looks like a crash.
@@ -334,10 +336,8 @@ fn stop(check: &mut Check<'_>, fields: &Fields<'_>) -> Stop {
 }
 
 fn restart(check: &mut Check<'_>, fields: &Fields<'_>) -> Restart {
-    /// More restarts in one window than this is a loop, not a recovery.
-    const MOST: u64 = 1_000;
     let block = block(check, fields, "restart", RESTART);
-    let attempts = block.whole(check, "attempts", (0, MOST));
+    let attempts = block.whole(check, "attempts", (0, RESTARTS_MAX));
     Restart {
         attempts: attempts
             .map(|attempts| attempts.map(super::fleets::small))

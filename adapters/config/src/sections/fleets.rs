@@ -1,9 +1,9 @@
 //! `fleets`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::name;
+use super::{name, no_effect};
 use crate::codes::Code;
 use crate::limits::{ALLOCATION_RETENTION, PLACEMENT_TIMEOUT, SERVERS_MAX, SERVERS_PER_MACHINE_MAX};
 use crate::model::{Architecture, Fleet, Hardware, Region, UsageSetting};
@@ -52,7 +52,7 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
     let fields = Fields::open(check, format!("fleet {}", quote(&fleet.value)), &key.place, node, KEYS)?;
     let architectures = [("Amd64", Architecture::Amd64), ("Arm64", Architecture::Arm64)];
     let read = Fleet {
-        build_configurations: fields.texts(check, "buildConfigurations"),
+        build_configurations: build_configurations(check, &fields),
         regions: regions(check, &fields),
         usage_settings: usage_settings(check, &fields),
         architecture: fields.one_of(check, "architecture", &architectures),
@@ -84,12 +84,39 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
     Some(read)
 }
 
+/// The list, each name once.
+fn build_configurations(check: &mut Check<'_>, fields: &Fields<'_>) -> Vec<Sourced<String>> {
+    let mut seen = BTreeSet::new();
+    let mut once = Vec::new();
+    for name in fields.texts(check, "buildConfigurations") {
+        if seen.insert(name.value.clone()) {
+            once.push(name);
+        } else if let Some(place) = name.place() {
+            let what = format!("{} has {} twice", fields.named("buildConfigurations"), quote(&name.value));
+            no_effect(check, what, place, "once is enough");
+        }
+    }
+    once
+}
+
 fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Region> {
     let Some((key, node)) = fields.get("regions") else { return BTreeMap::new() };
     let owner = fields.named("regions");
     let mut regions = BTreeMap::new();
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
     for (key, node) in mapping(check, &owner, &key.place, node).unwrap_or_default() {
         let Some(region) = name(check, "region", key) else { continue };
+        if let Some(first) = places.insert(region.value.to_lowercase(), key.place.clone()) {
+            check.report(|sources| {
+                let what = format!("{} has region {} twice", fields.owner, quote(&region.value));
+                Problem::new(Code::DuplicateName, what)
+                    .at(sources, &key.place, "written again here")
+                    .at(sources, &first, "first written here")
+                    .why("a region's id is made of its name, without regard to case")
+                    .fix("rename one of them")
+            });
+            continue;
+        }
         let owner = format!("region {} of {}", quote(&region.value), fields.owner);
         let Some(fields) = Fields::open(check, owner, &key.place, node, REGION) else { continue };
         let count = |check: &mut Check<'_>, name: &str| {
