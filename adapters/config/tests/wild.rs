@@ -5,10 +5,13 @@ use mainstay_config::{
     SourceFile, load,
 };
 
-fn accepted(name: &str) -> Accepted {
+fn unix_text(name: &str) -> String {
     let path = format!("{}/tests/wild/{name}", env!("CARGO_MANIFEST_DIR"));
-    let file = SourceFile::new(name, std::fs::read(path).expect("the file is part of the crate"));
-    load(&[file]).unwrap_or_else(|refused| panic!("{refused}"))
+    std::fs::read_to_string(path).expect("the file is part of the crate")
+}
+
+fn accepted(name: &str) -> Accepted {
+    load(&[SourceFile::new(name, unix_text(name))]).unwrap_or_else(|refused| panic!("{refused}"))
 }
 
 fn wild(name: &str) -> Config {
@@ -106,4 +109,24 @@ fn quoted_values_windows_paths_and_editor_keys_load() {
     assert_eq!(fleet.regions["South America"].max_servers.origin, Origin::Default);
     let slots = config.slots_on(fleet, &TWO_CORES);
     assert_eq!((slots.count, slots.bound), (4, Bound::PerCore), "the metal setting counts first");
+}
+
+#[test]
+fn files_saved_on_windows_read_the_same() {
+    for name in [
+        "older-template.gsh",
+        "newer-template.gsh",
+        "readiness.gsh",
+        "neither-limits-nor-usage.gsh",
+        "quoted-windows.gsh",
+    ] {
+        let unix = accepted(name).config;
+        let text = unix_text(name).replace('\n', "\r\n");
+        let windows = load(&[SourceFile::new(name, format!("\u{feff}{text}"))])
+            .unwrap_or_else(|refused| panic!("{refused}"))
+            .config;
+        assert_eq!(windows.builds, unix.builds, "{name}");
+        assert_eq!(windows.build_configurations, unix.build_configurations, "{name}");
+        assert_eq!(windows.fleets, unix.fleets, "{name}");
+    }
 }
