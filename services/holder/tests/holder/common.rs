@@ -92,7 +92,11 @@ impl Drop for Slot {
         if let Ok(Some(holder)) = record::read::<record::HolderRecord>(&self.run_dir(), record::HOLDER_FILE)
             && process::is_alive(holder.holder)
         {
-            // It may end by itself in between.
+            // A game's child in a session of its own outlives a killed holder, so it goes first. Either may end by itself
+            // in between.
+            for pid in process::descendants(holder.holder.pid).unwrap_or_default() {
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
             let _ = kill(Pid::from_raw(holder.holder.pid), Signal::SIGKILL);
         }
     }
