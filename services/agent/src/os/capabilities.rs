@@ -1,0 +1,155 @@
+//! What this machine gives to the agent, and what it does not: found once, at the start, and said loudly.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use mainstay_holder::spec::Isolation;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::Uid;
+
+use super::OsError;
+use super::cgroup::Groups;
+use super::slot_dirs::{self, Owner};
+use super::uids::UidBlock;
+
+/// What the agent can do for its slots.
+#[derive(Debug)]
+pub struct Capabilities {
+    /// Control groups, if both CPU and memory can be had.
+    pub groups: Option<Groups>,
+    /// A user for each slot, if the agent is root.
+    pub users: Option<UidBlock>,
+    /// Whether games can be given a view of their own.
+    pub sight: Sight,
+    /// What is missing, for the log and for `doctor`.
+    pub missing: Vec<Missing>,
+}
+
+/// What games see of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Only their own part of the data directory.
+    Private,
+    /// Everything that their user may read.
+    Shared,
+}
+
+/// Something that this machine does not give. Servers run all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The agent is not root.
+    Root,
+    /// No private mount namespaces.
+    Isolation {
+        /// What the system said.
+        why: String,
+    },
+    /// No users for slots.
+    Users {
+        /// Why.
+        why: String,
+    },
+    /// A controller of the control groups.
+    Group {
+        /// Its name.
+        controller: String,
+        /// Why it cannot be used.
+        why: String,
+    },
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str(
+                "not root: all games run as the agent's own user and can read each other's files and the data \
+                 directory; run the agent as root for one user a slot",
+            ),
+            Self::Isolation { why } => write!(
+                f,
+                "no private view for games ({why}): they see whatever their user may read; give the agent CAP_SYS_ADMIN"
+            ),
+            Self::Users { why } => {
+                write!(f, "no user for each slot ({why}): all games run as the agent's own user")
+            }
+            Self::Group { controller, why } => write!(
+                f,
+                "no {controller} control group ({why}): CPU weights and hard caps do not work, oom kills read as \
+                 SIGKILL, and CPU and memory are read from /proc"
+            ),
+        }
+    }
+}
+
+impl Capabilities {
+    /// Looks at the machine. `registry` is where blocks of user ids are claimed ([`super::uids::REGISTRY`]), `parent`
+    /// the parent of all control groups ([`super::cgroup::PARENT`]).
+    ///
+    /// # Errors
+    /// The data directory cannot be looked at.
+    pub fn find(data_dir: &Path, parent: &str, registry: &Path) -> Result<Self, OsError> {
+        let (groups, mut missing) = Groups::find(parent, data_dir)?;
+        if !Uid::effective().is_root() {
+            missing.push(Missing::Root);
+            return Ok(Self { groups, users: None, sight: Sight::Shared, missing });
+        }
+        let sight = match try_namespace() {
+            Ok(()) => Sight::Private,
+            Err(why) => {
+                missing.push(Missing::Isolation { why });
+                Sight::Shared
+            }
+        };
+        let users = match users(registry, data_dir, sight) {
+            Ok(users) => Some(users),
+            Err(why) => {
+                missing.push(Missing::Users { why });
+                None
+            }
+        };
+        Ok(Self { groups, users, sight, missing })
+    }
+
+    /// Whose slot `index` is.
+    ///
+    /// # Errors
+    /// [`OsError::NoUser`] or [`OsError::UserTaken`].
+    pub fn owner(&self, index: u32) -> Result<Owner, OsError> {
+        match self.users {
+            Some(users) => users.of_slot(index).map(Owner::Slot),
+            None => Ok(Owner::Agent),
+        }
+    }
+
+    /// The view of a game that needs these paths; none where the machine cannot give one.
+    ///
+    /// # Errors
+    /// A path cannot be looked at.
+    pub fn view(&self, data_dir: &Path, needed: &[PathBuf]) -> Result<Option<Isolation>, OsError> {
+        match self.sight {
+            Sight::Private => slot_dirs::view(data_dir, needed).map(Some),
+            Sight::Shared => Ok(None),
+        }
+    }
+}
+
+/// In a thread of its own, because a namespace is entered by one thread and never left.
+fn try_namespace() -> Result<(), String> {
+    let entered = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWNS)).join();
+    match entered {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(errno)) => Err(errno.to_string()),
+        Err(_) => Err("the attempt panicked".to_owned()),
+    }
+}
+
+/// Without a view of its own a slot's user must be able to walk to its directories.
+fn users(registry: &Path, data_dir: &Path, sight: Sight) -> Result<UidBlock, String> {
+    let closed = slot_dirs::outermost_closed(&data_dir.join("slots")).map_err(|error| error.to_string())?;
+    match (sight, closed) {
+        (Sight::Shared, Some(folder)) => Err(format!("{} is closed to them", folder.display())),
+        (Sight::Private, _) | (Sight::Shared, None) => {
+            UidBlock::claim(registry, data_dir).map_err(|error| error.to_string())
+        }
+    }
+}
