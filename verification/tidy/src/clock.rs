@@ -17,12 +17,13 @@ const READS: &[&str] = &[
 pub const READERS: &[(&str, &str)] = &[
     ("services/runtime/src/clock/", "the one clock"),
     ("services/runtime/src/shard/turns.rs", "sets timers; what it means by now is the one clock's"),
-    ("services/cli/src/commands/", "a command waits no longer than the person who gave it"),
+    ("services/cli/", "a command times its own waits; the rules it starts have the one clock"),
     (
         "services/holder/",
         "uses nothing of ours; it measures its own waits and stamps exit records for people",
     ),
     ("game/", "a game is a program of its own: Mainstay's rules do not run in it"),
+    ("verification/simulator/src/command_line.rs", "asked for so many seconds of seeds, it counts them"),
     ("verification/bench/", "a benchmark measures"),
 ];
 

@@ -10,12 +10,25 @@ pub const PAGE: &str = "docs/reference/error-codes.md";
 /// The rooms a code can belong to, by the letter after `MS-`.
 const ROOMS: &str = "CPSJAU";
 
-/// Crates that name a code of a crate below them: the folder, and the codes.
-pub const PASSED_ON: &[(&str, &[&str])] = &[
-    // The journal's thread ends with the journal's own error, and the process with that code.
-    ("services/runtime", &[concat!("MS-", "J010"), concat!("MS-", "J014")]),
-    // The example in the help of `mainstay explain`.
-    ("services/cli", &[concat!("MS-", "P006")]),
+/// How a code begins, and the crate that gives it its meaning. The longest beginning counts.
+pub const OWNERS: &[(&str, &str)] = &[
+    ("A", "mainstay-control"),
+    ("C", "mainstay-config"),
+    ("C2", "mainstay-query"),
+    ("J", "mainstay-journal"),
+    ("J1", "mainstay-runtime"),
+    ("P", "mainstay-fleet"),
+    ("S0", "mainstay-fleet"),
+    ("S1", "mainstay-holder"),
+    ("S20", "mainstay-query"),
+    ("S21", "mainstay-tugboat"),
+    ("S3", "mainstay-supervisor"),
+    ("S4", "mainstay-agent"),
+    ("S5", "mainstay-agent"),
+    ("S6", "mainstay-control"),
+    ("U0", "mainstay"),
+    ("U1", "mainstay-wire"),
+    ("U11", "mainstay-control"),
 ];
 
 /// A code's length: `MS-`, a letter, three digits.
@@ -74,29 +87,48 @@ pub fn violations<'a>(sources: impl Iterator<Item = &'a File>, page: &File) -> V
     found
 }
 
-/// Codes that two crates give out, but for those of [`PASSED_ON`]: a code has one meaning, so one crate defines it.
+/// Codes in crates that neither own them nor may use the crate that does: two meanings of one code.
 #[must_use]
-pub fn shared<'a>(sources: impl Iterator<Item = &'a File>) -> Vec<Violation> {
-    let mut owners: BTreeMap<String, (String, String)> = BTreeMap::new();
+pub fn borrowed<'a>(sources: impl Iterator<Item = &'a File>, arrows: &[(&str, &[&str])]) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in sources {
-        let Some((owner, _)) = file.path.split_once("/src/") else { continue };
+        let Some((folder, _)) = file.path.split_once("/src/") else { continue };
+        let user = crate_in(folder);
+        let below = arrows.iter().find(|(name, _)| *name == user).map_or(&[][..], |(_, below)| below);
         let lines = lines_without_tests(&file.text);
         for (number, line) in lines.into_iter().filter(|(_, line)| !is_comment(line)) {
-            let passes_on = |code: &String| {
-                PASSED_ON.iter().any(|(folder, list)| *folder == owner && list.contains(&code.as_str()))
-            };
-            for code in codes(line).into_keys().filter(|code| !passes_on(code)) {
-                let (first, place) = owners
-                    .entry(code.clone())
-                    .or_insert_with(|| (owner.to_owned(), format!("{}:{number}", file.path)));
-                if first != owner {
-                    found.push(Violation::new(&file.path, number, format!("{code} is {place}'s already")));
+            for code in codes(line).into_keys() {
+                let owner = owner(&code);
+                if owner.is_none_or(|owner| owner != user && !below.contains(&owner)) {
+                    let owner = owner.unwrap_or("nobody");
+                    found.push(Violation::new(
+                        &file.path,
+                        number,
+                        format!("{code} is {owner}'s, not {user}'s"),
+                    ));
                 }
             }
         }
     }
     found
+}
+
+/// The crate that gives a code its meaning.
+fn owner(code: &str) -> Option<&'static str> {
+    let number = code.strip_prefix("MS-")?;
+    OWNERS
+        .iter()
+        .filter(|(beginning, _)| number.starts_with(beginning))
+        .max_by_key(|(beginning, _)| beginning.len())
+        .map(|(_, owner)| *owner)
+}
+
+/// The name of the crate in a folder.
+fn crate_in(folder: &str) -> String {
+    match folder.rsplit('/').next() {
+        Some("cli") | None => "mainstay".to_owned(),
+        Some(name) => format!("mainstay-{name}"),
+    }
 }
 
 #[cfg(test)]
@@ -128,16 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn a_code_of_two_crates_is_found() {
-        let line = format!("let a = \"{}\";\n", code("C001"));
-        let files = [
-            file("a/src/x.rs", line.clone()),
-            file("a/src/y.rs", line.clone()),
-            file("b/src/z.rs", format!("// {}\n{line}", code("C001"))),
-        ];
-        let found: Vec<String> = shared(files.iter()).iter().map(ToString::to_string).collect();
+    fn a_code_of_a_crate_that_is_out_of_reach_is_found() {
+        let text = format!("// {0}\nlet a = \"{0}\";\n", code("S101"));
+        let files =
+            ["holder", "agent", "supervisor"].map(|name| file(&format!("x/{name}/src/lib.rs"), text.clone()));
+        let arrows: &[(&str, &[&str])] = &[("mainstay-agent", &["mainstay-holder"])];
+        let found: Vec<String> = borrowed(files.iter(), arrows).iter().map(ToString::to_string).collect();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("b/src/z.rs:2") && found[0].contains("a/src/x.rs:1"));
+        assert!(found[0].starts_with("x/supervisor/src/lib.rs:2"));
+    }
+
+    #[test]
+    fn the_longest_beginning_names_the_owner() {
+        assert_eq!(owner(&code("C001")), Some("mainstay-config"));
+        assert_eq!(owner(&code("C201")), Some("mainstay-query"));
+        assert_eq!(owner(&code("S901")), None);
     }
 
     #[test]
