@@ -24,60 +24,81 @@ struct Kept {
     is_dir: bool,
 }
 
+/// What is done at a path of the private view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The real thing is mounted into a cover.
+    Show,
+    /// An empty read-only file system is mounted over it.
+    Cover,
+}
+
 /// Makes the hidden directories empty and read-only for the calling process and its descendants.
 ///
 /// A hidden directory that does not exist is an error: it could appear later, and would then be seen.
 pub(crate) fn isolate(isolation: &Isolation) -> io::Result<()> {
-    let hidden = outermost(canonical(&isolation.hide)?);
-    let keep = canonical(&isolation.keep)?;
+    let steps = plan(&canonical(&isolation.hide)?, &canonical(&isolation.keep)?);
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // Opened in the new namespace: what is held open across the border cannot be mounted.
-    let kept = keep
-        .into_iter()
-        .filter(|path| hidden.iter().any(|cover| path.starts_with(cover)))
-        .map(hold)
-        .collect::<io::Result<Vec<Kept>>>()?;
     // A slave still receives unmounts of the machine, so a long-running game does not pin a file system in use.
     mount_flags(Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
+    // Opened in the new namespace: what is held open across the border cannot be mounted. And before the first cover.
+    let mut kept = Vec::new();
+    for (path, step) in &steps {
+        match step {
+            Step::Show => kept.push(hold(path)?),
+            Step::Cover => {}
+        }
+    }
     let cover = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    for path in &hidden {
-        mount(Some("tmpfs"), path, Some("tmpfs"), cover, Some(COVER_OPTIONS))
-            .map_err(|errno| at(path, errno.into()))?;
+    let mut kept = kept.iter();
+    for (path, step) in &steps {
+        match step {
+            Step::Show => kept.next().map_or(Ok(()), bind).map_err(|error| at(path, error))?,
+            Step::Cover => mount(Some("tmpfs"), path, Some("tmpfs"), cover, Some(COVER_OPTIONS))
+                .map_err(|errno| at(path, errno.into()))?,
+        }
     }
-    for kept in &kept {
-        bind(kept).map_err(|error| at(&kept.path, error))?;
-    }
-    for path in &hidden {
-        mount_flags(path, cover | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY)?;
+    for (path, step) in &steps {
+        match step {
+            Step::Show => {}
+            Step::Cover => {
+                mount_flags(path, cover | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY)?
+            }
+        }
     }
     Ok(())
+}
+
+/// The mounts in their order: outer before inner, so that a hidden directory inside a kept one inside a hidden one is
+/// hidden in the end. What changes nothing is left out; a path that is to be both hidden and kept is hidden.
+fn plan(hide: &[PathBuf], keep: &[PathBuf]) -> Vec<(PathBuf, Step)> {
+    let shown = keep.iter().map(|path| (path.clone(), Step::Show));
+    let covered = hide.iter().map(|path| (path.clone(), Step::Cover));
+    let mut wanted: Vec<(PathBuf, Step)> = shown.chain(covered).collect();
+    wanted.sort();
+    let mut steps: Vec<(PathBuf, Step)> = Vec::new();
+    for (path, step) in wanted {
+        let around = steps.iter().rev().find(|(outer, _)| path.starts_with(outer));
+        let before = around.map_or(Step::Show, |(_, step)| *step);
+        if before != step {
+            steps.push((path, step));
+        }
+    }
+    steps
 }
 
 fn canonical(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     paths.iter().map(|path| std::fs::canonicalize(path).map_err(|error| at(path, error))).collect()
 }
 
-/// Drops paths below another one of the list: covering that one hides them.
-fn outermost(paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let mut sorted = paths;
-    sorted.sort();
-    for path in sorted {
-        if !found.iter().any(|cover| path.starts_with(cover)) {
-            found.push(path);
-        }
-    }
-    found
-}
-
-fn hold(path: PathBuf) -> io::Result<Kept> {
+fn hold(path: &Path) -> io::Result<Kept> {
     let source = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_PATH | libc::O_CLOEXEC)
-        .open(&path)
-        .map_err(|error| at(&path, error))?;
+        .open(path)
+        .map_err(|error| at(path, error))?;
     let is_dir = source.metadata()?.is_dir();
-    Ok(Kept { path, source, is_dir })
+    Ok(Kept { path: path.to_owned(), source, is_dir })
 }
 
 fn bind(kept: &Kept) -> io::Result<()> {
@@ -107,20 +128,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_below_a_hidden_one_needs_no_cover_of_its_own() {
-        let cases: [(&[&str], &[&str]); 4] = [
-            (&["/data"], &["/data"]),
-            (&["/data/slots/2", "/data"], &["/data"]),
-            (&["/data", "/database"], &["/data", "/database"]),
-            (&[], &[]),
+    fn mounts_go_from_the_outside_in_and_only_where_they_change_something() {
+        use Step::{Cover, Show};
+        type Row = (&'static [&'static str], &'static [&'static str], &'static [(&'static str, Step)]);
+        let cases: [Row; 8] = [
+            (&[], &["/usr"], &[]),
+            (&["/data"], &["/usr", "/database"], &[("/data", Cover)]),
+            (&["/data/slots/2", "/data"], &[], &[("/data", Cover)]),
+            (&["/data"], &["/data/a", "/data/a/b"], &[("/data", Cover), ("/data/a", Show)]),
+            (&["/data"], &["/"], &[("/data", Cover)]),
+            (
+                &["/home/x", "/home/x/clone/data"],
+                &["/home/x/clone", "/home/x/clone/data/slots/1"],
+                &[
+                    ("/home/x", Cover),
+                    ("/home/x/clone", Show),
+                    ("/home/x/clone/data", Cover),
+                    ("/home/x/clone/data/slots/1", Show),
+                ],
+            ),
+            (&["/data"], &["/data"], &[("/data", Cover)]),
+            (
+                &["/home", "/home/data"],
+                &["/home/data"],
+                &[("/home", Cover), ("/home/data", Show), ("/home/data", Cover)],
+            ),
         ];
-        for (paths, expected) in cases {
-            let found = outermost(paths.iter().map(PathBuf::from).collect());
-            assert_eq!(
-                found,
-                expected.iter().map(PathBuf::from).collect::<Vec<_>>(),
-                "outermost of {paths:?}"
-            );
+        for (hide, keep, expected) in cases {
+            let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+            let found = plan(&paths(hide), &paths(keep));
+            let expected: Vec<_> = expected.iter().map(|(path, step)| (PathBuf::from(path), *step)).collect();
+            assert_eq!(found, expected, "hide {hide:?}, keep {keep:?}");
         }
     }
 }

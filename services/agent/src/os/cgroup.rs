@@ -141,7 +141,7 @@ impl Groups {
         let slot = SlotGroup { version: self.version, name, group };
         // In version 2 a controller that a parent does not hand down is missing without an error.
         let probe = slot.file(Reading::Cpu).and_then(|_| slot.file(Reading::Memory));
-        match probe.and_then(|file| Ok(std::fs::metadata(file)?)) {
+        match probe.and_then(std::fs::metadata) {
             Ok(_) => Ok(slot),
             Err(error) => {
                 Err(OsError::Group { what: "read from", group: slot.name, source: Box::new(error) })

@@ -90,11 +90,8 @@ fn even_without_a_view_of_its_own_a_slots_user_cannot_read_another_home() {
     }
     let paths =
         [&a.dirs.home, &b.dirs.home, &b.dirs.run, &b.dirs.output, &a.dirs.run].map(|dir| dir.display());
-    let [own, others @ ..] = paths;
-    let mut script = format!("ls {own};");
-    for other in others {
-        script.push_str(&format!("ls {other} 2>&1;"));
-    }
+    let list = |dir| format!("ls {dir} 2>&1;");
+    let script: String = paths.into_iter().map(list).collect();
     a.start(&a.shell(&script));
     a.exit();
     let text = a.stdout();

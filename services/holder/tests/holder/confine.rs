@@ -191,6 +191,42 @@ fn a_slot_sees_neither_the_data_directory_nor_another_slot() {
 }
 
 #[test]
+fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
+    if !needs_root("nested views") {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let (clone, data) = (home.path().join("clone"), home.path().join("clone/.mainstay"));
+    let own = data.join("slots/1/work");
+    std::fs::create_dir_all(&own).unwrap();
+    chown(&own, Some(UID), Some(UID)).unwrap();
+    for (path, text) in
+        [(home.path().join("diary"), "no"), (clone.join("map"), "yes"), (data.join("key"), "no")]
+    {
+        std::fs::write(path, text).unwrap();
+    }
+    let slot = Slot::new();
+    let script = format!("find {} | sort; touch made", home.path().display());
+    let spec = LaunchSpec {
+        identity: Identity::Dropped { uid: UID, gid: UID },
+        working_dir: own.clone(),
+        isolation: Some(Isolation {
+            hide: vec![data, home.path().to_owned()],
+            keep: vec![own.clone(), clone],
+        }),
+        ..slot.shell(&script)
+    };
+    slot.start(&spec);
+    assert_eq!(slot.exit().outcome, Outcome::Exited { code: 0 });
+    let seen = slot.stdout().replace(home.path().to_str().unwrap(), "~");
+    let expected =
+        ["~", "~/clone", "~/clone/.mainstay", "~/clone/.mainstay/slots", "~/clone/.mainstay/slots/1"];
+    let expected = expected.join("\n") + "\n~/clone/.mainstay/slots/1/work\n~/clone/map\n";
+    assert_eq!(seen, expected);
+    assert!(own.join("made").exists());
+}
+
+#[test]
 fn a_hidden_directory_that_does_not_exist_stops_the_start() {
     if !needs_root("hiding a missing directory") {
         return;

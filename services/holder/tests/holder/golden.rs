@@ -10,6 +10,7 @@ use mainstay_holder::record::{ExitRecord, HolderRecord, Outcome, ProcessMark, Sp
 use mainstay_holder::spec::{
     ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, Output, ResourceLimit,
 };
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -222,4 +223,32 @@ fn lines_come_out_whole_however_the_bytes_arrive() {
     let mut lines = Lines::new(4);
     lines.push(b"1234").unwrap();
     assert_eq!(lines.push(b"5"), Err(LineTooLong { line_bytes_max: 4 }));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_from_outside_make_a_reader_panic(bytes: Vec<u8>, cut in 1usize..64) {
+        drop(decode_request(&bytes));
+        drop(decode_reply(&bytes));
+        drop(serde_json::from_slice::<LaunchSpec>(&bytes));
+        let mut lines = Lines::new(32);
+        for piece in bytes.chunks(cut) {
+            if lines.push(piece).is_err() {
+                break;
+            }
+            while let Some(line) = lines.next_line() {
+                prop_assert!(!line.contains(&b'\n'));
+            }
+        }
+    }
+
+    #[test]
+    fn any_line_of_input_and_any_output_come_through_whole(id: u64, text: String) {
+        let request = Request::Input { id, line: text.clone() };
+        let line = encode(&request).unwrap();
+        prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        prop_assert_eq!(decode_request(&line).unwrap(), request);
+        let reply = Reply::Tail { id, text };
+        prop_assert_eq!(decode_reply(&encode(&reply).unwrap()).unwrap(), reply);
+    }
 }
