@@ -1,0 +1,152 @@
+//! `mainstay simulator run` and `mainstay simulator replay`.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{Bug, Options, Report, Text, Weather, run};
+
+/// Simulated worlds: control plane, agents, processes and callers under faults, from a seed.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Live many worlds; the first seed that breaks a law ends the run and is printed.
+    Run(Many),
+    /// Live one world and print what happens in it, one line a step.
+    Replay(One),
+}
+
+#[derive(Debug, Args)]
+struct Many {
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many seeds; without it, as many as fit into --seconds.
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// How long at most.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    #[command(flatten)]
+    world: OfWorld,
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// The seed.
+    #[arg(long)]
+    seed: u64,
+    #[command(flatten)]
+    world: OfWorld,
+}
+
+#[derive(Debug, Args)]
+struct OfWorld {
+    /// Without faults of network, disks and machines.
+    #[arg(long)]
+    calm: bool,
+    /// Plant a mistake in the hands around the rules.
+    #[arg(long)]
+    bug: Option<Bug>,
+}
+
+#[derive(Debug, Parser)]
+#[command(name = "simulator")]
+struct Alone {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// Parses and runs; for a program that is nothing but the simulator.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match Alone::try_parse_from(arguments) {
+        Ok(alone) => execute(&alone.arguments),
+        Err(error) => error.exit(),
+    }
+}
+
+/// Runs what was asked. Exit code 0: every law held; 1: a law is broken; 2: the output could not be written.
+#[must_use]
+pub fn execute(arguments: &Arguments) -> ExitCode {
+    let mut out = io::stdout().lock();
+    let done = match &arguments.command {
+        Command::Run(many) => run_many(many, &mut out),
+        Command::Replay(one) => replay(one, &mut out),
+    };
+    match done {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(_)) => ExitCode::from(1),
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Option<Report>> {
+    let begun = Instant::now();
+    let limit = Duration::from_secs(many.seconds);
+    let last = many.seeds.map_or(u64::MAX, |seeds| many.seed.saturating_add(seeds));
+    let (mut events, mut worlds, mut lived) = (0_u64, 0_u64, 0_u64);
+    for seed in many.seed..last {
+        if begun.elapsed() >= limit {
+            break;
+        }
+        let report = run(seed, many.world.options(Text::None));
+        events += report.counts.events;
+        lived += report.lived;
+        worlds += 1;
+        if let Some(broken) = &report.broken {
+            writeln!(out, "seed {seed} breaks a law after {} events: {broken}", report.counts.events)?;
+            writeln!(out, "  replay it: mainstay simulator replay --seed {seed}{}", many.world.words())?;
+            return Ok(Some(report));
+        }
+    }
+    let spent = begun.elapsed();
+    let rate = events.saturating_mul(1_000) / u64::try_from(spent.as_millis()).unwrap_or(u64::MAX).max(1);
+    writeln!(
+        out,
+        "{worlds} worlds, {events} events, {} virtual hours in {:.1} s: {rate} events a second; every law held",
+        lived / 3_600_000_000,
+        spent.as_secs_f64(),
+    )?;
+    Ok(None)
+}
+
+fn replay(one: &One, out: &mut impl Write) -> io::Result<Option<Report>> {
+    let report = run(one.seed, one.world.options(Text::Lines));
+    writeln!(out, "seed {}: {:?}", one.seed, report.scenario)?;
+    if let Some(trace) = &report.trace {
+        out.write_all(trace.as_bytes())?;
+    }
+    writeln!(out, "hash {:016x}, {:?}", report.hash, report.counts)?;
+    match &report.broken {
+        Some(broken) => {
+            writeln!(out, "BROKEN: {broken}")?;
+            Ok(Some(report))
+        }
+        None => {
+            writeln!(out, "every law held")?;
+            Ok(None)
+        }
+    }
+}
+
+impl OfWorld {
+    fn options(&self, text: Text) -> Options {
+        let weather = if self.calm { Weather::Calm } else { Weather::Swarm };
+        Options { weather, bug: self.bug, text }
+    }
+
+    /// The same again, for a command that a person copies.
+    fn words(&self) -> String {
+        let calm = if self.calm { " --calm" } else { "" };
+        let bug = self.bug.map(|bug| format!(" --bug {bug}")).unwrap_or_default();
+        format!("{calm}{bug}")
+    }
+}

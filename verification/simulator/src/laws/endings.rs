@@ -1,0 +1,34 @@
+//! An allocation exists until something ended it, and what the plane says ended it did happen.
+
+use mainstay_core::AllocationId;
+use mainstay_fleet::End;
+
+use super::{Broken, ensure};
+use crate::agenda::Micros;
+
+use crate::os::Ends;
+
+/// How long ago the cause of an end may lie: an agent may have been down, and its stream half open, twice over.
+const NOTICE_MAX: Micros = 180_000_000;
+
+/// Checks the cause of one end against what callers asked and what the slot's processes did.
+pub(crate) fn has_cause(
+    id: AllocationId,
+    end: &End,
+    deallocated: bool,
+    ends: Option<Ends>,
+    now: Micros,
+) -> Result<(), Broken> {
+    let lately = |at: Option<Micros>| at.is_some_and(|at| now - at <= NOTICE_MAX);
+    let ends = ends.unwrap_or_default();
+    let caused = match end {
+        End::Deallocated => deallocated,
+        End::Completed => lately(ends.completed),
+        End::BackedOff { .. } => lately(ends.crashed),
+        End::Lost => lately(ends.lost),
+        End::PlacementTimedOut(_) => true,
+    };
+    ensure(caused, "an allocation exists until something ended it", || {
+        format!("{id} ended by {end:?}, of which the world knows nothing: {ends:?}")
+    })
+}

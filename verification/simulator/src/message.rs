@@ -1,0 +1,197 @@
+//! What travels between the parts of a world.
+
+use mainstay_core::slot::{Exit, Status};
+use mainstay_core::{AllocationId, MachineId, ServerId};
+use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
+use mainstay_journal::Batch;
+use mainstay_supervisor::{Effects, RunNumber};
+
+use crate::os::Found;
+
+/// Which life of a process: what belongs to an earlier one is ignored.
+pub(crate) type Life = u32;
+/// Which machine of the world.
+pub(crate) type Host = usize;
+/// Which slot of it.
+pub(crate) type SlotIndex = usize;
+/// Which call of the world.
+pub(crate) type CallIndex = usize;
+
+/// Everything that can happen.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    PlaneStarts,
+    PlaneSynced { life: Life, batch: Batch },
+    PlaneLooksForSpace { life: Life },
+    PlaneDue { life: Life },
+    FrameUp { stream: StreamId, up: Up },
+    FrameDown { stream: StreamId, down: Down },
+    PlaneNoticesEnd { life: Life, stream: StreamId },
+    AgentStarts { host: Host },
+    AgentDials { host: Host, life: Life },
+    AgentNoticesEnd { host: Host, life: Life, stream: StreamId },
+    AgentSynced { host: Host, life: Life, batch: Batch },
+    AgentLooksForSpace { host: Host, life: Life },
+    AgentDue { host: Host, life: Life },
+    JobActs { host: Host, life: Life, slot: SlotIndex, job: Job },
+    JobDone { host: Host, life: Life, slot: SlotIndex, result: JobResult },
+    HolderLocks { host: Host, life: Life, boot: u64, slot: SlotIndex, launch: Launch },
+    GameEnds { host: Host, slot: SlotIndex, pid: u32, exit: Exit, own: OwnWill },
+    AgentHearsExit { host: Host, life: Life, slot: SlotIndex, run: RunNumber, exit: Exit },
+    AgentHearsLoss { host: Host, life: Life, slot: SlotIndex, run: RunNumber },
+    CallArrives { call: CallIndex },
+    AnswerArrives { call: CallIndex, said: Said },
+    CallerActs { caller: usize },
+    CallerGivesUp { caller: usize, call: CallIndex },
+}
+
+/// Whether a game ends by itself. After healing none does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnWill {
+    Yes,
+    No,
+}
+
+/// From agent to plane.
+#[derive(Debug)]
+pub(crate) enum Up {
+    Join { slots: usize },
+    Connect { statuses: Vec<Status> },
+    Report { statuses: Vec<Status> },
+}
+
+/// From plane to agent.
+#[derive(Debug)]
+pub(crate) enum Down {
+    Joined { machine: MachineId, servers: Vec<ServerId> },
+    Owed(Owed),
+}
+
+/// One thing an agent's hand does to a slot.
+#[derive(Debug, Clone)]
+pub(crate) enum Job {
+    Write(mainstay_supervisor::SessionFile),
+    Look(RunNumber),
+    Start(Launch),
+    Probe(RunNumber),
+    Signal(RunNumber),
+    Kill(RunNumber),
+}
+
+/// What a start carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) run: RunNumber,
+    pub(crate) configuration: mainstay_core::slot::ConfigurationRef,
+    /// The allocation that the newest order had when the hand began.
+    pub(crate) ordered: Option<AllocationId>,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(crate) enum JobResult {
+    Wrote(mainstay_supervisor::SessionFile),
+    Found { run: RunNumber, found: Found },
+    Answered(RunNumber),
+    Silent,
+    Delivered { run: RunNumber, rung: mainstay_supervisor::Rung },
+    NeverRan(RunNumber),
+}
+
+/// What a plane's turn releases once it is durable.
+#[derive(Debug, Default)]
+pub(crate) struct PlaneRelease {
+    pub(crate) reply: Option<Reply>,
+    pub(crate) frames: Vec<Frame>,
+}
+
+/// Orders for one machine's stream.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) stream: StreamId,
+    pub(crate) machine: MachineId,
+    pub(crate) owed: Owed,
+}
+
+/// The answer to whoever caused a turn.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Call { call: CallIndex, said: Said },
+    Joined { stream: StreamId, machine: MachineId, servers: Vec<ServerId> },
+    Close { stream: StreamId },
+}
+
+/// What an agent's turn releases once it is durable.
+#[derive(Debug, Default)]
+pub(crate) struct AgentRelease {
+    pub(crate) effects: Vec<(SlotIndex, Effects)>,
+    pub(crate) statuses: Vec<Status>,
+    /// The stream that a first full report is for.
+    pub(crate) connects: Option<StreamId>,
+}
+
+/// What a caller wants.
+#[derive(Debug, Clone)]
+pub(crate) enum Want {
+    Allocate { id: AllocationId, request: Request },
+    Deallocate { id: AllocationId },
+    Read { id: AllocationId },
+    Operate(Operation),
+}
+
+/// What an operator wants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Operation {
+    Start(ServerId),
+    Stop(ServerId),
+    Restart(ServerId),
+    Reconfigure,
+}
+
+/// What a caller is told.
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    /// How the allocation stands.
+    Stands(View),
+    /// There is no such allocation.
+    NoSuch,
+    /// It was refused.
+    Refused(Box<Rejection>),
+    /// The plane's disk is full.
+    DiskFull,
+    /// Done.
+    Done,
+}
+
+/// An allocation as a caller sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) rank: Rank,
+    pub(crate) server: Option<ServerId>,
+    pub(crate) end: Option<End>,
+}
+
+/// How far an allocation is; it never goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    Waiting,
+    Placed,
+    Fulfilled,
+    Ended,
+}
+
+impl View {
+    pub(crate) fn of(allocation: &Allocation) -> Self {
+        let rank = match &allocation.stage {
+            Stage::Waiting { .. } => Rank::Waiting,
+            Stage::Placed(_) => Rank::Placed,
+            Stage::Fulfilled { .. } => Rank::Fulfilled,
+            Stage::Ended { .. } => Rank::Ended,
+        };
+        Self {
+            rank,
+            server: allocation.placed().map(|placed| placed.server),
+            end: allocation.end().map(|(_, end)| end.clone()),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The end of every world: faults stop, callers stop, and within a bounded time reality must equal desire.
+
+use super::{Phase, World};
+use crate::agenda::Micros;
+use crate::laws::{Broken, convergence, domain};
+
+impl World {
+    pub(crate) fn heal(&mut self) -> Result<(), Broken> {
+        self.phase = Phase::Healing { since: self.now };
+        self.say("world", || "heals".to_owned());
+        Ok(())
+    }
+
+    /// How long a healed world may take: half-open streams are noticed, everything is dialled and reported anew, every
+    /// waiting allocation is placed or times out, and each slot may have to kill a process, start one that hangs, kill it,
+    /// and start again.
+    fn rest_within(&self) -> Micros {
+        const NOTICE: Micros = 30_000_000;
+        const DIAL: Micros = 20_000_000;
+        let fleet = &self.scenario.fleet;
+        let restarts = u64::from(fleet.restarts) + 2;
+        NOTICE
+            + DIAL
+            + fleet.placement_timeout
+            + self.scenario.crashes.down
+            + restarts * (fleet.kill_after + fleet.start_grace + DIAL)
+    }
+
+    pub(crate) fn is_in_time(&self) -> Result<(), Broken> {
+        let Phase::Healing { since } = self.phase else { return Ok(()) };
+        let within = self.rest_within();
+        if self.now - since <= within {
+            return Ok(());
+        }
+        self.is_at_rest()?;
+        Err(Broken::new(
+            "a healed world comes to rest",
+            format!("{} s after healing something still happens", (self.now - since) / 1_000_000),
+        ))
+    }
+
+    /// Nothing is on the agenda any more: reality equals desire, now and for ever.
+    pub(crate) fn is_at_rest(&self) -> Result<(), Broken> {
+        let Some(plane) = &self.plane.life else {
+            return Err(Broken::new("a healed world has a plane", "it is down"));
+        };
+        let fleet = &plane.seat.state;
+        convergence::writer_is_idle("plane", plane.seat.writer.is_idle() && plane.mailbox.is_empty())?;
+        convergence::waiting_has_no_server(fleet)?;
+        for (host, machine) in self.machines.iter().enumerate() {
+            let Some(agent) = &machine.life else {
+                return Err(Broken::new("a healed world has its agents", format!("agent {host} is down")));
+            };
+            let idle = agent.seat.writer.is_idle() && agent.mailbox.is_empty();
+            convergence::writer_is_idle(&format!("agent {host}"), idle)?;
+            for (server, truth) in machine.servers.iter().zip(&machine.slots) {
+                convergence::slot(fleet, &agent.seat.state, *server, truth, self.at())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole of every state.
+    pub(crate) fn check_all(&self) -> Result<(), Broken> {
+        if let Some(life) = &self.plane.life {
+            domain::all_of_fleet(&life.seat.state)?;
+        }
+        domain::all_of_fleet(&self.plane.disk.twin)?;
+        for machine in &self.machines {
+            if let Some(life) = &machine.life {
+                domain::all_of_supervisor(&life.seat.state)?;
+            }
+            domain::all_of_supervisor(&machine.disk.twin)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! One world: its parts, its agenda, and the step from one happening to the next.
+//!
+//! Everything here is a hand: it carries messages, asks disks to sync and starts processes. What to say and to do comes
+//! from `mainstay_fleet` and `mainstay_supervisor`; what waits for what, from the production writer.
+
+mod agent;
+mod faults;
+mod hands;
+mod healing;
+mod machines;
+mod network;
+mod people;
+mod plane;
+mod words;
+
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::agenda::{Agenda, Micros};
+use crate::bug::Bug;
+use crate::laws::Broken;
+use crate::laws::oracle::Oracle;
+use crate::message::{Happening, Host};
+use crate::random::Random;
+use crate::scenario::Scenario;
+use crate::trace::{Text, Trace, words as line};
+
+use agent::Machine;
+use network::Pipe;
+use people::{Call, Caller};
+use plane::Plane;
+
+/// When worlds begin, in milliseconds since the Unix epoch (2023-11-14T22:13:20Z): any moment far from zero would do.
+const BEGIN_MS: u64 = 1_700_000_000_000;
+
+/// Every so many events the whole of every state is checked, not only what an event touched.
+const FULL_CHECK_EVERY: u64 = 20_000;
+
+/// Whether faults and callers go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// They do.
+    Busy,
+    /// They have stopped: from here on the world must come to rest.
+    Healing {
+        /// Since when.
+        since: Micros,
+    },
+}
+
+/// What happened how often.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Happenings taken from the agenda.
+    pub events: u64,
+    /// Events the plane and the agents decided.
+    pub decided: u64,
+    /// Crashes of the plane.
+    pub plane_crashes: u64,
+    /// Crashes of agents, reboots included.
+    pub agent_crashes: u64,
+    /// Reboots.
+    pub reboots: u64,
+    /// Streams that broke.
+    pub breaks: u64,
+    /// Processes started.
+    pub starts: u64,
+    /// Allocations that a caller was told to have a server.
+    pub allocations: u64,
+    /// Times all soft state of the plane or an agent was forgotten.
+    pub forgotten: u64,
+}
+
+/// One world.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) now: Micros,
+    pub(crate) agenda: Agenda<Happening>,
+    pub(crate) random: Random,
+    pub(crate) scenario: Scenario,
+    pub(crate) bug: Option<Bug>,
+    pub(crate) trace: Trace,
+    pub(crate) phase: Phase,
+    pub(crate) counts: Counts,
+    pub(crate) plane: Plane,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) callers: Vec<Caller>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) oracle: Oracle,
+    pub(crate) ids: u64,
+    pub(crate) pids: u32,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, scenario: Scenario, random: Random, bug: Option<Bug>, text: Text) -> Self {
+        let fleet = people::fleet_spec(&scenario, 1);
+        let machines = (0..scenario.machines).map(|host| Machine::new(host, scenario.slots)).collect();
+        let callers = (0..scenario.callers).map(|_| Caller::idle()).collect();
+        let mut world = Self {
+            now: 0,
+            agenda: Agenda::empty(),
+            random,
+            bug,
+            trace: Trace::new(text),
+            phase: Phase::Busy,
+            counts: Counts::default(),
+            plane: Plane::new(seed, fleet),
+            machines,
+            pipes: Vec::new(),
+            callers,
+            calls: Vec::new(),
+            oracle: Oracle::new(seed),
+            ids: 0,
+            pids: 0,
+            scenario,
+        };
+        world.agenda.put(0, Happening::PlaneStarts);
+        for host in 0..world.machines.len() {
+            let at = world.random.below(2_000_000);
+            world.agenda.put(at, Happening::AgentStarts { host });
+        }
+        for caller in 0..world.callers.len() {
+            let at = world.random.below(world.scenario.people.think + 1);
+            world.agenda.put(at, Happening::CallerActs { caller });
+        }
+        world
+    }
+
+    /// Lives until the busy time is over, heals, and demands rest.
+    pub(crate) fn live(&mut self) -> Result<(), Broken> {
+        while self.agenda.next_at().is_some_and(|at| at < self.scenario.busy) {
+            self.step()?;
+            self.strike()?;
+        }
+        self.now = self.scenario.busy;
+        self.check_all()?;
+        self.heal()?;
+        while self.agenda.next_at().is_some() {
+            self.step()?;
+            self.is_in_time()?;
+        }
+        self.check_all()?;
+        self.is_at_rest()
+    }
+
+    /// Jumps to what happens next.
+    fn step(&mut self) -> Result<(), Broken> {
+        let Some((at, happening)) = self.agenda.take() else { return Ok(()) };
+        self.now = at;
+        self.counts.events += 1;
+        self.trace.number(at);
+        self.happen(happening)?;
+        if self.counts.events.is_multiple_of(FULL_CHECK_EVERY) {
+            self.check_all()?;
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, happening: Happening) -> Result<(), Broken> {
+        match happening {
+            Happening::PlaneStarts => self.plane_starts(),
+            Happening::PlaneSynced { life, batch } => self.plane_synced(life, &batch),
+            Happening::PlaneLooksForSpace { life } => self.plane_looks_for_space(life),
+            Happening::PlaneDue { life } => self.plane_due(life),
+            Happening::FrameUp { stream, up } => self.frame_up(stream, up),
+            Happening::FrameDown { stream, down } => self.frame_down(stream, down),
+            Happening::PlaneNoticesEnd { life, stream } => self.plane_notices_end(life, stream),
+            Happening::AgentStarts { host } => self.agent_starts(host),
+            Happening::AgentDials { host, life } => self.agent_dials(host, life),
+            Happening::AgentNoticesEnd { host, life, stream } => self.agent_notices_end(host, life, stream),
+            Happening::AgentSynced { host, life, batch } => self.agent_synced(host, life, &batch),
+            Happening::AgentLooksForSpace { host, life } => self.agent_looks_for_space(host, life),
+            Happening::AgentDue { host, life } => self.agent_due(host, life),
+            Happening::JobActs { host, life, slot, job } => self.job_acts(host, life, slot, job),
+            Happening::JobDone { host, life, slot, result } => self.job_done(host, life, slot, result),
+            Happening::HolderLocks { host, life, boot, slot, launch } => {
+                self.holder_locks(host, life, boot, slot, launch)
+            }
+            Happening::GameEnds { host, slot, pid, exit, own } => self.game_ends(host, slot, pid, &exit, own),
+            Happening::AgentHearsExit { host, life, slot, run, exit } => {
+                self.agent_hears_exit(host, life, slot, run, exit)
+            }
+            Happening::AgentHearsLoss { host, life, slot, run } => {
+                self.agent_hears_loss(host, life, slot, run)
+            }
+            Happening::CallArrives { call } => self.call_arrives(call),
+            Happening::AnswerArrives { call, said } => self.answer_arrives(call, &said),
+            Happening::CallerActs { caller } => self.caller_acts(caller),
+            Happening::CallerGivesUp { caller, call } => self.caller_gives_up(caller, call),
+        }
+    }
+
+    /// The time that rules are told.
+    pub(crate) const fn at(&self) -> Timestamp {
+        Timestamp::from_unix_ms(BEGIN_MS + self.now / 1_000)
+    }
+
+    /// The monotonic clock that leases are counted on.
+    pub(crate) const fn boot(&self) -> Duration {
+        Duration::from_micros(self.now)
+    }
+
+    /// A deadline of the rules as a moment of this world; not before now.
+    pub(crate) fn moment(&self, at: Timestamp) -> Micros {
+        (at.unix_ms().saturating_sub(BEGIN_MS) * 1_000).max(self.now)
+    }
+
+    pub(crate) fn after(&mut self, delay: Micros, what: Happening) {
+        self.agenda.put(self.now + delay, what);
+    }
+
+    /// A delay drawn from a range that is, `slow` times in a million, up to a hundred times its greatest.
+    pub(crate) fn delay(&mut self, (low, high): (Micros, Micros), slow: u32) -> Micros {
+        let slow = match self.phase {
+            Phase::Busy => slow,
+            Phase::Healing { .. } => 0,
+        };
+        if self.random.chance(slow) {
+            return self.random.between(low, high.saturating_mul(100));
+        }
+        self.random.between(low, high)
+    }
+
+    /// Whether a fault that strikes so often in a million strikes now. After healing none does.
+    pub(crate) fn struck(&mut self, per_million: u32) -> bool {
+        match self.phase {
+            Phase::Busy => per_million > 0 && self.random.chance(per_million),
+            Phase::Healing { .. } => false,
+        }
+    }
+
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    pub(crate) fn say(&mut self, who: &str, what: impl FnOnce() -> String) {
+        self.trace.line(self.now, || line(who, what()));
+    }
+
+    pub(crate) fn say_of(&mut self, host: Host, what: impl FnOnce() -> String) {
+        self.trace.line(self.now, || line(format_args!("agent {host}"), what()));
+    }
+}

@@ -1,0 +1,545 @@
+//! The control plane's process: a mailbox before the fleet, the writer behind it, streams beside it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use mainstay_core::{MachineId, MachineKey, ServerId, StateMachine as _};
+use mainstay_fleet::{
+    Addresses, Answer, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
+};
+use mainstay_journal::{Admission, Batch, Space};
+use uuid::Uuid;
+
+use super::World;
+use super::people::REGION;
+use super::words::{brief, told};
+use crate::agenda::Micros;
+use crate::bug::Bug;
+use crate::laws::{Broken, domain, durable, endings, hearing};
+use crate::message::{
+    CallIndex, Down, Frame, Happening, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want,
+};
+use crate::seat::{Disk, Kept, Seat, Synced, Written};
+
+/// How often a plane whose disk is full looks for space ("about once a second", the journal's port).
+pub(super) const SPACE_EVERY: Micros = 1_000_000;
+
+/// The plane: its disk, and its process while it lives.
+#[derive(Debug)]
+pub(crate) struct Plane {
+    pub(crate) disk: Disk<Fleet>,
+    pub(crate) life: Option<PlaneLife>,
+    pub(crate) life_number: Life,
+    /// What the operator's file says the fleet is.
+    pub(crate) file: Arc<FleetSpec>,
+    /// What a plane with [`Bug::PlaneTrustsStoredSeen`] keeps where it must not.
+    pub(crate) stored: Vec<(MachineId, StreamId, mainstay_core::slot::Status)>,
+}
+
+/// What a crash of the plane's process takes with it.
+#[derive(Debug)]
+pub(crate) struct PlaneLife {
+    pub(crate) seat: Seat<Fleet, PlaneRelease>,
+    pub(crate) streams: BTreeMap<StreamId, PlaneStream>,
+    pub(crate) mailbox: VecDeque<Ask>,
+    due: Option<Micros>,
+}
+
+/// One agent's stream as the plane holds it.
+#[derive(Debug)]
+pub(crate) struct PlaneStream {
+    pub(crate) host: Host,
+    pub(crate) machine: Option<MachineId>,
+}
+
+/// What waits in the mailbox.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Configure,
+    Due,
+    Call(CallIndex),
+    Stream { stream: StreamId, up: Up },
+}
+
+impl Plane {
+    pub(crate) fn new(seed: u64, file: Arc<FleetSpec>) -> Self {
+        Self {
+            disk: Disk::empty("fleet/1", Fleet::new(seed)),
+            life: None,
+            life_number: 0,
+            file,
+            stored: Vec::new(),
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn plane_starts(&mut self) -> Result<(), Broken> {
+        if self.plane.life.is_some() {
+            return Ok(());
+        }
+        let boot = self.boot();
+        let mut seat = self.plane.disk.take(boot)?;
+        domain::replayed_fleet(&seat.state, &self.plane.disk.twin)?;
+        if self.has(Bug::PlaneTrustsStoredSeen) {
+            for (machine, stream, status) in self.plane.stored.clone() {
+                seat.state.observe(self.at(), Observation::Connected { machine, stream });
+                seat.state.observe(self.at(), Observation::Seen(status));
+            }
+        }
+        let (streams, mailbox) = (BTreeMap::new(), VecDeque::new());
+        self.plane.life = Some(PlaneLife { seat, streams, mailbox, due: None });
+        self.say("plane", || "starts".to_owned());
+        self.plane_asked(Ask::Configure)
+    }
+
+    /// Something for the mailbox; decided at once where the writer admits it.
+    pub(crate) fn plane_asked(&mut self, ask: Ask) -> Result<(), Broken> {
+        if let Some(life) = &mut self.plane.life {
+            life.mailbox.push_back(ask);
+        }
+        self.plane_works()
+    }
+
+    fn plane_works(&mut self) -> Result<(), Broken> {
+        while let Some(life) = &mut self.plane.life {
+            let admission = life.seat.writer.admission();
+            match admission {
+                Admission::Open | Admission::ReserveOnly => {}
+                Admission::Wait | Admission::Stalled | Admission::Ended => break,
+            }
+            let Some(ask) = life.mailbox.pop_front() else { break };
+            self.plane_decides(ask, admission)?;
+        }
+        Ok(())
+    }
+
+    fn plane_decides(&mut self, ask: Ask, admission: Admission) -> Result<(), Broken> {
+        match ask {
+            Ask::Configure => self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Nobody),
+            Ask::Due => self.plane_turn(&Command::Due, Asker::Nobody),
+            Ask::Stream { stream, up } => self.plane_decides_frame(stream, up),
+            Ask::Call(call) => self.plane_decides_call(call, admission),
+        }
+    }
+
+    fn plane_decides_frame(&mut self, stream: StreamId, up: Up) -> Result<(), Broken> {
+        let Some(known) = self.plane.life.as_ref().and_then(|life| life.streams.get(&stream)) else {
+            return Ok(());
+        };
+        let (host, machine) = (known.host, known.machine);
+        match (up, machine) {
+            (Up::Join { slots }, _) => {
+                self.plane_turn(&join(host, slots), Asker::Stream { stream, machine: None })
+            }
+            (Up::Connect { statuses }, Some(machine)) => self.plane_turn(
+                &Command::Connect { machine, stream, statuses },
+                Asker::Stream { stream, machine: Some(machine) },
+            ),
+            (Up::Report { statuses }, Some(machine)) => self.plane_turn(
+                &Command::Report { machine, stream, statuses },
+                Asker::Stream { stream, machine: Some(machine) },
+            ),
+            (Up::Connect { .. } | Up::Report { .. }, None) => Ok(()),
+        }
+    }
+
+    fn plane_decides_call(&mut self, call: CallIndex, admission: Admission) -> Result<(), Broken> {
+        let want = self.calls[call].want.clone();
+        let grows = match &want {
+            Want::Allocate { .. } | Want::Operate(_) => true,
+            Want::Deallocate { .. } | Want::Read { .. } => false,
+        };
+        if grows && admission == Admission::ReserveOnly {
+            return self.plane_releases(PlaneRelease {
+                reply: Some(Reply::Call { call, said: Said::DiskFull }),
+                frames: Vec::new(),
+            });
+        }
+        match want {
+            Want::Allocate { id, request } => {
+                self.plane_turn(&Command::Allocate { id, request }, Asker::Call(call))
+            }
+            Want::Deallocate { id } => self.plane_turn(&Command::Deallocate { id }, Asker::Call(call)),
+            Want::Operate(Operation::Start(server)) => {
+                self.plane_turn(&Command::StartServer(server), Asker::Call(call))
+            }
+            Want::Operate(Operation::Stop(server)) => {
+                self.plane_turn(&Command::StopServer(server), Asker::Call(call))
+            }
+            Want::Operate(Operation::Restart(server)) => {
+                self.plane_turn(&Command::RestartServer(server), Asker::Call(call))
+            }
+            Want::Operate(Operation::Reconfigure) => {
+                self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Call(call))
+            }
+            Want::Read { .. } => self.plane_ends_turn(Vec::new(), Some(Reply::Call { call, said: Said::Done })),
+        }
+    }
+
+    fn plane_turn(&mut self, command: &Command, asker: Asker) -> Result<(), Broken> {
+        let at = self.at();
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        let outcome = life.seat.run(at, command);
+        for event in &outcome.events {
+            domain::after_fleet(&life.seat.state, event)?;
+        }
+        if let Some(event) = outcome.events.first() {
+            self.say("plane", || format!("decides {}: {}", brief(command), told(event, outcome.events.len())));
+        }
+        self.endings_have_causes(&outcome.events)?;
+        let reply = match asker {
+            Asker::Nobody => None,
+            Asker::Call(call) => {
+                let said = match outcome.answer {
+                    Ok(_) => Said::Done,
+                    Err(rejection) => Said::Refused(Box::new(rejection)),
+                };
+                Some(Reply::Call { call, said })
+            }
+            Asker::Stream { stream, machine } => self.plane_answers_stream(stream, machine, outcome.answer),
+        };
+        self.plane_ends_turn(outcome.events, reply)
+    }
+
+    fn plane_answers_stream(
+        &mut self,
+        stream: StreamId,
+        machine: Option<MachineId>,
+        answer: Result<Answer, Rejection>,
+    ) -> Option<Reply> {
+        match answer {
+            Ok(Answer::Joined { machine, slots }) => {
+                let known = self.plane.life.as_mut()?.streams.get_mut(&stream)?;
+                known.machine = Some(machine);
+                let servers = slots.iter().map(|slot| slot.server).collect();
+                Some(Reply::Joined { stream, machine, servers })
+            }
+            Ok(Answer::Done | Answer::Placed { .. } | Answer::Waiting { .. } | Answer::Known) => {
+                if self.has(Bug::PlaneTrustsStoredSeen)
+                    && let Some(machine) = machine
+                {
+                    self.plane_stores_seen(machine, stream);
+                }
+                None
+            }
+            Err(rejection) => {
+                self.say("plane", || format!("refuses stream {}: {rejection}", stream.0));
+                Some(Reply::Close { stream })
+            }
+        }
+    }
+
+    fn plane_stores_seen(&mut self, machine: MachineId, stream: StreamId) {
+        let Some(life) = &self.plane.life else { return };
+        let servers = life.seat.state.machine(machine).map(|machine| machine.servers.clone());
+        self.plane.stored.retain(|(of, _, _)| *of != machine);
+        for server in servers.into_iter().flatten() {
+            if let Some(seen) = life.seat.state.server(server).and_then(|server| server.seen()) {
+                let (generation, configuration, phase) = (seen.generation, seen.configuration, seen.phase.clone());
+                let status = mainstay_core::slot::Status { server, generation, configuration, phase };
+                self.plane.stored.push((machine, stream, status));
+            }
+        }
+    }
+
+    /// What the turn owes goes to the writer with its events; nothing leaves before they are durable.
+    fn plane_ends_turn(&mut self, events: Vec<Event>, reply: Option<Reply>) -> Result<(), Broken> {
+        let (at, boot) = (self.at(), self.boot());
+        self.counts.decided += events.len() as u64;
+        self.trace.number(events.len() as u64);
+        let reply = reply.map(|reply| self.with_view(reply));
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        let mut frames = Vec::new();
+        for machine in life.seat.state.take_touched() {
+            hearing::link_is_held(&life.seat.state, machine, |stream| life.streams.contains_key(&stream))?;
+            let owed = life.seat.state.owed(&machine);
+            if let Some(mainstay_fleet::Link::Up { stream, .. }) =
+                life.seat.state.machine(machine).map(mainstay_fleet::Machine::link)
+                && !owed.is_empty()
+            {
+                frames.push(Frame { stream, machine, owed });
+            }
+        }
+        let release = PlaneRelease { reply, frames };
+        let Some((early, release)) = self.early(release, events.is_empty()) else { return Ok(()) };
+        if let Some(early) = early {
+            self.plane_releases(early)?;
+        }
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        match life.seat.keep(at, boot, events, release) {
+            Kept::Now(release) => self.plane_releases(release)?,
+            Kept::Queued => {}
+        }
+        self.plane_writes();
+        self.plane_minds_deadline();
+        Ok(())
+    }
+
+    /// What a planted bug lets go before its time.
+    fn early(&self, release: PlaneRelease, is_read: bool) -> Option<(Option<PlaneRelease>, PlaneRelease)> {
+        let PlaneRelease { reply, frames } = release;
+        let of_call = matches!(reply, Some(Reply::Call { .. }));
+        let answer_early = of_call && !is_read && self.has(Bug::AnswerBeforeSync);
+        let read_early = of_call && is_read && self.has(Bug::ReadBeforeSync);
+        let frames_early = self.has(Bug::OrderBeforeSync);
+        let (early_reply, reply) = if answer_early || read_early { (reply, None) } else { (None, reply) };
+        let (early_frames, frames) = if frames_early { (frames, Vec::new()) } else { (Vec::new(), frames) };
+        let early = (early_reply.is_some() || !early_frames.is_empty())
+            .then_some(PlaneRelease { reply: early_reply, frames: early_frames });
+        Some((early, PlaneRelease { reply, frames }))
+    }
+
+    /// An answer about an allocation says how it stands at the end of the turn.
+    fn with_view(&self, reply: Reply) -> Reply {
+        let Reply::Call { call, said: Said::Done } = reply else { return reply };
+        let id = match &self.calls[call].want {
+            Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => *id,
+            Want::Operate(_) => return Reply::Call { call, said: Said::Done },
+        };
+        let Some(life) = &self.plane.life else { return Reply::Call { call, said: Said::Done } };
+        let said = match life.seat.state.allocation(id, self.at()) {
+            Some(allocation) => Said::Stands(View::of(allocation)),
+            None => Said::NoSuch,
+        };
+        Reply::Call { call, said }
+    }
+
+    /// What was held is let go.
+    fn plane_releases(&mut self, release: PlaneRelease) -> Result<(), Broken> {
+        let PlaneRelease { reply, frames } = release;
+        match reply {
+            None => {}
+            Some(Reply::Call { call, said }) => {
+                durable::answer(&self.calls[call].want, &said, &self.plane.disk.twin, self.at())?;
+                self.answer_call(call, said);
+            }
+            Some(Reply::Joined { stream, machine, servers }) => {
+                durable::joined(machine, &servers, &self.plane.disk.twin)?;
+                self.send_down(stream, Down::Joined { machine, servers });
+            }
+            Some(Reply::Close { stream }) => self.plane_closes(stream),
+        }
+        for frame in frames {
+            self.plane_sends(frame)?;
+        }
+        Ok(())
+    }
+
+    fn plane_sends(&mut self, frame: Frame) -> Result<(), Broken> {
+        let Frame { stream, machine, owed } = frame;
+        durable::orders(&owed, &self.plane.disk.twin)?;
+        let at = self.at();
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        if !life.streams.contains_key(&stream) {
+            return Ok(());
+        }
+        let orders = owed.orders.iter().map(|order| (order.server, order.generation)).collect();
+        let specs = owed.specs.as_ref().map(|(revision, _)| *revision);
+        life.seat.state.observe(at, Observation::Sent { machine, stream, specs, orders });
+        self.send_down(stream, Down::Owed(owed));
+        Ok(())
+    }
+
+    /// Hands the writer's next batch to the disk.
+    pub(crate) fn plane_writes(&mut self) {
+        let number = self.plane.life_number;
+        let Some(life) = &mut self.plane.life else { return };
+        match life.seat.write() {
+            Written::Nothing => {}
+            Written::Batch(batch) => {
+                let delay = self.delay(self.scenario.disk.sync, self.scenario.disk.slow_sync);
+                self.after(delay, Happening::PlaneSynced { life: number, batch });
+            }
+            Written::Full => self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number }),
+        }
+    }
+
+    pub(crate) fn plane_synced(&mut self, number: Life, batch: &Batch) -> Result<(), Broken> {
+        if number != self.plane.life_number || self.plane.life.is_none() {
+            return Ok(());
+        }
+        let (fault, room) = (self.draw_disk_fault(), self.draw_room());
+        if let Some(fault) = fault {
+            self.plane.disk.arm(fault);
+        }
+        if let Some(room) = room {
+            self.plane.disk.set_room(room);
+        }
+        let (at, boot) = (self.at(), self.boot());
+        let Plane { life: Some(life), disk, .. } = &mut self.plane else { return Ok(()) };
+        let (synced, space) = life.seat.sync(disk, boot, batch, |_| {});
+        let released = match synced {
+            Synced::Durable(released) => released,
+            Synced::Away => {
+                self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
+                return Ok(());
+            }
+            Synced::Failed => {
+                self.say("plane", || format!("a sync failed: {fault:?}"));
+                return self.plane_crashes();
+            }
+        };
+        disk.compact(&mut life.seat, self.scenario.disk.compact_after, at)?;
+        if space != Space::Ample {
+            self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
+        }
+        for release in released {
+            self.plane_releases(release)?;
+        }
+        self.plane_writes();
+        self.plane_works()
+    }
+
+    pub(crate) fn plane_looks_for_space(&mut self, number: Life) -> Result<(), Broken> {
+        if number != self.plane.life_number {
+            return Ok(());
+        }
+        let room = self.later_room();
+        self.plane.disk.set_room(room);
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        if life.seat.look_for_space()? != Space::Ample {
+            self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
+        }
+        self.plane_writes();
+        self.plane_works()
+    }
+
+    pub(crate) fn plane_due(&mut self, number: Life) -> Result<(), Broken> {
+        if number != self.plane.life_number {
+            return Ok(());
+        }
+        let at = self.at();
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        life.due = None;
+        if life.seat.state.next_deadline().is_some_and(|(due, _)| due <= at) {
+            return self.plane_asked(Ask::Due);
+        }
+        self.plane_minds_deadline();
+        Ok(())
+    }
+
+    fn plane_minds_deadline(&mut self) {
+        let Some(life) = &self.plane.life else { return };
+        let Some((due, _)) = life.seat.state.next_deadline() else { return };
+        let due = self.moment(due);
+        let number = self.plane.life_number;
+        let Some(life) = &mut self.plane.life else { return };
+        if life.due.is_none_or(|set| due < set) {
+            life.due = Some(due);
+            self.agenda.put(due, Happening::PlaneDue { life: number });
+        }
+    }
+
+    pub(crate) fn plane_hears(&mut self, stream: StreamId, up: Up) -> Result<(), Broken> {
+        self.plane_asked(Ask::Stream { stream, up })
+    }
+
+    pub(crate) fn plane_notices_end(&mut self, number: Life, stream: StreamId) -> Result<(), Broken> {
+        if number != self.plane.life_number {
+            return Ok(());
+        }
+        self.plane_drops(stream)
+    }
+
+    /// The plane closes a stream by itself.
+    pub(crate) fn plane_closes(&mut self, stream: StreamId) {
+        self.break_stream(stream);
+    }
+
+    /// The stream is over for the plane.
+    pub(crate) fn plane_drops(&mut self, stream: StreamId) -> Result<(), Broken> {
+        let at = self.at();
+        let survives = self.has(Bug::DeadStreamBelieved);
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        let Some(PlaneStream { machine, .. }) = life.streams.remove(&stream) else { return Ok(()) };
+        if let Some(machine) = machine
+            && !survives
+        {
+            life.seat.state.observe(at, Observation::Disconnected { machine, stream });
+            return self.plane_ends_turn(Vec::new(), None);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn plane_crashes(&mut self) -> Result<(), Broken> {
+        let Some(life) = self.plane.life.take() else { return Ok(()) };
+        self.counts.plane_crashes += 1;
+        self.say("plane", || "crashes".to_owned());
+        let crash = self.draw_crash();
+        self.plane.disk.crash(life.seat, crash, |_| {})?;
+        self.plane.life_number += 1;
+        for stream in life.streams.keys() {
+            self.break_stream(*stream);
+        }
+        let down = self.random.between(1_000, self.scenario.crashes.down);
+        self.after(down, Happening::PlaneStarts);
+        Ok(())
+    }
+
+    pub(crate) fn plane_forgets(&mut self) -> Result<(), Broken> {
+        let at = self.at();
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        self.counts.forgotten += 1;
+        life.seat.state.observe(at, Observation::Forgotten);
+        let streams: Vec<StreamId> = life.streams.keys().copied().collect();
+        life.streams.clear();
+        self.say("plane", || "forgets".to_owned());
+        for stream in streams {
+            self.break_stream(stream);
+        }
+        self.plane_ends_turn(Vec::new(), None)
+    }
+
+    fn endings_have_causes(&self, events: &[Event]) -> Result<(), Broken> {
+        let Some(life) = &self.plane.life else { return Ok(()) };
+        for event in events {
+            if let Event::AllocationEnded { id, end } = event {
+                let asked = self.oracle.was_deallocated(*id);
+                let ends = life
+                    .seat
+                    .state
+                    .allocation(*id, self.at())
+                    .and_then(mainstay_fleet::Allocation::placed)
+                    .and_then(|placed| self.truth_of(placed.server))
+                    .map(|truth| truth.ends);
+                endings::has_cause(*id, end, asked, ends, self.now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Asker {
+    Nobody,
+    Call(CallIndex),
+    Stream { stream: StreamId, machine: Option<MachineId> },
+}
+
+fn join(host: Host, slots: usize) -> Command {
+    let ports = |slot: usize| {
+        let game = u16::try_from(9_000 + slot * 2).unwrap_or(u16::MAX - 1);
+        Ports { game, query: game + 1 }
+    };
+    Command::Join {
+        key: MachineKey(Uuid::from_u128(0x4D00 + host as u128)),
+        region: REGION,
+        name: format!("machine-{host}").into(),
+        addresses: Addresses::default(),
+        slots: (0..slots).map(ports).collect(),
+    }
+}
+
+/// Where a server is in the world.
+impl World {
+    pub(crate) fn place_of(&self, server: ServerId) -> Option<(Host, usize)> {
+        self.machines.iter().enumerate().find_map(|(host, machine)| {
+            machine.servers.iter().position(|of| *of == server).map(|slot| (host, slot))
+        })
+    }
+
+    pub(crate) fn truth_of(&self, server: ServerId) -> Option<&crate::os::SlotTruth> {
+        let (host, slot) = self.place_of(server)?;
+        self.machines[host].slots.get(slot)
+    }
+}

@@ -1,0 +1,82 @@
+//! What rules decide, in the words of a trace.
+
+use mainstay_core::slot::Status;
+use mainstay_fleet::{Command, Event};
+use mainstay_supervisor as supervisor;
+
+/// A command, briefly.
+pub(super) fn brief(command: &Command) -> String {
+    match command {
+        Command::Configure(spec) => format!("configure revision {}", spec.revision),
+        Command::Join { name, slots, .. } => format!("join {name} with {} slots", slots.len()),
+        Command::Connect { machine, stream, statuses } => {
+            format!("connect {machine} stream {} with {} slots", stream.0, statuses.len())
+        }
+        Command::Report { machine, statuses, .. } => {
+            let statuses: Vec<String> = statuses.iter().map(status_words).collect();
+            format!("report {machine} [{}]", statuses.join(", "))
+        }
+        Command::Allocate { id, .. } => format!("allocate {}", short(*id)),
+        Command::Deallocate { id } => format!("deallocate {}", short(*id)),
+        Command::StartServer(server) => format!("start {server}"),
+        Command::StopServer(server) => format!("stop {server}"),
+        Command::RestartServer(server) => format!("restart {server}"),
+        Command::Due => "due".to_owned(),
+    }
+}
+
+fn status_words(status: &Status) -> String {
+    format!("{} {:?} {:?}", status.server, status.generation, status.phase)
+}
+
+/// What a turn came to.
+pub(super) fn told(event: &Event, events: usize) -> String {
+    let more = if events > 1 { format!(" and {} more", events - 1) } else { String::new() };
+    let first = match event {
+        Event::Configured(_) => "configured".to_owned(),
+        Event::SpecKept(_) => "spec kept".to_owned(),
+        Event::MachineJoined { machine, .. } => format!("{machine} joined"),
+        Event::MachineReaddressed { machine, .. } => format!("{machine} readdressed"),
+        Event::ServersAdded { first, ports, .. } => format!("{} servers from {first}", ports.len()),
+        Event::ServerOrdered { server, generation, intent, .. } => {
+            format!("{server} ordered {generation:?} {intent:?}")
+        }
+        Event::AllocationRequested { id, .. } => format!("{} requested", short(*id)),
+        Event::AllocationPlaced { id, server, generation, intent, .. } => {
+            format!("{} placed on {server} {generation:?} {intent:?}", short(*id))
+        }
+        Event::AllocationFulfilled { id } => format!("{} fulfilled", short(*id)),
+        Event::AllocationEnded { id, end } => format!("{} ended: {end:?}", short(*id)),
+    };
+    first + &more
+}
+
+/// The last digits of an allocation's id, which count up in a world.
+pub(super) fn short(id: mainstay_core::AllocationId) -> String {
+    format!("a{}", id.0.as_u128() & 0xFFFF_FFFF)
+}
+
+/// What an agent's turn came to.
+pub(super) fn taken(events: &[supervisor::Event]) -> String {
+    use supervisor::Event;
+    let words = |event: &Event| match event {
+        Event::SpecTaken { spec } => format!("spec {} r{}", spec.name, spec.configuration.revision),
+        Event::OrderTaken { order } => {
+            let allocation = order.allocation.as_ref().map(|session| short(session.allocation));
+            let allocation = allocation.unwrap_or_else(|| "idle".to_owned());
+            format!("{} takes {:?} {:?} {allocation}", order.server, order.generation, order.intent)
+        }
+        Event::RunBegan { server, run, .. } => format!("{server} begins {run:?}"),
+        Event::Answered { server } => format!("{server} answered"),
+        Event::StopBegan { server, reason, .. } => format!("{server} stops: {reason:?}"),
+        Event::StopTurned { server, reason } => format!("{server} stops now: {reason:?}"),
+        Event::KillBegan { server } => format!("{server} is killed"),
+        Event::Crashed { server, cause, .. } => format!("{server} crashed: {cause}"),
+        Event::StrikesCleared { server } => format!("{server} forgiven"),
+        Event::Ended { server, ending } => format!("{server} ended: {ending:?}"),
+        Event::RestBegan { server, .. } => format!("{server} rests"),
+        Event::SlotForgotten { server } => format!("{server} forgotten"),
+        Event::SlotKept { .. } | Event::RunsCounted { .. } => "snapshot".to_owned(),
+    };
+    events.iter().map(words).collect::<Vec<_>>().join(", ")
+}
