@@ -1,7 +1,7 @@
 //! Every link of a Markdown file to this repository leads somewhere: to a file, and to a heading in it.
 
 use crate::Violation;
-use crate::tree::{File, Tree};
+use crate::tree::{File, Tree, lines_without_tests};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A link as written.
@@ -100,6 +100,24 @@ pub fn dead(file: &File, tree: &Tree) -> Vec<Violation> {
     found
 }
 
+/// Pages under `docs/` that a Rust file names, to a reader or in a message, and that do not exist.
+#[must_use]
+pub fn dead_pages(file: &File, tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (number, line) in lines_without_tests(&file.text) {
+        for (at, _) in line.match_indices("docs/") {
+            let rest = &line[at..];
+            let is_path = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+            let page = rest.split(|c| !is_path(c)).next().unwrap_or(rest);
+            let page = page.split_inclusive(".md").next().unwrap_or(page);
+            if page.ends_with(".md") && tree.file(page).is_none() {
+                found.push(Violation::new(&file.path, number, format!("names {page}, which does not exist")));
+            }
+        }
+    }
+    found
+}
+
 /// `path` as seen from `folder`, or nothing where it climbs out of the root.
 #[must_use]
 pub fn join(folder: &str, path: &str) -> Option<String> {
@@ -133,6 +151,14 @@ mod tests {
         let tree = Tree { root: "/".into(), files: vec![page.clone(), file("README.md", "# Yes\n")] };
         let lines: Vec<usize> = dead(&page, &tree).iter().map(|it| it.line).collect();
         assert_eq!(lines, [3, 4, 5]);
+    }
+
+    #[test]
+    fn a_page_that_a_message_names_must_exist() {
+        let source = file("a.rs", "//! See docs/a.md.\nlet fix = \"see docs/gone.md, or docs/a.md\";\n");
+        let tree = Tree { root: "/".into(), files: vec![file("docs/a.md", "# A\n")] };
+        let lines: Vec<usize> = dead_pages(&source, &tree).iter().map(|it| it.line).collect();
+        assert_eq!(lines, [2]);
     }
 
     #[test]

@@ -103,6 +103,12 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn every_page_that_code_names_exists() {
+    let tree = tree();
+    assert_none(tree.rust().flat_map(|file| links::dead_pages(file, &tree)).collect());
+}
+
+#[test]
 fn what_the_readme_promises_is_proved() {
     let tree = tree();
     let readme = tree.file("README.md").expect("there is a README");
