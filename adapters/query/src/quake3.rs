@@ -1,7 +1,7 @@
 //! Quake 3's `getstatus`, spoken by ioquake3, OpenArena, DarkPlaces and many more: text behind four bytes of ones.
 //!
 //! `getstatus` rather than `getinfo`, because it lists players one a line, bots too. Servers answer it about once a
-//! second for each address.
+//! second for each address: Debian's ioquake3 1.36 answered 14 of 20 sent back to back.
 
 use crate::answer::Answer;
 use crate::malformed::Malformed;

@@ -233,3 +233,26 @@ fn a2s_tells_players_and_rules_for_a_token() {
     );
     assert_eq!(handle("ffffffff56 00000000"), challenge);
 }
+
+/// Recorded from Debian's `ioquake3-server` 1.36 with OpenArena's `oa_dm1`, most settings left out.
+const QUAKE3_STATUS: &[u8] = b"\xff\xff\xff\xffstatusResponse\n\\challenge\\1234abcd\\com_protocol\\71\\version\\ioq3 \
+    1.36+u20221123.70d07d9+dfsg-1/Debian linux-x86_64 Jan  8 2023\\g_gametype\\0\\mapname\\oa_dm1\\sv_privateClients\\0\
+    \\sv_hostname\\noname\\sv_maxclients\\8\\sv_minRate\\0\\gamename\\baseoa\\g_maxGameClients\\0\
+    \\g_voteGametypes\\/0/1/3/4/5/6/7/8/9/10/11/12/\\g_timestamp\\2026-11-20 20:22:23\n";
+
+#[test]
+fn quake3_prober_reads_ioquake3() {
+    let Probe::Datagrams(mut prober) = Protocol::Quake3.probe(0x1234_abcd) else {
+        panic!("asked by datagrams")
+    };
+    assert_eq!(prober.start(), b"\xff\xff\xff\xffgetstatus 1234abcd\n");
+    assert_eq!(
+        prober.receive(QUAKE3_STATUS),
+        Step::Done(Answer {
+            players: Some(0),
+            max_players: Some(8),
+            name: Some("noname".into()),
+            map: Some("oa_dm1".into()),
+        })
+    );
+}
