@@ -49,11 +49,9 @@ pub enum Missing {
         /// Why.
         why: String,
     },
-    /// A controller of the control groups.
-    Group {
-        /// Its name.
-        controller: String,
-        /// Why it cannot be used.
+    /// Control groups that measure and limit both CPU and memory.
+    Groups {
+        /// Why, for each reason the controllers that it keeps away.
         why: String,
     },
 }
@@ -72,10 +70,10 @@ impl fmt::Display for Missing {
             Self::Users { why } => {
                 write!(f, "no user for each slot ({why}): all games run as the agent's own user")
             }
-            Self::Group { controller, why } => write!(
+            Self::Groups { why } => write!(
                 f,
-                "no {controller} control group ({why}): CPU weights and hard caps do not work, oom kills read as \
-                 SIGKILL, and CPU and memory are read from /proc"
+                "no control groups ({why}): CPU weights and hard caps do not work, oom kills read as SIGKILL, and CPU \
+                 and memory are read from /proc"
             ),
         }
     }
@@ -88,7 +86,14 @@ impl Capabilities {
     /// # Errors
     /// The data directory cannot be looked at.
     pub fn find(data_dir: &Path, parent: &str, registry: &Path) -> Result<Self, OsError> {
-        let (groups, mut missing) = Groups::find(parent, data_dir)?;
+        let mut missing = Vec::new();
+        let groups = match Groups::find(parent, data_dir)? {
+            Ok(groups) => Some(groups),
+            Err(why) => {
+                missing.push(why);
+                None
+            }
+        };
         if !Uid::effective().is_root() {
             missing.push(Missing::Root);
             return Ok(Self { groups, users: None, sight: Sight::Shared, missing });

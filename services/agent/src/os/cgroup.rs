@@ -5,6 +5,8 @@
 //! Making, limiting and removing go through `cgroups-rs`; readings are our own, because the library answers a failed
 //! reading with 0, and a check must not mistake that for an idle game.
 
+use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -65,14 +67,13 @@ pub struct GroupReading {
 }
 
 impl Groups {
-    /// Finds out which controllers can be used below `parent` (made if need be) for this data directory.
-    ///
-    /// What is missing comes back as [`Missing`]; without CPU or memory there are no groups at all, and
-    /// [`super::measure`] reads `/proc`.
+    /// Finds out whether CPU and memory can be measured and limited below `parent` (made if need be) for this data
+    /// directory. Without one of them there are no groups at all, said by [`Missing::Groups`], and
+    /// [`super::measure`] reads `/proc`: half a set would measure one thing in the group and another there.
     ///
     /// # Errors
     /// The data directory cannot be looked at.
-    pub fn find(parent: &str, data_dir: &Path) -> Result<(Option<Self>, Vec<Missing>), OsError> {
+    pub fn find(parent: &str, data_dir: &Path) -> Result<Result<Self, Missing>, OsError> {
         let failed = |source| OsError::Files { what: "look at", path: data_dir.to_owned(), source };
         let found = std::fs::metadata(data_dir).map_err(failed)?;
         let parent = format!("{parent}/{:x}-{:x}", found.dev(), found.ino());
@@ -81,17 +82,19 @@ impl Groups {
         } else {
             (Version::One, &["cpu", "cpuacct", "memory"])
         };
-        let mut groups = Self { version, parent, controllers: Vec::new() };
-        let mut missing = Vec::new();
+        let controllers = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let groups = Self { version, parent, controllers };
+        let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for controller in wanted {
-            match groups.try_controller(controller) {
-                Ok(()) => groups.controllers.push((*controller).to_owned()),
-                Err(why) => missing.push(Missing::Group { controller: (*controller).to_owned(), why }),
+            if let Err(why) = groups.try_controller(controller) {
+                reasons.entry(why).or_default().push(controller);
             }
         }
-        // Half a set would measure one thing in the group and another in `/proc`: all or none.
-        let is_whole = groups.controllers.len() == wanted.len();
-        Ok((is_whole.then_some(groups), missing))
+        if reasons.is_empty() {
+            return Ok(Ok(groups));
+        }
+        let why = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", ")));
+        Ok(Err(Missing::Groups { why: why.collect::<Vec<_>>().join("; ") }))
     }
 
     /// Makes the parent in one controller's hierarchy.
@@ -115,7 +118,9 @@ impl Groups {
             }
         }
         let group = load(self.version, &self.parent, &[controller.to_owned()]);
-        group.create().map_err(|error| error.to_string())?;
+        group
+            .create()
+            .map_err(|error| error.source().map_or_else(|| error.to_string(), ToString::to_string))?;
         match first_path(&group) {
             Some(path) if is_writable(&path.join("cgroup.procs")) => Ok(()),
             Some(path) => Err(format!("{} is not writable", path.display())),
