@@ -22,8 +22,8 @@ use crate::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord};
 use crate::spec::LaunchSpec;
 use crate::{lock, process};
 
-/// How long a holder may take from its start to its report: fork, exec and four fsyncs, on a machine that starts two
-/// hundred of them at once with a slow disk.
+/// How long a holder may take from its start to its report: two forks, two execs and a few small files, on a
+/// machine that starts two hundred of them at once.
 pub const START_MS_MAX: u64 = 30_000;
 /// How long a holder may take to answer: it only has to be scheduled.
 pub const ANSWER_MS_MAX: u64 = 5_000;
@@ -179,7 +179,7 @@ fn write_launch(slot: &Path, spec: &LaunchSpec) -> Result<PathBuf, ClientError> 
     // One file a starter, so that a second one cannot change the file under the first.
     let name = format!("launch.{}.json", std::process::id());
     let launch_file = slot.join(&name);
-    record::write_durably(slot, &name, spec).map_err(files("write", &launch_file))?;
+    record::write_atomically(slot, &name, spec).map_err(files("write", &launch_file))?;
     Ok(launch_file)
 }
 

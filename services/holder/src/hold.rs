@@ -98,7 +98,7 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
     let stderr = Log::open(&spec.output, Stream::Stderr)?;
     record::reserve(&prepared.slot, EXIT_FILE)?;
     let mut holder_record = holder_record(&prepared, started_at_ms);
-    record::write_durably(&prepared.slot, HOLDER_FILE, &holder_record)?;
+    record::write_atomically(&prepared.slot, HOLDER_FILE, &holder_record)?;
     let launched = match launch::launch(spec) {
         Ok(launched) => launched,
         Err(failure) => return spawn_failed(&prepared, started_at_ms, failure),
@@ -107,7 +107,7 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
     // Our own unreaped child: its entry in /proc stays until we reap it.
     let game = process::mark(pid)?;
     holder_record.game = Some(game);
-    record::write_durably(&prepared.slot, HOLDER_FILE, &holder_record)?;
+    record::write_atomically(&prepared.slot, HOLDER_FILE, &holder_record)?;
     Ok(Start::Holding(Box::new(Holder {
         game,
         started_at_ms,

@@ -3,10 +3,12 @@
 //! The files are the truth and the socket only news: whoever was away reads the files.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +21,7 @@ pub const RECORD_VERSION: u32 = 1;
 /// Longest record read, in bytes: both are below 2 kB, a longer file is not ours.
 const RECORD_BYTES_MAX: u64 = 64 * 1024;
 /// Space set aside for a record, in bytes: one block, twice the longest record.
-const RESERVED_BYTES: usize = 4096;
+const RESERVED_BYTES: u64 = 4096;
 
 /// Who holds a slot. Written before the game starts and again when its pid is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,8 +157,14 @@ impl ExitRecord {
 /// What the system said.
 pub fn reserve(dir: &Path, name: &str) -> io::Result<()> {
     let mut file = open_temporary(dir, name)?;
-    file.write_all(&[b' '; RESERVED_BYTES])?;
-    file.sync_all()
+    match fallocate(&file, FallocateFlags::empty(), 0, RESERVED_BYTES) {
+        Ok(()) => Ok(()),
+        // A file system without reservations; blocks that are written stay with the file as well.
+        Err(Errno::OPNOTSUPP) => {
+            std::io::copy(&mut io::repeat(b' ').take(RESERVED_BYTES), &mut file).map(drop)
+        }
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Writes `value` so that after a power cut the file holds either the old or the whole new value: temporary file,
@@ -165,14 +173,28 @@ pub fn reserve(dir: &Path, name: &str) -> io::Result<()> {
 /// # Errors
 /// What the system said; the old file is then untouched.
 pub fn write_durably<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<()> {
+    write_temporary(dir, name, value)?.sync_all()?;
+    std::fs::rename(temporary(dir, name), dir.join(name))?;
+    File::open(dir)?.sync_all()
+}
+
+/// Writes `value` so that a reader sees the old or the whole new value, without waiting for the disk: for what means
+/// nothing after a power cut, when every process is gone. A start waits for no sync but the agent's own.
+///
+/// # Errors
+/// What the system said; the old file is then untouched.
+pub fn write_atomically<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<()> {
+    write_temporary(dir, name, value)?;
+    std::fs::rename(temporary(dir, name), dir.join(name))
+}
+
+fn write_temporary<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<File> {
     let mut bytes = serde_json::to_vec(value)?;
     bytes.push(b'\n');
     let mut file = open_temporary(dir, name)?;
     file.write_all(&bytes)?;
     file.set_len(bytes.len() as u64)?;
-    file.sync_all()?;
-    std::fs::rename(temporary(dir, name), dir.join(name))?;
-    File::open(dir)?.sync_all()
+    Ok(file)
 }
 
 /// Opened without truncation, which would give reserved blocks back.
@@ -184,20 +206,41 @@ fn temporary(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.new"))
 }
 
-/// Reads a record; `None` if the file does not exist.
+/// Reads a record; `None` if there is none, or if it makes no sense: a power cut may leave a record that was not waited
+/// for empty, and whoever cannot read how a run ended knows as much as if nothing were written.
 ///
 /// # Errors
-/// A file that cannot be read, is too long or is no record.
+/// The file is there and the system does not let us read it.
 pub fn read<T: DeserializeOwned>(dir: &Path, name: &str) -> io::Result<Option<T>> {
-    let path = dir.join(name);
-    let length = match std::fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
+    let file = match File::open(dir.join(name)) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if length > RECORD_BYTES_MAX {
-        let why = format!("{length} bytes, more than the {RECORD_BYTES_MAX} a record can have");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let mut bytes = Vec::new();
+    file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_whole_or_none_whatever_stood_there_before() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None);
+        reserve(dir.path(), "r").unwrap();
+        assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None, "a reservation is no record");
+        write_durably(dir.path(), "r", &vec![1, 22, 333]).unwrap();
+        assert_eq!(read(dir.path(), "r").unwrap(), Some(vec![1, 22, 333]));
+        write_atomically(dir.path(), "r", &vec![4]).unwrap();
+        assert_eq!(read(dir.path(), "r").unwrap(), Some(vec![4]));
+        for torn in ["", "[4", "{}", "\u{0}\u{0}"] {
+            std::fs::write(dir.path().join("r"), torn).unwrap();
+            assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None, "{torn:?}");
+        }
+        std::fs::write(dir.path().join("r"), format!("[{}1]", "1,".repeat(100_000))).unwrap();
+        assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None, "longer than any record");
     }
-    Ok(Some(serde_json::from_slice(&std::fs::read(&path)?)?))
 }
