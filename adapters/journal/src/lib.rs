@@ -2,24 +2,29 @@
 //!
 //! A *shard* is one state machine with its own journal: an unbroken chain of *turns*. A turn carries the encoded events
 //! of one command. [`Journal`] is the port: append with the expected sequence and epoch, read in pages, snapshots, lease.
-//! Three adapters stand behind it: `sqlite` (the default, one data directory), `postgres` (past one machine) and
-//! `memory` (the simulator's, with faults on command). One contract suite holds all three to the same story.
+//! Three adapters stand behind it: [`sqlite`] (the default, one data directory), [`postgres`] (past one machine) and
+//! [`memory`] (the simulator's, with faults on command). One contract suite holds all three to the same story.
 //!
 //! [`Writer`] is the pure write-ahead order (no I/O, no clock): command, decide, apply, durable, *then* answer. The
 //! runtime and the simulator are its two hands.
 //!
-//! Below `stored` everything is bytes: only that module knows what an event is.
+//! Below [`stored`] everything is bytes: only that module knows what an event is.
 #![forbid(unsafe_code)]
 
 mod chain;
+mod compact;
 mod error;
+pub mod history;
 pub mod memory;
 mod port;
+pub mod postgres;
 pub mod sqlite;
 pub mod stored;
 mod types;
+mod walk;
 mod writer;
 
+pub use compact::{COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, StoredFold, replay};
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 pub use port::{
     Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, LEASE, LEASE_RENEWED_EVERY, Leadership, Lease,

@@ -28,6 +28,7 @@ use mainstay_core::Timestamp;
 use crate::error::{AppendError, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 use crate::port::{Appended, Forgot, Head, Journal, Leadership, Lease, Reader, SnapshotHead, Space};
 use crate::types::{Seq, ShardName, TurnRecord};
+use crate::walk::damaged;
 
 use self::core::Core;
 pub use reader::SqliteReader;
@@ -91,7 +92,7 @@ impl Reader for SqliteJournal {
         let core = self.core();
         match core.shards.get(shard) {
             Some(row) => rows::chunk(&core.conn, row, snapshot, index),
-            None => Err(rows::damaged(shard, snapshot.covers_below, "the shard of a snapshot is missing")),
+            None => Err(damaged(shard, snapshot.covers_below, "the shard of a snapshot is missing")),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{rows, schema};
 use crate::error::{OpenError, ReadError};
 use crate::port::{Head, Reader, SnapshotHead};
 use crate::types::{Seq, ShardName, TurnRecord};
+use crate::walk::damaged;
 
 /// Reads what is durable in a data directory this process has open.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ impl Reader for SqliteReader {
     ) -> Result<Vec<u8>, ReadError> {
         self.with_row(shard, |conn, row| match row {
             Some(row) => rows::chunk(conn, row, snapshot, index),
-            None => Err(rows::damaged(shard, snapshot.covers_below, "the shard of a snapshot is missing")),
+            None => Err(damaged(shard, snapshot.covers_below, "the shard of a snapshot is missing")),
         })
     }
 }

@@ -5,10 +5,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::heads::{HeadRow, ListFault};
 use super::schema::{seq_of, turn_key};
-use crate::chain::{Sum, TurnFields};
+use crate::chain::Sum;
 use crate::error::ReadError;
 use crate::port::{PAGE_BYTES_MAX, PAGE_TURNS_MAX, SnapshotHead};
-use crate::types::{Epoch, Seq, ShardName, TurnRecord};
+use crate::types::{Epoch, Seq, TurnRecord};
+use crate::walk::{FoundTurn, Walk, damaged};
 
 pub(super) fn io(cause: rusqlite::Error) -> ReadError {
     ReadError::Io { cause: cause.into() }
@@ -39,7 +40,7 @@ pub(super) fn page(
     }
     let (first, before) = start_of(conn, row, from)?;
     let turns_max = turns_max.clamp(1, PAGE_TURNS_MAX);
-    let mut walk = Walk { row, expected: first, sum: before };
+    let mut walk = Walk::new(head, row.sum, first, before);
     let mut turns = Vec::new();
     let mut bytes = 0;
     let sql = "SELECT key, count, epoch, at, sum, bytes FROM turns WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
@@ -47,15 +48,15 @@ pub(super) fn page(
     let span = params![turn_key(row.number, first), turn_key(row.number, head.next), turns_max];
     let mut rows = statement.query(span).map_err(io)?;
     while let Some(found) = rows.next().map_err(io)? {
-        let turn = walk.turn(found)?;
+        let turn = walk.turn(found_turn(found).map_err(io)?)?;
         bytes += turn.bytes.len();
         turns.push(turn);
         if bytes >= PAGE_BYTES_MAX {
             return Ok(turns);
         }
     }
-    if turns.len() < usize::try_from(turns_max).unwrap_or(usize::MAX) && walk.expected != head.next {
-        return Err(damaged(&head.shard, walk.expected, "turns are missing"));
+    if turns.len() < usize::try_from(turns_max).unwrap_or(usize::MAX) {
+        walk.end()?;
     }
     Ok(turns)
 }
@@ -80,36 +81,15 @@ fn start_of(conn: &Connection, row: &HeadRow, from: Seq) -> Result<(Seq, Sum), R
     }
 }
 
-/// Follows the chain from turn to turn.
-struct Walk<'a> {
-    row: &'a HeadRow,
-    expected: Seq,
-    sum: Sum,
-}
-
-impl Walk<'_> {
-    fn turn(&mut self, found: &Row<'_>) -> Result<TurnRecord, ReadError> {
-        let head = &self.row.head;
-        let first = seq_of(found.get(0).map_err(io)?);
-        if first != self.expected {
-            return Err(damaged(&head.shard, self.expected, "turns are missing"));
-        }
-        let count: u32 = found.get(1).map_err(io)?;
-        let epoch = Epoch(found.get::<_, i64>(2).map_err(io)?.cast_unsigned());
-        let at = Timestamp::from_unix_ms(found.get::<_, i64>(3).map_err(io)?.cast_unsigned());
-        let sum = Sum(found.get(4).map_err(io)?);
-        let bytes: Vec<u8> = found.get(5).map_err(io)?;
-        if self.sum.turn(&TurnFields { first, count, epoch, at, bytes: &bytes }) != sum {
-            return Err(damaged(&head.shard, first, "a turn does not match its sum"));
-        }
-        let turn = TurnRecord { shard: head.shard.clone(), first, count, epoch, at, bytes };
-        self.expected = turn.next();
-        self.sum = sum;
-        if self.expected == head.next && sum != self.row.sum {
-            return Err(damaged(&head.shard, first, "the last turn is not the one that was written last"));
-        }
-        Ok(turn)
-    }
+fn found_turn(row: &Row<'_>) -> rusqlite::Result<FoundTurn> {
+    Ok(FoundTurn {
+        first: seq_of(row.get(0)?),
+        count: row.get(1)?,
+        epoch: Epoch(row.get::<_, i64>(2)?.cast_unsigned()),
+        at: Timestamp::from_unix_ms(row.get::<_, i64>(3)?.cast_unsigned()),
+        sum: Sum(row.get(4)?),
+        bytes: row.get(5)?,
+    })
 }
 
 /// One chunk of a snapshot, checked against the chunk before it and, for the last, against the snapshot.
@@ -155,8 +135,4 @@ pub(super) fn chunk_sum(
     conn.prepare_cached("SELECT sum FROM chunks WHERE shard = ?1 AND below = ?2 AND part = ?3")?
         .query_row(params![number, below.0.cast_signed(), part], |found| Ok(Sum(found.get(0)?)))
         .optional()
-}
-
-pub(super) fn damaged(shard: &ShardName, at: Seq, what: &'static str) -> ReadError {
-    ReadError::Damaged { shard: shard.clone(), at, what }
 }

@@ -8,29 +8,41 @@ use proptest::prelude::*;
 
 use crate::fixture::{Nodes, Store, Teller, at, read_all, shard};
 
-/// One test of each promise, for the store that `$new` makes.
+/// One test of each promise, for the store that an expression makes; or, with `run`, each promise at once, for stores that
+/// a function of the promise's name makes.
 macro_rules! contract {
-    ($new:expr) => {
-        $crate::contract::contract!($new; starts_empty, reads_back_what_was_appended, refuses_other_sequences,
+    (run $make:expr) => { $crate::contract::contract!(@list run $make); };
+    ($new:expr) => { $crate::contract::contract!(@list tests $new); };
+    (@list $how:ident $new:expr) => {
+        $crate::contract::contract!(@$how $new; starts_empty, reads_back_what_was_appended, refuses_other_sequences,
             refuses_other_epochs, writes_a_batch_whole_or_not_at_all, leading_again_fences_the_older_leadership,
             survives_closing, pages_by_turns_and_bytes, reads_from_within_a_turn, readers_see_what_is_durable,
             snapshots_come_in_chunks, snapshots_are_refused_out_of_order, forgets_in_steps_what_is_covered,
             a_newer_snapshot_replaces_the_older, an_unfinished_snapshot_is_not_seen, does_as_a_plain_list_does);
     };
-    ($new:expr; $($promise:ident),+) => {
+    (@tests $new:expr; $($promise:ident),+) => {
         $(#[test]
         fn $promise() {
             let mut store = $new;
             $crate::contract::$promise(&mut store);
         })+
     };
+    (@run $make:expr; $($promise:ident),+) => {
+        $(
+            println!("{}", stringify!($promise));
+            let mut store = ($make)(stringify!($promise));
+            $crate::contract::$promise(&mut store);
+        )+
+    };
 }
 pub(crate) use contract;
 
-/// One test of each promise about nodes that share a store.
+/// The promises about nodes that share a store, in the same two ways.
 macro_rules! takeover {
-    ($new:expr) => {
-        $crate::contract::contract!($new; a_running_lease_keeps_others_out, a_takeover_ends_the_old_leader,
+    (run $make:expr) => { $crate::contract::takeover!(@list run $make); };
+    ($new:expr) => { $crate::contract::takeover!(@list tests $new); };
+    (@list $how:ident $new:expr) => {
+        $crate::contract::contract!(@$how $new; a_running_lease_keeps_others_out, a_takeover_ends_the_old_leader,
             a_new_life_of_a_node_ends_the_older);
     };
 }

@@ -10,9 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use mainstay_journal::sqlite::SqliteJournal;
-use mainstay_journal::{
-    Admission, AppendError, Journal, Lease, Limits, Seq, Settled, Space, Turn, Writer,
-};
+use mainstay_journal::{Admission, AppendError, Journal, Lease, Limits, Seq, Settled, Space, Turn, Writer};
 
 use crate::fixture::{Teller, at, read_all, shard};
 

@@ -1,0 +1,234 @@
+//! The compactor: makes a journal short again without touching the live shard.
+//!
+//! It replays what is durable on a connection of its own, into a state of its own, writes that state's shortest story as
+//! the new snapshot, and deletes the turns it covers. Each write is one small step, with a pause behind it in which the
+//! writer goes first.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::error::{Cause, MaintainError, ReadError};
+use crate::port::{FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, PAGE_TURNS_MAX, Reader};
+use crate::stored::Stored;
+use crate::types::{Seq, ShardName, TurnRecord};
+
+/// From this many events since the last snapshot on a shard is compacted: replaying them takes a fraction of a second at a
+/// start, and writing a snapshot of 100,000 servers more often would write more than the turns themselves.
+pub const COMPACT_EVENTS_MIN: u64 = 200_000;
+/// After each step the writer goes first: a lock alone would let a busy compactor take it again at once.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A state that is rebuilt from what is stored, and tells its own snapshot.
+pub trait Fold {
+    /// Takes one chunk of the snapshot it begins with.
+    ///
+    /// # Errors
+    /// Where the bytes are no chunk.
+    fn take_chunk(&mut self, chunk: &[u8]) -> Result<(), Cause>;
+
+    /// Takes the next turn.
+    ///
+    /// # Errors
+    /// Where the bytes are no turn.
+    fn take_turn(&mut self, turn: &TurnRecord) -> Result<(), Cause>;
+
+    /// The snapshot of the state now, in chunks of at most [`crate::SNAPSHOT_CHUNK_BYTES_MAX`] bytes; at least one.
+    fn chunks(&self) -> Vec<Vec<u8>>;
+}
+
+/// The fold of a state machine whose events the journal stores.
+#[derive(Debug)]
+pub struct StoredFold<M> {
+    state: M,
+}
+
+impl<M: Stored> StoredFold<M> {
+    /// Begins with an empty state.
+    pub const fn new(empty: M) -> Self {
+        Self { state: empty }
+    }
+
+    /// The state, once everything is taken.
+    pub fn into_state(self) -> M {
+        self.state
+    }
+}
+
+impl<M: Stored> Fold for StoredFold<M> {
+    fn take_chunk(&mut self, chunk: &[u8]) -> Result<(), Cause> {
+        for (at, event) in M::load_story(chunk)? {
+            self.state.apply(at, &event);
+        }
+        Ok(())
+    }
+
+    fn take_turn(&mut self, turn: &TurnRecord) -> Result<(), Cause> {
+        for event in M::load(&turn.bytes)? {
+            self.state.apply(turn.at, &event);
+        }
+        Ok(())
+    }
+
+    fn chunks(&self) -> Vec<Vec<u8>> {
+        M::story_chunks(&self.state.snapshot())
+    }
+}
+
+/// What became of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compacted {
+    /// Too little has happened since the last snapshot.
+    NotDue {
+        /// How many events have.
+        events: u64,
+    },
+    /// There is a new snapshot, and the turns it covers are deleted.
+    Done {
+        /// It covers everything below.
+        covers_below: Seq,
+        /// How many chunks it has.
+        chunks: u32,
+    },
+}
+
+/// Why a compaction ended early. What is stored is whole: the next one begins anew.
+#[derive(Debug, thiserror::Error)]
+pub enum CompactError {
+    /// What is durable could not be read.
+    #[error("compaction of shard {shard} failed to read")]
+    Read {
+        /// Which shard.
+        shard: ShardName,
+        /// What the store said.
+        #[source]
+        cause: ReadError,
+    },
+    /// What was read is nothing the state machine knows.
+    #[error("compaction of shard {shard} failed to replay event {at}")]
+    Replay {
+        /// Which shard.
+        shard: ShardName,
+        /// The turn's first event, or where the snapshot ends.
+        at: Seq,
+        /// What does not fit.
+        #[source]
+        cause: Cause,
+    },
+    /// The snapshot was not written, or turns not deleted.
+    #[error("compaction of shard {shard} failed to write")]
+    Write {
+        /// Which shard.
+        shard: ShardName,
+        /// What the store said.
+        #[source]
+        cause: MaintainError,
+    },
+}
+
+/// Compacts shards of one journal. Lives on a thread of its own.
+#[derive(Debug)]
+pub struct Compactor<R, J, F> {
+    reader: R,
+    journal: J,
+    events_min: u64,
+    fold: PhantomData<fn() -> F>,
+}
+
+impl<R: Reader, J: Journal, F: Fold> Compactor<R, J, F> {
+    /// `reader` and `journal` are handles of this thread on the same store; `events_min` is [`COMPACT_EVENTS_MIN`] but in
+    /// tests.
+    pub const fn new(reader: R, journal: J, events_min: u64) -> Self {
+        Self { reader, journal, events_min, fold: PhantomData }
+    }
+
+    /// Compacts one shard where it is due. `empty` makes the fold of an empty state.
+    ///
+    /// # Errors
+    /// See [`CompactError`].
+    pub fn compact(
+        &mut self,
+        shard: &ShardName,
+        empty: impl FnOnce() -> F,
+    ) -> Result<Compacted, CompactError> {
+        let read = |cause| CompactError::Read { shard: shard.clone(), cause };
+        let Some(head) = self.reader.head(shard).map_err(read)? else {
+            return Ok(Compacted::NotDue { events: 0 });
+        };
+        // An earlier compaction may have been cut short between its snapshot and the deletion.
+        self.forget(shard, head.replay_from())?;
+        let events = head.next.0.saturating_sub(head.replay_from().0);
+        if events == 0 || events < self.events_min {
+            return Ok(Compacted::NotDue { events });
+        }
+        let mut fold = empty();
+        let at = replay(&mut self.reader, &head, &mut fold)?;
+        let chunks = fold.chunks();
+        // The state may be large, and the next steps take long.
+        drop(fold);
+        let chunks = self.write(shard, head.next, at, &chunks)?;
+        self.forget(shard, head.next)?;
+        Ok(Compacted::Done { covers_below: head.next, chunks })
+    }
+
+    fn write(
+        &mut self,
+        shard: &ShardName,
+        below: Seq,
+        at: Timestamp,
+        chunks: &[Vec<u8>],
+    ) -> Result<u32, CompactError> {
+        let write = |cause| CompactError::Write { shard: shard.clone(), cause };
+        for (index, chunk) in (0..).zip(chunks) {
+            self.journal.write_snapshot_chunk(shard, below, index, chunk).map_err(write)?;
+            std::thread::sleep(PAUSE);
+        }
+        Ok(self.journal.finish_snapshot(shard, below, at).map_err(write)?.chunks)
+    }
+
+    fn forget(&mut self, shard: &ShardName, below: Seq) -> Result<(), CompactError> {
+        let write = |cause| CompactError::Write { shard: shard.clone(), cause };
+        while self.journal.forget(shard, below, FORGET_STEP_TURNS_MAX).map_err(write)? == Forgot::Some {
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// Rebuilds a shard's state: the snapshot of `head`, then every turn up to `head.next`. Returns the time of the last turn.
+/// This is also how a leader or a follower begins.
+///
+/// # Errors
+/// See [`CompactError`]; nothing is written.
+pub fn replay(
+    reader: &mut impl Reader,
+    head: &Head,
+    fold: &mut impl Fold,
+) -> Result<Timestamp, CompactError> {
+    let shard = &head.shard;
+    let read = |cause| CompactError::Read { shard: shard.clone(), cause };
+    let undecodable = |at, cause| CompactError::Replay { shard: shard.clone(), at, cause };
+    let mut last = Timestamp::EPOCH;
+    if let Some(snapshot) = &head.snapshot {
+        for index in 0..snapshot.chunks {
+            let chunk = reader.snapshot_chunk(shard, snapshot, index).map_err(read)?;
+            fold.take_chunk(&chunk).map_err(|cause| undecodable(snapshot.covers_below, cause))?;
+        }
+        last = snapshot.at;
+    }
+    let mut next = head.replay_from();
+    while next < head.next {
+        let page = reader.read(shard, next, PAGE_TURNS_MAX).map_err(read)?;
+        for turn in page.iter().take_while(|turn| turn.first < head.next) {
+            fold.take_turn(turn).map_err(|cause| undecodable(turn.first, cause))?;
+            last = last.max(turn.at);
+            next = turn.next();
+        }
+        if page.is_empty() {
+            let what = "what was durable has gone";
+            return Err(read(ReadError::Damaged { shard: shard.clone(), at: next, what }));
+        }
+    }
+    Ok(last)
+}

@@ -1,0 +1,207 @@
+//! `history.sqlite`: what people ask about later. Not the journal: losing it loses no state.
+//!
+//! A projector follows the durable tail and writes one row for each event that its renderer finds worth telling. Old rows
+//! go by age and by count. Where turns were compacted away before it saw them, it tells of the gap instead.
+
+mod error;
+mod tables;
+
+use std::path::Path;
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use rusqlite::{Connection, params};
+
+use crate::error::Cause;
+use crate::port::Reader;
+use crate::types::{Seq, ShardName, TurnRecord};
+
+pub use error::HistoryError;
+
+/// How many turns one transaction takes: some milliseconds, so that readers of the history see it grow.
+const PAGE_TURNS: u32 = 1_024;
+/// How many rows one [`History::prune`] deletes.
+const PRUNE_STEP: u32 = 2_000;
+/// The most rows one [`History::find`] returns: a page of a list.
+pub const FIND_ROWS_MAX: u32 = 1_000;
+/// The most subjects of one row: an event names a server, its machine, its allocation, its fleet.
+pub const SUBJECTS_MAX: usize = 8;
+
+/// One row to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Which event of the turn, from 0.
+    pub index: u32,
+    /// The event's kind, in the words of the API: `allocation.placed`.
+    pub kind: String,
+    /// The ids it is about, in their printed forms; the first [`SUBJECTS_MAX`] are kept.
+    pub subjects: Vec<String>,
+    /// Everything else, as JSON or text.
+    pub detail: String,
+}
+
+/// One row as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryRow {
+    /// Rises with each row; pages go on from it.
+    pub id: i64,
+    /// Whose event.
+    pub shard: String,
+    /// Its number.
+    pub seq: Seq,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Its kind.
+    pub kind: String,
+    /// The ids it is about.
+    pub subjects: Vec<String>,
+    /// Everything else.
+    pub detail: String,
+}
+
+/// What of the history is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'a> {
+    /// All of it.
+    Everything,
+    /// What names this id.
+    Subject(&'a str),
+}
+
+/// How long rows are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Older rows go.
+    pub age_max: Duration,
+    /// Of more rows than this the oldest go.
+    pub rows_max: u64,
+}
+
+impl Retention {
+    /// Thirty days, for "what happened last week"; a million rows are about 300 MB.
+    pub const STANDARD: Self = Self { age_max: Duration::from_secs(30 * 24 * 60 * 60), rows_max: 1_000_000 };
+}
+
+/// Whether a step of pruning found everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruned {
+    /// There is more: call again.
+    Some,
+    /// Nothing is left to go.
+    All,
+}
+
+/// The open history.
+#[derive(Debug)]
+pub struct History {
+    conn: Connection,
+}
+
+impl History {
+    /// Opens the history of a data directory. One that is damaged is put aside as `history.sqlite.damaged`, and a new one
+    /// begins.
+    ///
+    /// # Errors
+    /// Where the disk fails, or a newer Mainstay wrote it.
+    pub fn open(dir: &Path) -> Result<Self, HistoryError> {
+        Ok(Self { conn: tables::open(&dir.join("history.sqlite"))? })
+    }
+
+    /// Takes what has become durable since the last call, of every shard. Returns how many turns that were.
+    ///
+    /// # Errors
+    /// Where reading or writing fails; what was taken before stays.
+    pub fn follow(
+        &mut self,
+        reader: &mut impl Reader,
+        mut tell: impl FnMut(&TurnRecord) -> Result<Vec<Told>, Cause>,
+    ) -> Result<u64, HistoryError> {
+        let mut taken = 0;
+        for head in reader.heads().map_err(HistoryError::read)? {
+            let shard = &head.shard;
+            let mut next = tables::followed(&self.conn, shard)?.unwrap_or(head.oldest);
+            if next > head.next {
+                // This journal is another, or an older copy: its numbers say something else now.
+                next = head.oldest;
+            }
+            if next < head.oldest {
+                self.tell_gap(shard, next, head.oldest, head.last_at)?;
+                next = head.oldest;
+            }
+            while next < head.next {
+                let page = reader.read(shard, next, PAGE_TURNS).map_err(HistoryError::read)?;
+                let Some(last) = page.last() else { break };
+                next = last.next();
+                self.take(shard, next, &page, &mut tell)?;
+                taken += page.len() as u64;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn tell_gap(&mut self, shard: &ShardName, from: Seq, to: Seq, at: Timestamp) -> Result<(), HistoryError> {
+        let detail =
+            format!("events {from} to {} were compacted away before the history saw them", to.before());
+        let gap = Told { index: 0, kind: "history.gap".to_owned(), subjects: Vec::new(), detail };
+        let transaction = self.conn.transaction()?;
+        tables::insert(&transaction, shard, from, at, &gap)?;
+        tables::set_followed(&transaction, shard, to)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn take(
+        &mut self,
+        shard: &ShardName,
+        next: Seq,
+        page: &[TurnRecord],
+        tell: &mut impl FnMut(&TurnRecord) -> Result<Vec<Told>, Cause>,
+    ) -> Result<(), HistoryError> {
+        let transaction = self.conn.transaction()?;
+        for turn in page {
+            let told = tell(turn).map_err(|cause| HistoryError::Tell {
+                shard: shard.clone(),
+                at: turn.first,
+                cause,
+            })?;
+            for row in &told {
+                tables::insert(&transaction, shard, turn.first.plus(row.index.into()), turn.at, row)?;
+            }
+        }
+        tables::set_followed(&transaction, shard, next)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Deletes some of what is older or more than `retention` keeps.
+    ///
+    /// # Errors
+    /// Where writing fails.
+    pub fn prune(&mut self, now: Timestamp, retention: Retention) -> Result<Pruned, HistoryError> {
+        let transaction = self.conn.transaction()?;
+        let cut = now.back(retention.age_max).unix_ms().cast_signed();
+        let rows_max = i64::try_from(retention.rows_max).unwrap_or(i64::MAX);
+        // Rows have rising ids without holes but at the old end, so the newest id tells how many there are.
+        let sql = "DELETE FROM history WHERE id IN
+                       (SELECT id FROM history WHERE at < ?1 OR id <= (SELECT max(id) FROM history) - ?2
+                        ORDER BY id LIMIT ?3)";
+        let gone = transaction.execute(sql, params![cut, rows_max, PRUNE_STEP])?;
+        let _subjects = transaction.execute(
+            "DELETE FROM subjects WHERE row < (SELECT coalesce(min(id), 9223372036854775807) FROM history)",
+            [],
+        )?;
+        transaction.commit()?;
+        Ok(if gone == usize::try_from(PRUNE_STEP).unwrap_or(usize::MAX) { Pruned::Some } else { Pruned::All })
+    }
+
+    /// Rows with ids below `before` (`i64::MAX`: the newest), newest first, at most `rows_max` and [`FIND_ROWS_MAX`].
+    ///
+    /// # Errors
+    /// Where reading fails.
+    pub fn find(
+        &self,
+        about: About<'_>,
+        before: i64,
+        rows_max: u32,
+    ) -> Result<Vec<HistoryRow>, HistoryError> {
+        tables::find(&self.conn, about, before, rows_max.clamp(1, FIND_ROWS_MAX))
+    }
+}

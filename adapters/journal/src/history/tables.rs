@@ -1,0 +1,170 @@
+//! The tables of `history.sqlite`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
+
+use super::{About, HistoryError, HistoryRow, SUBJECTS_MAX, Told};
+use crate::types::{Seq, ShardName};
+
+const FORMAT: u32 = 1;
+/// How long a reader waits for a page being written.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+/// Between the subjects of a row; printed ids have no line breaks.
+const BETWEEN: &str = "\n";
+
+const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS history (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        shard    TEXT    NOT NULL,
+        seq      INTEGER NOT NULL,
+        at       INTEGER NOT NULL,
+        kind     TEXT    NOT NULL,
+        subjects TEXT    NOT NULL,
+        detail   TEXT    NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS subjects (
+        subject TEXT    NOT NULL,
+        row     INTEGER NOT NULL,
+        PRIMARY KEY (subject, row)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS followed (
+        shard TEXT    PRIMARY KEY,
+        next  INTEGER NOT NULL
+    ) STRICT;
+";
+
+/// Opens or makes the file; a damaged one is put aside.
+pub(super) fn open(file: &Path) -> Result<Connection, HistoryError> {
+    match prepare(file) {
+        Err(Unprepared::Sqlite(error)) if is_damage(&error) => {
+            put_aside(file).map_err(|error| HistoryError::Io { cause: error.into() })?;
+            tracing::warn!(file = %file.display(), %error, "the history was damaged; it is put aside and begins anew");
+            prepare(file).map_err(Into::into)
+        }
+        prepared => prepared.map_err(Into::into),
+    }
+}
+
+enum Unprepared {
+    Newer(u32),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Unprepared {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Unprepared> for HistoryError {
+    fn from(unprepared: Unprepared) -> Self {
+        match unprepared {
+            Unprepared::Newer(found) => Self::Format { found, known: FORMAT },
+            Unprepared::Sqlite(error) => error.into(),
+        }
+    }
+}
+
+fn prepare(file: &Path) -> Result<Connection, Unprepared> {
+    let conn = Connection::open(file)?;
+    conn.busy_timeout(BUSY_MAX)?;
+    conn.pragma_update_and_check(None, "journal_mode", "WAL", |_row| Ok(()))?;
+    // What a power cut takes is followed again: no sync for each page.
+    conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;")?;
+    let found: u32 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found > FORMAT {
+        return Err(Unprepared::Newer(found));
+    }
+    conn.execute_batch(TABLES)?;
+    conn.pragma_update(None, "user_version", FORMAT)?;
+    Ok(conn)
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+fn put_aside(file: &Path) -> io::Result<()> {
+    let with = |suffix: &str| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    for beside in [with("-wal"), with("-shm")] {
+        match fs::remove_file(beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    fs::rename(file, with(".damaged"))
+}
+
+pub(super) fn followed(conn: &Connection, shard: &ShardName) -> rusqlite::Result<Option<Seq>> {
+    conn.prepare_cached("SELECT next FROM followed WHERE shard = ?1")?
+        .query_row([shard.as_str()], |row| Ok(Seq(row.get::<_, i64>(0)?.cast_unsigned())))
+        .optional()
+}
+
+pub(super) fn set_followed(conn: &Connection, shard: &ShardName, next: Seq) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT INTO followed (shard, next) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next";
+    conn.prepare_cached(sql)?.execute(params![shard.as_str(), next.0.cast_signed()]).map(|_one| ())
+}
+
+pub(super) fn insert(
+    conn: &Connection,
+    shard: &ShardName,
+    seq: Seq,
+    at: Timestamp,
+    told: &Told,
+) -> rusqlite::Result<()> {
+    let Told { index: _, kind, subjects, detail } = told;
+    let subjects = &subjects[..subjects.len().min(SUBJECTS_MAX)];
+    let sql = "INSERT INTO history (shard, seq, at, kind, subjects, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (seq, at) = (seq.0.cast_signed(), at.unix_ms().cast_signed());
+    let values = params![shard.as_str(), seq, at, kind, subjects.join(BETWEEN), detail];
+    let row = conn.prepare_cached(sql)?.insert(values)?;
+    let mut name = conn.prepare_cached("INSERT OR IGNORE INTO subjects (subject, row) VALUES (?1, ?2)")?;
+    subjects.iter().try_for_each(|subject| name.execute(params![subject, row]).map(|_one| ()))
+}
+
+pub(super) fn find(
+    conn: &Connection,
+    about: About<'_>,
+    before: i64,
+    rows_max: u32,
+) -> Result<Vec<HistoryRow>, HistoryError> {
+    const COLUMNS: &str = "id, shard, seq, at, kind, subjects, detail";
+    let rows: rusqlite::Result<Vec<HistoryRow>> = match about {
+        About::Everything => {
+            let sql = format!("SELECT {COLUMNS} FROM history WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+            conn.prepare_cached(&sql)?.query_map(params![before, rows_max], row_of)?.collect()
+        }
+        About::Subject(subject) => {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM subjects JOIN history ON id = row
+                 WHERE subject = ?1 AND row < ?2 ORDER BY row DESC LIMIT ?3"
+            );
+            conn.prepare_cached(&sql)?.query_map(params![subject, before, rows_max], row_of)?.collect()
+        }
+    };
+    Ok(rows?)
+}
+
+fn row_of(row: &Row<'_>) -> rusqlite::Result<HistoryRow> {
+    let subjects: String = row.get(5)?;
+    Ok(HistoryRow {
+        id: row.get(0)?,
+        shard: row.get(1)?,
+        seq: Seq(row.get::<_, i64>(2)?.cast_unsigned()),
+        at: Timestamp::from_unix_ms(row.get::<_, i64>(3)?.cast_unsigned()),
+        kind: row.get(4)?,
+        subjects: subjects.split(BETWEEN).filter(|subject| !subject.is_empty()).map(Into::into).collect(),
+        detail: row.get(6)?,
+    })
+}
