@@ -47,21 +47,21 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(code: Code, what: impl Into<String>) -> Self {
-        Self { code, what: what.into(), marks: Vec::new(), why: Vec::new(), fix: None }
+        Self { code, what: safe(what.into()), marks: Vec::new(), why: Vec::new(), fix: None }
     }
 
     pub(crate) fn at(mut self, sources: &Sources, place: &Place, label: impl Into<String>) -> Self {
-        self.marks.push(Mark::new(sources, place, label.into()));
+        self.marks.push(Mark::new(sources, place, safe(label.into())));
         self
     }
 
     pub(crate) fn why(mut self, why: impl Into<String>) -> Self {
-        self.why.push(why.into());
+        self.why.push(safe(why.into()));
         self
     }
 
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
-        self.fix = Some(fix.into());
+        self.fix = Some(safe(fix.into()));
         self
     }
 
@@ -129,6 +129,11 @@ fn printable(c: char) -> char {
     }
 }
 
+/// Every sentence passes here: parsers and file names put raw characters into theirs.
+fn safe(text: String) -> String {
+    if text.chars().all(|c| printable(c) == c) { text } else { text.chars().map(printable).collect() }
+}
+
 /// The user's words in quotes, made safe to print and cut to a length.
 pub(crate) fn quote(text: &str) -> String {
     let mut shown: String = text.chars().take(QUOTE_CHARS_MAX).map(printable).collect();
@@ -156,7 +161,7 @@ impl fmt::Display for Problem {
         let gutter =
             self.marks.iter().map(|mark| mark.place.line.to_string().len()).max().unwrap_or(0).max(2);
         for mark in &self.marks {
-            writeln!(f, "{:gutter$}┌─ {}", "", mark.place)?;
+            writeln!(f, "{:gutter$}┌─ {}", "", safe(mark.place.to_string()))?;
             writeln!(f, "{:>gutter$}│ {}", mark.place.line, mark.line)?;
             let carets = "^".repeat(mark.width);
             writeln!(f, "{:gutter$}│ {:indent$}{carets} {}", "", "", mark.label, indent = mark.indent)?;

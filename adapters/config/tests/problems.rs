@@ -398,3 +398,20 @@ fn every_code_is_provoked_and_explained() {
     }
     assert_eq!(explain("MS-P001"), None);
 }
+
+#[test]
+fn nothing_unprintable_is_printed_whoever_said_it() {
+    let texts = [
+        "version: 1.0\nx-a: \u{7f}\n",
+        "a: \u{1b}[31m",
+        "!\u{85}<\u{0}> x",
+        "&\u{9b} a",
+        "%\u{7} 1",
+        "\u{1}: 1",
+    ];
+    for text in texts {
+        let files = [SourceFile::new("a\u{1b}[31m.yaml", text), SourceFile::new("b", "- a\n")];
+        let shown = load(&files).unwrap_err().to_string();
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+    }
+}
