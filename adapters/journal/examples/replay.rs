@@ -6,13 +6,14 @@
 
 use std::error::Error;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{
     AllocationId, BuildConfigurationId, FleetNumber, Generation, MachineId, RegionId, ServerId, Timestamp,
 };
-use mainstay_fleet::{Addresses, End, Event, Fleet, Ports, Renewal, Request};
+use mainstay_fleet::{Addresses, End, Event, Fleet, FleetSpec, IdleServers, Ports, Renewal, Request};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, Journal, Reader, Seq, ShardName, StoredFold, TurnRecord, replay};
@@ -21,6 +22,8 @@ const EVENTS: u64 = 1_000_000;
 const RUNS: usize = 11;
 /// Servers that take the allocations in turn.
 const SERVERS: u32 = 1_000;
+/// How long ended allocations stay; there is a turn each millisecond.
+const RETENTION: Duration = Duration::from_secs(60);
 /// Turns in one commit while the journal is built.
 const BATCH: usize = 1_024;
 
@@ -104,7 +107,18 @@ fn build(dir: &std::path::Path, name: &ShardName, events: u64) -> Result<u64, Bo
     let ports = vec![Ports { game: 7000, query: 7001 }; usize::try_from(SERVERS)?];
     let added = Event::ServersAdded { machine, first: ServerId::of(fleet, 1), ports, configuration };
     let (mut batch, mut turns) = (Vec::new(), 0);
-    let mut told = vec![vec![joined], vec![added]].into_iter();
+    let configured = Event::Configured(Arc::new(FleetSpec {
+        number: fleet,
+        id: "00000000-0000-0000-0000-00000000000f".parse()?,
+        name: "fleet".into(),
+        revision: 1,
+        idle_servers: IdleServers::StartOnAllocation,
+        regions: Vec::new(),
+        configurations: Vec::new(),
+        placement_timeout: Duration::from_secs(60),
+        retention: RETENTION,
+    }));
+    let mut told = vec![vec![configured], vec![joined], vec![added]].into_iter();
     let mut cycle: u64 = 0;
     while next.0 <= events {
         let Some(turn) = told.next() else {

@@ -143,7 +143,7 @@ pub enum OpenError {
     /// The mark is missing or damaged, so nobody can tell whether acknowledged turns are gone.
     #[error(
         "mark {} {what}: whether acknowledged turns are gone cannot be told; restore the data directory from a \
-         copy, or accept what journal.db holds by deleting the mark and setting it anew (MS-J004)",
+         copy (MS-J004)",
         file.display()
     )]
     Mark {

@@ -216,10 +216,8 @@ impl Core {
 /// Whether an error means a full disk and a transaction that did not happen. The log's index file grows too, and says so
 /// by a code of its own.
 fn is_full(error: &rusqlite::Error) -> bool {
-    match error {
-        rusqlite::Error::SqliteFailure(failure, _) => {
-            failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE
-        }
-        _ => false,
-    }
+    let full = |failure: &ffi::Error| {
+        failure.code == ErrorCode::DiskFull || failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    };
+    error.sqlite_error().is_some_and(full)
 }

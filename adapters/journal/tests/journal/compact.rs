@@ -1,10 +1,12 @@
 //! The compactor on real stores: what replays after it is what replayed before it, while the writer goes on.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use mainstay_core::{AllocationId, Timestamp};
-use mainstay_fleet::{End, Event, Fleet};
+use mainstay_core::{AllocationId, FleetNumber, Timestamp};
+use mainstay_fleet::{End, Event, Fleet, FleetSpec, IdleServers};
 use mainstay_journal::memory::{MemoryStore, Tenancy};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored;
@@ -134,12 +136,26 @@ fn a_writer_goes_on_while_its_journal_is_compacted() {
         }
         done.store(true, Ordering::SeqCst);
         let compacted = compacting.join().unwrap();
-        println!("compacted {compacted} times");
+        eprintln!("compacted {compacted} times");
         assert!(compacted > 0);
     });
     assert_eq!(tally(&mut journal).0, expected);
     drop(journal);
     assert_eq!(tally(&mut SqliteJournal::open(dir.path()).unwrap()).0, expected);
+}
+
+fn fleet_spec() -> FleetSpec {
+    FleetSpec {
+        number: FleetNumber::new(1).unwrap(),
+        id: "00000000-0000-0000-0000-00000000000f".parse().unwrap(),
+        name: "fleet".into(),
+        revision: 1,
+        idle_servers: IdleServers::StartOnAllocation,
+        regions: vec![],
+        configurations: vec![],
+        placement_timeout: Duration::from_secs(60),
+        retention: Duration::from_secs(3600),
+    }
 }
 
 #[test]
@@ -148,6 +164,9 @@ fn a_fleet_is_rebuilt_from_its_own_snapshot() {
     let name = shard("fleet/1");
     let mut journal = SqliteJournal::open(dir.path()).unwrap();
     let mut teller = Teller::of(&journal.lead(&name).unwrap());
+    let mut bytes = Vec::new();
+    Fleet::store(&[Event::Configured(Arc::new(fleet_spec()))], &mut bytes);
+    let _space = journal.append(&[teller.turn_with(1, bytes)]).unwrap();
     for number in 1..=40_u128 {
         let id: AllocationId = format!("{number:032x}").parse().unwrap();
         let request = mainstay_fleet::Request {

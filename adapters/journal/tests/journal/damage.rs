@@ -210,7 +210,7 @@ fn flip_all(picture: &Picture, name: &'static str, every: usize) {
             refused += of_refused;
         }
     });
-    println!("{name}: {} bytes, {} flipped: {full} full, {refused} refused", whole.len(), places.len());
+    eprintln!("{name}: {} bytes, {} flipped: {full} full, {refused} refused", whole.len(), places.len());
     assert!(refused > 0, "some flip must matter");
 }
 

@@ -99,7 +99,7 @@ fn fill_and_recover(dir: &Path) {
         }
         assert!(on_reserve < 1_000_000, "the reserve ends some time");
     }
-    println!("{on_reserve} commits on the reserve until the floor");
+    eprintln!("{on_reserve} commits on the reserve until the floor");
     assert!(on_reserve >= COMMITS_ON_RESERVE_MIN, "{on_reserve}");
 
     // What was decided at the brim still fits below the floor.

@@ -17,7 +17,7 @@ const NAME: &str = "kill::everything_acknowledged_outlives_a_kill";
 /// The turn that begins at `first`, the same in both processes. Every 50th is large, so that kills meet large commits.
 fn turn(teller: &mut Teller) -> TurnRecord {
     let first = teller.next.0;
-    let bytes = if first % 50 == 0 { 200_000 } else { 40 + first % 300 };
+    let bytes = if first.is_multiple_of(50) { 200_000 } else { 40 + first % 300 };
     let fill = u8::try_from(first % 251).unwrap();
     teller.turn_with(1, vec![fill; usize::try_from(bytes).unwrap()])
 }
