@@ -1,2 +1,51 @@
-//! The `mainstay` binary.
-fn main() {}
+//! The `mainstay` binary: one command line over every service.
+//!
+//! A holder, one for each game server, is this same executable: it branches off before an argument parser or a runtime
+//! exists, so that two hundred of them stay small. The demo game does the same.
+
+mod arguments;
+mod client;
+mod commands;
+mod failure;
+mod output;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [_, "holder", ..] => return mainstay_holder::main(std::env::args_os().skip(2)),
+        [_, "demo", "server", ..] => return mainstay_tugboat::run(&arguments[3..]),
+        _ => {}
+    }
+    match run(Arguments::parse()) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit.code()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let Arguments { command, data_dir, output } = arguments;
+    match command {
+        Command::Up(arguments) => up::run(&arguments, &data_dir),
+        Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
+        Command::Check(arguments) => commands::check::run(&arguments, output),
+        Command::Explain { code } => commands::explain::run(&code),
+        Command::Status => commands::status::run(&data_dir, output),
+        Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),
+        Command::Machine(verb) => commands::machine::run(&verb, &data_dir, output),
+        Command::Server(verb) => commands::server::run(&verb, &data_dir, output),
+        Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, output),
+        Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
+        Command::Bench(arguments) => commands::bench::run(&arguments),
+    }
+}

@@ -1,1 +1,47 @@
-//! Benchmarks of the hot paths, with a workload generator and a fixed seed.
+//! Benchmarks of the hot paths, each with a workload generator and a fixed seed, reporting median and p99 over several
+//! runs. Ratios are measured side by side in one run, because machines are noisy. Nothing here is a test: no figure
+//! fails a build.
+
+mod allocate;
+mod crash;
+mod density;
+mod instance;
+mod memory;
+mod postgres;
+mod report;
+
+use std::process::ExitCode;
+
+/// A benchmark that could not be run to its end.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const USAGE: &str = "usage: mainstay bench allocate [--runs N] [--seconds N] [--connections N] [--servers N] [--no-postgres]
+       mainstay bench crash [--runs N]
+       mainstay bench density [--servers N]
+       mainstay bench memory [--servers N]";
+
+/// Runs the benchmark that the arguments name.
+#[must_use]
+pub fn main(arguments: &[String]) -> ExitCode {
+    let outcome = match arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
+        Some(("allocate", rest)) => allocate::Settings::read(rest).and_then(|settings| allocate::run(&settings)),
+        Some(("crash", rest)) => crash::run(rest),
+        Some(("density", rest)) => density::run(rest),
+        Some(("memory", rest)) => memory::run(rest),
+        Some(_) | None => Err(USAGE.into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The value of `--name N`, where it is given.
+fn option(arguments: &[String], name: &str) -> Result<Option<u64>, Failure> {
+    let Some(at) = arguments.iter().position(|argument| argument == name) else { return Ok(None) };
+    let value = arguments.get(at + 1).ok_or_else(|| format!("{name} needs a number"))?;
+    value.parse().map(Some).map_err(|error| format!("{name} {value}: {error}").into())
+}

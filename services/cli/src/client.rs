@@ -1,0 +1,156 @@
+//! Speaks to the running instance that a data directory belongs to.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use ureq::http::StatusCode;
+
+use crate::failure::{Exit, Failure};
+
+/// How long one call may take. The API answers after one sync of its journal; a listing of a hundred thousand servers
+/// takes a second.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The largest answer read: a page of servers has some 300 bytes each, and a page at most 1,000 of them; logs come with
+/// at most 1 MB.
+const ANSWER_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// A running instance.
+pub struct Client {
+    agent: ureq::Agent,
+    api: String,
+    authorization: String,
+}
+
+/// `DIR/ports.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
+pub struct Ports {
+    /// The native API and the allocation API.
+    pub api: String,
+    /// Where agents connect.
+    pub agents: String,
+    /// The local daemon of Multiplay's SDKs.
+    pub multiplay: String,
+}
+
+/// `DIR/credentials.json`.
+#[derive(Clone, Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Credentials {
+    /// The service account's public half.
+    pub key_id: String,
+    /// Its secret half.
+    pub secret_key: String,
+    /// The project in the paths of the allocation API.
+    pub project_id: uuid::Uuid,
+    /// The environment in them.
+    pub environment_id: uuid::Uuid,
+    /// What agents show when they connect.
+    pub join_token: String,
+}
+
+/// The name of the file with the ports.
+pub const PORTS_FILE: &str = "ports.json";
+/// The name of the file with the credentials.
+pub const CREDENTIALS_FILE: &str = "credentials.json";
+
+impl Client {
+    /// The instance of a data directory.
+    pub fn of(data_dir: &Path) -> Result<Self, Failure> {
+        let ports: Ports = read(data_dir, PORTS_FILE)?;
+        let credentials: Credentials = read(data_dir, CREDENTIALS_FILE)?;
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(CALL_TIMEOUT))
+            .http_status_as_error(false)
+            .build();
+        Ok(Self { agent: config.into(), api: ports.api, authorization: basic(&credentials) })
+    }
+
+    /// GET.
+    pub fn get(&self, path: &str) -> Result<Value, Failure> {
+        let request = self.agent.get(self.url(path)).header("authorization", &self.authorization);
+        self.read(request.call())
+    }
+
+    /// GET of a text.
+    pub fn get_text(&self, path: &str) -> Result<String, Failure> {
+        let request = self.agent.get(self.url(path)).header("authorization", &self.authorization);
+        let mut response = request.call().map_err(|error| self.unreachable(&error))?;
+        if response.status().is_success() {
+            return response.body_mut().read_to_string().map_err(|error| self.unreachable(&error));
+        }
+        let status = response.status();
+        let problem = response.body_mut().read_json().unwrap_or(Value::Null);
+        Err(refused(status, &problem))
+    }
+
+    /// POST.
+    pub fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let request = self.agent.post(self.url(path)).header("authorization", &self.authorization);
+        self.read(request.send_json(body))
+    }
+
+    /// DELETE.
+    pub fn delete(&self, path: &str) -> Result<Value, Failure> {
+        let request = self.agent.delete(self.url(path)).header("authorization", &self.authorization);
+        self.read(request.call())
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.api)
+    }
+
+    fn read(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value, Failure> {
+        let mut response = response.map_err(|error| self.unreachable(&error))?;
+        let status = response.status();
+        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
+        let body = body.map_err(|error| self.unreachable(&error))?;
+        let value = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap_or(Value::Null) };
+        if status.is_success() { Ok(value) } else { Err(refused(status, &value)) }
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        Failure::new(Exit::Unreachable, "MS-U002", format!("nothing answers at {}", self.api))
+            .why(error)
+            .fix("start it: mainstay up, with the same --data-dir")
+    }
+}
+
+/// The header that a service account sends.
+pub fn basic(credentials: &Credentials) -> String {
+    use base64::Engine as _;
+    let pair = format!("{}:{}", credentials.key_id, credentials.secret_key);
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}
+
+fn refused(status: StatusCode, problem: &Value) -> Failure {
+    let text = |field: &str| problem.get(field).and_then(Value::as_str).map(str::to_owned);
+    let exit = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Exit::Denied,
+        StatusCode::NOT_FOUND => Exit::NotFound,
+        StatusCode::CONFLICT => Exit::Refused,
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    let title = text("title").unwrap_or_else(|| format!("the API answered {status}"));
+    let mut failure = Failure::new(exit, &text("code").unwrap_or_default(), title);
+    failure.why = text("detail");
+    failure.fix = text("fix");
+    failure
+}
+
+fn read<T: for<'de> Deserialize<'de>>(data_dir: &Path, name: &str) -> Result<T, Failure> {
+    let path: PathBuf = data_dir.join(name);
+    let text = std::fs::read(&path).map_err(|error| {
+        Failure::new(Exit::Unreachable, "MS-U001", format!("no running instance in {}", data_dir.display()))
+            .why(format!("{}: {error}", path.display()))
+            .fix("start one: mainstay up --demo; or name its folder: --data-dir DIR")
+    })?;
+    serde_json::from_slice(&text).map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
+            .why(error)
+            .fix("restart the instance: it writes the file anew")
+    })
+}

@@ -1,0 +1,99 @@
+//! `mainstay allocation`. Creating waits until the server plays, because that is what a person wants to know.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{every, segment};
+use crate::arguments::{AllocationVerb, CreateArguments, Format};
+use crate::client::Client;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Column};
+use crate::up::data;
+
+const COLUMNS: &[Column] = &[
+    ("allocation", "/allocationId"),
+    ("state", "/state"),
+    ("fleet", "/fleetName"),
+    ("server", "/serverDisplay"),
+    ("ip", "/ipv4"),
+    ("port", "/gamePort"),
+    ("requested", "/requested"),
+    ("fulfilled", "/fulfilled"),
+    ("ended", "/ended"),
+    ("why", "/endReason"),
+];
+
+/// How often a waiting allocation is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+pub fn run(verb: &AllocationVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        AllocationVerb::List { fleet } => {
+            let filter = fleet.as_ref().map(|fleet| format!("?fleet={}", segment(fleet))).unwrap_or_default();
+            output::list(&every(&client, &format!("/v1/allocations{filter}"))?, COLUMNS, format)?;
+        }
+        AllocationVerb::Get { id } => output::one(&client.get(&path(id))?, format)?,
+        AllocationVerb::Create(arguments) => create(&client, arguments, format)?,
+        AllocationVerb::Delete { id } => {
+            client.delete(&path(id))?;
+            output::one(&client.get(&path(id))?, format)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create(client: &Client, arguments: &CreateArguments, format: Format) -> Result<(), Failure> {
+    let id = match &arguments.id {
+        Some(id) => id.clone(),
+        None => data::uuid()?.to_string(),
+    };
+    let body = json!({
+        "allocationId": id,
+        "fleet": arguments.fleet,
+        "region": arguments.region,
+        "buildConfiguration": arguments.build_configuration,
+        "payload": payload(arguments.payload.as_deref())?,
+        "restart": arguments.restart,
+    });
+    client.post("/v1/allocations", &body)?;
+    let began = Instant::now();
+    loop {
+        let allocation = client.get(&path(&id))?;
+        match allocation.get("state").and_then(Value::as_str) {
+            Some("waiting" | "placed") if !arguments.no_wait => {}
+            Some("failed") => return Err(failed(&allocation)),
+            Some(_) | None => return output::one(&allocation, format),
+        }
+        if began.elapsed() > Duration::from_secs(arguments.timeout) {
+            return Err(Failure::new(Exit::TimedOut, "MS-U004", format!("allocation {id} does not play yet"))
+                .why(format!("waited {} s; it is {}", arguments.timeout, allocation["state"]))
+                .fix(format!("look again: mainstay allocation get {id}; give it up: mainstay allocation delete {id}")));
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn failed(allocation: &Value) -> Failure {
+    let text = |field: &str| allocation.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
+    Failure::new(Exit::Failed, "MS-U005", format!("allocation {} failed", text("allocationId")))
+        .why(text("endReason"))
+        .fix("look at the server's output: mainstay server logs SERVER")
+}
+
+fn payload(given: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(file) = given.and_then(|payload| payload.strip_prefix('@')) else {
+        return Ok(given.map(str::to_owned));
+    };
+    let text = fs::read_to_string(file);
+    text.map(Some).map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {file}")).why(error))
+}
+
+fn path(id: &str) -> String {
+    format!("/v1/allocations/{}", segment(id))
+}

@@ -1,0 +1,50 @@
+//! `mainstay check`: everything that is wrong with configuration files, all at once.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use mainstay_config::{Problem, SourceFile, check_files, load, look_on_disk};
+use serde_json::json;
+
+use crate::arguments::{CheckArguments, Format};
+use crate::failure::{Exit, Failure};
+use crate::output;
+
+pub fn run(arguments: &CheckArguments, format: Format) -> Result<ExitCode, Failure> {
+    let (problems, refused, left_out) = match load(&read(&arguments.files)?) {
+        Ok(accepted) => {
+            let missing = check_files(&accepted.config, &look_on_disk);
+            let refused = !missing.is_empty();
+            (accepted.warnings.into_iter().chain(missing).collect::<Vec<Problem>>(), refused, 0)
+        }
+        Err(refused) => (refused.problems, true, refused.left_out),
+    };
+    match format {
+        Format::Json => output::json(&json!({
+            "ok": !refused,
+            "leftOut": left_out,
+            "problems": problems.iter().map(Problem::report).collect::<Vec<_>>(),
+        }))?,
+        Format::Table => {
+            for problem in &problems {
+                output::write(&format!("{problem}\n\n"))?;
+            }
+            if left_out > 0 {
+                output::write(&format!("and {left_out} more problems\n"))?;
+            }
+            if problems.is_empty() {
+                output::write("no problems\n")?;
+            }
+        }
+    }
+    Ok(if refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Reads files as the configuration takes them.
+pub fn read(files: &[PathBuf]) -> Result<Vec<SourceFile>, Failure> {
+    let read = |file: &PathBuf| match std::fs::read(file) {
+        Ok(bytes) => Ok(SourceFile::new(file.display().to_string(), bytes)),
+        Err(error) => Err(Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error)),
+    };
+    files.iter().map(read).collect()
+}

@@ -1,0 +1,30 @@
+//! `mainstay fleet`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{every, segment};
+use crate::arguments::{Format, Look};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[
+    ("name", "/name"),
+    ("id", "/id"),
+    ("regions", "/regions"),
+    ("build configurations", "/buildConfigurations"),
+    ("servers", "/servers/total"),
+    ("allocated", "/servers/allocated"),
+    ("online", "/servers/online"),
+    ("available", "/servers/available"),
+];
+
+pub fn run(verb: &Look, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        Look::List => output::list(&every(&client, "/v1/fleets")?, COLUMNS, format)?,
+        Look::Get { id } => output::one(&client.get(&format!("/v1/fleets/{}", segment(id)))?, format)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,32 @@
+//! `mainstay machine`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{every, segment};
+use crate::arguments::{Format, Look};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[
+    ("id", "/display"),
+    ("name", "/name"),
+    ("fleet", "/fleetName"),
+    ("region", "/regionName"),
+    ("status", "/status"),
+    ("ip", "/ipv4"),
+    ("servers", "/servers/total"),
+    ("allocated", "/servers/allocated"),
+    ("online", "/servers/online"),
+    ("available", "/servers/available"),
+];
+
+pub fn run(verb: &Look, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        Look::List => output::list(&every(&client, "/v1/machines")?, COLUMNS, format)?,
+        Look::Get { id } => output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

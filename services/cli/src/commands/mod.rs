@@ -1,0 +1,42 @@
+//! The commands that speak to a running instance or to files, one noun a file.
+
+pub mod agent;
+pub mod allocation;
+pub mod bench;
+pub mod check;
+pub mod explain;
+pub mod fleet;
+pub mod machine;
+pub mod server;
+pub mod status;
+
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::failure::Failure;
+
+/// How many rows a page has; the API's most.
+const PAGE: u32 = 500;
+
+/// Every page of a list.
+fn every(client: &Client, path: &str) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let after = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        let page = client.get(&format!("{path}{joint}limit={PAGE}{after}"))?;
+        rows.extend(page.get("items").and_then(Value::as_array).into_iter().flatten().cloned());
+        cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        if cursor.is_none() {
+            return Ok(Value::Array(rows));
+        }
+    }
+}
+
+/// A path segment: what a person typed, percent-encoded.
+fn segment(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encode).collect()
+}

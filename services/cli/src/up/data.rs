@@ -1,0 +1,80 @@
+//! The data directory: who may ask, and where an instance listens.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::client::{CREDENTIALS_FILE, Credentials};
+use crate::failure::{Exit, Failure};
+
+/// Makes the directory, readable by its owner alone.
+pub fn make(data_dir: &Path) -> Result<(), Failure> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U012", format!("cannot make the data directory {}", data_dir.display()))
+            .why(error)
+            .fix("name another: --data-dir DIR")
+    })
+}
+
+/// The instance's credentials: made once, of the system's own randomness.
+pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
+    let path = data_dir.join(CREDENTIALS_FILE);
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| {
+            Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
+                .why(error)
+                .fix("restore it from a copy, or remove it: new credentials are made")
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let credentials = make_credentials()?;
+            write(data_dir, CREDENTIALS_FILE, &credentials)?;
+            Ok(credentials)
+        }
+        Err(error) => Err(Failure::new(Exit::Failed, "MS-U012", format!("cannot read {}", path.display())).why(error)),
+    }
+}
+
+/// Writes a file of the directory whole or not at all, for its owner's eyes alone.
+pub fn write<T: Serialize>(data_dir: &Path, name: &str, value: &T) -> Result<(), Failure> {
+    let path = data_dir.join(name);
+    let unfinished = data_dir.join(format!("{name}.new"));
+    let attempt = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(&serde_json::to_vec_pretty(value)?)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, &path)?;
+        fs::File::open(data_dir)?.sync_all()
+    };
+    attempt().map_err(|error| Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display())).why(error))
+}
+
+fn make_credentials() -> Result<Credentials, Failure> {
+    Ok(Credentials {
+        key_id: uuid()?.to_string(),
+        secret_key: secret()?,
+        project_id: uuid()?,
+        environment_id: uuid()?,
+        join_token: secret()?,
+    })
+}
+
+/// 256 random bits.
+fn secret() -> Result<String, Failure> {
+    use base64::Engine as _;
+    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random::<32>()?))
+}
+
+/// A random UUID.
+pub fn uuid() -> Result<uuid::Uuid, Failure> {
+    Ok(uuid::Builder::from_random_bytes(random()?).into_uuid())
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(Exit::Failed, "MS-U010", "the system gives no random bytes").why(error))?;
+    Ok(bytes)
+}

@@ -1,0 +1,97 @@
+//! What a configuration file says, as the catalog's declaration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mainstay_config::{self as config, BuildPath, Config, Join, MachineSize, Sourced};
+use mainstay_core::{FleetId, RegionId};
+use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
+use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use uuid::Uuid;
+
+/// Region ids depend on the name alone: "Europe" is the same region in every fleet and on every instance.
+const REGIONS: Uuid = Uuid::from_u128(0x9a3c_1f0e_6d57_4b0a_8e21_5c7f_20d4_b931);
+
+/// The id of a region, by its name, compared without case.
+#[must_use]
+pub fn region_id(name: &str) -> RegionId {
+    RegionId(Uuid::new_v5(&REGIONS, name.to_lowercase().as_bytes()))
+}
+
+/// The id of a fleet: of its name, in this instance's environment.
+#[must_use]
+pub fn fleet_id(environment: Uuid, name: &str) -> FleetId {
+    FleetId(Uuid::new_v5(&environment, name.as_bytes()))
+}
+
+/// The declaration of a configuration.
+#[must_use]
+pub fn declaration(config: &Config, environment: Uuid, machine: &MachineSize) -> Declaration {
+    Declaration {
+        builds: config.builds.values().map(build).collect(),
+        configurations: config.build_configurations.values().map(|declared| configuration(declared, machine)).collect(),
+        fleets: config.fleets.values().map(|declared| fleet(declared, config, environment)).collect(),
+    }
+}
+
+fn build(build: &config::Build) -> BuildDeclaration {
+    let folder = match build.path.as_ref().map(|path| &path.value) {
+        Some(BuildPath::Folder(folder)) => absolute(folder),
+        Some(BuildPath::Windows(_)) | None => String::new(),
+    };
+    BuildDeclaration { name: build.name.value.as_str().into(), folder }
+}
+
+/// A folder as the agent finds it, whatever its own working directory is.
+fn absolute(folder: &std::path::Path) -> String {
+    let absolute = std::path::absolute(folder);
+    absolute.unwrap_or_else(|_| folder.to_owned()).to_string_lossy().into_owned()
+}
+
+fn configuration(declared: &config::BuildConfiguration, machine: &MachineSize) -> ConfigurationDeclaration {
+    ConfigurationDeclaration {
+        name: declared.name.value.as_str().into(),
+        build: declared.build.value.as_str().into(),
+        binary: declared.binary_path.value.clone(),
+        command_line: declared.command_line.value.to_string(),
+        variables: pairs(&declared.variables),
+        environment: pairs(&declared.env),
+        query: declared.slot_query(),
+        limits: declared.slot_limits(machine),
+        caps: declared.slot_caps(),
+        stop: declared.slot_stop(),
+        restart: declared.slot_restart(),
+    }
+}
+
+fn pairs(named: &BTreeMap<String, Sourced<String>>) -> Vec<(String, String)> {
+    named.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect()
+}
+
+fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetDeclaration {
+    let growth = match config.machines.join.value {
+        Join::Allowed => Growth::MachinesMayJoin,
+        Join::None => Growth::Fixed,
+    };
+    let region = |region: &config::Region| RegionSpec {
+        id: region_id(&region.name.value),
+        name: region.name.value.as_str().into(),
+        min_available: region.min_available.value,
+        max_servers: region.max_servers.value,
+        opening: if region.online.value { RegionOpening::Online } else { RegionOpening::Offline },
+        growth,
+    };
+    FleetDeclaration {
+        name: declared.name.value.as_str().into(),
+        id: fleet_id(environment, &declared.name.value),
+        idle_servers: if declared.start_on_provision.value {
+            IdleServers::StartOnProvision
+        } else {
+            IdleServers::StartOnAllocation
+        },
+        regions: declared.regions.values().map(region).collect(),
+        configurations: declared.build_configurations.iter().map(|name| Arc::from(name.value.as_str())).collect(),
+        placement_timeout: declared.placement_timeout.value,
+        retention: declared.allocation_retention.value,
+    }
+}

@@ -1,0 +1,261 @@
+//! `mainstay up`: control plane, agent and the servers of a file, in one process on this machine.
+//!
+//! The parts speak over the same sockets as they would across machines. SIGTERM and Ctrl-C stop the servers; SIGKILL
+//! leaves them playing under their holders, and the next `up` in the same data directory finds them.
+
+mod banner;
+pub mod data;
+mod declare;
+mod listen;
+mod logs;
+pub mod machine;
+mod source;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mainstay_control::Control;
+use mainstay_fleet::catalog::{CredentialDeclaration, Role};
+use mainstay_journal::Limits;
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_runtime::{Clock, JournalHandle, JournalThread, SystemClock};
+use sha2::Digest as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::banner::Ready;
+use self::listen::Addresses;
+use self::source::Source;
+use crate::arguments::UpArguments;
+use crate::client::{Client, Credentials, PORTS_FILE, Ports};
+use crate::failure::{Exit, Failure};
+
+/// How long servers may take to stop before they are killed: the stop ladder's 20 s and a little.
+const STOP_WITHIN: Duration = Duration::from_secs(25);
+/// How long idle servers may take to answer before `up` says what it has: a world that loads slowly is no failure.
+const ONLINE_WITHIN: Duration = Duration::from_secs(15);
+/// How often the wait for them looks.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Runs until it is told to stop.
+pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
+    let began = Instant::now();
+    let source = source::read(arguments)?;
+    data::make(data_dir)?;
+    let credentials = data::credentials(data_dir)?;
+    let addresses = listen::choose(arguments.ports)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| failed("the system gives no threads", &error))?;
+    let up = Up { arguments, data_dir, source, credentials, addresses, began };
+    runtime.block_on(up.run())
+}
+
+struct Up<'a> {
+    arguments: &'a UpArguments,
+    data_dir: &'a Path,
+    source: Source,
+    credentials: Credentials,
+    addresses: Addresses,
+    began: Instant,
+}
+
+impl Up<'_> {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        let clock: Arc<dyn Clock> =
+            Arc::new(SystemClock::start().map_err(|error| failed("the machine's clock cannot be read", &error))?);
+        let journal = self.journal(&clock)?;
+        let outputs = Arc::new(logs::Outputs::default());
+        let control = self.control(&clock, &journal, &outputs).await?;
+        let size = machine::size()?;
+        let declaration = declare::declaration(&self.source.config, self.credentials.environment_id, &size);
+        control.apply(declaration).await.map_err(|error| failed("the configuration is not taken", &error))?;
+        let ports = self.ports();
+        let agent = self.agent(&clock, &ports, &size).await?;
+        outputs.are_at(agent.outputs());
+        let _daemon = tokio::spawn(mainstay_agent::daemon::serve(self.multiplay().await?));
+        data::write(self.data_dir, PORTS_FILE, &ports)?;
+
+        let status = self.settled().await?;
+        banner::say(&Ready {
+            ports: &ports,
+            data_dir: self.data_dir,
+            source: &self.source.name,
+            status: &status,
+            took: self.began.elapsed(),
+        })?;
+
+        tokio::select! {
+            asked = self.asked_to_stop() => asked?,
+            failure = agent.failed() => return Err(failed("the agent's journal failed; its servers play on", &*failure)),
+            failure = control.failed() => return Err(Failure::new(Exit::Failed, "MS-U021", "the control plane failed; the servers play on").why(failure)),
+            failure = journal.failed() => return Err(failed("the journal failed; the servers play on", &*failure)),
+        }
+        self.stop(agent, control, journal).await
+    }
+
+    fn journal(&self, clock: &Arc<dyn Clock>) -> Result<JournalHandle, Failure> {
+        let opened = SqliteJournal::open(&self.data_dir.join("journal"))
+            .map_err(|error| failed("the journal does not open", &error))?;
+        JournalThread::start(Box::new(opened), Limits::STANDARD, Arc::clone(clock))
+            .map_err(|error| failed("the journal has no thread", &error))
+    }
+
+    async fn control(
+        &self,
+        clock: &Arc<dyn Clock>,
+        journal: &JournalHandle,
+        outputs: &Arc<logs::Outputs>,
+    ) -> Result<mainstay_control::Handle, Failure> {
+        let config = mainstay_control::Config {
+            journal: journal.clone(),
+            clock: Arc::clone(clock),
+            listen: mainstay_control::Listen { api: self.addresses.api, agents: self.addresses.agents },
+            project: self.credentials.project_id,
+            environment: self.credentials.environment_id,
+            credentials: vec![CredentialDeclaration {
+                key: self.credentials.key_id.as_str().into(),
+                secret_sha256: sha2::Sha256::digest(self.credentials.secret_key.as_bytes()).into(),
+                role: Role::Admin,
+            }],
+            join_token: self.credentials.join_token.clone(),
+            logs: outputs.clone(),
+        };
+        Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
+    }
+
+    async fn agent(
+        &self,
+        clock: &Arc<dyn Clock>,
+        ports: &Ports,
+        size: &mainstay_config::MachineSize,
+    ) -> Result<mainstay_agent::Handle, Failure> {
+        let config = mainstay_agent::Config {
+            data_dir: self.data_dir.join("agent"),
+            private_dir: absolute(self.data_dir),
+            plane: mainstay_agent::Plane { uri: ports.agents.clone(), token: self.credentials.join_token.clone() },
+            holder: holder()?,
+            machines: machine::offers(&self.source.config, size),
+            ports: machine::ports(&self.source.config),
+            addresses: machine::addresses(),
+            local_proxy_url: ports.multiplay.clone(),
+        };
+        mainstay_agent::Service::start(config, Arc::clone(clock))
+            .await
+            .map_err(|error| failed("the agent does not start", &error))
+    }
+
+    async fn multiplay(&self) -> Result<tokio::net::TcpListener, Failure> {
+        tokio::net::TcpListener::bind(self.addresses.multiplay)
+            .await
+            .map_err(|error| failed("the Multiplay daemon's port is gone", &error))
+    }
+
+    fn ports(&self) -> Ports {
+        let url = |address: std::net::SocketAddr| format!("http://{address}");
+        Ports {
+            api: url(self.addresses.api),
+            agents: url(self.addresses.agents),
+            multiplay: url(self.addresses.multiplay),
+        }
+    }
+
+    /// Waits until every machine is heard and idle servers answer, and says how things stand.
+    async fn settled(&self) -> Result<serde_json::Value, Failure> {
+        let data_dir = self.data_dir.to_owned();
+        let machines = machine::offers(&self.source.config, &machine::size()?).len();
+        let looked = tokio::task::spawn_blocking(move || look(&data_dir, machines)).await;
+        looked.map_err(|error| failed("looking at the servers failed", &error))?
+    }
+
+    async fn asked_to_stop(&self) -> Result<(), Failure> {
+        let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
+        let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        let parent_gone = async {
+            if self.arguments.with_parent {
+                let mut ignored = tokio::io::sink();
+                // An unreadable standard input is a closed one.
+                let _end = tokio::io::copy(&mut tokio::io::stdin(), &mut ignored).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            () = parent_gone => {}
+        }
+        Ok(())
+    }
+
+    async fn stop(
+        &self,
+        agent: mainstay_agent::Handle,
+        control: mainstay_control::Handle,
+        journal: JournalHandle,
+    ) -> Result<ExitCode, Failure> {
+        eprintln!("stopping the servers (by their stop ladder, at most {} s); again to kill them now", STOP_WITHIN.as_secs());
+        let mut interrupt =
+            signal(SignalKind::interrupt()).map_err(|error| failed("signals cannot be heard", &error))?;
+        let mut stopping = Box::pin(agent.stop_all(STOP_WITHIN));
+        let stopped = tokio::select! {
+            stopped = &mut stopping => stopped,
+            _ = interrupt.recv() => {
+                drop(stopping);
+                eprintln!("the servers are left to their holders; start again in the same folder to stop them properly");
+                return Ok(ExitCode::from(130));
+            }
+        };
+        stopped.map_err(|error| failed("not every server stopped", &error))?;
+        control.shutdown().await.map_err(|error| failed("the control plane did not end in order", &error))?;
+        journal.stop().await.map_err(|error| failed("the journal did not end in order", &*error))?;
+        eprintln!("stopped; data kept in {}", self.data_dir.display());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn look(data_dir: &Path, machines: usize) -> Result<serde_json::Value, Failure> {
+    let client = Client::of(data_dir)?;
+    let began = Instant::now();
+    loop {
+        let status = client.get("/v1/status")?;
+        let heard = status["connectedMachines"].as_u64() >= u64::try_from(machines).ok();
+        let idle = status["fleets"].as_array().into_iter().flatten().all(|fleet| {
+            let servers = &fleet["servers"];
+            fleet["startOnProvision"] != true || servers["available"] == 0
+        });
+        if (heard && idle && everyone_answers(&client)?) || began.elapsed() > ONLINE_WITHIN {
+            return Ok(status);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Whether no server is still on its way up. A first page will do: what `up` waits for is a first screen.
+fn everyone_answers(client: &Client) -> Result<bool, Failure> {
+    let page = client.get("/v1/servers?limit=500")?;
+    Ok(page["items"].as_array().into_iter().flatten().all(|server| server["process"] != "starting"))
+}
+
+/// This program, as a holder of game servers.
+pub fn holder() -> Result<mainstay_agent::HolderProgram, Failure> {
+    let executable = std::env::current_exe().map_err(|error| failed("cannot tell where this program is", &error))?;
+    Ok(mainstay_agent::HolderProgram { executable, words: vec!["holder".to_owned()] })
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A failure whose text is the chain of its causes.
+pub fn failed(what: &str, error: &dyn std::error::Error) -> Failure {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    Failure::new(Exit::Failed, "MS-U021", what).why(why)
+}
