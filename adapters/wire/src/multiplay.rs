@@ -5,7 +5,7 @@
 
 use jiff::Timestamp as Instant;
 use mainstay_core::{AllocationId, BuildConfigurationId, FleetId, RegionId, Timestamp};
-use mainstay_fleet::{Allocation, Machine, Renewal, Request, Server};
+use mainstay_fleet::{Addresses, Allocation, End, Machine, Renewal, Request, Server};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -41,7 +41,7 @@ pub struct AllocateRequest {
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// Not the JSON it should be.
-    #[error("the body is not the JSON this call takes: {0}")]
+    #[error("the body is not the JSON this call takes")]
     Json(#[source] serde_json::Error),
     /// A payload above the limit ("payload > 30 KB → 400").
     #[error("the payload has {bytes} bytes, {} are allowed", Request::PAYLOAD_MAX)]
@@ -49,8 +49,14 @@ pub enum BodyError {
         /// How large it is.
         bytes: usize,
     },
+    /// More scopes than a token carries.
+    #[error("{found} scopes are asked for, {SCOPES_MAX} are allowed")]
+    TooManyScopes {
+        /// How many.
+        found: usize,
+    },
     /// An id that no Mainstay gave out.
-    #[error("buildConfigurationId: {0}")]
+    #[error("buildConfigurationId is no id")]
     ConfigurationId(#[source] mainstay_core::IdError),
 }
 
@@ -59,9 +65,8 @@ impl BodyError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Json(_) => "MS-U101",
+            Self::Json(_) | Self::TooManyScopes { .. } | Self::ConfigurationId(_) => "MS-U101",
             Self::PayloadTooLarge { .. } => "MS-P008",
-            Self::ConfigurationId(_) => "MS-U101",
         }
     }
 }
@@ -150,39 +155,12 @@ pub struct AllocationView {
     /// Whether it ended without having been wanted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<bool>,
-    /// When it ended. Ours: Multiplay forgets an allocation when it ends.
+    /// When it ended. Ours: Multiplay forgets an allocation that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deallocated: Option<Instant>,
-    /// Why it ended, in a word, with the code of a failure. Ours.
+    pub ended: Option<Instant>,
+    /// Why it ended, in words. Ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<EndView>,
-}
-
-/// Why an allocation ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EndView {
-    /// In a word.
-    pub reason: EndReason,
-    /// With numbers, where there is more to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-}
-
-/// Why an allocation ended, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum EndReason {
-    /// Its caller.
-    Deallocated,
-    /// Its server's process, by exit code 0.
-    Completed,
-    /// No server came free in time.
-    PlacementTimedOut,
-    /// Its server crashed too often.
-    BackedOff,
-    /// Its machine lost the process.
-    Lost,
+    pub end_reason: Option<String>,
 }
 
 impl AllocationView {
@@ -197,22 +175,19 @@ impl AllocationView {
     ) -> Self {
         let placed = allocation.placed();
         // What is over is nowhere: its port may be another session's already.
-        let at = |value| if allocation.end().is_none() { value } else { None };
+        let (place, addresses) = match allocation.end() {
+            None => (server, machine.map(|machine| machine.addresses).unwrap_or_default()),
+            Some(_) => (None, Addresses::default()),
+        };
         Self {
             allocation_id: id,
             build_configuration_id: allocation.request.configuration.number(),
             created: placed.map(|placed| instant(placed.at)),
             fleet_id: fleet,
             fulfilled: allocation.fulfilled().map(instant),
-            game_port: at(server).map(|server| server.ports.game),
-            ipv4: machine
-                .filter(|_| allocation.end().is_none())
-                .and_then(|machine| machine.addresses.ipv4)
-                .map(|ip| ip.to_string()),
-            ipv6: machine
-                .filter(|_| allocation.end().is_none())
-                .and_then(|machine| machine.addresses.ipv6)
-                .map(|ip| ip.to_string()),
+            game_port: place.map(|server| server.ports.game),
+            ipv4: addresses.ipv4.map(|address| address.to_string()),
+            ipv6: addresses.ipv6.map(|address| address.to_string()),
             machine_id: server.map(|server| server.machine.number()),
             readiness: false,
             ready: None,
@@ -221,25 +196,24 @@ impl AllocationView {
             requested: instant(allocation.requested),
             server_id: placed.map(|placed| placed.server.number()),
             failed: allocation.end().map(|(_, end)| end.failed()),
-            deallocated: allocation.end().map(|(at, _)| instant(at)),
-            end: allocation.end().map(|(_, end)| end_view(end)),
+            ended: allocation.end().map(|(at, _)| instant(at)),
+            end_reason: allocation.end().map(|(_, end)| end_reason(end)),
         }
     }
 }
 
-fn end_view(end: &mainstay_fleet::End) -> EndView {
-    use mainstay_fleet::End;
-    let (reason, detail) = match end {
-        End::Deallocated => (EndReason::Deallocated, None),
-        End::Completed => (EndReason::Completed, None),
-        End::PlacementTimedOut(losers) => (EndReason::PlacementTimedOut, Some(losers.to_string())),
-        End::BackedOff { crashes, cause } => (
-            EndReason::BackedOff,
-            Some(format!("{crashes} crashes within the restart policy's window; the last: {cause}")),
-        ),
-        End::Lost => (EndReason::Lost, None),
-    };
-    EndView { reason, detail }
+fn end_reason(end: &End) -> String {
+    match end {
+        End::Deallocated => "deallocated".to_owned(),
+        End::Completed => "completed: the server exited with code 0".to_owned(),
+        End::PlacementTimedOut(losers) => format!("no server came free in time: {losers}"),
+        End::BackedOff { crashes, cause } => {
+            format!(
+                "the server crashed {crashes} times within its restart policy's window; the last: {cause}"
+            )
+        }
+        End::Lost => "the machine lost the process: it rebooted, or the process's holder died".to_owned(),
+    }
 }
 
 /// A page of allocations.
@@ -263,12 +237,45 @@ pub struct Pagination {
 }
 
 /// The body of a token exchange. A missing or empty list of scopes asks for all.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRequest {
     /// Scopes, by name.
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// The service account's key id, where it is not in a Basic header (Unity's own sample sends it here).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_public_identifier: Option<String>,
+    /// Its secret key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
+impl std::fmt::Debug for TokenRequest {
+    /// Without the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenRequest").field("scopes", &self.scopes).finish_non_exhaustive()
+    }
+}
+
+/// The most scopes of one token.
+pub const SCOPES_MAX: usize = 64;
+
+impl TokenRequest {
+    /// Reads a body. An empty one asks for everything: stock clients send none at all.
+    ///
+    /// # Errors
+    /// [`BodyError::Json`] where the body is JSON but another one.
+    pub fn read(body: &[u8]) -> Result<Self, BodyError> {
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self::default());
+        }
+        let request: Self = serde_json::from_slice(body).map_err(BodyError::Json)?;
+        match request.scopes.len() {
+            found if found > SCOPES_MAX => Err(BodyError::TooManyScopes { found }),
+            _fits => Ok(request),
+        }
+    }
 }
 
 /// The answer to a token exchange (201).

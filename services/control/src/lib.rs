@@ -1,1 +1,22 @@
-//! The control plane: HTTP faces, agent streams, shards.
+//! The control plane: shards, the agents' streams, and the HTTP faces.
+//!
+//! ```text
+//!  callers ── HTTP ──▶ http::{multiplay, native} ──▶ shards (catalog, one a fleet) ──▶ journal
+//!  agents ── gRPC ──▶ streams ───────────────────────▶  │ owed, once durable
+//!     ▲───────────── frames ◀── streams::Outboxes ◀─────┘
+//! ```
+//!
+//! Nothing here decides: every question becomes a command or a query of a state machine, and every answer is what it
+//! said once that was durable. [`Control::start`] gives a [`Handle`]; `main` waits for its [`Handle::failed`].
+#![forbid(unsafe_code)]
+
+mod config;
+mod error;
+mod http;
+mod service;
+mod shards;
+mod streams;
+
+pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
+pub use error::{ApplyError, StartError};
+pub use service::{Control, Handle};

@@ -1,1 +1,280 @@
 //! Golden bytes and round trips of the agent stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::slot::{
+    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Phase, Query, QueryPort, RestartPolicy, Session,
+    Spec, Status, StopPolicy, Stopped,
+};
+use mainstay_core::{
+    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
+    RegionId, ServerId,
+};
+use mainstay_fleet::{JoinedSlot, Ports};
+use proptest::prelude::*;
+use prost::Message as _;
+use uuid::Uuid;
+
+use super::*;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn server(counter: u32) -> ServerId {
+    ServerId::of(FleetNumber::new(1).unwrap(), counter)
+}
+
+fn machine() -> MachineId {
+    MachineId::of(FleetNumber::new(1).unwrap(), 2)
+}
+
+fn configuration() -> ConfigurationRef {
+    ConfigurationRef { id: BuildConfigurationId::from_number(7).unwrap(), revision: 3 }
+}
+
+fn uuid(n: u8) -> Uuid {
+    Uuid::from_bytes([n; 16])
+}
+
+/// What a released agent or plane has written must be read for ever: these bytes are never edited, only added to.
+#[test]
+fn golden_bytes() {
+    let resync = Up::Resync(Statuses {
+        machine: machine(),
+        statuses: vec![
+            Status {
+                server: server(1),
+                generation: Generation::from_number(5),
+                configuration: Some(configuration()),
+                phase: Phase::Online { pid: 4711 },
+            },
+            Status {
+                server: server(2),
+                generation: Generation::NONE,
+                configuration: None,
+                phase: Phase::Stopped(Stopped::Idle),
+            },
+        ],
+    });
+    let frames = Down::Frames(vec![Frame {
+        machine: machine(),
+        specs: None,
+        orders: vec![Order {
+            server: server(1),
+            generation: Generation::from_number(6),
+            configuration: configuration(),
+            allocation: Some(Session { allocation: AllocationId(uuid(0xab)), payload: Some("hi".into()) }),
+            intent: Intent::Renew,
+        }],
+    }]);
+    let up = proto::Up::from(resync.clone()).encode_to_vec();
+    let down = proto::Down::from(frames.clone()).encode_to_vec();
+    assert_eq!(hex(&up), include_str!("golden/resync.hex").trim());
+    assert_eq!(hex(&down), include_str!("golden/frames.hex").trim());
+    assert_eq!(Up::try_from(proto::Up::decode(up.as_slice()).unwrap()), Ok(resync));
+    assert_eq!(Down::try_from(proto::Down::decode(down.as_slice()).unwrap()), Ok(frames));
+}
+
+#[test]
+fn a_hello_and_its_welcome_survive_the_wire() {
+    let hello = Up::Hello(Hello {
+        agent_version: "0.1.0".to_owned(),
+        boot_id: "b".to_owned(),
+        token: "secret".to_owned(),
+        machines: vec![JoiningMachine {
+            key: MachineKey(uuid(1)),
+            fleet: "tugboat".to_owned(),
+            region: "local".to_owned(),
+            name: "host".into(),
+            ipv4: Some([127, 0, 0, 1].into()),
+            ipv6: Some(std::net::Ipv6Addr::LOCALHOST),
+            slots: vec![Ports { game: 20000, query: 20001 }],
+        }],
+    });
+    assert_eq!(Up::try_from(proto::Up::from(hello.clone())), Ok(hello.clone()));
+    assert!(!format!("{hello:?}").contains("secret"), "tokens are never shown");
+    let welcome = Down::Welcome(Welcome {
+        machines: vec![WelcomedMachine {
+            machine: machine(),
+            fleet_id: FleetId(uuid(2)),
+            fleet_name: "tugboat".to_owned(),
+            region_id: RegionId(uuid(3)),
+            region_name: "local".to_owned(),
+            slots: vec![JoinedSlot { server: server(9), ports: Ports { game: 1, query: 2 } }],
+        }],
+    });
+    assert_eq!(Down::try_from(proto::Down::from(welcome.clone())), Ok(welcome));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let hello = |change: fn(&mut proto::Hello)| {
+        let mut hello = proto::Hello {
+            protocol: PROTOCOL,
+            machines: vec![proto::JoiningMachine { key: vec![0; 16], ..Default::default() }],
+            ..Default::default()
+        };
+        change(&mut hello);
+        Hello::try_from(hello).map(drop)
+    };
+    let address = |field| Malformed::Address { message: "JoiningMachine", field };
+    let table: [(fn(&mut proto::Hello), Result<(), Malformed>); 7] = [
+        (|_| {}, Ok(())),
+        (|it| it.protocol = 2, Err(Malformed::Protocol { found: 2 })),
+        (
+            |it| it.machines[0].key = vec![0; 15],
+            Err(Malformed::Uuid { message: "JoiningMachine", field: "key", bytes: 15 }),
+        ),
+        (|it| it.machines[0].ipv4 = "300.0.0.1".to_owned(), Err(address("ipv4"))),
+        (|it| it.machines[0].ipv6 = "127.0.0.1".to_owned(), Err(address("ipv6"))),
+        (
+            |it| it.machines[0].slots = vec![proto::Ports { game: 65_536, query: 1 }],
+            Err(Malformed::Meaningless { message: "Ports", field: "game", value: 65_536 }),
+        ),
+        (
+            |it| it.machines = vec![proto::JoiningMachine::default(); 257],
+            Err(Malformed::TooLong { message: "Hello", field: "machines", found: 257, max: 256 }),
+        ),
+    ];
+    for (row, (change, expected)) in table.into_iter().enumerate() {
+        assert_eq!(hello(change), expected, "row {row}");
+    }
+    let order =
+        proto::Order { configuration: Some(proto::ConfigurationRef::default()), ..Default::default() };
+    let unspecified = Malformed::Meaningless { message: "Order", field: "intent", value: 0 };
+    assert_eq!(Order::try_from(order), Err(unspecified));
+    assert_eq!(Up::try_from(proto::Up::default()), Err(Malformed::Missing { message: "Up", field: "what" }));
+}
+
+fn reference() -> impl Strategy<Value = ConfigurationRef> {
+    (0..1_u64 << 53, any::<u32>()).prop_map(|(id, revision)| ConfigurationRef {
+        id: BuildConfigurationId::from_number(id).unwrap(),
+        revision,
+    })
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    prop_oneof![
+        Just(Phase::Stopped(Stopped::Idle)),
+        Just(Phase::Stopped(Stopped::Ordered)),
+        Just(Phase::Stopped(Stopped::Completed)),
+        Just(Phase::Starting),
+        any::<u32>().prop_map(|pid| Phase::Online { pid }),
+        Just(Phase::Stopping),
+        (any::<u32>(), ".{0,40}")
+            .prop_map(|(crashes, cause)| Phase::BackedOff { crashes, cause: cause.into() }),
+        Just(Phase::Lost),
+    ]
+}
+
+fn status() -> impl Strategy<Value = Status> {
+    (any::<u32>(), any::<u64>(), proptest::option::of(reference()), phase()).prop_map(
+        |(counter, generation, configuration, phase)| Status {
+            server: server(counter),
+            generation: Generation::from_number(generation),
+            configuration,
+            phase,
+        },
+    )
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let session = (any::<[u8; 16]>(), proptest::option::of(".{0,60}")).prop_map(|(id, payload)| Session {
+        allocation: AllocationId(Uuid::from_bytes(id)),
+        payload: payload.map(Into::into),
+    });
+    let intent = prop_oneof![Just(Intent::Stop), Just(Intent::Run), Just(Intent::Renew), Just(Intent::Leave)];
+    (any::<u32>(), any::<u64>(), reference(), proptest::option::of(session), intent).prop_map(
+        |(counter, generation, configuration, allocation, intent)| Order {
+            server: server(counter),
+            generation: Generation::from_number(generation),
+            configuration,
+            allocation,
+            intent,
+        },
+    )
+}
+
+fn spec() -> impl Strategy<Value = Spec> {
+    let pairs = || proptest::collection::vec(("[a-z]{1,5}", ".{0,9}"), 0..3);
+    let query =
+        (".{0,9}", any::<bool>(), any::<u32>(), any::<u32>()).prop_map(|(protocol, game, a, b)| Query {
+            protocol,
+            port: if game { QueryPort::Game } else { QueryPort::Query },
+            timeout: Duration::from_millis(a.into()),
+            start_grace: Duration::from_millis(b.into()),
+        });
+    let optional = || proptest::option::of(any::<u32>());
+    (
+        (reference(), ".{0,9}", 0..1_u64 << 53, pairs(), pairs()),
+        (proptest::option::of(query), any::<u32>(), any::<u32>(), optional(), optional()),
+        (any::<i32>(), any::<u32>(), any::<u32>(), any::<u32>()),
+    )
+        .prop_map(|((configuration, name, build, variables, environment), limits, policies)| {
+            let (query, cpu, memory, cpu_cap, memory_cap) = limits;
+            let (signal, kill_after, attempts, within) = policies;
+            Spec {
+                configuration,
+                name: Arc::from(name.clone()),
+                build: BuildId::from_number(build).unwrap(),
+                launch: Launch {
+                    folder: name.clone(),
+                    binary: name.clone(),
+                    command_line: name,
+                    variables,
+                    environment,
+                },
+                query,
+                limits: Limits { cpu_millis: cpu, memory_mib: memory },
+                caps: Caps { cpu_millis: cpu_cap, memory_mib: memory_cap },
+                stop: StopPolicy { signal, kill_after: Duration::from_millis(kill_after.into()) },
+                restart: RestartPolicy { attempts, within: Duration::from_millis(within.into()) },
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_report_survives_the_wire(statuses in proptest::collection::vec(status(), 0..8)) {
+        let up = Up::Report(Statuses { machine: machine(), statuses });
+        let bytes = proto::Up::from(up.clone()).encode_to_vec();
+        prop_assert_eq!(Up::try_from(proto::Up::decode(bytes.as_slice()).unwrap()), Ok(up));
+    }
+
+    #[test]
+    fn every_frame_survives_the_wire(
+        specs in proptest::option::of((any::<u64>(), proptest::collection::vec(spec(), 0..3))),
+        orders in proptest::collection::vec(order(), 0..8),
+    ) {
+        let down = Down::Frames(vec![Frame { machine: machine(), specs, orders }]);
+        let bytes = proto::Down::from(down.clone()).encode_to_vec();
+        prop_assert_eq!(Down::try_from(proto::Down::decode(bytes.as_slice()).unwrap()), Ok(down));
+    }
+
+    #[test]
+    fn whatever_arrives_is_a_message_or_a_reason(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(up) = proto::Up::decode(bytes.as_slice()) {
+            let _value_or_reason = Up::try_from(up);
+        }
+        if let Ok(down) = proto::Down::decode(bytes.as_slice()) {
+            let _value_or_reason = Down::try_from(down);
+        }
+    }
+
+    #[test]
+    fn a_message_with_a_flipped_byte_is_a_message_or_a_reason(
+        orders in proptest::collection::vec(order(), 1..4),
+        place in any::<proptest::sample::Index>(),
+        flip in 1..=255_u8,
+    ) {
+        let mut bytes = proto::Down::from(Down::Frames(vec![Frame { machine: machine(), specs: None, orders }]))
+            .encode_to_vec();
+        let place = place.index(bytes.len());
+        bytes[place] ^= flip;
+        if let Ok(down) = proto::Down::decode(bytes.as_slice()) {
+            let _value_or_reason = Down::try_from(down);
+        }
+    }
+}

@@ -126,6 +126,11 @@ impl Catalog {
         self.fleets.values()
     }
 
+    /// Credentials by key id.
+    pub fn credentials(&self) -> impl Iterator<Item = &CredentialDeclaration> {
+        self.credentials.values()
+    }
+
     /// A credential by its key id.
     #[must_use]
     pub fn credential(&self, key: &str) -> Option<&CredentialDeclaration> {

@@ -57,6 +57,22 @@ impl<S: super::Runnable> Handle<S> {
         answer.await.map_err(|_| self.gone())?
     }
 
+    /// As [`Handle::command`], but gives the answer as a future of its own as soon as the command has its place in the
+    /// mailbox: commands of one caller keep their order, and none waits for the sync of the one before.
+    ///
+    /// # Errors
+    /// [`Error::Stopping`] or [`Error::Lost`] where the shard has ended.
+    pub async fn submit(
+        &self,
+        command: S::Command,
+        growth: Growth,
+    ) -> Result<impl Future<Output = Result<Reply<S>, Error>> + Send + use<S>, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(Message::Command { command, growth, reply }).await?;
+        let handle = self.clone();
+        Ok(async move { answer.await.map_err(|_| handle.gone())? })
+    }
+
     /// Reads the state as it is after every message before this one, and answers once that state is durable. Keep pages
     /// bounded: turns wait meanwhile. A full mailbox is an error.
     ///

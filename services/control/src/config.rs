@@ -1,0 +1,71 @@
+//! What a control plane is told at its start.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use mainstay_core::ServerId;
+use mainstay_fleet::catalog::CredentialDeclaration;
+use mainstay_runtime::{Clock, JournalHandle};
+use uuid::Uuid;
+
+/// The longest secret read from a header, in bytes: ours have 43 characters (256 bits in base64).
+pub const SECRET_BYTES_MAX: usize = 1024;
+
+/// What a control plane is made of.
+pub struct Config {
+    /// Where its shards are kept. Its thread is the caller's to stop, after [`crate::Handle::shutdown`].
+    pub journal: JournalHandle,
+    /// The one clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where it listens. Loopback unless the operator says otherwise.
+    pub listen: Listen,
+    /// The project in the paths of the Multiplay face.
+    pub project: Uuid,
+    /// The environment in them.
+    pub environment: Uuid,
+    /// Who may ask, besides those the catalog knows already.
+    pub credentials: Vec<CredentialDeclaration>,
+    /// What an agent must show. 256 random bits; also what tokens of the token exchange are signed with, by way of a hash.
+    pub join_token: String,
+    /// Where servers' output is read, where that is on this machine.
+    pub logs: Arc<dyn LogTail>,
+}
+
+impl std::fmt::Debug for Config {
+    /// Without the secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("listen", &self.listen)
+            .field("project", &self.project)
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a control plane listens; port 0 takes a free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen {
+    /// The HTTP faces.
+    pub api: SocketAddr,
+    /// The agents' streams (gRPC over h2c).
+    pub agents: SocketAddr,
+}
+
+/// Reads the end of a server's output.
+pub trait LogTail: Send + Sync + 'static {
+    /// The last `lines` lines, oldest first; `None` where this machine has no such server. May block: it gets a thread.
+    ///
+    /// # Errors
+    /// Where the files cannot be read.
+    fn tail(&self, server: ServerId, lines: usize) -> std::io::Result<Option<String>>;
+}
+
+/// No servers' output is on this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct NoLogs;
+
+impl LogTail for NoLogs {
+    fn tail(&self, _server: ServerId, _lines: usize) -> std::io::Result<Option<String>> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,205 @@
+//! Who asks, and what they may.
+
+use std::collections::HashMap;
+
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mainstay_core::Timestamp;
+use mainstay_fleet::catalog::{CredentialDeclaration, Role};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use super::App;
+use super::token::Claims;
+use crate::config::SECRET_BYTES_MAX;
+
+/// The credentials there are, by key id.
+#[derive(Debug)]
+pub(crate) struct Access(HashMap<String, Known>);
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    secret_sha256: [u8; 32],
+    role: Role,
+}
+
+/// Something that a caller may or may not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permission {
+    AllocationsCreate,
+    AllocationsGet,
+    AllocationsList,
+    AllocationsDelete,
+    /// Fleets, machines, servers, status.
+    Read,
+    /// Start, stop and restart servers; read what they print.
+    Operate,
+}
+
+/// Why a caller is turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Denied {
+    #[error("the call has no credentials")]
+    NoCredentials,
+    #[error("the Authorization header is neither Basic nor Bearer, or cannot be read")]
+    Unreadable,
+    #[error("no such service account, or another secret")]
+    WrongCredentials,
+    #[error("the token is not ours, or has expired")]
+    WrongToken,
+    #[error("these credentials may not do this: {0} is needed")]
+    Forbidden(&'static str),
+}
+
+/// A caller who showed who they are.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    key: String,
+    role: Role,
+    scopes: Scopes,
+}
+
+/// What of their role's permissions a caller has.
+#[derive(Debug, Clone)]
+pub(crate) enum Scopes {
+    All,
+    Only(Vec<String>),
+}
+
+impl Access {
+    pub(crate) fn new(credentials: impl IntoIterator<Item = CredentialDeclaration>) -> Self {
+        let known = |it: CredentialDeclaration| {
+            (it.key.to_string(), Known { secret_sha256: it.secret_sha256, role: it.role })
+        };
+        Self(credentials.into_iter().map(known).collect())
+    }
+
+    /// The caller of a key id and its secret. The key id is public; the secret is compared in constant time.
+    pub(crate) fn check(&self, key: &str, secret: &str) -> Result<Caller, Denied> {
+        if secret.len() > SECRET_BYTES_MAX {
+            return Err(Denied::WrongCredentials);
+        }
+        let known = self.0.get(key).ok_or(Denied::WrongCredentials)?;
+        if bool::from(sha256(secret.as_bytes()).ct_eq(&known.secret_sha256)) {
+            Ok(Caller { key: key.to_owned(), role: known.role, scopes: Scopes::All })
+        } else {
+            Err(Denied::WrongCredentials)
+        }
+    }
+
+    /// The caller of a token: their account must still be there.
+    fn of_token(&self, claims: Claims) -> Result<Caller, Denied> {
+        let known = self.0.get(&claims.sub).ok_or(Denied::WrongToken)?;
+        let scopes = if claims.scopes.is_empty() { Scopes::All } else { Scopes::Only(claims.scopes) };
+        Ok(Caller { key: claims.sub, role: known.role, scopes })
+    }
+}
+
+impl App {
+    /// Who asks, by their header.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
+        let header = headers.get(AUTHORIZATION).ok_or(Denied::NoCredentials)?;
+        let header = header.to_str().map_err(|_| Denied::Unreadable)?;
+        let (scheme, rest) = header.split_once(' ').ok_or(Denied::Unreadable)?;
+        if scheme.eq_ignore_ascii_case("basic") {
+            let (key, secret) = basic(rest).ok_or(Denied::Unreadable)?;
+            return self.access.check(&key, &secret);
+        }
+        if scheme.eq_ignore_ascii_case("bearer") {
+            return self
+                .access
+                .of_token(self.tokens.read(rest.trim(), self.now()).ok_or(Denied::WrongToken)?);
+        }
+        Err(Denied::Unreadable)
+    }
+
+    /// Who asks, if they may.
+    pub(crate) fn permit(&self, headers: &HeaderMap, permission: Permission) -> Result<(), Denied> {
+        self.caller(headers)?.may(permission)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl Caller {
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(crate) const fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// # Errors
+    /// [`Denied::Forbidden`] where they may not.
+    pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
+        let by_role = match self.role {
+            Role::Admin => true,
+            Role::Allocator => permission != Permission::Operate,
+        };
+        let scope = permission.scope();
+        let by_scope = match &self.scopes {
+            Scopes::All => true,
+            Scopes::Only(scopes) => scopes.iter().any(|has| has == scope),
+        };
+        if by_role && by_scope { Ok(()) } else { Err(Denied::Forbidden(scope)) }
+    }
+}
+
+impl Permission {
+    /// The scope that grants it (reference 1.3; the last is ours).
+    const fn scope(self) -> &'static str {
+        match self {
+            Self::AllocationsCreate => "multiplay.allocations.create",
+            Self::AllocationsGet => "multiplay.allocations.get",
+            Self::AllocationsList => "multiplay.allocations.list",
+            Self::AllocationsDelete => "multiplay.allocations.delete",
+            Self::Read => "multiplay.machines.list",
+            Self::Operate => "mainstay.servers.operate",
+        }
+    }
+}
+
+impl Denied {
+    pub(crate) const fn status(self) -> u16 {
+        match self {
+            Self::NoCredentials | Self::Unreadable | Self::WrongCredentials | Self::WrongToken => 401,
+            Self::Forbidden(_) => 403,
+        }
+    }
+
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::NoCredentials | Self::Unreadable => "MS-A001",
+            Self::WrongCredentials | Self::WrongToken => "MS-A002",
+            Self::Forbidden(_) => "MS-A003",
+        }
+    }
+
+    pub(crate) const fn mend(self) -> &'static str {
+        match self {
+            Self::NoCredentials | Self::Unreadable => {
+                "send `Authorization: Basic` with keyId:secretKey of credentials.json in base64"
+            }
+            Self::WrongCredentials => "take keyId and secretKey from credentials.json in the data directory",
+            Self::WrongToken => "exchange the service account for a new token: POST /auth/v1/token-exchange",
+            Self::Forbidden(_) => {
+                "use a service account with more rights, or ask for a token with this scope"
+            }
+        }
+    }
+}
+
+fn basic(encoded: &str) -> Option<(String, String)> {
+    let bytes = STANDARD.decode(encoded.trim()).ok()?;
+    let pair = String::from_utf8(bytes).ok()?;
+    pair.split_once(':').map(|(key, secret)| (key.to_owned(), secret.to_owned()))
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}

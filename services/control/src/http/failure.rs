@@ -1,0 +1,263 @@
+//! How each face tells what went wrong.
+
+use std::error::Error as _;
+
+use axum::Json;
+use axum::extract::Request;
+use axum::extract::rejection::BytesRejection;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER as RETRY_AFTER_HEADER, WWW_AUTHENTICATE};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use mainstay_fleet::Rejection;
+use mainstay_runtime::RETRY_AFTER;
+use mainstay_wire::multiplay::{BodyError, ErrorBody};
+use mainstay_wire::problem::Problem;
+use uuid::Uuid;
+
+use super::access::Denied;
+
+/// The header that carries our code where a body has no place for it.
+pub(super) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
+
+/// What went wrong, before it is told in a face's shape.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    fix: &'static str,
+}
+
+/// A failure, as Unity's gateway tells it.
+#[derive(Debug)]
+pub(super) struct Unity(Failure);
+
+/// A failure, as the native face tells it. [`tell`] writes the body, since it knows the path.
+#[derive(Debug)]
+pub(super) struct Native(Failure);
+
+impl Failure {
+    pub(super) const fn new(
+        status: StatusCode,
+        code: &'static str,
+        detail: String,
+        fix: &'static str,
+    ) -> Self {
+        Self { status, code, detail, fix }
+    }
+
+    fn not_found(code: &'static str, detail: String, fix: &'static str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, detail, fix)
+    }
+
+    pub(super) fn no_allocation() -> Self {
+        let detail = "there is no such allocation, or it ended longer ago than the retention time";
+        Self::not_found("MS-P009", detail.to_owned(), "list them: mainstay allocation list")
+    }
+
+    pub(super) fn no_fleet(named: &str) -> Self {
+        let detail = format!("there is no fleet {named}");
+        Self::not_found("MS-U105", detail, "list them: mainstay fleet list")
+    }
+
+    pub(super) fn no_server(named: &str) -> Self {
+        Self::not_found("MS-S001", format!("there is no server {named}"), "list them: mainstay server list")
+    }
+
+    pub(super) fn no_machine(named: &str) -> Self {
+        Self::not_found("MS-S002", format!("there is no machine {named}"), "list them: mainstay machine list")
+    }
+
+    pub(super) fn bad_request(detail: String, fix: &'static str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "MS-U101", detail, fix)
+    }
+
+    pub(super) fn internal(detail: String) -> Self {
+        let fix = "this is our bug: please report it with the log";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-U109", detail, fix)
+    }
+}
+
+impl From<Denied> for Failure {
+    fn from(denied: Denied) -> Self {
+        let status = StatusCode::from_u16(denied.status()).unwrap_or(StatusCode::UNAUTHORIZED);
+        Self::new(status, denied.code(), denied.to_string(), denied.mend())
+    }
+}
+
+impl From<mainstay_runtime::Error> for Failure {
+    fn from(error: mainstay_runtime::Error) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.code(), error.to_string(), error.mend())
+    }
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        let status = match rejection {
+            Rejection::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
+            Rejection::UnknownRegion(_)
+            | Rejection::UnknownConfiguration(_)
+            | Rejection::PayloadTooLarge { .. } => StatusCode::BAD_REQUEST,
+            Rejection::UnknownAllocation(_) | Rejection::UnknownServer(_) | Rejection::UnknownMachine(_) => {
+                StatusCode::NOT_FOUND
+            }
+            Rejection::TooManyWaiting { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Rejection::RegionOffline(_)
+            | Rejection::AtMaximum { .. }
+            | Rejection::NoServer(_)
+            | Rejection::ServerAllocated { .. }
+            | Rejection::StaleStream
+            | Rejection::SlotsChanged(_)
+            | Rejection::TooManySlots { .. } => StatusCode::CONFLICT,
+        };
+        Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())
+    }
+}
+
+impl From<&BodyError> for Failure {
+    fn from(error: &BodyError) -> Self {
+        let detail = match error.source() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        };
+        let fix = match error {
+            BodyError::PayloadTooLarge { .. } => "send a reference to the data instead",
+            BodyError::Json(_) | BodyError::TooManyScopes { .. } | BodyError::ConfigurationId(_) => {
+                "mend the body; the fields are in docs/reference/http-api.md"
+            }
+        };
+        Self::new(StatusCode::BAD_REQUEST, error.code(), detail, fix)
+    }
+}
+
+impl<F: Into<Failure>> From<F> for Unity {
+    fn from(failure: F) -> Self {
+        Self(failure.into())
+    }
+}
+
+impl<F: Into<Failure>> From<F> for Native {
+    fn from(failure: F) -> Self {
+        Self(failure.into())
+    }
+}
+
+impl Unity {
+    pub(super) fn malformed(error: &BodyError) -> Self {
+        Self(error.into())
+    }
+
+    /// A body that could not be read, or was over the limit: any such allocation request has a payload above 30 KB, which
+    /// is 400 here.
+    pub(super) fn body(rejection: BytesRejection) -> Self {
+        let detail = format!("the body was not read: {}", rejection.body_text());
+        Self(Failure::new(StatusCode::BAD_REQUEST, "MS-U102", detail, "send a smaller body"))
+    }
+
+    pub(super) fn body_too_large(bytes: usize, max: usize) -> Self {
+        let detail = format!("the body has {bytes} bytes, {max} are allowed");
+        Self(Failure::new(StatusCode::BAD_REQUEST, "MS-U102", detail, "send a smaller body"))
+    }
+
+    pub(super) fn bad_query(detail: &str) -> Self {
+        Self(Failure::bad_request(detail.to_owned(), "mend the query; see docs/reference/http-api.md"))
+    }
+
+    pub(super) fn bad_id(kind: &str, text: &str) -> Self {
+        let detail = format!("`{text}` is no {kind} id: it is a UUID");
+        Self(Failure::bad_request(detail, "take the id from the call that made it"))
+    }
+
+    pub(super) fn unknown_project() -> Self {
+        let detail = "there is no such project or environment here".to_owned();
+        let fix = "take projectId and environmentId from credentials.json in the data directory";
+        Self(Failure::not_found("MS-U104", detail, fix))
+    }
+
+    pub(super) fn bug(error: &dyn std::error::Error) -> Self {
+        Self(Failure::internal(error.to_string()))
+    }
+}
+
+impl IntoResponse for Unity {
+    fn into_response(self) -> Response {
+        let Self(failure) = self;
+        let request_id = getrandom::u64().map_or(Uuid::nil(), |high| {
+            let low = getrandom::u64().unwrap_or_default();
+            uuid::Builder::from_random_bytes(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
+                .into_uuid()
+        });
+        let body = ErrorBody {
+            status: failure.status.as_u16(),
+            title: title(failure.status),
+            detail: format!("{}; {}", failure.detail, failure.fix),
+            details: Vec::new(),
+            request_id,
+        };
+        tracing::debug!(%request_id, code = failure.code, status = body.status, detail = failure.detail, "refused");
+        with_headers((failure.status, Json(body)).into_response(), &failure)
+    }
+}
+
+impl IntoResponse for Native {
+    fn into_response(self) -> Response {
+        let mut response = self.0.status.into_response();
+        response.extensions_mut().insert(self.0);
+        response
+    }
+}
+
+/// Writes the body of a native failure: around every native call.
+pub(super) async fn tell(uri: Uri, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Failure>() {
+        None => response,
+        Some(failure) => problem(&failure, uri.path()),
+    }
+}
+
+fn problem(failure: &Failure, instance: &str) -> Response {
+    let problem = Problem {
+        status: failure.status.as_u16(),
+        code: failure.code.to_owned(),
+        title: title(failure.status),
+        detail: failure.detail.clone(),
+        fix: Some(failure.fix.to_owned()),
+        docs: Problem::docs_of(failure.code),
+        instance: instance.to_owned(),
+    };
+    let mut response = (failure.status, Json(problem)).into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(Problem::CONTENT_TYPE));
+    with_headers(response, failure)
+}
+
+/// Nothing is at this path.
+pub(super) async fn no_such_path(uri: Uri) -> Response {
+    let detail = format!("there is nothing at {}", uri.path());
+    let fix = "the paths are in docs/reference/http-api.md";
+    problem(&Failure::not_found("MS-U103", detail, fix), uri.path())
+}
+
+/// The path knows no such method.
+pub(super) async fn no_such_method(uri: Uri) -> Response {
+    let detail = format!("{} does not take this method", uri.path());
+    let fix = "the methods are in docs/reference/http-api.md";
+    problem(&Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MS-U103", detail, fix), uri.path())
+}
+
+fn title(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("Error").to_owned()
+}
+
+fn with_headers(mut response: Response, failure: &Failure) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CODE_HEADER, HeaderValue::from_static(failure.code));
+    if failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.status == StatusCode::TOO_MANY_REQUESTS {
+        headers.insert(RETRY_AFTER_HEADER, HeaderValue::from(RETRY_AFTER.as_secs()));
+    }
+    if failure.status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"mainstay\", Bearer"));
+    }
+    response
+}

@@ -1,0 +1,50 @@
+//! The HTTP faces: Multiplay's allocation API and the token exchange, and the native `/v1`.
+//!
+//! Every request goes the same way: who asks (401), whether what was sent can be read (400), whether they may (403), and
+//! only then what the state says. Each face tells errors in its own shape, always with a code.
+
+mod access;
+mod failure;
+mod multiplay;
+mod native;
+mod token;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use mainstay_fleet::catalog::Catalog;
+use mainstay_runtime::{Clock, Handle};
+use uuid::Uuid;
+
+use crate::config::LogTail;
+use crate::shards::Fleets;
+
+pub(crate) use access::{Access, sha256};
+pub(crate) use token::TokenKeys;
+
+/// What every handler needs.
+pub(crate) struct App {
+    pub(crate) catalog: Handle<Catalog>,
+    pub(crate) fleets: Fleets,
+    pub(crate) access: Access,
+    pub(crate) tokens: TokenKeys,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) project: Uuid,
+    pub(crate) environment: Uuid,
+    pub(crate) logs: Arc<dyn LogTail>,
+}
+
+/// The largest body of any call: the largest allocation request. Beyond it nothing is read.
+const BODY_BYTES_MAX: usize = mainstay_wire::multiplay::ALLOCATE_BODY_BYTES_MAX;
+
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .merge(multiplay::routes())
+        .merge(token::routes())
+        .merge(native::routes())
+        .fallback(failure::no_such_path)
+        .method_not_allowed_fallback(failure::no_such_method)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .with_state(app)
+}

@@ -1,0 +1,54 @@
+//! `/v1/fleets`.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::routing::get;
+use axum::{Json, Router};
+use mainstay_wire::native::{FleetView, Page};
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::{Failure, Native};
+use super::paging::{Asked, page};
+use crate::shards::OpenFleet;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/v1/fleets", get(list)).route("/v1/fleets/{fleet}", get(read))
+}
+
+async fn list(
+    State(app): State<Arc<App>>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Page<FleetView>>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let asked = Asked::read(query)?;
+    let after: Option<u32> = asked.after()?;
+    let limit = asked.limit();
+    let fleets = app.fleets.now();
+    let mut views = Vec::new();
+    for fleet in
+        fleets.all().filter(|it| after.is_none_or(|after| it.spec.number.get() > after)).take(limit + 1)
+    {
+        views.push(view(fleet).await?);
+    }
+    Ok(Json(page(views, limit, |fleet| fleet.number.to_string())))
+}
+
+async fn read(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<FleetView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let fleet = app.fleets.now().named(&named).cloned().ok_or_else(|| Failure::no_fleet(&named))?;
+    Ok(Json(view(&fleet).await?))
+}
+
+pub(super) async fn view(fleet: &OpenFleet) -> Result<FleetView, Native> {
+    let spec = Arc::clone(&fleet.spec);
+    Ok(fleet.read(move |state, _| FleetView::of(state.spec().unwrap_or(&spec), state)).await?)
+}

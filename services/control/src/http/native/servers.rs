@@ -1,0 +1,153 @@
+//! `/v1/servers`: what they are, what they print, and what an operator does to them.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use mainstay_core::ServerId;
+use mainstay_fleet::Command;
+use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerView, Within};
+use serde::Deserialize;
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::{Failure, Native};
+use super::paging::{Asked, page};
+use crate::shards::OpenFleet;
+
+/// The most lines of output one call gives; with the limit of the log's own reader on bytes, an answer of about 1 MB.
+const LOG_LINES_MAX: usize = 10_000;
+/// What a call gives unasked.
+const LOG_LINES_DEFAULT: usize = 100;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/servers", get(list))
+        .route("/v1/servers/{server}", get(read))
+        .route("/v1/servers/{server}/actions", post(act))
+        .route("/v1/servers/{server}/logs", get(logs))
+}
+
+async fn list(
+    State(app): State<Arc<App>>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Page<ServerView>>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let asked = Asked::read(query)?;
+    let after: Option<ServerId> = asked.after()?;
+    let limit = asked.limit();
+    let mut views: Vec<ServerView> = Vec::new();
+    for fleet in asked_fleets(&app, &asked)? {
+        let (spec, status) = (Arc::clone(&fleet.spec), asked.status.clone());
+        let room = limit + 1 - views.len();
+        let more = fleet.read(move |state, _| {
+            let within = Within { spec: &spec, fleet: state };
+            let right = |word: &str| status.as_deref().is_none_or(|asked| word.eq_ignore_ascii_case(asked));
+            let servers = state.servers(after).filter(|(_, server)| right(server.status().word()));
+            servers.filter_map(|(id, server)| within.server(id, server)).take(room).collect::<Vec<_>>()
+        });
+        views.extend(more.await?);
+        if views.len() > limit {
+            break;
+        }
+    }
+    Ok(Json(page(views, limit, |server| server.id.to_string())))
+}
+
+async fn read(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<ServerView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let (id, fleet) = find(&app, &named)?;
+    let spec = Arc::clone(&fleet.spec);
+    let view = fleet.read(move |state, _| {
+        let server = state.server(id)?;
+        Within { spec: &spec, fleet: state }.server(id, server)
+    });
+    view.await?.map(Json).ok_or_else(|| Failure::no_server(&named).into())
+}
+
+async fn act(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<StatusCode, Native> {
+    let caller = app.caller(&headers)?;
+    let asked: ServerActionRequest = super::body(body)?;
+    caller.may(Permission::Operate)?;
+    let (id, fleet) = find(&app, &named)?;
+    let command = match asked.action {
+        ServerAction::Start => Command::StartServer(id),
+        ServerAction::Stop => Command::StopServer(id),
+        ServerAction::Restart => Command::RestartServer(id),
+    };
+    fleet.ask(command).await??;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// How much of a server's output is wanted.
+#[derive(Debug, Deserialize)]
+struct Lines {
+    lines: Option<usize>,
+}
+
+async fn logs(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    query: Result<Query<Lines>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Native> {
+    let caller = app.caller(&headers)?;
+    let fix = "see docs/reference/http-api.md";
+    let Query(Lines { lines }) = query.map_err(|error| Failure::bad_request(error.body_text(), fix))?;
+    caller.may(Permission::Operate)?;
+    let (id, fleet) = find(&app, &named)?;
+    if !fleet.read(move |state, _| state.server(id).is_some()).await? {
+        return Err(Failure::no_server(&named).into());
+    }
+    let lines = lines.unwrap_or(LOG_LINES_DEFAULT).min(LOG_LINES_MAX);
+    let source = Arc::clone(&app.logs);
+    let read = tokio::task::spawn_blocking(move || source.tail(id, lines)).await;
+    match read {
+        Ok(Ok(Some(text))) => Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()),
+        Ok(Ok(None)) => {
+            let detail = format!("the output of server {named} is on its machine, not here");
+            let fix = "look on the machine, in the agent's data directory";
+            Err(Failure::new(StatusCode::NOT_FOUND, "MS-S608", detail, fix).into())
+        }
+        Ok(Err(error)) => {
+            let detail = format!("the output of server {named} could not be read: {error}");
+            let fix = "look whether the agent's data directory can be read";
+            Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S608", detail, fix).into())
+        }
+        Err(panicked) => Err(Failure::internal(panicked.to_string()).into()),
+    }
+}
+
+fn find(app: &App, named: &str) -> Result<(ServerId, OpenFleet), Native> {
+    let id: ServerId = named.parse().map_err(|_| Failure::no_server(named))?;
+    let fleet = app.fleets.now().number(id.fleet()).cloned().ok_or_else(|| Failure::no_server(named))?;
+    Ok((id, fleet))
+}
+
+/// The fleets a list goes through, in the order of their numbers, which is that of all ids.
+pub(super) fn asked_fleets(app: &App, asked: &Asked) -> Result<Vec<OpenFleet>, Native> {
+    let fleets = app.fleets.now();
+    match &asked.fleet {
+        None => Ok(fleets.all().cloned().collect()),
+        Some(named) => {
+            let fleet = fleets.named(named).cloned().ok_or_else(|| Failure::no_fleet(named))?;
+            Ok(vec![fleet])
+        }
+    }
+}

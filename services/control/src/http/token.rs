@@ -1,0 +1,124 @@
+//! The token exchange: a service account for a short-lived token (reference 1.3).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use axum::{Json, Router, body::Bytes};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use mainstay_core::Timestamp;
+use mainstay_wire::multiplay::{TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::App;
+use super::access::{Denied, sha256};
+use super::failure::Unity;
+
+/// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
+const TOKEN_LIFE: Duration = Duration::from_secs(3600);
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/auth/v1/token-exchange", post(exchange))
+}
+
+/// What tokens are signed and checked with.
+pub(crate) struct TokenKeys {
+    sign: EncodingKey,
+    check: DecodingKey,
+    validation: Validation,
+}
+
+/// What a token says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Claims {
+    /// The service account's key id.
+    pub(crate) sub: String,
+    exp: u64,
+    iat: u64,
+    project_id: Uuid,
+    environment_id: Uuid,
+    /// Empty for everything the account may.
+    pub(crate) scopes: Vec<String>,
+}
+
+impl TokenKeys {
+    /// Keys that another control plane with the same secret has, too, so that tokens outlive a restart.
+    pub(crate) fn of(secret: &str) -> Self {
+        let key = sha256(format!("mainstay token exchange\0{secret}").as_bytes());
+        let mut validation = Validation::new(Algorithm::HS256);
+        // Compared with the one clock, in `read`.
+        validation.validate_exp = false;
+        validation.required_spec_claims.clear();
+        Self { sign: EncodingKey::from_secret(&key), check: DecodingKey::from_secret(&key), validation }
+    }
+
+    fn sign(&self, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign)
+    }
+
+    /// What a token of ours says, while it lasts.
+    pub(super) fn read(&self, token: &str, now: Timestamp) -> Option<Claims> {
+        let claims = jsonwebtoken::decode::<Claims>(token, &self.check, &self.validation).ok()?.claims;
+        (now.unix_ms() / 1000 < claims.exp).then_some(claims)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    project_id: Option<Uuid>,
+    environment_id: Option<Uuid>,
+}
+
+async fn exchange(
+    State(app): State<Arc<App>>,
+    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Unity> {
+    let body = body.map_err(Unity::body)?;
+    if body.len() > TOKEN_BODY_BYTES_MAX {
+        return Err(Unity::body_too_large(body.len(), TOKEN_BODY_BYTES_MAX));
+    }
+    let request = TokenRequest::read(&body).map_err(|error| Unity::malformed(&error))?;
+    let caller = match (&request.api_key_public_identifier, &request.secret) {
+        (Some(key), Some(secret)) => app.access.check(key, secret)?,
+        (Some(_), None) | (None, Some(_)) | (None, None) => app.caller(&headers)?,
+    };
+    let Query(asked) = asked.map_err(|error| Unity::bad_query(&error.body_text()))?;
+    // Some stock clients name the project alone; another project than ours does not exist here.
+    let known = asked.project_id.is_none_or(|project| project == app.project)
+        && asked.environment_id.is_none_or(|environment| environment == app.environment);
+    if !known {
+        return Err(Unity::unknown_project());
+    }
+    // A token buys no more than what it was bought with.
+    caller.may_exchange()?;
+    let now = app.now();
+    let claims = Claims {
+        sub: caller.key().to_owned(),
+        exp: (now + TOKEN_LIFE).unix_ms() / 1000,
+        iat: now.unix_ms() / 1000,
+        project_id: app.project,
+        environment_id: app.environment,
+        scopes: request.scopes,
+    };
+    let access_token = app.tokens.sign(&claims).map_err(|error| Unity::bug(&error))?;
+    Ok((StatusCode::CREATED, Json(TokenAnswer { access_token })).into_response())
+}
+
+impl super::access::Caller {
+    /// A token is bought with a service account, never with another token.
+    fn may_exchange(&self) -> Result<(), Denied> {
+        match self.scopes() {
+            super::access::Scopes::All => Ok(()),
+            super::access::Scopes::Only(_) => Err(Denied::Forbidden("a service account")),
+        }
+    }
+}

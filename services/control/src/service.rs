@@ -1,0 +1,255 @@
+//! Starts a control plane, and ends it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::serve::ListenerExt as _;
+use mainstay_core::FleetNumber;
+use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration};
+use mainstay_journal::ShardName;
+use mainstay_runtime::{Growth, MAILBOX_MAX, Shard};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+
+use crate::config::Config;
+use crate::error::{ApplyError, StartError};
+use crate::http::{Access, App, TokenKeys, router, sha256};
+use crate::shards::{CatalogHands, Fleets, Keeper, StoredCodec, catalog_due};
+use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
+
+/// How long shutting down waits for calls that are being answered.
+const FAREWELL: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Starts control planes.
+#[derive(Debug)]
+pub struct Control;
+
+/// A running control plane.
+#[derive(Debug)]
+pub struct Handle {
+    api: SocketAddr,
+    agents: SocketAddr,
+    catalog: mainstay_runtime::Handle<Catalog>,
+    fleets: Fleets,
+    configured: watch::Receiver<std::collections::BTreeMap<FleetNumber, u64>>,
+    closing: watch::Sender<bool>,
+    failed: watch::Receiver<Option<Arc<str>>>,
+    serving: Vec<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Binds, replays, opens every fleet the catalog lists, and serves.
+    ///
+    /// # Errors
+    /// Where an address is taken, or what is stored cannot be read.
+    pub async fn start(config: Config) -> Result<Handle, StartError> {
+        let api = bind(config.listen.api).await?;
+        let agents = bind(config.listen.agents).await?;
+        let (closing, closed) = watch::channel(false);
+        let (fail, failed) = watch::channel(None);
+        let (outboxes, fleets) = (Outboxes::default(), Fleets::default());
+
+        let (keeper, hands, configured) =
+            Keeper::new(config.journal.clone(), outboxes.clone(), fleets.clone());
+        let catalog = start_catalog(&config, hands).await?;
+        let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
+        let access = admit(&catalog, config.credentials).await?;
+
+        let mut handle = Handle {
+            api: api.0,
+            agents: agents.0,
+            catalog: catalog.clone(),
+            fleets: fleets.clone(),
+            configured,
+            closing,
+            failed,
+            serving: vec![keeping],
+        };
+        handle.all_configured().await?;
+
+        let app = Arc::new(App {
+            catalog,
+            fleets: fleets.clone(),
+            access,
+            tokens: TokenKeys::of(&config.join_token),
+            clock: config.clock,
+            project: config.project,
+            environment: config.environment,
+            logs: config.logs,
+        });
+        let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
+        handle.serving.push(tokio::spawn(serve_api(api.1, app, closed.clone(), fail.clone())));
+        handle.serving.push(tokio::spawn(serve_agents(agents.1, streams, closed, fail)));
+        Ok(handle)
+    }
+}
+
+impl Handle {
+    /// Where the HTTP faces are.
+    #[must_use]
+    pub const fn api(&self) -> SocketAddr {
+        self.api
+    }
+
+    /// Where agents connect.
+    #[must_use]
+    pub const fn agents(&self) -> SocketAddr {
+        self.agents
+    }
+
+    /// Declares builds, build configurations and fleets; returns once every fleet has what the catalog says of it, so that
+    /// machines may join.
+    ///
+    /// # Errors
+    /// Where the catalog refuses or gives no answer.
+    pub async fn apply(&self, declaration: Declaration) -> Result<(), ApplyError> {
+        let command = CatalogCommand::Declare(Arc::new(declaration));
+        self.catalog.command(command, Growth::Grows).await??;
+        Ok(self.all_configured().await?)
+    }
+
+    /// Waits until something failed that the process should end for; says what.
+    pub async fn failed(&self) -> Arc<str> {
+        let mut failed = self.failed.clone();
+        match failed.wait_for(Option::is_some).await.map(|why| (*why).clone()) {
+            Ok(Some(why)) => why,
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Takes no more calls, ends the agents' streams (their servers go on), and waits until everything accepted is durable
+    /// and answered. The journal's thread is the caller's to stop after this.
+    ///
+    /// # Errors
+    /// Where a shard's leadership ended first.
+    pub async fn shutdown(self) -> Result<(), mainstay_runtime::Error> {
+        self.closing.send_replace(true);
+        let mut serving = self.serving.into_iter();
+        let keeping = serving.next();
+        let farewell = async {
+            for task in serving {
+                let _panicked = task.await;
+            }
+        };
+        if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
+            tracing::warn!(within = ?FAREWELL, "some calls were not ended in time");
+        }
+        self.catalog.drain().await?;
+        if let Some(keeping) = keeping {
+            let _panicked = keeping.await;
+        }
+        for fleet in self.fleets.now().all() {
+            fleet.shard.drain().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every fleet has durably taken what the catalog says of it.
+    async fn all_configured(&self) -> Result<(), mainstay_runtime::Error> {
+        let wanted = self
+            .catalog
+            .query(|catalog, _| catalog.fleets().map(|spec| (spec.number, spec.revision)).collect::<Vec<_>>())
+            .await?;
+        let mut configured = self.configured.clone();
+        let all = |has: &std::collections::BTreeMap<FleetNumber, u64>| {
+            wanted.iter().all(|(number, revision)| has.get(number).is_some_and(|has| has >= revision))
+        };
+        match configured.wait_for(all).await {
+            Ok(_all) => Ok(()),
+            Err(_keeper_ended) => Err(mainstay_runtime::Error::Stopping),
+        }
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartError> {
+    let listen = |cause| StartError::Listen { address, cause };
+    let listener = TcpListener::bind(address).await.map_err(listen)?;
+    Ok((listener.local_addr().map_err(listen)?, listener))
+}
+
+async fn start_catalog(
+    config: &Config,
+    hands: CatalogHands,
+) -> Result<mainstay_runtime::Handle<Catalog>, StartError> {
+    Ok(Shard::start(mainstay_runtime::Config {
+        name: ShardName::new("catalog").expect("`catalog` is a shard name"),
+        journal: config.journal.clone(),
+        initial: Catalog::default(),
+        codec: StoredCodec,
+        hands,
+        due: catalog_due,
+        mailbox_max: MAILBOX_MAX,
+    })
+    .await?)
+}
+
+/// Makes credentials durable in the catalog, and gives everything it knows to those who check.
+async fn admit(
+    catalog: &mainstay_runtime::Handle<Catalog>,
+    credentials: Vec<CredentialDeclaration>,
+) -> Result<Access, StartError> {
+    for credential in credentials {
+        let admitted = catalog.command(CatalogCommand::Admit(credential), Growth::Grows).await?;
+        admitted.map_err(StartError::Credential)?;
+    }
+    let known = catalog.query(|catalog, _| catalog.credentials().cloned().collect::<Vec<_>>()).await?;
+    Ok(Access::new(known))
+}
+
+async fn keep(
+    keeper: Keeper,
+    catalog: mainstay_runtime::Handle<Catalog>,
+    fail: watch::Sender<Option<Arc<str>>>,
+) {
+    if let Err(error) = keeper.run(catalog).await {
+        let mut why = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(below) = cause {
+            why = format!("{why}: {below}");
+            cause = below.source();
+        }
+        fail.send_replace(Some(why.into()));
+    }
+}
+
+async fn serve_api(
+    listener: TcpListener,
+    app: Arc<App>,
+    closed: watch::Receiver<bool>,
+    fail: watch::Sender<Option<Arc<str>>>,
+) {
+    let listener = listener.tap_io(|stream| {
+        // Small answers leave at once; a socket that cannot do that is slower, not wrong.
+        let _slower = stream.set_nodelay(true);
+    });
+    let served = axum::serve(listener, router(app)).with_graceful_shutdown(until(closed)).await;
+    if let Err(error) = served {
+        fail.send_replace(Some(format!("the HTTP listener failed: {error}").into()));
+    }
+}
+
+async fn serve_agents(
+    listener: TcpListener,
+    streams: Streams,
+    closed: watch::Receiver<bool>,
+    fail: watch::Sender<Option<Arc<str>>>,
+) {
+    let served = Server::builder()
+        .tcp_nodelay(true)
+        .http2_keepalive_interval(Some(PING_INTERVAL))
+        .http2_keepalive_timeout(Some(PING_WITHIN))
+        .add_service(streams.into_service())
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), until(closed))
+        .await;
+    if let Err(error) = served {
+        fail.send_replace(Some(format!("the agents' listener failed: {error}").into()));
+    }
+}
+
+async fn until(mut closed: watch::Receiver<bool>) {
+    // A sender that is gone is a control plane that has ended.
+    let _gone = closed.wait_for(|closed| *closed).await;
+}

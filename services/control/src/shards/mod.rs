@@ -1,0 +1,117 @@
+//! The catalog and one shard a fleet, all in one journal, and the list of those that are open.
+
+mod codec;
+mod keeper;
+mod owed;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mainstay_core::{FleetId, FleetNumber, RegionId, StateMachine, Timestamp};
+use mainstay_fleet::catalog::Catalog;
+use mainstay_fleet::{Fleet, FleetSpec};
+use mainstay_runtime::{Growth, Handle, Reply};
+
+pub(crate) use codec::StoredCodec;
+pub(crate) use keeper::{CatalogHands, Keeper};
+pub(crate) use owed::FleetHands;
+
+/// A fleet whose shard runs.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenFleet {
+    /// The newest specification the shard has said it has.
+    pub(crate) spec: Arc<FleetSpec>,
+    pub(crate) shard: Handle<Fleet>,
+}
+
+/// Every open fleet. Replaced whole when one opens or changes, so that readers hold no lock.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Directory(BTreeMap<FleetNumber, OpenFleet>);
+
+/// The open fleets of a running control plane.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fleets(Arc<RwLock<Arc<Directory>>>);
+
+impl Fleets {
+    pub(crate) fn now(&self) -> Arc<Directory> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, fleet: OpenFleet) {
+        let mut directory = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Directory::clone(&directory);
+        changed.0.insert(fleet.spec.number, fleet);
+        *directory = Arc::new(changed);
+    }
+}
+
+impl Directory {
+    pub(crate) fn number(&self, number: FleetNumber) -> Option<&OpenFleet> {
+        self.0.get(&number)
+    }
+
+    pub(crate) fn id(&self, id: FleetId) -> Option<&OpenFleet> {
+        self.all().find(|fleet| fleet.spec.id == id)
+    }
+
+    /// By id or name.
+    pub(crate) fn named(&self, text: &str) -> Option<&OpenFleet> {
+        let id = text.parse::<FleetId>().ok();
+        self.all().find(|fleet| id == Some(fleet.spec.id) || *fleet.spec.name == *text)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &OpenFleet> {
+        self.0.values()
+    }
+}
+
+impl OpenFleet {
+    /// A region of it, by id or name (names are compared without case, as their ids are made).
+    pub(crate) fn region(&self, text: &str) -> Option<RegionId> {
+        let id = text.parse::<RegionId>().ok();
+        let is = |region: &&mainstay_fleet::RegionSpec| {
+            id == Some(region.id) || region.name.eq_ignore_ascii_case(text)
+        };
+        self.spec.regions.iter().find(is).map(|region| region.id)
+    }
+
+    pub(crate) fn region_name(&self, id: RegionId) -> String {
+        self.spec.region(id).map(|region| region.name.to_string()).unwrap_or_default()
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        command: mainstay_fleet::Command,
+    ) -> Result<Reply<Fleet>, mainstay_runtime::Error> {
+        let growth = growth(&command);
+        self.shard.try_command(command, growth).await
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Fleet, Timestamp) -> T + Send + 'static,
+    ) -> Result<T, mainstay_runtime::Error> {
+        self.shard.query(read).await
+    }
+}
+
+/// What a command does to the size of what is stored.
+pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
+    use mainstay_fleet::Command;
+    match command {
+        Command::Configure(_) | Command::Join { .. } | Command::Allocate { .. } => Growth::Grows,
+        // A start or restart is an order in the place of an older one.
+        Command::Connect { .. }
+        | Command::Report { .. }
+        | Command::Deallocate { .. }
+        | Command::StartServer(_)
+        | Command::StopServer(_)
+        | Command::RestartServer(_)
+        | Command::Due => Growth::Shrinks,
+    }
+}
+
+/// The catalog has no deadlines.
+pub(crate) const fn catalog_due(why: <Catalog as StateMachine>::Why) -> <Catalog as StateMachine>::Command {
+    match why {}
+}

@@ -1,0 +1,97 @@
+//! The agents' streams: one gRPC call an agent, for as long as both live.
+
+mod outbox;
+mod session;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mainstay_fleet::StreamId;
+use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
+use mainstay_wire::agent::{MESSAGE_BYTES_MAX, proto};
+use tokio::sync::{Semaphore, watch};
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::shards::Fleets;
+
+pub(crate) use outbox::Outboxes;
+
+/// The most agents at once. Each costs a task and two bounded queues, some 100 KB at worst; past this a fleet belongs on
+/// several control planes.
+pub(crate) const STREAMS_MAX: usize = 4_096;
+/// How long a new stream may take to its hello, before its place is given to another.
+pub(crate) const HELLO_WITHIN: Duration = Duration::from_secs(10);
+/// How often a quiet stream is tested, and how long the answer may take. With the 10 s together an agent that vanished
+/// without a word is taken as gone well before its machine's servers would be missed.
+pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(5);
+/// See [`PING_INTERVAL`].
+pub(crate) const PING_WITHIN: Duration = Duration::from_secs(5);
+
+/// Accepts agents.
+pub(crate) struct Streams {
+    fleets: Fleets,
+    outboxes: Outboxes,
+    token_sha256: [u8; 32],
+    next_stream: AtomicU64,
+    places: Arc<Semaphore>,
+    /// Becomes true when the control plane ends.
+    closing: watch::Receiver<bool>,
+}
+
+impl Streams {
+    pub(crate) fn new(
+        fleets: Fleets,
+        outboxes: Outboxes,
+        token_sha256: [u8; 32],
+        closing: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            fleets,
+            outboxes,
+            token_sha256,
+            next_stream: AtomicU64::new(1),
+            places: Arc::new(Semaphore::new(STREAMS_MAX)),
+            closing,
+        }
+    }
+
+    pub(crate) fn into_service(self) -> AgentLinkServer<Self> {
+        AgentLinkServer::new(self)
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+    }
+}
+
+#[tonic::async_trait]
+impl AgentLink for Streams {
+    type ConnectStream = Pin<Box<dyn Stream<Item = Result<proto::Down, Status>> + Send>>;
+
+    async fn connect(
+        &self,
+        request: Request<Streaming<proto::Up>>,
+    ) -> Result<Response<Self::ConnectStream>, Status> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(format!("MS-S601: {STREAMS_MAX} agents are connected already"))
+        })?;
+        let stream = StreamId(self.next_stream.fetch_add(1, Ordering::Relaxed));
+        let (outbox, down) = self.outboxes.open(stream);
+        let session = session::Session {
+            stream,
+            fleets: self.fleets.clone(),
+            token_sha256: self.token_sha256,
+            outbox,
+            closing: self.closing.clone(),
+        };
+        let outboxes = self.outboxes.clone();
+        let up = request.into_inner();
+        tokio::spawn(async move {
+            session.run(up).await;
+            outboxes.close(stream);
+            drop(place);
+        });
+        Ok(Response::new(Box::pin(down)))
+    }
+}

@@ -1,0 +1,1 @@
+//! What waits on a stream: merged, split, bounded.

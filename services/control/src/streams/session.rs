@@ -1,0 +1,210 @@
+//! One agent's stream, from hello to its end.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use mainstay_core::MachineId;
+use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
+use mainstay_runtime::{Growth, Handle, Reply};
+use mainstay_wire::agent::{Hello, JoiningMachine, Statuses, Up, Welcome, WelcomedMachine, proto};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::watch;
+use tonic::{Code, Status, Streaming};
+
+use super::HELLO_WITHIN;
+use super::outbox::Outbox;
+use crate::shards::Fleets;
+
+/// The most reports of one stream that are on their way through the rules: further ones wait in the network.
+const REPORTS_IN_FLIGHT_MAX: usize = 256;
+
+pub(super) struct Session {
+    pub(super) stream: StreamId,
+    pub(super) fleets: Fleets,
+    pub(super) token_sha256: [u8; 32],
+    pub(super) outbox: Outbox,
+    pub(super) closing: watch::Receiver<bool>,
+}
+
+/// The machines that a stream speaks for.
+type Machines = BTreeMap<MachineId, Handle<Fleet>>;
+
+type Answering =
+    std::pin::Pin<Box<dyn Future<Output = Result<Reply<Fleet>, mainstay_runtime::Error>> + Send>>;
+
+impl Session {
+    /// Serves the stream until either side ends it, then says in the fleets that it is gone.
+    pub(super) async fn run(self, mut up: Streaming<proto::Up>) {
+        let mut machines = Machines::new();
+        let outbox = self.outbox.clone();
+        let status = tokio::select! {
+            status = self.serve(&mut up, &mut machines) => status,
+            () = outbox.ended() => Status::cancelled("the stream has ended"),
+        };
+        if status.code() != Code::Ok {
+            tracing::info!(stream = ?self.stream, code = ?status.code(), why = status.message(), "an agent's stream ended");
+        }
+        self.outbox.cut(status);
+        for (machine, fleet) in machines {
+            // A fleet that has ended hears nothing any more, and need not.
+            let _ended = fleet.observe(Observation::Disconnected { machine, stream: self.stream }).await;
+        }
+    }
+
+    async fn serve(&self, up: &mut Streaming<proto::Up>, machines: &mut Machines) -> Status {
+        let first = tokio::time::timeout(HELLO_WITHIN, next(up)).await;
+        let hello = match first {
+            Err(_elapsed) => {
+                return Status::deadline_exceeded(format!("MS-S603: no hello within {HELLO_WITHIN:?}"));
+            }
+            Ok(Err(status)) => return status,
+            Ok(Ok(None)) => return Status::ok(""),
+            Ok(Ok(Some(Up::Hello(hello)))) => hello,
+            Ok(Ok(Some(Up::Resync(_) | Up::Report(_)))) => {
+                return Status::invalid_argument("MS-S604: the first message of a stream is a hello");
+            }
+        };
+        match self.welcome(hello, machines).await {
+            Err(status) => status,
+            Ok(welcome) => {
+                self.outbox.welcome(welcome);
+                self.listen(up, machines).await
+            }
+        }
+    }
+
+    async fn welcome(&self, hello: Hello, machines: &mut Machines) -> Result<Welcome, Status> {
+        let shown: [u8; 32] = Sha256::digest(hello.token.as_bytes()).into();
+        if !bool::from(shown.ct_eq(&self.token_sha256)) {
+            return Err(Status::unauthenticated(
+                "MS-A004: the join token is not this control plane's; it is in credentials.json",
+            ));
+        }
+        let mut welcomed = Vec::with_capacity(hello.machines.len());
+        for machine in hello.machines {
+            let (one, fleet) = self.join(machine).await?;
+            machines.insert(one.machine, fleet);
+            welcomed.push(one);
+        }
+        Ok(Welcome { machines: welcomed })
+    }
+
+    async fn join(&self, machine: JoiningMachine) -> Result<(WelcomedMachine, Handle<Fleet>), Status> {
+        let fleets = self.fleets.now();
+        let fleet = fleets.named(&machine.fleet).ok_or_else(|| {
+            Status::not_found(format!(
+                "MS-S605: machine {} names fleet {}, which does not exist",
+                machine.name, machine.fleet
+            ))
+        })?;
+        let region = fleet.region(&machine.region).ok_or_else(|| {
+            Status::not_found(format!(
+                "MS-S606: machine {} names region {}, which fleet {} does not have",
+                machine.name, machine.region, fleet.spec.name
+            ))
+        })?;
+        let JoiningMachine { key, name, ipv4, ipv6, slots, .. } = machine;
+        let addresses = Addresses { ipv4, ipv6 };
+        let join = Command::Join { key, region, name, addresses, slots };
+        match fleet.shard.command(join, Growth::Grows).await {
+            Ok(Ok(Answer::Joined { machine, slots })) => {
+                let welcomed = WelcomedMachine {
+                    machine,
+                    fleet_id: fleet.spec.id,
+                    fleet_name: fleet.spec.name.to_string(),
+                    region_id: region,
+                    region_name: fleet.region_name(region),
+                    slots,
+                };
+                Ok((welcomed, fleet.shard.clone()))
+            }
+            Ok(Ok(Answer::Done | Answer::Placed { .. } | Answer::Waiting { .. } | Answer::Known)) => {
+                Err(Status::internal("a join was answered with something else; this is our bug"))
+            }
+            Ok(Err(rejection)) => Err(refused(&rejection)),
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+
+    /// Takes reports in as they come; their answers are watched, not waited for one by one.
+    async fn listen(&self, up: &mut Streaming<proto::Up>, machines: &Machines) -> Status {
+        let mut answers: FuturesUnordered<Answering> = FuturesUnordered::new();
+        let mut closing = self.closing.clone();
+        loop {
+            tokio::select! {
+                biased;
+                Some(answer) = answers.next(), if !answers.is_empty() => match answer {
+                    Ok(Ok(_done)) => {}
+                    Ok(Err(rejection)) => return refused(&rejection),
+                    Err(error) => return unavailable(error),
+                },
+                () = raised(&mut closing) => {
+                    return Status::unavailable("the control plane is stopping; connect again");
+                }
+                message = next(up), if answers.len() < REPORTS_IN_FLIGHT_MAX => {
+                    let (statuses, kind) = match message {
+                        Err(status) => return status,
+                        Ok(None) => return Status::ok(""),
+                        Ok(Some(Up::Resync(statuses))) => (statuses, Kind::Resync),
+                        Ok(Some(Up::Report(statuses))) => (statuses, Kind::Report),
+                        Ok(Some(Up::Hello(_))) => {
+                            return Status::invalid_argument("MS-S604: a stream has one hello");
+                        }
+                    };
+                    match self.take_in(kind, statuses, machines).await {
+                        Ok(answer) => answers.push(answer),
+                        Err(status) => return status,
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take_in(
+        &self,
+        kind: Kind,
+        Statuses { machine, statuses }: Statuses,
+        machines: &Machines,
+    ) -> Result<Answering, Status> {
+        let fleet = machines.get(&machine).ok_or_else(|| {
+            Status::permission_denied(format!("MS-S607: this stream does not speak for machine {machine}"))
+        })?;
+        let stream = self.stream;
+        let command = match kind {
+            Kind::Resync => Command::Connect { machine, stream, statuses },
+            Kind::Report => Command::Report { machine, stream, statuses },
+        };
+        let answer = fleet.submit(command, Growth::Shrinks).await.map_err(unavailable)?;
+        Ok(Box::pin(answer))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Resync,
+    Report,
+}
+
+/// Waits until a flag is raised, or nobody is left to raise it.
+async fn raised(flag: &mut watch::Receiver<bool>) {
+    let _gone = flag.wait_for(|raised| *raised).await.map(drop);
+}
+
+async fn next(up: &mut Streaming<proto::Up>) -> Result<Option<Up>, Status> {
+    match up.message().await? {
+        None => Ok(None),
+        Some(message) => Up::try_from(message)
+            .map(Some)
+            .map_err(|malformed| Status::invalid_argument(format!("MS-S604: {malformed}"))),
+    }
+}
+
+fn refused(rejection: &Rejection) -> Status {
+    Status::failed_precondition(format!("{}: {rejection}; {}", rejection.code(), rejection.mend()))
+}
+
+fn unavailable(error: mainstay_runtime::Error) -> Status {
+    Status::unavailable(format!("{}: {error}", error.code()))
+}

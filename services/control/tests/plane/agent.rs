@@ -1,0 +1,182 @@
+//! An agent that obeys at once: it speaks the real protocol over a real stream, and its processes exist only on paper.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use mainstay_core::slot::{Intent, Order, Phase, Status, Stopped};
+use mainstay_core::{Generation, MachineId, MachineKey, ServerId};
+use mainstay_fleet::Ports;
+use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
+use mainstay_wire::agent::{
+    Down, Frame, Hello, JoiningMachine, MESSAGE_BYTES_MAX, Statuses, Up, Welcome, proto,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use uuid::Uuid;
+
+/// What the paper processes do when they are told to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Habit {
+    /// They are online at once.
+    Obeys,
+    /// Orders are noted and never obeyed.
+    Sleeps,
+}
+
+/// A connected agent.
+pub struct PaperAgent {
+    pub machine: MachineId,
+    pub servers: Vec<ServerId>,
+    /// Every order that arrived, in order.
+    pub orders: Arc<Mutex<Vec<Order>>>,
+    up: mpsc::Sender<proto::Up>,
+    listening: JoinHandle<tonic::Status>,
+}
+
+/// A slot as the agent keeps it between streams.
+pub type Slots = Arc<Mutex<BTreeMap<ServerId, Status>>>;
+
+pub fn joining(key: u8, fleet: &str, slots: u16) -> JoiningMachine {
+    let port = |slot: u16| 20_000 + u16::from(key) * 100 + slot * 2;
+    JoiningMachine {
+        key: MachineKey(Uuid::from_bytes([key; 16])),
+        fleet: fleet.to_owned(),
+        region: "local".to_owned(),
+        name: format!("host-{key}").into(),
+        ipv4: Some([127, 0, 0, 1].into()),
+        ipv6: None,
+        slots: (0..slots).map(|slot| Ports { game: port(slot), query: port(slot) + 1 }).collect(),
+    }
+}
+
+pub fn hello(token: &str, machines: Vec<JoiningMachine>) -> Up {
+    Up::Hello(Hello {
+        agent_version: "paper".to_owned(),
+        boot_id: "boot".to_owned(),
+        token: token.to_owned(),
+        machines,
+    })
+}
+
+/// Opens a stream and says the first thing on it.
+pub async fn open(
+    address: SocketAddr,
+    first: Up,
+) -> Result<(mpsc::Sender<proto::Up>, Streaming<proto::Down>), tonic::Status> {
+    let client = AgentLinkClient::connect(format!("http://{address}")).await.unwrap();
+    let mut client = client.max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let (up, sent) = mpsc::channel(64);
+    up.send(first.into()).await.unwrap();
+    let down = client.connect(ReceiverStream::new(sent)).await?.into_inner();
+    Ok((up, down))
+}
+
+/// The next message, or how the stream ended.
+pub async fn next(down: &mut Streaming<proto::Down>) -> Result<Down, tonic::Status> {
+    match down.message().await? {
+        Some(message) => Ok(message.try_into().unwrap()),
+        None => Err(tonic::Status::ok("")),
+    }
+}
+
+impl PaperAgent {
+    /// Joins, resynchronises from what `slots` says, and obeys by its habit.
+    pub async fn connect(address: SocketAddr, token: &str, joining: JoiningMachine, habit: Habit) -> Self {
+        Self::reconnect(address, token, joining, habit, Slots::default()).await
+    }
+
+    pub async fn reconnect(
+        address: SocketAddr,
+        token: &str,
+        joining: JoiningMachine,
+        habit: Habit,
+        slots: Slots,
+    ) -> Self {
+        let (up, mut down) = open(address, hello(token, vec![joining])).await.unwrap();
+        let Down::Welcome(Welcome { machines }) = next(&mut down).await.unwrap() else {
+            panic!("no welcome")
+        };
+        let [welcomed] = <[_; 1]>::try_from(machines).unwrap();
+        let servers: Vec<ServerId> = welcomed.slots.iter().map(|slot| slot.server).collect();
+        let statuses = {
+            let mut known = slots.lock().unwrap();
+            for server in &servers {
+                known.entry(*server).or_insert(Status {
+                    server: *server,
+                    generation: Generation::NONE,
+                    configuration: None,
+                    phase: Phase::Stopped(Stopped::Idle),
+                });
+            }
+            known.values().cloned().collect()
+        };
+        let machine = welcomed.machine;
+        up.send(Up::Resync(Statuses { machine, statuses }).into()).await.unwrap();
+        let orders = Arc::new(Mutex::new(Vec::new()));
+        let listening = tokio::spawn(listen(machine, down, up.clone(), habit, slots, Arc::clone(&orders)));
+        Self { machine, servers, orders, up, listening }
+    }
+
+    /// Says how a slot stands, whatever its orders are.
+    pub async fn report(&self, status: Status) {
+        let report = Up::Report(Statuses { machine: self.machine, statuses: vec![status] });
+        self.up.send(report.into()).await.unwrap();
+    }
+
+    /// Breaks the stream.
+    pub fn vanish(self) {
+        self.listening.abort();
+    }
+
+    /// How the stream ended.
+    pub async fn ended(self) -> tonic::Status {
+        self.listening.await.unwrap()
+    }
+}
+
+async fn listen(
+    machine: MachineId,
+    mut down: Streaming<proto::Down>,
+    up: mpsc::Sender<proto::Up>,
+    habit: Habit,
+    slots: Slots,
+    heard: Arc<Mutex<Vec<Order>>>,
+) -> tonic::Status {
+    loop {
+        let frames = match next(&mut down).await {
+            Err(status) => return status,
+            Ok(Down::Welcome(_)) => panic!("a second welcome"),
+            Ok(Down::Frames(frames)) => frames,
+        };
+        for Frame { machine: of, orders, .. } in frames {
+            assert_eq!(of, machine);
+            heard.lock().unwrap().extend(orders.iter().cloned());
+            if habit == Habit::Sleeps {
+                continue;
+            }
+            let statuses: Vec<Status> = orders.iter().map(|order| obey(order, &slots)).collect();
+            if up.send(Up::Report(Statuses { machine, statuses }).into()).await.is_err() {
+                return tonic::Status::cancelled("the plane is gone");
+            }
+        }
+    }
+}
+
+fn obey(order: &Order, slots: &Slots) -> Status {
+    let mut slots = slots.lock().unwrap();
+    let slot = slots.get_mut(&order.server).unwrap();
+    assert!(order.generation >= slot.generation, "an older order after a newer one: {order:?}");
+    slot.generation = order.generation;
+    match order.intent {
+        Intent::Run | Intent::Renew => {
+            slot.configuration = Some(order.configuration);
+            slot.phase = Phase::Online { pid: 1000 + order.server.counter() };
+        }
+        Intent::Stop => slot.phase = Phase::Stopped(Stopped::Ordered),
+        Intent::Leave => {}
+    }
+    slot.clone()
+}

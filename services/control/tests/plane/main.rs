@@ -1,0 +1,10 @@
+//! A real control plane over SQLite in a temporary directory, spoken to over loopback as its clients do.
+
+mod access;
+mod agent;
+mod allocations;
+mod durable;
+mod native;
+mod refusals;
+mod streams;
+mod support;

@@ -1,0 +1,179 @@
+//! The native face: what is listed, shown and done.
+
+use mainstay_core::slot::{Intent, Phase, Status};
+use serde_json::json;
+
+use crate::agent::Habit;
+use crate::support::{FLEET, REGION, World, allocation, id};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fleet_shows_what_an_allocation_needs() {
+    let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
+    for named in ["arena".to_owned(), FLEET.to_string()] {
+        let fleet = world.get(&format!("/v1/fleets/{named}")).await.body;
+        assert_eq!((&fleet["id"], &fleet["name"]), (&json!(FLEET), &json!("arena")));
+        assert_eq!(fleet["regions"][0]["id"], json!(REGION));
+        assert_eq!(fleet["regions"][0]["name"], "local");
+        assert!(fleet["buildConfigurations"][0]["id"].is_u64());
+        assert_eq!(fleet["buildConfigurations"][0]["name"], "ranked");
+        assert_eq!(fleet["servers"], json!({ "allocated": 0, "online": 0, "available": 3, "total": 3 }));
+    }
+    let list = world.get("/v1/fleets").await.body;
+    assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    assert_eq!(list.get("nextCursor"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_are_paged_without_missing_or_doubling_any() {
+    let (world, agent) = World::with_agent(7, Habit::Obeys).await;
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = world.get(&format!("/v1/servers?limit=3{cursor}")).await.body;
+        seen.extend(page["items"].as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()));
+        match page["nextCursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, agent.servers.iter().map(|id| id.number()).collect::<Vec<_>>());
+    world.get("/v1/servers?cursor=x").await.expect(400, "MS-U101");
+    world.get("/v1/servers?fleet=nope").await.expect(404, "MS-U105");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_shows_its_two_facts() {
+    let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    let idle = world.get("/v1/servers/srv-1-1").await.body;
+    assert_eq!((&idle["status"], &idle["process"]), (&json!("AVAILABLE"), &json!("stopped")));
+    assert_eq!(idle.get("pid"), None);
+    world.allocate(id(1)).await;
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let playing = world.get(&format!("/v1/servers/{}", agent.servers[0].number())).await.body;
+    assert_eq!(playing["id"], json!(agent.servers[0].number()));
+    assert_eq!(playing["display"], "srv-1-1");
+    assert_eq!(playing["status"], "ALLOCATED");
+    assert_eq!(playing["process"], "online");
+    assert_eq!(playing["pid"], 1001);
+    assert_eq!(playing["machineId"], json!(agent.machine.number()));
+    assert_eq!(playing["fleetId"], json!(FLEET));
+    assert_eq!(playing["allocationId"], json!(id(1)));
+    assert_eq!((&playing["ip"], &playing["port"]), (&json!("127.0.0.1"), &json!(20_100)));
+    assert_eq!(playing["queryPort"], 20_101);
+    let allocated = world.get("/v1/servers?status=allocated").await.body;
+    assert_eq!(allocated["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backed_off_server_says_why() {
+    let (world, agent) = World::with_agent(1, Habit::Sleeps).await;
+    let server = agent.servers[0];
+    world.allocate(id(1)).await;
+    let generation = loop {
+        if let Some(order) = agent.orders.lock().unwrap().first() {
+            break order.generation;
+        }
+        tokio::task::yield_now().await;
+    };
+    let phase = Phase::BackedOff { crashes: 2, cause: "signal 11".into() };
+    agent.report(Status { server, generation, configuration: None, phase }).await;
+    let view = world.eventually("/v1/servers/srv-1-1", |it| it["process"] == "backedOff").await;
+    assert!(view["detail"].as_str().unwrap().contains("crashed 2 times"), "{view}");
+    let ended = world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "failed").await;
+    assert!(ended["endReason"].as_str().unwrap().contains("signal 11"), "{ended}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_starts_stops_and_restarts_a_server() {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    let act =
+        async |action: &str| world.post("/v1/servers/srv-1-1/actions", &json!({ "action": action })).await;
+    assert_eq!(act("start").await.status, 202);
+    world.eventually("/v1/servers/srv-1-1", |it| it["status"] == "ONLINE").await;
+    assert_eq!(act("restart").await.status, 202);
+    assert_eq!(act("stop").await.status, 202);
+    world.eventually("/v1/servers/srv-1-1", |it| it["process"] == "stopped").await;
+    let intents: Vec<Intent> = agent.orders.lock().unwrap().iter().map(|order| order.intent).collect();
+    assert_eq!((intents.first(), intents.last()), (Some(&Intent::Run), Some(&Intent::Stop)), "{intents:?}");
+    act("explode").await.expect(400, "MS-U101");
+    // Seed 002: manual stop of an allocated server does not work; send a deallocation.
+    world.allocate(id(1)).await;
+    let refused = act("stop").await;
+    refused.expect(409, "MS-S003");
+    assert!(refused.body["fix"].as_str().unwrap().contains("allocation delete"), "{}", refused.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn machines_status_and_health_are_shown() {
+    let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    let machines = world.get("/v1/machines").await.body;
+    assert_eq!(machines["items"][0]["id"], json!(agent.machine.number()));
+    assert_eq!(machines["items"][0]["status"], "connected");
+    assert_eq!(machines["items"][0]["servers"]["total"], 2);
+    let status = world.get("/v1/status").await.body;
+    assert_eq!((&status["machines"], &status["connectedMachines"]), (&json!(1), &json!(1)));
+    assert_eq!(status["fleets"][0]["name"], "arena");
+    let health = world.call("GET", "/healthz", None, vec![]).await;
+    assert_eq!((health.status, health.text.as_str()), (200, "ok\n"));
+    let machine = agent.machine.number();
+    agent.vanish();
+    world.eventually(&format!("/v1/machines/{machine}"), |it| it["status"] == "silent").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_allocation_by_names_is_the_same_allocation() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let asked =
+        json!({ "allocationId": id(1), "fleet": "arena", "region": "local", "buildConfiguration": "ranked" });
+    let made = world.post("/v1/allocations", &asked).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    assert_eq!((&made.body["state"], &made.body["fleetName"]), (&json!("placed"), &json!("arena")));
+    let playing =
+        world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "fulfilled").await;
+    assert_eq!(playing["serverDisplay"], "srv-1-1");
+    assert_eq!(world.get(&allocation(id(1))).await.status, 200);
+    assert_eq!(world.get("/v1/allocations").await.body["items"].as_array().unwrap().len(), 1);
+    assert_eq!(world.delete(&format!("/v1/allocations/{}", id(1))).await.status, 204);
+    assert_eq!(world.get(&format!("/v1/allocations/{}", id(1))).await.body["state"], "ended");
+    // One fleet, one region, one build configuration: nothing needs to be named.
+    assert_eq!(world.post("/v1/allocations", &json!({ "allocationId": id(2) })).await.status, 202);
+    for (field, code) in [("fleet", 404), ("region", 400), ("buildConfiguration", 400)] {
+        let mut wrong = asked.clone();
+        wrong[field] = json!("nope");
+        assert_eq!(world.post("/v1/allocations", &wrong).await.status, code, "{field}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn allocations_are_paged_without_missing_or_doubling_any() {
+    let (world, _agent) = World::with_agent(7, Habit::Obeys).await;
+    for n in 1..=7 {
+        assert_eq!(world.allocate(id(n)).await.status, 202);
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = world.get(&format!("/v1/allocations?limit=2{cursor}")).await.body;
+        seen.extend(
+            page["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|it| it["allocationId"].as_str().unwrap().to_owned()),
+        );
+        match page["nextCursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=7).map(|n| id(n).to_string()).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_servers_output_is_shown() {
+    let (world, _agent) = World::with_agent(2, Habit::Obeys).await;
+    let logs = world.get("/v1/servers/srv-1-1/logs?lines=5").await;
+    assert_eq!((logs.status, logs.text.as_str()), (200, "the last 5 lines\n"));
+    world.get("/v1/servers/srv-1-2/logs").await.expect(404, "MS-S408");
+    world.get("/v1/servers/srv-1-9/logs").await.expect(404, "MS-S001");
+    world.get("/v1/servers/srv-1-1/logs?lines=x").await.expect(400, "MS-U101");
+}

@@ -1,0 +1,98 @@
+//! Bad input: each a clear error with a code, in the face's own shape, and the malformed before any look at the state.
+
+use std::time::Duration;
+
+use mainstay_fleet::Growth;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::{
+    ADMIN, ENVIRONMENT, FLEET, PROJECT, World, allocation, allocations, basic, declaration, id, request,
+};
+
+async fn world() -> World {
+    let world = World::new().await;
+    world.plane.apply(declaration(Growth::MachinesMayJoin, Duration::from_secs(600))).await.unwrap();
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_malformed_body_is_400_before_any_look_at_the_state() {
+    let world = world().await;
+    let other = Uuid::from_bytes([9; 16]);
+    let nowhere = format!("/v1/allocations/projects/{other}/environments/{other}/fleets/{other}/allocations");
+    for path in [allocations(), nowhere] {
+        for body in [&b""[..], b"{", b"null", b"{}", b"{\"allocationId\":1}"] {
+            let answer = world.call("POST", &path, Some(&basic(ADMIN)), body.to_vec()).await;
+            answer.expect(400, "MS-U101");
+            assert_eq!(answer.body["title"], "Bad Request");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payload_over_30_kb_is_400_and_one_of_30_kb_is_taken() {
+    let world = world().await;
+    let mut body = request(id(1), world.configuration().await);
+    for (bytes, status) in [(30 * 1024 + 1, 400), (1 << 20, 400), (30 * 1024, 202)] {
+        body["payload"] = json!("x".repeat(bytes));
+        let answer = world.post(&allocations(), &body).await;
+        assert_eq!(answer.status, status, "{bytes} bytes: {}", answer.text);
+        assert_eq!(answer.header("mainstay-code").is_some(), status == 400);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unknown_things_are_404_with_their_code() {
+    let world = world().await;
+    let other = Uuid::from_bytes([9; 16]);
+    let path = |project, environment, fleet| {
+        format!("/v1/allocations/projects/{project}/environments/{environment}/fleets/{fleet}/allocations")
+    };
+    let body = request(id(1), world.configuration().await);
+    for (path, code) in [
+        (path(other, ENVIRONMENT, FLEET.0), "MS-U104"),
+        (path(PROJECT, other, FLEET.0), "MS-U104"),
+        (path(PROJECT, ENVIRONMENT, other), "MS-U105"),
+    ] {
+        world.get(&path).await.expect(404, code);
+        world.post(&path, &body).await.expect(404, code);
+    }
+    world.get(&allocation(id(7))).await.expect(404, "MS-P009");
+    world.delete(&allocation(id(7))).await.expect(404, "MS-P009");
+    world.get(&format!("{}/x", allocations())).await.expect(400, "MS-U101");
+    for (path, code) in [
+        ("/v1/fleets/nope", "MS-U105"),
+        ("/v1/machines/mch-1-9", "MS-S002"),
+        ("/v1/servers/srv-1-9", "MS-S001"),
+        ("/v1/servers/srv-9-9", "MS-S001"),
+        ("/v1/servers/nope", "MS-S001"),
+        ("/v1/nope", "MS-U103"),
+        ("/", "MS-U103"),
+    ] {
+        let answer = world.get(path).await;
+        answer.expect(404, code);
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
+        assert_eq!(answer.body["code"], code);
+        assert!(answer.body["fix"].is_string());
+        assert_eq!(answer.body["instance"], path);
+    }
+    world.call("PUT", "/v1/fleets", Some(&basic(ADMIN)), vec![]).await.expect(405, "MS-U103");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unknown_regions_and_build_configurations_are_400() {
+    let world = world().await;
+    let configuration = world.configuration().await;
+    world.post(&allocations(), &request(id(1), configuration + 1)).await.expect(400, "MS-P003");
+    let mut body = request(id(1), configuration);
+    body["regionId"] = json!(Uuid::from_bytes([9; 16]));
+    world.post(&allocations(), &body).await.expect(400, "MS-P002");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_native_body_over_the_limit_is_413() {
+    let world = world().await;
+    let answer = world.call("POST", "/v1/allocations", Some(&basic(ADMIN)), vec![b' '; 1 << 20]).await;
+    answer.expect(413, "MS-U102");
+}

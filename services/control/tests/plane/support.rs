@@ -1,0 +1,240 @@
+//! A control plane for one test, and an HTTP client that shows everything.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use mainstay_control::{Config, Control, Handle, Listen, LogTail};
+use mainstay_core::slot::{Caps, Limits, Query, QueryPort, RestartPolicy, StopPolicy};
+use mainstay_core::{FleetId, RegionId, ServerId};
+use mainstay_fleet::catalog::{
+    BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
+};
+use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use mainstay_journal::Limits as WriterLimits;
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_runtime::{JournalHandle, JournalThread, SystemClock};
+use serde_json::Value;
+use sha2::Digest as _;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::agent::{Habit, PaperAgent, joining};
+
+pub const PROJECT: Uuid = Uuid::from_bytes([0x11; 16]);
+pub const ENVIRONMENT: Uuid = Uuid::from_bytes([0x22; 16]);
+pub const FLEET: FleetId = FleetId(Uuid::from_bytes([0x33; 16]));
+pub const REGION: RegionId = RegionId(Uuid::from_bytes([0x44; 16]));
+pub const TOKEN: &str = "join-token";
+pub const ADMIN: (&str, &str) = ("admin", "admin-secret");
+pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
+
+pub struct World {
+    pub dir: TempDir,
+    pub plane: Handle,
+    pub journal: JournalHandle,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub headers: hyper::HeaderMap,
+    pub body: Value,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Its status and code.
+    #[track_caller]
+    pub fn expect(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.header("mainstay-code")), (status, Some(code)), "{}", self.text);
+    }
+}
+
+/// The output of server 1 of fleet 1.
+struct OneLog;
+
+impl LogTail for OneLog {
+    fn tail(&self, server: ServerId, lines: usize) -> std::io::Result<Option<String>> {
+        Ok((server.counter() == 1).then(|| format!("the last {lines} lines\n")))
+    }
+}
+
+impl World {
+    pub async fn new() -> Self {
+        Self::at(tempfile::tempdir().unwrap()).await
+    }
+
+    /// Starts on what a directory holds.
+    pub async fn at(dir: TempDir) -> Self {
+        let clock = Arc::new(SystemClock::start());
+        let journal = SqliteJournal::open(&dir.path().join("journal")).unwrap();
+        let journal = JournalThread::start(Box::new(journal), WriterLimits::STANDARD, clock.clone()).unwrap();
+        let free = SocketAddr::from(([127, 0, 0, 1], 0));
+        let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
+            key: key.into(),
+            secret_sha256: sha2::Sha256::digest(secret.as_bytes()).into(),
+            role,
+        };
+        let plane = Control::start(Config {
+            journal: journal.clone(),
+            clock,
+            listen: Listen { api: free, agents: free },
+            project: PROJECT,
+            environment: ENVIRONMENT,
+            credentials: vec![credential(ADMIN, Role::Admin), credential(ALLOCATOR, Role::Allocator)],
+            join_token: TOKEN.to_owned(),
+            logs: Arc::new(OneLog),
+        })
+        .await
+        .unwrap();
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self { dir, plane, journal, client }
+    }
+
+    /// A world with the fleet `arena` and one machine of so many slots.
+    pub async fn with_agent(slots: u16, habit: Habit) -> (Self, PaperAgent) {
+        let world = Self::new().await;
+        world.plane.apply(declaration(Growth::Fixed, Duration::from_secs(60))).await.unwrap();
+        let agent = world.agent(1, slots, habit).await;
+        (world, agent)
+    }
+
+    pub async fn agent(&self, key: u8, slots: u16, habit: Habit) -> PaperAgent {
+        let agent =
+            PaperAgent::connect(self.plane.agents(), TOKEN, joining(key, "arena", slots), habit).await;
+        let machine = agent.machine.number();
+        self.eventually(&format!("/v1/machines/{machine}"), |it| it["status"] == "connected").await;
+        agent
+    }
+
+    /// Ends everything in order, and hands the directory on.
+    pub async fn shutdown(self) -> TempDir {
+        self.plane.shutdown().await.unwrap();
+        self.journal.stop().await.unwrap();
+        self.dir
+    }
+
+    pub async fn call(&self, method: &str, path: &str, authorization: Option<&str>, body: Vec<u8>) -> Answer {
+        let mut request =
+            hyper::Request::builder().method(method).uri(format!("http://{}{path}", self.plane.api()));
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request.body(Full::new(Bytes::from(body))).unwrap();
+        let response = self.client.request(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, Some(&basic(ADMIN)), vec![]).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.call("DELETE", path, Some(&basic(ADMIN)), vec![]).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.call("POST", path, Some(&basic(ADMIN)), serde_json::to_vec(body).unwrap()).await
+    }
+
+    /// Asks until the answer is as wanted; a test that never gets it is ended by its runner.
+    pub async fn eventually(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let answer = self.get(path).await;
+            if answer.status == 200 && wanted(&answer.body) {
+                return answer.body;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Allocates by the Multiplay face.
+    pub async fn allocate(&self, id: Uuid) -> Answer {
+        self.post(&allocations(), &request(id, self.configuration().await)).await
+    }
+
+    /// The id of the fleet's first build configuration.
+    pub async fn configuration(&self) -> u64 {
+        let fleet = self.get("/v1/fleets/arena").await;
+        fleet.body["buildConfigurations"][0]["id"].as_u64().unwrap()
+    }
+}
+
+pub fn basic((key, secret): (&str, &str)) -> String {
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{key}:{secret}")))
+}
+
+pub fn allocations() -> String {
+    format!("/v1/allocations/projects/{PROJECT}/environments/{ENVIRONMENT}/fleets/{FLEET}/allocations")
+}
+
+pub fn allocation(id: Uuid) -> String {
+    format!("{}/{id}", allocations())
+}
+
+pub fn request(id: Uuid, configuration: u64) -> Value {
+    serde_json::json!({ "allocationId": id, "buildConfigurationId": configuration, "regionId": REGION })
+}
+
+pub fn id(n: u128) -> Uuid {
+    Uuid::from_u128(0xa110_c000_0000_0000_0000_0000_0000_0000 | n)
+}
+
+/// A fleet `arena` that starts its servers on allocation, in the region `local`.
+pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
+    Declaration {
+        builds: vec![BuildDeclaration { name: "arena".into(), folder: "/srv/arena".to_owned() }],
+        configurations: vec![ConfigurationDeclaration {
+            name: "ranked".into(),
+            build: "arena".into(),
+            binary: "server".to_owned(),
+            command_line: "-port $$port$$".to_owned(),
+            variables: vec![],
+            environment: vec![],
+            query: Some(Query {
+                protocol: "sqp".to_owned(),
+                port: QueryPort::Query,
+                timeout: Duration::from_secs(1),
+                start_grace: Duration::from_secs(30),
+            }),
+            limits: Limits { cpu_millis: 1000, memory_mib: 800 },
+            caps: Caps::default(),
+            stop: StopPolicy::default(),
+            restart: RestartPolicy::default(),
+        }],
+        fleets: vec![FleetDeclaration {
+            name: "arena".into(),
+            id: FLEET,
+            idle_servers: IdleServers::StartOnAllocation,
+            regions: vec![RegionSpec {
+                id: REGION,
+                name: "local".into(),
+                min_available: 0,
+                max_servers: 100,
+                opening: RegionOpening::Online,
+                growth,
+            }],
+            configurations: vec!["ranked".into()],
+            placement_timeout,
+            retention: Duration::from_secs(3600),
+        }],
+    }
+}

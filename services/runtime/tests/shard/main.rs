@@ -1,0 +1,8 @@
+//! The runtime around a small state machine and a journal whose sync the test holds back.
+
+mod deadline;
+mod drain;
+mod order;
+mod pressure;
+mod restart;
+mod support;

@@ -1,0 +1,38 @@
+//! A shard comes back as it was.
+
+use mainstay_journal::memory::{MemoryStore, Tenancy};
+use mainstay_runtime::{Growth, MAILBOX_MAX};
+
+use crate::support::{BEGAN_MS, Say, World};
+
+#[tokio::test]
+async fn a_restart_replays_what_was_acknowledged_and_owes_it_again() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::on(store.clone(), MAILBOX_MAX).await;
+    for n in 1..=10 {
+        world.add(n).await;
+    }
+    world.tally.drain().await.unwrap();
+    world.journal.stop().await.unwrap();
+
+    let mut again = World::on(store, MAILBOX_MAX).await;
+    assert_eq!(again.told.recv().await, Some(vec![55]), "owed until acknowledged, so owed after a restart");
+    assert_eq!(again.sum().await, 55);
+    assert_eq!(again.add(1).await, 56);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_goes_on_from_the_last_journalled_turn() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::on(store.clone(), MAILBOX_MAX).await;
+    tokio::time::advance(std::time::Duration::from_secs(3600)).await;
+    world.add(1).await;
+    let last = world.tally.query(|_, now| now).await.unwrap();
+    assert_eq!(last.unix_ms(), BEGAN_MS + 3_600_000);
+
+    // The next world's wall clock is an hour behind.
+    let again = World::on(store, MAILBOX_MAX).await;
+    let now = again.tally.query(|_, now| now).await.unwrap();
+    assert!(now >= last, "{now:?} after {last:?}");
+    assert_eq!(again.tally.command(Say::Add(1), Growth::Grows).await, Ok(Ok(2)));
+}
