@@ -1,7 +1,7 @@
 //! The holder's life: one poll loop from the game's start to its durable exit.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
-use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
+use rustix::process::{WaitOptions, WaitStatus, wait};
+
+mod serve;
 
 use crate::launch::{self, Launched};
-use crate::output::{self, Log};
-use crate::peers::{Heard, PEERS_MAX, Peer, failed};
+use crate::output::Log;
+use crate::peers::{PEERS_MAX, Peer};
 use crate::process;
-use crate::protocol::{FailureCode, Reply, Request, Status, Stream, TAIL_BYTES_MAX, Target, VERSIONS, agree};
+use crate::protocol::{Reply, Status, Stream};
 use crate::record::{
     self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord, Outcome, ProcessMark, RECORD_VERSION,
     SpawnFailure,
@@ -24,8 +26,6 @@ use crate::spec::{Identity, LaunchSpec};
 
 /// Bytes read from a stream at once; one buffer on the stack, no heap per server.
 const READ_BYTES: usize = 8 * 1024;
-/// Standard input not yet taken by the game, in bytes: a console line or two thousand; beyond it the game is deaf.
-const INPUT_BYTES_MAX: usize = 64 * 1024;
 /// Bytes taken from a pipe after the game's end: what a pipe can hold, so a stuck descendant cannot keep us reading.
 const DRAIN_BYTES_MAX: usize = 1024 * 1024;
 /// Times `exit.json` is tried: a minute for a disk that comes back; afterwards the run counts as lost.
@@ -258,106 +258,12 @@ impl Holder {
         }
     }
 
-    fn serve(&mut self, index: usize) {
-        let Some(peer) = self.peers.get_mut(index) else { return };
-        let heard = if peer.flush() { peer.hear() } else { Heard::Gone };
-        let keep = match heard {
-            Heard::Gone => false,
-            Heard::Requests(requests) => requests.into_iter().all(|request| self.answer(index, request)),
-        };
-        if !keep {
-            self.peers.remove(index);
-        }
-    }
-
-    /// Answers one line; false if the client is to be dropped.
-    fn answer(&mut self, index: usize, request: Result<Request, String>) -> bool {
-        let greeted = self.peers.get(index).is_some_and(Peer::is_greeted);
-        let reply = match request {
-            Err(why) => failed(None, FailureCode::UnknownRequest, why),
-            Ok(Request::Hello { versions }) => return self.hello(index, &versions),
-            Ok(_) if !greeted => failed(None, FailureCode::HelloFirst, "the first line must be hello"),
-            Ok(Request::Status { id }) => Reply::Status { id, status: self.status() },
-            Ok(Request::Signal { id, number, to }) => self.signal(id, number, to),
-            Ok(Request::Input { id, line }) => self.input(id, &line),
-            Ok(Request::Tail { id, stream, bytes }) => self.tail(id, stream, bytes),
-        };
-        self.peers.get_mut(index).is_some_and(|peer| peer.say(&reply))
-    }
-
-    fn hello(&mut self, index: usize, versions: &[u32]) -> bool {
-        let status = self.status();
-        let Some(peer) = self.peers.get_mut(index) else { return false };
-        match agree(versions, VERSIONS) {
-            Some(version) => {
-                peer.greet();
-                peer.say(&Reply::Welcome { version, status })
-            }
-            None => {
-                peer.say(&Reply::Refused { versions: VERSIONS.to_vec() });
-                false
-            }
-        }
-    }
-
-    fn signal(&mut self, id: u64, number: i32, to: Target) -> Reply {
-        let Some(signal) = Signal::from_named_raw(number) else {
-            return failed(Some(id), FailureCode::UnknownSignal, format!("no signal has number {number}"));
-        };
-        self.last_signal_asked = Some(number);
-        let sent = match to {
-            Target::Game => process::send(self.game.pid, signal),
-            Target::Tree => process::descendants(self.prepared.holder.pid)
-                .and_then(|tree| tree.into_iter().try_for_each(|pid| process::send(pid, signal))),
-        };
-        match sent {
-            Ok(()) => Reply::Done { id },
-            Err(error) => failed(Some(id), FailureCode::System, error.to_string()),
-        }
-    }
-
-    fn input(&mut self, id: u64, line: &str) -> Reply {
-        if self.stdin.is_none() {
-            return failed(Some(id), FailureCode::InputClosed, "the game closed its standard input");
-        }
-        if self.input.len() + line.len() > INPUT_BYTES_MAX {
-            let why = format!("{} bytes wait unread, at most {INPUT_BYTES_MAX} may", self.input.len());
-            return failed(Some(id), FailureCode::InputClosed, why);
-        }
-        self.input.extend_from_slice(line.as_bytes());
-        self.input.push(b'\n');
-        self.feed();
-        match self.stdin {
-            Some(_) => Reply::Done { id },
-            None => failed(Some(id), FailureCode::InputClosed, "the game closed its standard input"),
-        }
-    }
-
-    fn feed(&mut self) {
-        let Some(stdin) = &mut self.stdin else { return };
-        while !self.input.is_empty() {
-            match stdin.write(&self.input) {
-                Ok(written) if written > 0 => drop(self.input.drain(..written)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(_) | Err(_) => {
-                    self.stdin = None;
-                    self.input = Vec::new();
-                    return;
-                }
-            }
-        }
-    }
-
-    fn tail(&self, id: u64, stream: Stream, bytes: usize) -> Reply {
-        match output::tail(&self.prepared.spec.output.dir, stream, bytes.min(TAIL_BYTES_MAX)) {
-            Ok(text) => Reply::Tail { id, text: String::from_utf8_lossy(&text).into_owned() },
-            Err(error) => failed(Some(id), FailureCode::System, error.to_string()),
-        }
-    }
-
     fn finish(mut self, status: WaitStatus) -> io::Result<()> {
-        let emptied = process::kill_descendants()?;
+        // Whatever goes wrong here, the exit itself must not be lost.
+        let emptied = process::kill_descendants().unwrap_or_else(|error| {
+            crate::complain(&format!("kill what the game left: {error}"));
+            process::Emptied::default()
+        });
         self.stdout.run(DRAIN_BYTES_MAX);
         self.stderr.run(DRAIN_BYTES_MAX);
         let record = ExitRecord {
