@@ -1,29 +1,4 @@
-//! Any packet to the SQP and A2S readers: what they read survives being written and read again.
+//! Feeds libFuzzer's inputs to [`mainstay_fuzz::query_codecs`].
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use mainstay_query::sqp::{Chunks, QueryAnswer};
-use mainstay_query::{a2s, sqp};
-
-fuzz_target!(|bytes: &[u8]| {
-    let Some((asked, packet)) = bytes.split_first() else { return };
-    let asked = Chunks::from_bits(*asked);
-    if let Ok(answer) = QueryAnswer::decode(packet, asked) {
-        // A text that was no UTF-8 grows when it is mended, so the second form may not fit any more.
-        if let Ok(written) = answer.encode() {
-            if let Err(error) = QueryAnswer::decode(&written, Chunks::from_bits(0x1f)) {
-                // Without its first chunks an answer reads its later ones as those: only a full set says all.
-                assert!(asked.bits() & 0x1f != 0x1f, "{error}: {answer:?}");
-            }
-        }
-    }
-    if let Ok(request) = sqp::Request::decode(packet) {
-        assert_eq!(sqp::Request::decode(&request.encode()), Ok(request));
-    }
-    if let Ok(request) = a2s::Request::decode(packet) {
-        assert_eq!(a2s::Request::decode(&request.encode()), Ok(request));
-    }
-    if let Ok(info) = a2s::Info::decode(packet) {
-        assert_eq!(a2s::Info::decode(&info.encode()), Ok(info));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mainstay_fuzz::query_codecs::run(bytes));

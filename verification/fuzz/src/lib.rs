@@ -1,4 +1,13 @@
-//! What the fuzz targets share.
+//! Fuzz targets: what reads bytes from outside is fed any bytes.
+//!
+//! Each module is one target, a plain function from an input to a panic or none. `fuzz_targets/` hands them to libFuzzer
+//! for as long as one likes; `tests/replay.rs` feeds them the seeds, and inputs near the seeds, in every `./check`.
+
+pub mod config;
+pub mod query_codecs;
+pub mod query_prober;
+pub mod query_responder;
+pub mod tugboat_game;
 
 /// The input cut into packets: a length of two bytes, big-endian, and as many bytes each, the last as long as the input lasts.
 pub fn packets(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

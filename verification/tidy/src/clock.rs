@@ -24,6 +24,7 @@ pub const READERS: &[(&str, &str)] = &[
     ),
     ("game/", "a game is a program of its own: Mainstay's rules do not run in it"),
     ("verification/simulator/src/command_line.rs", "asked for so many seconds of seeds, it counts them"),
+    ("adapters/journal/examples/", "a measurement, run by hand"),
     ("verification/bench/", "a benchmark measures"),
 ];
 
