@@ -1,1 +1,36 @@
-//! Supervises real processes on one machine.
+//! Supervises real processes on one machine: the hands of `domain/supervisor`.
+//!
+//! ```text
+//! control plane ◀── uplink ──▶ rules (mainstay-supervisor in a shard of mainstay-runtime, its own SQLite journal)
+//!                                │ what a slot is owed, once it is durable         ▲ what was seen
+//!                                ▼                                                 │
+//!                              one worker a slot ──▶ holder ──▶ game ──────────────┘
+//! ```
+//!
+//! The agent may be killed at any moment. Games play on under their holders ([`mainstay_holder`]), exits wait in the
+//! slots' directories, and the next agent finds both: it looks before every act, and an act done twice is done once.
+//! While the control plane is away, servers go on by their last orders.
+//!
+//! [`Service::start`] gives a [`Handle`]; [`Handle::leave`] ends the agent and leaves the games, [`Handle::stop_all`]
+//! stops them too.
+#![forbid(unsafe_code)]
+
+mod brain;
+mod codec;
+mod config;
+pub mod daemon;
+mod error;
+mod hands;
+mod measure;
+pub mod os;
+mod roster;
+mod service;
+mod slot;
+mod statuses;
+mod uplink;
+
+pub use config::{Addresses, Config, HolderProgram, MEASURE_INTERVAL, MachineOffer, Plane, PortRange};
+pub use error::Error;
+pub use measure::Reading;
+pub use roster::Ports;
+pub use service::{Handle, Service};

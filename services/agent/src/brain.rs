@@ -1,0 +1,96 @@
+//! How the hands tell the rules what happened: nothing that was seen is lost while the process lives.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mainstay_core::ServerId;
+use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
+use mainstay_supervisor::{Answer, Command, Observation, Rejection, Supervisor};
+use tokio::time::sleep;
+
+/// How long a question waits where the mailbox is full.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// Where the rules are. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Brain(Handle<Supervisor>);
+
+/// The rules have ended, and so does whoever hears this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended;
+
+impl Brain {
+    pub(crate) const fn new(handle: Handle<Supervisor>) -> Self {
+        Self(handle)
+    }
+
+    /// Tells what happened, until it is taken: while the disk is full, reports go on from the journal's reserve.
+    pub(crate) async fn report(&self, command: Command) -> Result<(), Ended> {
+        loop {
+            match self.0.command(command.clone(), Growth::Shrinks).await {
+                Ok(Ok(Answer::Done | Answer::Orders(_))) => return Ok(()),
+                Ok(Ok(Answer::Ignored(why))) => {
+                    tracing::debug!(?command, ?why, "a report came late");
+                    return Ok(());
+                }
+                Ok(Err(rejection)) => {
+                    tracing::error!(%rejection, ?command, "a report was refused; this is our bug");
+                    return Ok(());
+                }
+                Err(error @ (Error::Busy { .. } | Error::JournalFull)) => {
+                    tracing::error!(code = error.code(), %error, ?command, "a report waits");
+                    sleep(RETRY_AFTER).await;
+                }
+                Err(Error::Lost(_) | Error::Stopping) => return Err(Ended),
+            }
+        }
+    }
+
+    /// Asks for something that may be refused.
+    pub(crate) async fn ask(&self, command: Command) -> Result<Result<Answer, Rejection>, Error> {
+        self.0.command(command, Growth::Grows).await
+    }
+
+    /// Tells what was seen.
+    pub(crate) async fn see(&self, observation: Observation) -> Result<(), Ended> {
+        self.0.observe(observation).await.map_err(|_| Ended)
+    }
+
+    /// Gives up every slot that is not among these.
+    pub(crate) async fn forget_all_but(&self, kept: BTreeSet<ServerId>) -> Result<(), Ended> {
+        let servers: Vec<ServerId> = self.servers().await?.into_iter().filter(|it| !kept.contains(it)).collect();
+        if servers.is_empty() {
+            return Ok(());
+        }
+        tracing::warn!(?servers, "slots are no longer this agent's: their processes are stopped");
+        self.report(Command::ForgetSlots { servers }).await
+    }
+
+    /// Every slot.
+    pub(crate) async fn servers(&self) -> Result<BTreeSet<ServerId>, Ended> {
+        self.read(|state| state.slots().map(|(server, _)| server).collect()).await
+    }
+
+    /// The slots that have a process, or are owed one.
+    pub(crate) async fn live(&self) -> Result<BTreeSet<ServerId>, Ended> {
+        self.read(|state| {
+            state.slots().filter(|(_, slot)| slot.live_run().is_some()).map(|(server, _)| server).collect()
+        })
+        .await
+    }
+
+    async fn read<T: Send + 'static>(&self, read: fn(&Supervisor) -> T) -> Result<T, Ended> {
+        loop {
+            match self.0.query(move |state, _now| read(state)).await {
+                Ok(value) => return Ok(value),
+                Err(Error::Busy { .. } | Error::JournalFull) => sleep(BUSY_PAUSE).await,
+                Err(Error::Lost(_) | Error::Stopping) => return Err(Ended),
+            }
+        }
+    }
+
+    /// Lets everything taken become durable, and ends.
+    pub(crate) async fn drain(&self) -> Result<(), Error> {
+        self.0.drain().await
+    }
+}

@@ -1,0 +1,86 @@
+//! What an agent is told when it starts.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How often CPU and memory of every slot are measured: often enough for a person who watches, and a hundredth of a
+/// core for 200 slots.
+pub const MEASURE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// What an agent is told when it starts.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The agent's own directory: journal, roster, slots. One agent at a time.
+    pub data_dir: PathBuf,
+    /// What games must not see: the whole data directory, in which the agent's own lies.
+    pub private_dir: PathBuf,
+    /// Where the control plane is.
+    pub plane: Plane,
+    /// The program that holds game servers.
+    pub holder: HolderProgram,
+    /// The machines it answers for, each for one fleet region.
+    pub machines: Vec<MachineOffer>,
+    /// Where slots' ports come from.
+    pub ports: PortRange,
+    /// How players reach this host.
+    pub addresses: Addresses,
+    /// `localProxyUrl` of `server.json`: where games reach the local daemon.
+    pub local_proxy_url: String,
+}
+
+/// Where the control plane is.
+#[derive(Clone)]
+pub struct Plane {
+    /// The URI of its agents' stream, as `http://127.0.0.1:7341`.
+    pub uri: String,
+    /// The join token.
+    pub token: String,
+}
+
+impl std::fmt::Debug for Plane {
+    /// Without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plane").field("uri", &self.uri).finish_non_exhaustive()
+    }
+}
+
+/// The program that holds game servers: the same executable as the agent's, branching on its first words.
+#[derive(Debug, Clone)]
+pub struct HolderProgram {
+    /// Its absolute path.
+    pub executable: PathBuf,
+    /// Its arguments before the launch file.
+    pub words: Vec<String>,
+}
+
+/// A machine that this host offers to a fleet region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineOffer {
+    /// The fleet's name or id.
+    pub fleet: String,
+    /// The region's name or id.
+    pub region: String,
+    /// The machine's name, for people.
+    pub name: String,
+    /// How many slots it has.
+    pub slots: usize,
+}
+
+/// Ports, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortRange {
+    /// The lowest.
+    pub first: u16,
+    /// The highest.
+    pub last: u16,
+}
+
+/// How players reach this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Addresses {
+    /// Its IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+}

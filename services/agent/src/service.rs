@@ -1,0 +1,216 @@
+//! An agent from its start to its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::ServerId;
+use mainstay_core::slot::Status;
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::{Limits, ShardName};
+use mainstay_runtime::{Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard};
+use mainstay_supervisor::{Command, Supervisor};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::brain::Brain;
+use crate::codec::StoredCodec;
+use crate::config::Config;
+use crate::error::Error;
+use crate::hands::SlotHands;
+use crate::measure::{Reading, Readings, measure};
+use crate::os::ports::{TakenPorts, Transport};
+use crate::os::{Capabilities, cgroup, uids};
+use crate::roster::Roster;
+use crate::slot::{Context, Ending, Ground};
+use crate::statuses::Statuses;
+use crate::uplink::Uplink;
+
+/// The shard's name in the agent's journal.
+const SHARD: &str = "agent";
+
+/// How long the first look at the slots may keep the stream waiting: a holder answers within milliseconds, and one that
+/// does not is reported later.
+const FIRST_LOOK_MAX: Duration = Duration::from_secs(10);
+/// How often a wait for slots looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long SIGKILL may take to end what did not stop by itself.
+const KILL_WITHIN: Duration = Duration::from_secs(10);
+
+/// Starts agents.
+#[derive(Debug)]
+pub struct Service;
+
+impl Service {
+    /// Opens what is durable, finds the games that still run, and speaks to the control plane from then on.
+    ///
+    /// # Errors
+    /// See [`Error`]. Nothing that runs is touched by a start that fails.
+    pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Handle, Error> {
+        let (roster, capabilities, journal, boot_id) = open(config.clone()).await?;
+        for missing in &capabilities.missing {
+            tracing::warn!("{missing}");
+        }
+        let ground = Ground::new(&config, capabilities, Arc::clone(&clock));
+        let context = Arc::new(Context::new(ground));
+        context.add_facts(roster.slots());
+        let statuses = Arc::new(Statuses::default());
+        let journal = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(&clock))
+            .map_err(|source| Error::Thread { source })?;
+        let name = ShardName::new(SHARD).map_err(|source| Error::Shard { source })?;
+        let shard = Shard::start(mainstay_runtime::Config {
+            name,
+            journal: journal.clone(),
+            initial: Supervisor::new(),
+            codec: StoredCodec,
+            hands: SlotHands::new(Arc::clone(&context), Arc::clone(&statuses)),
+            due: |_why| Command::Due,
+            mailbox_max: MAILBOX_MAX,
+        })
+        .await
+        .map_err(|source| Error::Rules { source })?;
+        let brain = Brain::new(shard);
+        context.meet(brain.clone());
+        brain.report(Command::Resume).await.map_err(|_| Error::RulesEnded)?;
+        let uplink = Uplink {
+            config,
+            roster: Mutex::new(roster),
+            context: Arc::clone(&context),
+            brain: brain.clone(),
+            statuses: Arc::clone(&statuses),
+            boot_id,
+        };
+        let (seen, live) = (Arc::clone(&statuses), brain.clone());
+        let uplink = tokio::spawn(async move {
+            first_look(&seen, &live).await;
+            uplink.run().await;
+        });
+        let readings = Arc::new(Readings::default());
+        let measuring = tokio::spawn(measure(Arc::clone(&readings), Arc::clone(&context), clock));
+        Ok(Handle { context, brain, statuses, readings, journal, uplink, measuring })
+    }
+}
+
+/// A running agent.
+#[derive(Debug)]
+pub struct Handle {
+    context: Arc<Context>,
+    brain: Brain,
+    statuses: Arc<Statuses>,
+    readings: Arc<Readings>,
+    journal: JournalHandle,
+    uplink: JoinHandle<()>,
+    measuring: JoinHandle<()>,
+}
+
+impl Handle {
+    /// How a slot stands.
+    #[must_use]
+    pub fn status(&self, server: ServerId) -> Option<Status> {
+        self.statuses.get(server)
+    }
+
+    /// What a slot's game uses; `None` where none runs, or none has been measured yet.
+    #[must_use]
+    pub fn reading(&self, server: ServerId) -> Option<Reading> {
+        self.readings.get(server)
+    }
+
+    /// Where slots' standard output and error are kept: a question that outlives this handle.
+    pub fn outputs(&self) -> impl Fn(ServerId) -> PathBuf + Send + Sync + 'static {
+        let context = Arc::clone(&self.context);
+        move |server| context.ground.output_dir(server)
+    }
+
+    /// Waits until the agent can go on no longer, and says why: its journal failed. The caller ends the process; games
+    /// play on, and the next agent finds them.
+    pub async fn failed(&self) -> Arc<JournalFailure> {
+        self.journal.failed().await
+    }
+
+    /// Ends the agent and leaves its games playing: the next agent adopts them.
+    ///
+    /// # Errors
+    /// What was not durable yet is lost with the journal; the games are not.
+    pub async fn leave(self) -> Result<(), Error> {
+        self.uplink.abort();
+        self.measuring.abort();
+        self.context.end.send_replace(Ending::Leave);
+        self.brain.drain().await.map_err(|source| Error::Unfinished { source })?;
+        self.journal.stop().await.map_err(|failure| Error::Journal { failure })
+    }
+
+    /// Stops every game, by its own stop ladder for at most `within` and by SIGKILL after, and ends the agent. Sessions
+    /// outlive it: the next agent starts them again, with the allocations they had.
+    ///
+    /// # Errors
+    /// As [`Handle::leave`]; or games that not even SIGKILL ended.
+    pub async fn stop_all(self, within: Duration) -> Result<(), Error> {
+        // First, so that no order starts again what is being stopped.
+        self.uplink.abort();
+        self.brain.report(Command::Park).await.map_err(|_| Error::RulesEnded)?;
+        if timeout(within, self.quiet()).await.is_err() {
+            self.context.end.send_replace(Ending::Kill);
+            if timeout(KILL_WITHIN, self.quiet()).await.is_err() {
+                let servers = self.brain.live().await.map_err(|_| Error::RulesEnded)?;
+                self.leave().await?;
+                return Err(Error::StillRunning { servers: servers.into_iter().collect() });
+            }
+        }
+        self.leave().await
+    }
+
+    /// Waits until no game is left; an agent whose rules have ended has none it could wait for.
+    async fn quiet(&self) {
+        while self.brain.live().await.is_ok_and(|live| !live.is_empty()) {
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// Everything that blocks at the start.
+async fn open(config: Config) -> Result<(Roster, Capabilities, SqliteJournal, String), Error> {
+    let opened = tokio::task::spawn_blocking(move || {
+        let dir = &config.data_dir;
+        let files = |what, path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::Files { what, path, source }
+        };
+        std::fs::create_dir_all(dir).map_err(files("make", dir))?;
+        let dir = dir.canonicalize().map_err(files("look at", dir))?;
+        // First, for its lock: a second agent in the same directory ends here.
+        let journal = SqliteJournal::open(&dir.join("journal"))
+            .map_err(|source| Error::OpenJournal { dir: dir.join("journal"), source })?;
+        let taken = TakenPorts::read().map_err(|source| Error::System { source })?;
+        let is_free = |port| taken.is_free(port, Transport::Udp) && taken.is_free(port, Transport::Tcp);
+        let roster = Roster::open(&dir, &config.machines, config.ports, is_free)?;
+        let capabilities = Capabilities::find(&dir, cgroup::PARENT, Path::new(uids::REGISTRY))
+            .map_err(|source| Error::System { source })?;
+        let boot_id = mainstay_holder::process::boot_id()
+            .map_err(files("read", Path::new("/proc/sys/kernel/random/boot_id")))?;
+        Ok((roster, capabilities, journal, boot_id))
+    });
+    match opened.await {
+        Ok(opened) => opened,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Cancelled: the process is ending.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// Waits until every slot with a process has been looked at, so that the first word to the plane is about all of them.
+async fn first_look(statuses: &Statuses, brain: &Brain) {
+    let looked = async {
+        while let Ok(live) = brain.live().await
+            && live.iter().any(|server| statuses.get(*server).is_none())
+        {
+            sleep(LOOK_AGAIN).await;
+        }
+    };
+    if timeout(FIRST_LOOK_MAX, looked).await.is_err() {
+        tracing::warn!("some slots could not be looked at yet; the control plane hears of them later");
+    }
+}

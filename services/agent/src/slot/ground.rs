@@ -1,0 +1,274 @@
+//! Where slots live: their directories, what lies in them, and the start of their processes. Everything here blocks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mainstay_core::slot::Spec;
+use mainstay_core::{CommandLine, Generation, ServerId, UnclosedQuote};
+use mainstay_holder::client::{self, ClientError, Connection, Found, Started};
+use mainstay_holder::process::{self, Remains};
+use mainstay_holder::protocol::{Request, Target};
+use mainstay_holder::record::{self, ExitRecord, HOLDER_FILE};
+use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
+use mainstay_runtime::Clock;
+use mainstay_supervisor::{RunNumber, SessionFile};
+
+use crate::config::{Addresses, Config, HolderProgram};
+use crate::os::slot_dirs::{Owner, SlotDirs};
+use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
+use crate::roster::SlotFacts;
+
+/// How long a process that does not belong may take to die of SIGKILL.
+const STRANGER_MS_MAX: u64 = 10_000;
+
+/// A stream's file is rotated at this size, and so many are kept: 50 MiB a stream hold days of an ordinary game's talk,
+/// and 200 slots of them stay below 20 GiB.
+const OUTPUT_BYTES_MAX: u64 = 10 * 1024 * 1024;
+const OUTPUT_FILES_MAX: u32 = 5;
+
+/// What a game of its own user may open and start: far above what one needs, far below what a runaway game would take
+/// from its neighbours.
+const OPEN_FILES_MAX: u64 = 4_096;
+const PROCESSES_MAX: u64 = 1_024;
+
+/// SIGKILL, by its number on every Linux.
+const SIGKILL: i32 = 9;
+
+/// Why something about a slot's place failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GroundError {
+    /// The holder, or its files.
+    #[error(transparent)]
+    Holder(#[from] ClientError),
+    /// The system.
+    #[error(transparent)]
+    System(#[from] OsError),
+    /// A command line without end.
+    #[error("the command line cannot be split (MS-S405)")]
+    CommandLine(#[from] UnclosedQuote),
+    /// Processes that not even SIGKILL ends.
+    #[error("{alive} processes of an earlier run cannot be ended: they are stuck in the kernel (MS-S406)")]
+    NotEmpty {
+        /// How many.
+        alive: u32,
+    },
+}
+
+/// The start of a process.
+pub(crate) enum Begun {
+    /// It runs.
+    Running(Box<Connection>),
+    /// It has ended already, or could not be started.
+    Ended(ExitRecord),
+    /// Another holder has the slot: look again.
+    Taken,
+}
+
+/// Where slots live.
+pub(crate) struct Ground {
+    data_dir: PathBuf,
+    private_dir: PathBuf,
+    holder: HolderProgram,
+    addresses: Addresses,
+    local_proxy_url: String,
+    capabilities: Capabilities,
+    clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Ground {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ground").field("data_dir", &self.data_dir).finish_non_exhaustive()
+    }
+}
+
+impl Ground {
+    pub(crate) fn new(config: &Config, capabilities: Capabilities, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            data_dir: config.data_dir.clone(),
+            private_dir: config.private_dir.clone(),
+            holder: config.holder.clone(),
+            addresses: config.addresses,
+            local_proxy_url: config.local_proxy_url.clone(),
+            capabilities,
+            clock,
+        }
+    }
+
+    /// What the machine gives, and what it does not.
+    pub(crate) const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// What is in a slot.
+    pub(crate) fn look(&self, server: ServerId) -> Result<Found, GroundError> {
+        Ok(client::adopt(&self.dirs(server).run)?)
+    }
+
+    /// Ends a game that no order knows, and waits for it.
+    pub(crate) fn end_stranger(
+        &self,
+        server: ServerId,
+        stranger: &mut Connection,
+    ) -> Result<(), GroundError> {
+        let (run, pid) = (stranger.status.run, stranger.status.game.pid);
+        tracing::warn!(%server, run, pid, "a game of another run is in the slot; it is killed");
+        stranger.send(|id| Request::Signal { id, number: SIGKILL, to: Target::Tree })?;
+        stranger.wait_exit(STRANGER_MS_MAX)?;
+        Ok(())
+    }
+
+    /// Writes `server.json`, in place.
+    pub(crate) fn write_session(
+        &self,
+        facts: &SlotFacts,
+        spec: &Spec,
+        file: SessionFile,
+    ) -> Result<(), GroundError> {
+        let dirs = self.dirs(facts.server);
+        let owner = self.capabilities.owner(facts.place)?;
+        if !dirs.home.is_dir() {
+            dirs.prepare(owner)?;
+        }
+        let told = GameFacts { allocation: file.allocation, ..self.told(facts, spec, &dirs) };
+        server_json::write(&dirs.home, &told, owner)?;
+        Ok(())
+    }
+
+    /// Starts a process under a holder of its own. The slot has been looked at: nothing of the run is there.
+    pub(crate) fn start(
+        &self,
+        facts: &SlotFacts,
+        spec: &Spec,
+        run: RunNumber,
+        generation: Generation,
+    ) -> Result<Begun, GroundError> {
+        let dirs = self.dirs(facts.server);
+        let owner = self.capabilities.owner(facts.place)?;
+        let group = match &self.capabilities.groups {
+            Some(groups) => Some(groups.slot(facts.server)?),
+            None => None,
+        };
+        self.empty(&dirs, group.as_ref().map(|group| group.members_files()).unwrap_or_default(), owner)?;
+        dirs.prepare(owner)?;
+        if let Some(group) = &group {
+            group.allow(spec.limits, spec.caps)?;
+        }
+        let told = self.told(facts, spec, &dirs);
+        let line = CommandLine::parse(&spec.launch.command_line)?;
+        let folder = PathBuf::from(&spec.launch.folder);
+        let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
+        let launch = LaunchSpec {
+            version: SPEC_VERSION,
+            generation: generation.number(),
+            run: run.number(),
+            executable: told.executable.clone(),
+            arguments: os::arguments(&line, &told, self.clock.now()),
+            environment: environment(spec, &dirs.home),
+            isolation: self.capabilities.view(&self.private_dir, &needed)?,
+            working_dir: folder,
+            identity: owner.identity(),
+            limits: resource_limits(owner),
+            control_group: group.as_ref().map(|group| group.launch()),
+            output: Output { dir: dirs.output.clone(), bytes_max: OUTPUT_BYTES_MAX, files_max: OUTPUT_FILES_MAX },
+        };
+        let words: Vec<&str> = self.holder.words.iter().map(String::as_str).collect();
+        match client::spawn(&self.holder.executable, &words, &dirs.run, &launch) {
+            Ok(Started::Running(_)) => self.begun(&dirs.run),
+            Ok(Started::SpawnFailed(record)) => Ok(Begun::Ended(record)),
+            Err(ClientError::SlotTaken { .. }) => Ok(Begun::Taken),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A game that has just started may have ended since.
+    fn begun(&self, run_dir: &Path) -> Result<Begun, GroundError> {
+        match client::adopt(run_dir)? {
+            Found::Running(connection) => Ok(Begun::Running(Box::new(connection))),
+            Found::Exited(record) => Ok(Begun::Ended(record)),
+            Found::Nothing | Found::OtherBoot(_) | Found::HolderDead(_) => Ok(Begun::Taken),
+        }
+    }
+
+    /// A slot that is no longer this machine's leaves nothing behind.
+    pub(crate) fn clear(&self, server: ServerId) -> Result<(), GroundError> {
+        let dirs = self.dirs(server);
+        if let Found::Running(mut stranger) = client::adopt(&dirs.run)? {
+            self.end_stranger(server, &mut stranger)?;
+        }
+        if let Some(groups) = &self.capabilities.groups {
+            groups.slot(server)?.remove()?;
+        }
+        let Some(slot) = dirs.run.parent() else { return Ok(()) };
+        match std::fs::remove_dir_all(slot) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(OsError::Files { what: "remove", path: slot.to_owned(), source }.into())
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Whatever an earlier run left is killed before the next one starts.
+    fn empty(&self, dirs: &SlotDirs, groups: Vec<PathBuf>, owner: Owner) -> Result<(), GroundError> {
+        let failed = |source| OsError::Files { what: "empty", path: dirs.run.clone(), source };
+        let record = record::read(&dirs.run, HOLDER_FILE).map_err(failed)?;
+        let remains = Remains { record, groups, own_uid: owner.own_uid() };
+        let emptied = process::empty(&remains).map_err(failed)?;
+        match emptied.alive {
+            0 => Ok(()),
+            alive => Err(GroundError::NotEmpty { alive }),
+        }
+    }
+
+    /// What a game is told, without an allocation.
+    fn told(&self, facts: &SlotFacts, spec: &Spec, dirs: &SlotDirs) -> GameFacts {
+        let folder = PathBuf::from(&spec.launch.folder);
+        GameFacts {
+            allocation: None,
+            fleet: facts.fleet,
+            machine: facts.machine,
+            server: facts.server,
+            region: facts.region,
+            region_name: facts.region_name.clone(),
+            ipv4: self.addresses.ipv4,
+            ipv6: self.addresses.ipv6,
+            port: facts.ports.game,
+            query_port: facts.ports.query,
+            query_type: spec.query.as_ref().map_or_else(|| "none".to_owned(), |query| query.protocol.clone()),
+            local_proxy_url: self.local_proxy_url.clone(),
+            config_dir: dirs.home.clone(),
+            log_dir: dirs.logs.clone(),
+            executable: folder.join(&spec.launch.binary),
+            file_dir: folder,
+            custom: spec.launch.variables.clone(),
+        }
+    }
+
+    /// Where standard output and error are kept.
+    pub(crate) fn output_dir(&self, server: ServerId) -> PathBuf {
+        self.dirs(server).output
+    }
+
+    fn dirs(&self, server: ServerId) -> SlotDirs {
+        SlotDirs::of(&self.data_dir, server)
+    }
+}
+
+/// What is declared, and the home that `server.json` lies in: nothing else.
+fn environment(spec: &Spec, home: &Path) -> BTreeMap<String, String> {
+    let mut environment: BTreeMap<String, String> = spec.launch.environment.iter().cloned().collect();
+    environment.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
+    environment
+}
+
+/// Limits count for a user, so they mean something only where each slot has one.
+fn resource_limits(owner: Owner) -> Vec<ResourceLimit> {
+    let limit = |resource, most| ResourceLimit { resource, soft: most, hard: most };
+    match owner {
+        Owner::Agent => Vec::new(),
+        Owner::Slot(_) => vec![
+            limit(LimitedResource::OpenFiles, OPEN_FILES_MAX),
+            limit(LimitedResource::Processes, PROCESSES_MAX),
+        ],
+    }
+}

@@ -1,0 +1,97 @@
+//! One worker a slot: it does what its slot is owed, one thing after another, and tells what it sees.
+
+pub(crate) mod ended;
+mod ground;
+mod holding;
+pub(crate) mod probe;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use mainstay_core::ServerId;
+use mainstay_holder::record::ProcessMark;
+use tokio::sync::{Semaphore, SetOnce, watch};
+
+use crate::brain::Brain;
+use crate::roster::SlotFacts;
+
+pub(crate) use ground::Ground;
+pub(crate) use worker::Worker;
+
+/// How many slots may be started or looked at at once: each takes a thread and a few syncs of the disk, and a host with
+/// hundreds of slots starts them no sooner by doing all at once.
+pub(crate) const WORK_AT_ONCE_MAX: usize = 16;
+
+/// What all workers share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Where the slots live.
+    pub(crate) ground: Ground,
+    /// Limits starts and looks.
+    pub(crate) work: Semaphore,
+    /// Ends the workers; their games play on.
+    pub(crate) end: watch::Sender<Ending>,
+    brain: SetOnce<Brain>,
+    facts: RwLock<BTreeMap<ServerId, Arc<SlotFacts>>>,
+    running: Mutex<BTreeMap<ServerId, ProcessMark>>,
+}
+
+/// What the workers are told about the agent's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Go on.
+    NotYet,
+    /// Whatever still runs is killed: the time for stopping by itself is over.
+    Kill,
+    /// Let go of everything as it is.
+    Leave,
+}
+
+impl Context {
+    pub(crate) fn new(ground: Ground) -> Self {
+        Self {
+            ground,
+            work: Semaphore::new(WORK_AT_ONCE_MAX),
+            end: watch::Sender::new(Ending::NotYet),
+            brain: SetOnce::new(),
+            facts: RwLock::new(BTreeMap::new()),
+            running: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// The rules exist after the hands do: they meet here, once.
+    pub(crate) fn meet(&self, brain: Brain) {
+        let _already = self.brain.set(brain);
+    }
+
+    /// The rules, once they are met.
+    pub(crate) async fn brain(&self) -> Brain {
+        self.brain.wait().await.clone()
+    }
+
+    /// What is known of a slot beyond its order.
+    pub(crate) fn facts(&self, server: ServerId) -> Option<Arc<SlotFacts>> {
+        self.facts.read().unwrap_or_else(PoisonError::into_inner).get(&server).cloned()
+    }
+
+    /// Takes what is known now. What was known stays: a slot that is being given up is still wound down.
+    pub(crate) fn add_facts(&self, facts: BTreeMap<ServerId, SlotFacts>) {
+        let facts = facts.into_iter().map(|(server, facts)| (server, Arc::new(facts)));
+        self.facts.write().unwrap_or_else(PoisonError::into_inner).extend(facts);
+    }
+
+    /// Notes the holder of a slot's running game, or that there is none.
+    pub(crate) fn running(&self, server: ServerId, holder: Option<ProcessMark>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match holder {
+            Some(holder) => running.insert(server, holder),
+            None => running.remove(&server),
+        };
+    }
+
+    /// The holders of all running games.
+    pub(crate) fn holders(&self) -> BTreeMap<ServerId, ProcessMark> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,145 @@
+//! Asks a game whether it lives: the hand that carries `adapters/query`'s datagrams.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use mainstay_query::{Answer, Probe, Prober, Protocol, Step};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::{sleep, timeout};
+
+/// How long to wait where nobody listens yet. The kernel answers for a closed port, so the game has not been asked: no
+/// pacing is owed to it, and a restart is found answering within this of being so.
+const REFUSED_PAUSE: Duration = Duration::from_millis(10);
+
+/// Why a game gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    /// Nobody listens on the port.
+    #[error("nobody listens on {at}")]
+    Refused {
+        /// The address asked.
+        at: SocketAddr,
+    },
+    /// Nothing came, or nothing that makes sense.
+    #[error("no answer from {at} within {} ms", within.as_millis())]
+    Silent {
+        /// The address asked.
+        at: SocketAddr,
+        /// The time given.
+        within: Duration,
+    },
+    /// The machine's own trouble.
+    #[error("failed to ask {at}")]
+    Socket {
+        /// The address asked.
+        at: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Asks until there is an answer, paced as the protocol wants it.
+pub(crate) async fn until_answer(protocol: Protocol, port: u16, within: Duration) -> Answer {
+    loop {
+        match once(&protocol, port, within).await {
+            Ok(answer) => return answer,
+            Err(NoAnswer::Refused { .. }) => sleep(REFUSED_PAUSE).await,
+            // The silence itself was a wait of `within`; the rest of the protocol's pause follows.
+            Err(NoAnswer::Silent { .. }) => sleep(protocol.interval_min().saturating_sub(within)).await,
+            Err(error @ NoAnswer::Socket { .. }) => {
+                tracing::warn!(error = %super::ended::in_full(&error), "a probe failed");
+                sleep(protocol.interval_min()).await;
+            }
+        }
+    }
+}
+
+/// Asks once. A game binds all addresses, so the machine's own is asked.
+pub(crate) async fn once(protocol: &Protocol, port: u16, within: Duration) -> Result<Answer, NoAnswer> {
+    let at = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    match protocol.probe(nonce()) {
+        Probe::Nothing => Ok(Answer::default()),
+        Probe::Connect => match timeout(within, TcpStream::connect(at)).await {
+            Ok(Ok(_stream)) => Ok(Answer::default()),
+            Ok(Err(source)) => Err(failed(at, source)),
+            Err(_elapsed) => Err(NoAnswer::Silent { at, within }),
+        },
+        Probe::Datagrams(prober) => match timeout(within, exchange(prober, at)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(source)) => Err(failed(at, source)),
+            Err(_elapsed) => Err(NoAnswer::Silent { at, within }),
+        },
+    }
+}
+
+/// A connected socket of its own for each probe: the kernel checks the source, and no server mixes up two tokens.
+async fn exchange(mut prober: Prober, at: SocketAddr) -> io::Result<Answer> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    socket.connect(at).await?;
+    socket.send(&prober.start()).await?;
+    let mut buffer = vec![0; prober.receive_bytes_max() + 1];
+    loop {
+        let length = socket.recv(&mut buffer).await?;
+        match prober.receive(&buffer[..length]) {
+            Step::Send(packet) => {
+                socket.send(&packet).await?;
+            }
+            Step::Done(answer) => return Ok(answer),
+            Step::Wait => {}
+            Step::Refused(malformed) => {
+                tracing::debug!(%at, code = malformed.code(), %malformed, "a wrong answer to a query");
+            }
+        }
+    }
+}
+
+fn failed(at: SocketAddr, source: io::Error) -> NoAnswer {
+    if source.kind() == io::ErrorKind::ConnectionRefused {
+        NoAnswer::Refused { at }
+    } else {
+        NoAnswer::Socket { at, source }
+    }
+}
+
+/// Marks a probe's answers. Not a secret: a stranger on this machine could read it anyway, so a failing source of
+/// randomness is no reason to stop asking.
+fn nonce() -> u32 {
+    getrandom::u32().unwrap_or(std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_closed_port_refuses_and_a_mute_one_is_silent() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let within = Duration::from_millis(50);
+        for protocol in [Protocol::Sqp, Protocol::A2s, Protocol::Quake3, Protocol::Teeworlds] {
+            let error = once(&protocol, port, within).await.unwrap_err();
+            assert!(matches!(error, NoAnswer::Silent { .. }), "{protocol}: {error}");
+        }
+        drop(socket);
+        for protocol in [Protocol::Sqp, Protocol::Tcp] {
+            let error = once(&protocol, port, within).await.unwrap_err();
+            assert!(matches!(error, NoAnswer::Refused { .. }), "{protocol}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_found_once_there_is_one() {
+        let reserved = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = reserved.local_addr().unwrap().port();
+        drop(reserved);
+        let asking = tokio::spawn(until_answer("udp:70:71".parse().unwrap(), port, Duration::from_secs(1)));
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+        let mut buffer = [0; 16];
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(&buffer[..length], b"p");
+        socket.send_to(b"q", from).await.unwrap();
+        asking.await.unwrap();
+    }
+}

@@ -1,0 +1,247 @@
+//! One stream, from hello to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use mainstay_core::slot::{Phase, Status, Stopped};
+use mainstay_core::{Generation, MachineId, ServerId};
+use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
+use mainstay_wire::agent::{self, Down, MESSAGE_BYTES_MAX, Statuses as MachineStatuses, Up, Welcome, proto};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::{Channel, Endpoint};
+
+use super::{StreamEnd, Uplink, orders};
+use crate::roster::Membership;
+
+/// How long the plane may take to accept a connection, and to answer a hello: it writes both down first.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const WELCOME_WITHIN: Duration = Duration::from_secs(15);
+/// How often a quiet stream is tested, and how long the answer may take: a plane that vanished without a word is noticed
+/// before its players are.
+const PING_INTERVAL: Duration = Duration::from_secs(2);
+const PING_WITHIN: Duration = Duration::from_secs(4);
+/// Messages on their way up: reports wait here while the network is slow, and the newest word is then still the one
+/// that is said.
+const UP_MESSAGES_MAX: usize = 8;
+/// Statuses in one report.
+const REPORT_STATUSES_MAX: usize = 1_024;
+
+/// Whether the plane took us in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Welcomed {
+    Yes,
+    No,
+}
+
+/// Which machine each slot of this agent belongs to.
+type Machines = BTreeMap<ServerId, MachineId>;
+
+/// Connects, and speaks until something ends it.
+pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
+    match begin(uplink).await {
+        Err(end) => (end, Welcomed::No),
+        Ok((up, down, machines)) => {
+            tracing::info!(uri = uplink.config.plane.uri, "the control plane is there");
+            let end = match speak(uplink, up, down, &machines).await {
+                Err(end) => end,
+                Ok(never) => match never {},
+            };
+            (end, Welcomed::Yes)
+        }
+    }
+}
+
+type Begun = (mpsc::Sender<proto::Up>, Streaming<proto::Down>, Machines);
+
+async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
+    let channel = connect(&uplink.config.plane.uri).await?;
+    let mut client = AgentLinkClient::new(channel)
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+        .max_encoding_message_size(MESSAGE_BYTES_MAX);
+    let (up, rx) = mpsc::channel(UP_MESSAGES_MAX);
+    let hello = hello(uplink).await;
+    let asked = hello.machines.len();
+    let hello = proto::Up { what: Some(proto::up::What::Hello(hello)) };
+    up.send(hello).await.map_err(|_| StreamEnd::Closed)?;
+    let answer = async {
+        let mut down = client.connect(ReceiverStream::new(rx)).await.map_err(StreamEnd::Ended)?.into_inner();
+        Ok::<_, StreamEnd>((next(&mut down).await?, down))
+    };
+    let (first, down) =
+        timeout(WELCOME_WITHIN, answer).await.map_err(|_| StreamEnd::Mute(WELCOME_WITHIN))??;
+    let welcome = match first {
+        Down::Welcome(welcome) => welcome,
+        Down::Frames(_) => return Err(StreamEnd::OtherMachines { asked, found: 0 }),
+    };
+    let machines = join(uplink, welcome, asked).await?;
+    resync(uplink, &up, &machines).await?;
+    Ok((up, down, machines))
+}
+
+async fn connect(uri: &str) -> Result<Channel, StreamEnd> {
+    let endpoint = Endpoint::from_shared(uri.to_owned())
+        .map_err(|source| StreamEnd::Address { uri: uri.to_owned(), source })?
+        .connect_timeout(CONNECT_WITHIN)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_WITHIN)
+        .keep_alive_while_idle(true)
+        .tcp_nodelay(true);
+    endpoint.connect().await.map_err(|source| StreamEnd::Unreachable { uri: uri.to_owned(), source })
+}
+
+/// Who we are.
+async fn hello(uplink: &Uplink) -> proto::Hello {
+    let config = &uplink.config;
+    let roster = uplink.roster.lock().await;
+    let machines = roster.members().iter().filter_map(|member| {
+        let offer = config.machines.iter().find(|offer| member.is_for(offer))?;
+        let ports = |it: &crate::Ports| proto::Ports { game: it.game.into(), query: it.query.into() };
+        Some(proto::JoiningMachine {
+            key: member.key.0.into_bytes().to_vec(),
+            fleet: offer.fleet.clone(),
+            region: offer.region.clone(),
+            name: offer.name.clone(),
+            ipv4: config.addresses.ipv4.map(|address| address.to_string()).unwrap_or_default(),
+            ipv6: config.addresses.ipv6.map(|address| address.to_string()).unwrap_or_default(),
+            slots: member.ports.iter().map(ports).collect(),
+        })
+    });
+    proto::Hello {
+        protocol: agent::PROTOCOL,
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        boot_id: uplink.boot_id.clone(),
+        token: config.plane.token.clone(),
+        machines: machines.collect(),
+    }
+}
+
+/// Takes the names we are given, and gives up what is no longer ours.
+async fn join(uplink: &Uplink, welcome: Welcome, asked: usize) -> Result<Machines, StreamEnd> {
+    let found = welcome.machines.len();
+    if found != asked {
+        return Err(StreamEnd::OtherMachines { asked, found });
+    }
+    let mut roster = uplink.roster.lock().await;
+    let offered: Vec<_> = roster
+        .members()
+        .iter()
+        .filter(|member| uplink.config.machines.iter().any(|offer| member.is_for(offer)))
+        .map(|member| member.key)
+        .collect();
+    let mut machines = Machines::new();
+    for (key, machine) in offered.into_iter().zip(welcome.machines) {
+        let servers: Vec<ServerId> = machine.slots.iter().map(|slot| slot.server).collect();
+        machines.extend(servers.iter().map(|&server| (server, machine.machine)));
+        let membership = Membership {
+            machine: machine.machine,
+            fleet: machine.fleet_id,
+            region: machine.region_id,
+            region_name: machine.region_name,
+            servers,
+        };
+        roster.joined(&uplink.config.data_dir, key, membership)?;
+    }
+    uplink.context.add_facts(roster.slots());
+    drop(roster);
+    let kept: BTreeSet<ServerId> = machines.keys().copied().collect();
+    uplink.brain.forget_all_but(kept).await.map_err(|_| StreamEnd::AgentEnds)?;
+    Ok(machines)
+}
+
+/// Says how every slot of every machine stands.
+async fn resync(
+    uplink: &Uplink,
+    up: &mpsc::Sender<proto::Up>,
+    machines: &Machines,
+) -> Result<(), StreamEnd> {
+    let known: BTreeSet<ServerId> = uplink.brain.servers().await.map_err(|_| StreamEnd::AgentEnds)?;
+    let newest = uplink.statuses.all();
+    let mut by_machine: BTreeMap<MachineId, Vec<Status>> = BTreeMap::new();
+    for (&server, &machine) in machines {
+        let statuses = by_machine.entry(machine).or_default();
+        match newest.get(&server) {
+            Some(status) => statuses.push(status.clone()),
+            None if !known.contains(&server) => statuses.push(untouched(server)),
+            // Not looked at yet; its word follows as a report.
+            None => {}
+        }
+    }
+    for (machine, statuses) in by_machine {
+        send(up, Up::Resync(MachineStatuses { machine, statuses })).await?;
+    }
+    Ok(())
+}
+
+/// A slot that no order has ever reached.
+fn untouched(server: ServerId) -> Status {
+    Status {
+        server,
+        generation: Generation::NONE,
+        configuration: None,
+        phase: Phase::Stopped(Stopped::Idle),
+    }
+}
+
+async fn speak(
+    uplink: &Uplink,
+    up: mpsc::Sender<proto::Up>,
+    down: Streaming<proto::Down>,
+    machines: &Machines,
+) -> Result<std::convert::Infallible, StreamEnd> {
+    let known: BTreeSet<ServerId> = machines.keys().copied().collect();
+    // Two halves that never wait for each other: a slow plane must not keep orders from being obeyed.
+    tokio::select! {
+        end = listen(uplink, down, &known) => end,
+        end = report(uplink, up, machines) => end,
+    }
+}
+
+async fn listen(
+    uplink: &Uplink,
+    mut down: Streaming<proto::Down>,
+    known: &BTreeSet<ServerId>,
+) -> Result<std::convert::Infallible, StreamEnd> {
+    loop {
+        match next(&mut down).await? {
+            Down::Frames(frames) => {
+                for frame in frames {
+                    orders::take(uplink, frame, known).await?;
+                }
+            }
+            Down::Welcome(_) => tracing::warn!("the control plane says welcome twice"),
+        }
+    }
+}
+
+async fn report(
+    uplink: &Uplink,
+    up: mpsc::Sender<proto::Up>,
+    machines: &Machines,
+) -> Result<std::convert::Infallible, StreamEnd> {
+    loop {
+        let mut by_machine: BTreeMap<MachineId, Vec<Status>> = BTreeMap::new();
+        for status in uplink.statuses.next(REPORT_STATUSES_MAX).await {
+            if let Some(&machine) = machines.get(&status.server) {
+                by_machine.entry(machine).or_default().push(status);
+            }
+        }
+        for (machine, statuses) in by_machine {
+            send(&up, Up::Report(MachineStatuses { machine, statuses })).await?;
+        }
+    }
+}
+
+async fn send(up: &mpsc::Sender<proto::Up>, message: Up) -> Result<(), StreamEnd> {
+    up.send(message.into()).await.map_err(|_| StreamEnd::Closed)
+}
+
+async fn next(down: &mut Streaming<proto::Down>) -> Result<Down, StreamEnd> {
+    match down.message().await {
+        Ok(Some(message)) => Down::try_from(message).map_err(StreamEnd::Malformed),
+        Ok(None) => Err(StreamEnd::Closed),
+        Err(status) => Err(StreamEnd::Ended(status)),
+    }
+}
