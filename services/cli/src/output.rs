@@ -57,7 +57,7 @@ pub fn write(text: &str) -> Result<(), Failure> {
 
 fn plain_table() -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
 

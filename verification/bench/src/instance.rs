@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,8 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// A running instance; stopped with its servers when dropped.
 pub struct Instance {
-    folder: tempfile::TempDir,
+    /// Held for its end.
+    _folder: tempfile::TempDir,
     process: Child,
     api: String,
     authorization: String,
@@ -46,17 +47,12 @@ impl Instance {
         let ready: Value = serde_json::from_str(&line).map_err(|error| format!("not ready: {line:?}: {error}"))?;
         let api = ready["api"].as_str().ok_or("the ready line names no api")?.to_owned();
         let authorization = authorization(&data)?;
-        Ok(Self { folder, process, api, authorization })
+        Ok(Self { _folder: folder, process, api, authorization })
     }
 
     /// The process of `mainstay up`.
     pub fn pid(&self) -> u32 {
         self.process.id()
-    }
-
-    /// The folder of the instance's data.
-    pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
     }
 
     /// GET, as JSON.

@@ -28,7 +28,7 @@ async fn serve(config: Config) -> Result<ExitCode, Failure> {
     let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
     let clock: Arc<dyn Clock> =
-        Arc::new(SystemClock::start().map_err(|error| failed("the machine's clock cannot be read", &error))?);
+        Arc::new(SystemClock::start());
     let agent = Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
     output::write("{\"msg\":\"agent running\"}\n")?;
     tokio::select! {

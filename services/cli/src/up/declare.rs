@@ -7,6 +7,7 @@ use mainstay_config::{self as config, BuildPath, Config, Join, MachineSize, Sour
 use mainstay_core::{FleetId, RegionId};
 use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
 use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use sha2::Digest as _;
 use uuid::Uuid;
 
 /// Region ids depend on the name alone: "Europe" is the same region in every fleet and on every instance.
@@ -15,13 +16,21 @@ const REGIONS: Uuid = Uuid::from_u128(0x9a3c_1f0e_6d57_4b0a_8e21_5c7f_20d4_b931)
 /// The id of a region, by its name, compared without case.
 #[must_use]
 pub fn region_id(name: &str) -> RegionId {
-    RegionId(Uuid::new_v5(&REGIONS, name.to_lowercase().as_bytes()))
+    RegionId(named(REGIONS, &name.to_lowercase()))
 }
 
 /// The id of a fleet: of its name, in this instance's environment.
 #[must_use]
 pub fn fleet_id(environment: Uuid, name: &str) -> FleetId {
-    FleetId(Uuid::new_v5(&environment, name.as_bytes()))
+    FleetId(named(environment, name))
+}
+
+/// The UUID of a name within a namespace: version 8, of their SHA-256 (RFC 9562, 5.8).
+fn named(namespace: Uuid, name: &str) -> Uuid {
+    let hash = sha2::Sha256::new().chain_update(namespace.as_bytes()).chain_update(name.as_bytes()).finalize();
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(hash.iter()).for_each(|(byte, hashed)| *byte = *hashed);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
 /// The declaration of a configuration.

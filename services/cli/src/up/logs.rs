@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use mainstay_control::LogTail;
 use mainstay_core::ServerId;
-use mainstay_holder::output::{Stream, tail};
+use mainstay_holder::output::tail;
+use mainstay_holder::protocol::Stream;
 
 /// The most read of each stream, in bytes: some 10,000 lines.
 const TAIL_BYTES_MAX: usize = 1024 * 1024;

@@ -65,7 +65,7 @@ struct Up<'a> {
 impl Up<'_> {
     async fn run(self) -> Result<ExitCode, Failure> {
         let clock: Arc<dyn Clock> =
-            Arc::new(SystemClock::start().map_err(|error| failed("the machine's clock cannot be read", &error))?);
+            Arc::new(SystemClock::start());
         let journal = self.journal(&clock)?;
         let outputs = Arc::new(logs::Outputs::default());
         let control = self.control(&clock, &journal, &outputs).await?;

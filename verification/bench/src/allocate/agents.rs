@@ -37,7 +37,8 @@ pub struct Joining {
 
 /// Joins, and obeys for as long as it is let. Returns once every machine is resynchronised.
 pub async fn start(joining: Joining) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
-    let mut client = AgentLinkClient::connect(joining.uri.clone()).await?;
+    let channel = tonic::transport::Endpoint::from_shared(joining.uri.clone())?.connect().await?;
+    let mut client = AgentLinkClient::new(channel);
     let (up, outgoing) = mpsc::channel(OUTGOING_MAX);
     up.send(Up::Hello(hello(&joining)).into()).await?;
     let outgoing = tokio_stream::wrappers::ReceiverStream::new(outgoing);
