@@ -9,15 +9,17 @@ use mainstay_agent::os::slot_dirs::{Owner, SlotDirs};
 use mainstay_agent::os::{Capabilities, GameFacts};
 use mainstay_core::{FleetId, FleetNumber, MachineId, RegionId, ServerId};
 use mainstay_holder::client::{self, Connection, Found, Started};
-use mainstay_holder::protocol::Status;
+use mainstay_holder::protocol::{Request, Status, Stream, Target};
 use mainstay_holder::record::{ExitRecord, ProcessMark};
 use mainstay_holder::spec::{LaunchSpec, Output, SPEC_VERSION};
-use mainstay_holder::{output, process, protocol::Stream};
+use mainstay_holder::{output, process};
+use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Long enough for a machine busy with other builds; a condition that holds ends the wait at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_millis(PATIENCE_MS);
+const PATIENCE_MS: u64 = 60_000;
 
 /// An agent's data directory; its control groups are removed at the end.
 pub struct Data {
@@ -144,9 +146,10 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Ok(Found::Running(connection)) = client::adopt(&self.dirs.run) {
-            sigkill(connection.status.holder);
-            until_dead(connection.status.game);
+        if let Ok(Found::Running(mut connection)) = client::adopt(&self.dirs.run) {
+            let kill = |id| Request::Signal { id, number: libc::SIGKILL, to: Target::Tree };
+            // The game may end by itself in between; then its holder has killed the rest.
+            let _ = connection.send(kill).and_then(|_| connection.wait_exit(PATIENCE_MS));
         }
     }
 }
