@@ -22,6 +22,8 @@ pub enum Bug {
     AgentTrustsStoredSight,
     /// An agent that restarted does not see the holders of before, and the lock on the slot is not asked.
     HolderForgotten,
+    /// A holder that an agent forked just before it crashed starts its game later, though the next agent found nothing.
+    LateHolderStarts,
     /// `server.json` is not written before a start.
     SessionFileSkipped,
     /// The plane is not told that a stream broke, and goes on believing in it.
@@ -30,7 +32,7 @@ pub enum Bug {
 
 impl Bug {
     /// Every planted mistake.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::AnswerBeforeSync,
         Self::ReadBeforeSync,
         Self::OrderBeforeSync,
@@ -39,6 +41,7 @@ impl Bug {
         Self::PlaneTrustsStoredSeen,
         Self::AgentTrustsStoredSight,
         Self::HolderForgotten,
+        Self::LateHolderStarts,
         Self::SessionFileSkipped,
         Self::DeadStreamBelieved,
     ];
@@ -55,6 +58,7 @@ impl Bug {
             Self::PlaneTrustsStoredSeen => "plane-trusts-stored-seen",
             Self::AgentTrustsStoredSight => "agent-trusts-stored-sight",
             Self::HolderForgotten => "holder-forgotten",
+            Self::LateHolderStarts => "late-holder-starts",
             Self::SessionFileSkipped => "session-file-skipped",
             Self::DeadStreamBelieved => "dead-stream-believed",
         }

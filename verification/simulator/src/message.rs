@@ -1,5 +1,7 @@
 //! What travels between the parts of a world.
 
+use std::fmt;
+
 use mainstay_core::slot::{Exit, Status};
 use mainstay_core::{AllocationId, MachineId, ServerId};
 use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
@@ -26,6 +28,7 @@ pub(crate) enum Happening {
     PlaneDue { life: Life },
     FrameUp { stream: StreamId, up: Up },
     FrameDown { stream: StreamId, down: Down },
+    FrameAgain { host: Host, life: Life, owed: Owed },
     PlaneNoticesEnd { life: Life, stream: StreamId },
     AgentStarts { host: Host },
     AgentDials { host: Host, life: Life },
@@ -35,10 +38,11 @@ pub(crate) enum Happening {
     AgentDue { host: Host, life: Life },
     JobActs { host: Host, life: Life, slot: SlotIndex, job: Job },
     JobDone { host: Host, life: Life, slot: SlotIndex, result: JobResult },
-    HolderLocks { host: Host, life: Life, boot: u64, slot: SlotIndex, launch: Launch },
+    HolderLocks { host: Host, life: Life, boot: u64, slot: SlotIndex, run: RunNumber },
     GameEnds { host: Host, slot: SlotIndex, pid: u32, exit: Exit, own: OwnWill },
     AgentHearsExit { host: Host, life: Life, slot: SlotIndex, run: RunNumber, exit: Exit },
     AgentHearsLoss { host: Host, life: Life, slot: SlotIndex, run: RunNumber },
+    AgentLeaves { host: Host, life: Life },
     CallArrives { call: CallIndex },
     AnswerArrives { call: CallIndex, said: Said },
     CallerActs { caller: usize },
@@ -63,7 +67,7 @@ pub(crate) enum Up {
 /// From plane to agent.
 #[derive(Debug)]
 pub(crate) enum Down {
-    Joined { machine: MachineId, servers: Vec<ServerId> },
+    Joined { servers: Vec<ServerId> },
     Owed(Owed),
 }
 
@@ -83,7 +87,7 @@ pub(crate) enum Job {
 pub(crate) struct Launch {
     pub(crate) run: RunNumber,
     pub(crate) configuration: mainstay_core::slot::ConfigurationRef,
-    /// The allocation that the newest order had when the hand began.
+    /// The allocation that the newest order had when the start was owed.
     pub(crate) ordered: Option<AllocationId>,
 }
 
@@ -124,10 +128,18 @@ pub(crate) enum Reply {
 /// What an agent's turn releases once it is durable.
 #[derive(Debug, Default)]
 pub(crate) struct AgentRelease {
-    pub(crate) effects: Vec<(SlotIndex, Effects)>,
+    pub(crate) effects: Vec<Due>,
     pub(crate) statuses: Vec<Status>,
     /// The stream that a first full report is for.
     pub(crate) connects: Option<StreamId>,
+}
+
+/// What one slot is owed, and the allocation that its newest order had when that was derived.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) slot: SlotIndex,
+    pub(crate) effects: Effects,
+    pub(crate) ordered: Option<AllocationId>,
 }
 
 /// What a caller wants.
@@ -161,6 +173,24 @@ pub(crate) enum Said {
     DiskFull,
     /// Done.
     Done,
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stands(View { rank, server, end }) => {
+                write!(f, "{rank:?}")?;
+                if let Some(server) = server {
+                    write!(f, " on {server}")?;
+                }
+                end.as_ref().map_or(Ok(()), |end| write!(f, ": {end:?}"))
+            }
+            Self::NoSuch => f.write_str("no such allocation"),
+            Self::Refused(rejection) => write!(f, "refused, {}: {rejection}", rejection.code()),
+            Self::DiskFull => f.write_str("the disk is full"),
+            Self::Done => f.write_str("done"),
+        }
+    }
 }
 
 /// An allocation as a caller sees it.

@@ -3,11 +3,11 @@
 //! Modelled on `services/holder`: a holder locks the slot, notes its run and its boot id before the game starts, and
 //! writes `exit.json` before it tells anyone.
 
-use mainstay_core::AllocationId;
 use mainstay_core::slot::{ConfigurationRef, Exit};
 use mainstay_supervisor::{RunNumber, SessionFile};
 
 use crate::agenda::Micros;
+use crate::message::Launch;
 
 /// A slot's directory, its lock, and its processes.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct SlotTruth {
     pub(crate) file: Option<SessionFile>,
     /// The holder that has the lock, and its game.
     pub(crate) held: Option<Game>,
+    /// `launch.json`: what a holder that was forked and has not locked the slot yet will start.
+    pub(crate) launch: Option<Launch>,
     /// A second game in the slot: the world's laws end the world as soon as there is one.
     pub(crate) intruder: Option<Game>,
     /// `holder.json`: the newest run that a holder noted, and the boot it was noted in.
@@ -40,8 +42,6 @@ pub(crate) struct Game {
     pub(crate) run: RunNumber,
     pub(crate) pid: u32,
     pub(crate) configuration: ConfigurationRef,
-    /// What it read from `server.json` when it started.
-    pub(crate) started_for: Option<AllocationId>,
     pub(crate) answers_from: Option<Micros>,
     pub(crate) ignores_term: bool,
     /// It has been told to end; its end is on the agenda.

@@ -68,8 +68,8 @@ pub struct Network {
     pub stream_breaks: u32,
     /// In a million breaks, how often one end does not notice for up to 30 s.
     pub half_open: u32,
-    /// In a million frames of a replaced stream, how often one still reaches the agent: it had been read, not yet obeyed.
-    pub late_frame: u32,
+    /// In a million frames to an agent, how many are obeyed a second time up to 20 s later, whatever has come since.
+    pub frame_again: u32,
     /// In a million calls, how many are lost on the way.
     pub call_lost: u32,
     /// In a million calls, how many answers are lost.
@@ -100,6 +100,8 @@ pub struct Disk {
 pub struct Games {
     /// The least and the greatest time from start to answering.
     pub start: (Micros, Micros),
+    /// In a million starts, how many holders take up to a hundred times as long before they lock their slot.
+    pub slow_holder: u32,
     /// In a million starts, how many never answer a query.
     pub hangs: u32,
     /// In a million starts, how many ignore SIGTERM.
@@ -146,6 +148,8 @@ pub struct People {
     pub operator: u32,
     /// The fleet is configured anew.
     pub reconfigure: u32,
+    /// A machine's agent is asked to stop its servers and ends; it starts them again when it comes back.
+    pub park: u32,
     /// A machine's agent is restarted with one slot more.
     pub grow: u32,
 }
@@ -177,7 +181,7 @@ impl Scenario {
             slow_message: 0,
             stream_breaks: 0,
             half_open: 0,
-            late_frame: 0,
+            frame_again: 0,
             call_lost: 0,
             answer_lost: 0,
             call_doubled: 0,
@@ -238,9 +242,9 @@ impl Swarm<'_> {
         Network {
             delay: (50, self.between(200, 20 * MS)),
             slow_message: self.sometimes(50_000),
-            stream_breaks: self.sometimes(2_000),
+            stream_breaks: self.sometimes(5_000),
             half_open: self.sometimes(500_000),
-            late_frame: self.sometimes(500_000),
+            frame_again: self.sometimes(50_000),
             call_lost: self.sometimes(100_000),
             answer_lost: self.sometimes(100_000),
             call_doubled: self.sometimes(100_000),
@@ -251,8 +255,8 @@ impl Swarm<'_> {
         Disk {
             sync: (200, self.between(500, 10 * MS)),
             slow_sync: self.sometimes(20_000),
-            failed_sync: self.sometimes(500),
-            full: self.sometimes(500),
+            failed_sync: self.sometimes(2_000),
+            full: self.sometimes(2_000),
             written_unheard: 500_000,
             compact_after: usize::try_from(self.between(20, 2_000)).unwrap_or(500),
         }
@@ -261,6 +265,7 @@ impl Swarm<'_> {
     fn games(&mut self) -> Games {
         Games {
             start: (20 * MS, self.between(50 * MS, 4 * SECOND)),
+            slow_holder: self.sometimes(300_000),
             hangs: self.sometimes(100_000),
             ignores_term: self.sometimes(200_000),
             not_started: self.sometimes(100_000),
@@ -272,13 +277,13 @@ impl Swarm<'_> {
 
     fn crashes(&mut self) -> Crashes {
         Crashes {
-            plane: self.sometimes(500),
-            agent: self.sometimes(1_000),
-            reboot: self.sometimes(200),
-            holder: self.sometimes(300),
-            plane_forgets: self.sometimes(300),
-            agent_forgets: self.sometimes(1_000),
-            down: self.between(10 * MS, 15 * SECOND),
+            plane: self.sometimes(2_000),
+            agent: self.sometimes(4_000),
+            reboot: self.sometimes(500),
+            holder: self.sometimes(1_000),
+            plane_forgets: self.sometimes(1_000),
+            agent_forgets: self.sometimes(4_000),
+            down: if self.either() { self.between(5 * MS, 200 * MS) } else { self.between(MS, 15 * SECOND) },
         }
     }
 
@@ -288,7 +293,8 @@ impl Swarm<'_> {
             session: self.between(50 * MS, 20 * SECOND),
             patience: self.between(100 * MS, 5 * SECOND),
             operator: self.sometimes(5_000),
-            reconfigure: self.sometimes(300),
+            reconfigure: self.sometimes(4_000),
+            park: self.sometimes(300),
             grow: self.sometimes(100),
         }
     }

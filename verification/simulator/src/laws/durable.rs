@@ -61,11 +61,16 @@ pub(crate) fn statuses(statuses: &[Status], disk: &Supervisor) -> Result<(), Bro
     Ok(())
 }
 
-/// A process is started for a run that the agent's disk holds.
+/// A process is started for a run that the agent's disk holds, and holds for live.
 pub(crate) fn start(server: Option<ServerId>, run: RunNumber, disk: &Supervisor) -> Result<(), Broken> {
-    let durable = newest_run(server, disk);
-    ensure(durable >= run, "no process is started before its run is durable", || {
-        format!("{server:?} starts {run:?}, the disk says {durable:?}")
+    let slot = server.and_then(|server| disk.slot(server));
+    let newest = slot.and_then(|slot| slot.run()).map_or(RunNumber::NONE, |run| run.number);
+    ensure(newest >= run, "no process is started before its run is durable", || {
+        format!("{server:?} starts {run:?}, the disk says {newest:?}")
+    })?;
+    let live = slot.and_then(|slot| slot.live_run()).map(|run| run.number);
+    ensure(live == Some(run), "no process is started for a run that is over", || {
+        format!("{server:?} starts {run:?}, live is {live:?}")
     })
 }
 
@@ -81,9 +86,4 @@ pub(crate) fn stop(server: Option<ServerId>, run: RunNumber, disk: &Supervisor) 
     ensure(holds, "no process is stopped before its stop is durable", || {
         format!("{server:?} stops {run:?}, the disk says {life:?}")
     })
-}
-
-fn newest_run(server: Option<ServerId>, disk: &Supervisor) -> RunNumber {
-    let slot = server.and_then(|server| disk.slot(server));
-    slot.and_then(|slot| slot.run()).map_or(RunNumber::NONE, |run| run.number)
 }

@@ -1,7 +1,7 @@
 //! Generations never fall, and nobody obeys one that the plane does not remember.
 
 use mainstay_fleet::Fleet;
-use mainstay_supervisor::Event;
+use mainstay_supervisor::{Event, Verdict};
 
 use super::{Broken, ensure};
 
@@ -13,6 +13,19 @@ pub(crate) fn taken_are_durable_in_the_plane(events: &[Event], disk: &Fleet) -> 
             ensure(order.generation <= durable, "nobody obeys a generation the plane does not remember", || {
                 format!("{} takes {:?}, the plane's disk says {durable:?}", order.server, order.generation)
             })?;
+        }
+    }
+    Ok(())
+}
+
+/// No order comes before the configuration it names: the agent would have to begin a new stream for it.
+pub(crate) fn configurations_are_known(verdicts: &[Verdict]) -> Result<(), Broken> {
+    for verdict in verdicts {
+        match verdict {
+            Verdict::UnknownConfiguration(configuration) => {
+                return Err(Broken::new("a stream brings configurations before orders", format!("{configuration:?}")));
+            }
+            Verdict::Taken | Verdict::Same | Verdict::Older { .. } => {}
         }
     }
     Ok(())

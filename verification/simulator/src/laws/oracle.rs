@@ -1,26 +1,25 @@
 //! The oracle outside: it believes only what callers were told. A call without an answer is unknown to it.
 
-use mainstay_core::{AllocationId, Table};
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_core::AllocationId;
+use mainstay_fleet::{Event, Fleet};
 
 use super::{Broken, ensure};
-use crate::agenda::Micros;
-use crate::message::{Rank, Said, View, Want};
-
-/// How long an ended allocation surely stays readable: the world's retention, less the longest delay of an answer.
-const READABLE: Micros = 50_000_000;
+use crate::message::{Said, View, Want};
 
 /// What one caller was told of one allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Belief {
     view: View,
-    /// When it was told.
-    at: Micros,
 }
 
 /// Everything that callers were told.
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    known: Table<AllocationId, Known>,
+    known: BTreeMap<AllocationId, Known>,
+    /// What has ended, durably: the cause of each end was checked when it was decided.
+    ended: BTreeSet<AllocationId>,
 }
 
 #[derive(Debug, Default)]
@@ -30,8 +29,15 @@ struct Known {
 }
 
 impl Oracle {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self { known: Table::seeded(seed) }
+    pub(crate) const fn new() -> Self {
+        Self { known: BTreeMap::new(), ended: BTreeSet::new() }
+    }
+
+    /// An event of the plane became durable.
+    pub(crate) fn learns(&mut self, event: &Event) {
+        if let Event::AllocationEnded { id, .. } = event {
+            self.ended.insert(*id);
+        }
     }
 
     /// What has been told of an allocation so far.
@@ -41,7 +47,7 @@ impl Oracle {
 
     /// A caller asks for the end of an allocation; from now on it may end.
     pub(crate) fn deallocates(&mut self, id: AllocationId) {
-        self.known_mut(id).deallocated = true;
+        self.known.entry(id).or_default().deallocated = true;
     }
 
     pub(crate) fn was_deallocated(&self, id: AllocationId) -> bool {
@@ -56,47 +62,39 @@ impl Oracle {
         want: &Want,
         said: &Said,
         before: Option<&Belief>,
-        now: Micros,
     ) -> Result<(), Broken> {
         match said {
             Said::Stands(view) => {
                 if let Some(before) = before {
                     never_goes_back(id, &before.view, view)?;
                 }
-                let known = self.known_mut(id);
+                let known = self.known.entry(id).or_default();
                 if known.told.as_ref().is_none_or(|told| told.view.rank < view.rank) {
-                    known.told = Some(Belief { view: view.clone(), at: now });
+                    known.told = Some(Belief { view: view.clone() });
                 }
                 Ok(())
             }
             Said::NoSuch | Said::Refused(_) => {
-                let promised = before.filter(|before| match before.view.rank {
-                    Rank::Waiting | Rank::Placed | Rank::Fulfilled => true,
-                    Rank::Ended => now - before.at < READABLE,
-                });
-                ensure(
-                    promised.is_none() || self.may_have_gone(id, now, before),
-                    "an acknowledged allocation exists until something ended it",
-                    || format!("{want:?} was answered {said:?} after {before:?}"),
-                )
+                ensure(before.is_none() || self.ended.contains(&id), EXISTS, || {
+                    format!("{want:?} was answered `{said}` after {before:?}")
+                })
             }
             Said::DiskFull | Said::Done => Ok(()),
         }
     }
 
-    /// An allocation whose caller asked for its end may have ended and been forgotten since it was last told of.
-    fn may_have_gone(&self, id: AllocationId, now: Micros, before: Option<&Belief>) -> bool {
-        let old = before.is_none_or(|before| now - before.at >= READABLE);
-        old && (self.was_deallocated(id) || before.is_some())
-    }
-
-    fn known_mut(&mut self, id: AllocationId) -> &mut Known {
-        if !self.known.contains(&id) {
-            self.known.insert(id, Known::default());
+    /// Everything that a caller was told of, and that nothing ended, is there.
+    pub(crate) fn is_remembered(&self, disk: &Fleet) -> Result<(), Broken> {
+        for (id, known) in &self.known {
+            let Some(told) = &known.told else { continue };
+            let there = disk.allocation(*id, mainstay_core::Timestamp::EPOCH).is_some();
+            ensure(there || self.ended.contains(id), EXISTS, || format!("{id} is gone; {told:?}"))?;
         }
-        self.known.get_mut(&id).expect("just put there")
+        Ok(())
     }
 }
+
+const EXISTS: &str = "an acknowledged allocation exists until something ended it";
 
 fn never_goes_back(id: AllocationId, before: &View, now: &View) -> Result<(), Broken> {
     ensure(now.rank >= before.rank, "what a caller was told of an allocation is remembered", || {

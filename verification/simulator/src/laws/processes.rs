@@ -1,5 +1,6 @@
 //! At most one process a slot, and none that reads another's session.
 
+use mainstay_core::AllocationId;
 use mainstay_supervisor::SessionFile;
 
 use super::{Broken, ensure};
@@ -14,11 +15,17 @@ pub(crate) fn one_a_slot(host: Host, slot: SlotIndex, truth: &SlotTruth) -> Resu
 }
 
 /// A process that starts reads a `server.json` written for its own run, with the allocation that the newest order had
-/// when its start began: never an older one's.
-pub(crate) fn reads_its_own_session(launch: &Launch, file: Option<SessionFile>) -> Result<(), Broken> {
-    let reads = file.map(|file| (file.run, file.configuration, file.allocation));
-    let wanted = (launch.run, launch.configuration, launch.ordered);
-    ensure(reads == Some(wanted), "a stale allocation id is never given to a new process", || {
-        format!("it reads {reads:?}, and is started as {wanted:?}")
+/// when its start was owed, or has by now: never an older one's.
+pub(crate) fn reads_its_own_session(
+    launch: &Launch,
+    newest: Option<AllocationId>,
+    file: Option<SessionFile>,
+) -> Result<(), Broken> {
+    let holds = file.is_some_and(|file| {
+        (file.run, file.configuration) == (launch.run, launch.configuration)
+            && (file.allocation == launch.ordered || file.allocation == newest)
+    });
+    ensure(holds, "a stale allocation id is never given to a new process", || {
+        format!("it reads {file:?}, and is started as {launch:?}; the newest order is for {newest:?}")
     })
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_core::slot::{Phase, Status, Stopped};
-use mainstay_core::{Generation, MachineId, ServerId, StateMachine as _};
+use mainstay_core::{Generation, ServerId, StateMachine as _};
 use mainstay_fleet::StreamId;
 use mainstay_journal::{Admission, Batch, Space};
-use mainstay_supervisor::{Answer, Command, Effects, Event, Observation, Sight, Supervisor, Verdict};
+use mainstay_supervisor::{Answer, Command, Event, Observation, Sight, Supervisor};
 use mainstay_supervisor::laws::History;
 
 use super::World;
@@ -16,12 +16,15 @@ use super::words::taken;
 use crate::agenda::Micros;
 use crate::bug::Bug;
 use crate::laws::{Broken, domain, durable, generations};
-use crate::message::{AgentRelease, Down, Happening, Host, Life, SlotIndex, Up};
+use crate::message::{AgentRelease, Down, Due, Happening, Host, Life, SlotIndex, Up};
 use crate::os::SlotTruth;
 use crate::seat::{Disk, Kept, Seat, Synced, Written};
 
 /// The least and the greatest pause before an agent dials again.
 const DIAL_AGAIN: (Micros, Micros) = (100_000, 2_000_000);
+
+/// The longest that a frame is obeyed late.
+const AGAIN_MAX: Micros = 20_000_000;
 
 /// A machine: its disk, its slots, and its agent's process while that lives.
 #[derive(Debug)]
@@ -45,8 +48,6 @@ pub(crate) struct Machine {
 pub(crate) struct AgentLife {
     pub(crate) seat: Seat<Supervisor, AgentRelease>,
     pub(crate) stream: Link,
-    /// The stream before, of which a frame may have been read and not yet obeyed.
-    pub(crate) stream_before: Option<StreamId>,
     pub(crate) hands: Vec<Hand>,
     pub(crate) mailbox: VecDeque<Command>,
     due: Option<Micros>,
@@ -71,7 +72,7 @@ pub(crate) struct Hand {
     /// A job is under way.
     pub(crate) busy: bool,
     /// The newest durable word on what is owed and not begun.
-    pub(crate) owed: Option<Effects>,
+    pub(crate) owed: Option<Due>,
     /// The process whose end the hand waits for.
     pub(crate) watched: Option<u32>,
 }
@@ -98,10 +99,6 @@ impl Machine {
             stored: Vec::new(),
         }
     }
-
-    pub(crate) fn slot_of(&self, server: ServerId) -> Option<SlotIndex> {
-        self.servers.iter().position(|of| *of == server)
-    }
 }
 
 impl World {
@@ -124,7 +121,6 @@ impl World {
         machine.life = Some(AgentLife {
             seat,
             stream: Link::Dialing,
-            stream_before: None,
             hands: vec![Hand::default(); machine.slots.len()],
             mailbox: VecDeque::new(),
             due: None,
@@ -132,7 +128,8 @@ impl World {
         self.say_of(host, || "starts".to_owned());
         let delay = self.message_delay();
         self.after(delay, Happening::AgentDials { host, life: number });
-        self.agent_ends_turn(host, Vec::new(), None)
+        self.agent_ends_turn(host, Vec::new(), None)?;
+        self.agent_asked(host, Command::Resume)
     }
 
     /// A command for the mailbox; decided at once where the writer admits it.
@@ -167,21 +164,12 @@ impl World {
         if !outcome.events.is_empty() {
             self.say_of(host, || format!("decides {}", taken(&outcome.events)));
         }
-        let unknown = match &outcome.answer {
-            Ok(Answer::Done | Answer::Ignored(_)) => false,
-            Ok(Answer::Orders(verdicts)) => verdicts.iter().any(|verdict| match verdict {
-                Verdict::UnknownConfiguration(_) => true,
-                Verdict::Taken | Verdict::Same | Verdict::Older { .. } => false,
-            }),
+        match &outcome.answer {
+            Ok(Answer::Done | Answer::Ignored(_)) => {}
+            Ok(Answer::Orders(verdicts)) => generations::configurations_are_known(verdicts)?,
             Err(rejection) => return Err(Broken::new("an agent within its limits refuses nothing", rejection)),
-        };
-        self.agent_ends_turn(host, outcome.events, None)?;
-        if unknown {
-            // "Send the configuration, then the order again": a new stream brings both.
-            self.say_of(host, || "an order names an unknown configuration".to_owned());
-            self.agent_hangs_up(host);
         }
-        Ok(())
+        self.agent_ends_turn(host, outcome.events, None)
     }
 
     /// What the turn owes goes to the writer with its events; nothing is done before they are durable.
@@ -202,15 +190,17 @@ impl World {
         let extra = also.filter(|server| !touched.contains(server));
         for server in touched.into_iter().chain(extra) {
             let Some(slot) = machine.servers.iter().position(|of| *of == server) else { continue };
-            release.effects.push((slot, life.seat.state.owed(&server)));
+            let order = life.seat.state.slot(server).map(|slot| &slot.order);
+            let ordered = order.and_then(|order| order.allocation.as_ref()).map(|session| session.allocation);
+            release.effects.push(Due { slot, effects: life.seat.state.owed(&server), ordered });
             if let Link::Up { .. } | Link::Connecting { .. } = life.stream {
                 release.statuses.extend(life.seat.state.status(server));
             }
         }
         let early_effects = self.has(Bug::SpawnBeforeSync).then(|| std::mem::take(&mut release.effects));
         self.agent_keeps(host, at, boot, events, release)?;
-        for (slot, effects) in early_effects.into_iter().flatten() {
-            self.hand_owes(host, slot, effects)?;
+        for due in early_effects.into_iter().flatten() {
+            self.hand_owes(host, due)?;
         }
         Ok(())
     }
@@ -235,8 +225,8 @@ impl World {
 
     fn agent_releases(&mut self, host: Host, release: AgentRelease) -> Result<(), Broken> {
         let AgentRelease { effects, statuses, connects } = release;
-        for (slot, effects) in effects {
-            self.hand_owes(host, slot, effects)?;
+        for due in effects {
+            self.hand_owes(host, due)?;
         }
         if let Some(stream) = connects {
             return self.agent_connects(host, stream, statuses);
@@ -420,37 +410,40 @@ impl World {
         Ok(())
     }
 
-    /// The agent closes its stream by itself.
-    pub(crate) fn agent_hangs_up(&mut self, host: Host) {
-        if let Some(stream) = self.machines[host].life.as_ref().and_then(|life| life.stream.stream()) {
-            self.break_stream(stream);
-            self.agent_drops(host, stream);
-        }
-    }
-
     fn agent_drops(&mut self, host: Host, stream: StreamId) {
         let Some(life) = &mut self.machines[host].life else { return };
         if life.stream.stream() == Some(stream) {
             life.stream = Link::Dialing;
-            life.stream_before = Some(stream);
             self.agent_dials_later(host);
         }
     }
 
     pub(crate) fn agent_hears(&mut self, host: Host, stream: StreamId, down: Down) -> Result<(), Broken> {
         let Some(life) = &self.machines[host].life else { return Ok(()) };
-        let current = life.stream.stream() == Some(stream);
-        let before = life.stream_before == Some(stream);
+        if life.stream.stream() != Some(stream) {
+            return Ok(());
+        }
         match down {
-            Down::Joined { machine, servers } if current => self.agent_joined(host, stream, machine, servers),
-            Down::Joined { .. } => Ok(()),
+            Down::Joined { servers } => self.agent_joined(host, stream, servers),
             Down::Owed(owed) => {
-                if current || (before && self.struck(self.scenario.network.late_frame)) {
-                    return self.agent_takes(host, owed);
+                if self.struck(self.scenario.network.frame_again) {
+                    let (life, owed) = (self.machines[host].life_number, owed.clone());
+                    let later = self.random.below(AGAIN_MAX);
+                    self.after(later, Happening::FrameAgain { host, life, owed });
                 }
-                Ok(())
+                self.agent_takes(host, owed)
             }
         }
+    }
+
+    /// A frame that had been read is obeyed late, or a second time: orders are levels, so it must do no harm.
+    pub(crate) fn frame_again(
+        &mut self,
+        host: Host,
+        number: Life,
+        owed: mainstay_fleet::Owed,
+    ) -> Result<(), Broken> {
+        if number == self.machines[host].life_number { self.agent_takes(host, owed) } else { Ok(()) }
     }
 
     fn agent_takes(&mut self, host: Host, owed: mainstay_fleet::Owed) -> Result<(), Broken> {
@@ -479,7 +472,6 @@ impl World {
         &mut self,
         host: Host,
         stream: StreamId,
-        _machine: MachineId,
         servers: Vec<ServerId>,
     ) -> Result<(), Broken> {
         let (at, boot) = (self.at(), self.boot());

@@ -23,6 +23,7 @@ impl World {
             self.scenario.network.stream_breaks,
             people.operator,
             people.reconfigure,
+            people.park,
             people.grow,
         ];
         let draw = self.random.below(1_000_000);
@@ -56,6 +57,7 @@ impl World {
                 self.reconfigure();
                 Ok(())
             }
+            9 => self.park(host),
             _ => self.grow_some(host),
         }
     }

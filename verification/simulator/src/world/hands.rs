@@ -8,7 +8,7 @@ use super::World;
 use crate::agenda::Micros;
 use crate::bug::Bug;
 use crate::laws::{Broken, durable};
-use crate::message::{Happening, Host, Job, JobResult, Launch, Life, SlotIndex};
+use crate::message::{Due, Happening, Host, Job, JobResult, Launch, Life, SlotIndex};
 use crate::os::Found;
 
 /// The least and the greatest time between two queries of a process that has not answered.
@@ -18,9 +18,10 @@ const JOB: (Micros, Micros) = (100, 5_000);
 
 impl World {
     /// The newest durable word on what a slot is owed.
-    pub(crate) fn hand_owes(&mut self, host: Host, slot: SlotIndex, effects: Effects) -> Result<(), Broken> {
+    pub(crate) fn hand_owes(&mut self, host: Host, due: Due) -> Result<(), Broken> {
+        let slot = due.slot;
         if let Some(hand) = self.machines[host].life.as_mut().and_then(|life| life.hands.get_mut(slot)) {
-            hand.owed = (effects != Effects::NONE).then_some(effects);
+            hand.owed = (due.effects != Effects::NONE).then_some(due);
         }
         self.hand_works(host, slot)
     }
@@ -29,22 +30,17 @@ impl World {
         let number = self.machines[host].life_number;
         let skips_files = self.has(Bug::SessionFileSkipped);
         let machine = &mut self.machines[host];
-        let Some(server) = machine.servers.get(slot).copied() else { return Ok(()) };
         let Some(life) = &mut machine.life else { return Ok(()) };
         let Some(hand) = life.hands.get_mut(slot) else { return Ok(()) };
         if hand.busy {
             return Ok(());
         }
-        let Some(Effects { write, act }) = hand.owed.take() else { return Ok(()) };
+        let Some(Due { effects: Effects { write, act }, ordered, .. }) = hand.owed.take() else { return Ok(()) };
         let job = match (write, act) {
             (Some(file), _) => Job::Write(file),
             (None, Act::Nothing) => return Ok(()),
             (None, Act::Look { run }) => Job::Look(run),
-            (None, Act::Start { run, configuration }) => {
-                let order = life.seat.state.slot(server).map(|slot| &slot.order);
-                let ordered = order.and_then(|order| order.allocation.as_ref());
-                Job::Start(Launch { run, configuration, ordered: ordered.map(|session| session.allocation) })
-            }
+            (None, Act::Start { run, configuration }) => Job::Start(Launch { run, configuration, ordered }),
             (None, Act::Probe { run, .. }) => Job::Probe(run),
             (None, Act::Signal { run, .. }) => Job::Signal(run),
             (None, Act::Kill { run }) => Job::Kill(run),
@@ -102,8 +98,14 @@ impl World {
 
     fn looks(&mut self, host: Host, slot: SlotIndex, run: RunNumber) -> JobResult {
         let blind = self.has(Bug::HolderForgotten);
+        let cancels = !self.has(Bug::LateHolderStarts);
         let machine = &mut self.machines[host];
-        let found = if blind { Found::Absent } else { machine.slots[slot].look(run) };
+        let truth = &mut machine.slots[slot];
+        let found = if blind { Found::Absent } else { truth.look(run) };
+        if cancels && truth.held.is_none() {
+            // Under the slot's lock: a holder that comes late finds nothing to start.
+            truth.launch = None;
+        }
         if let Found::Running { pid } = found
             && let Some(hand) = machine.life.as_mut().and_then(|life| life.hands.get_mut(slot))
         {
@@ -122,8 +124,9 @@ impl World {
             self.end_game(host, slot, &killed());
         }
         let (number, boot) = (self.machines[host].life_number, self.machines[host].boot);
-        let delay = self.random.between(200, 20_000);
-        self.after(delay, Happening::HolderLocks { host, life: number, boot, slot, launch });
+        let delay = self.delay((200, 20_000), self.scenario.games.slow_holder);
+        self.machines[host].slots[slot].launch = Some(launch);
+        self.after(delay, Happening::HolderLocks { host, life: number, boot, slot, run: launch.run });
         None
     }
 

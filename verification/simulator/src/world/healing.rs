@@ -66,6 +66,7 @@ impl World {
             domain::all_of_fleet(&life.seat.state)?;
         }
         domain::all_of_fleet(&self.plane.disk.twin)?;
+        self.oracle.is_remembered(&self.plane.disk.twin)?;
         for machine in &self.machines {
             if let Some(life) = &machine.life {
                 domain::all_of_supervisor(&life.seat.state)?;

@@ -1,7 +1,7 @@
 //! What kernels, holders and games do.
 
 use mainstay_core::slot::{Exit, Killer};
-use mainstay_supervisor::Rung;
+use mainstay_supervisor::{RunNumber, Rung};
 
 use super::World;
 use super::hands::killed;
@@ -18,28 +18,31 @@ impl World {
         number: Life,
         boot: u64,
         slot: SlotIndex,
-        launch: Launch,
+        run: RunNumber,
     ) -> Result<(), Broken> {
         if self.machines[host].boot != boot {
             return Ok(());
         }
         let forgotten = self.has(Bug::HolderForgotten);
-        if self.machines[host].slots[slot].held.is_some() && !forgotten {
-            self.say_of(host, || format!("slot {slot} is locked: {:?} does not start", launch.run));
-        } else {
+        let truth = &mut self.machines[host].slots[slot];
+        if truth.held.is_some() && !forgotten {
+            self.say_of(host, || format!("slot {slot} is locked: {run:?} does not start"));
+        } else if let Some(launch) = truth.launch.take() {
             self.holder_starts(host, slot, launch)?;
+        } else {
+            self.say_of(host, || format!("slot {slot}: the start of {run:?} was withdrawn"));
         }
         if self.machines[host].life_number != number {
             return Ok(());
         }
         let machine = &mut self.machines[host];
-        let found = machine.slots[slot].look(launch.run);
+        let found = machine.slots[slot].look(run);
         if let Found::Running { pid } = found
             && let Some(hand) = machine.life.as_mut().and_then(|life| life.hands.get_mut(slot))
         {
             hand.watched = Some(pid);
         }
-        let result = JobResult::Found { run: launch.run, found };
+        let result = JobResult::Found { run, found };
         let delay = self.random.between(10, 1_000);
         self.after(delay, Happening::JobDone { host, life: number, slot, result });
         Ok(())
@@ -48,7 +51,9 @@ impl World {
     fn holder_starts(&mut self, host: Host, slot: SlotIndex, launch: Launch) -> Result<(), Broken> {
         let machine = &self.machines[host];
         durable::start(machine.servers.get(slot).copied(), launch.run, &machine.disk.twin)?;
-        processes::reads_its_own_session(&launch, machine.slots[slot].file)?;
+        let order = machine.servers.get(slot).and_then(|server| machine.disk.twin.slot(*server));
+        let newest = order.and_then(|slot| slot.order.allocation.as_ref()).map(|session| session.allocation);
+        processes::reads_its_own_session(&launch, newest, machine.slots[slot].file)?;
         let fails = self.struck(self.scenario.games.not_started);
         let (boot, now) = (self.machines[host].boot, self.now);
         self.machines[host].slots[slot].holder_record = Some((launch.run, boot));
@@ -89,12 +94,10 @@ impl World {
             let delay = self.random.below(games.life);
             self.after(delay, Happening::GameEnds { host, slot, pid, exit, own: OwnWill::Yes });
         }
-        let file = self.machines[host].slots[slot].file;
         Game {
             run: launch.run,
             pid,
             configuration: launch.configuration,
-            started_for: file.and_then(|file| file.allocation),
             answers_from: (!hangs).then_some(self.now + start),
             ignores_term,
             ending: false,
@@ -179,8 +182,25 @@ impl World {
         self.machines[host].boot += 1;
         for truth in &mut self.machines[host].slots {
             let _lost = truth.lose(now);
+            truth.launch = None;
         }
         Ok(())
+    }
+
+    /// The agent is told to stop with its servers: it parks them, and ends a while later, whether they are down or not.
+    pub(crate) fn park(&mut self, host: Host) -> Result<(), Broken> {
+        if self.machines[host].life.is_none() {
+            return Ok(());
+        }
+        self.say_of(host, || "parks its servers".to_owned());
+        let life = self.machines[host].life_number;
+        let leaves = self.random.between(0, self.scenario.fleet.kill_after + 1_000_000);
+        self.after(leaves, Happening::AgentLeaves { host, life });
+        self.agent_asked(host, mainstay_supervisor::Command::Park)
+    }
+
+    pub(crate) fn agent_leaves(&mut self, host: Host, number: Life) -> Result<(), Broken> {
+        if number == self.machines[host].life_number { self.agent_crashes(host) } else { Ok(()) }
     }
 
     /// The machine's agent comes back with one slot more.

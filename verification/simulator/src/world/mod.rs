@@ -111,7 +111,7 @@ impl World {
             pipes: Vec::new(),
             callers,
             calls: Vec::new(),
-            oracle: Oracle::new(seed),
+            oracle: Oracle::new(),
             ids: 0,
             pids: 0,
             scenario,
@@ -166,6 +166,7 @@ impl World {
             Happening::PlaneDue { life } => self.plane_due(life),
             Happening::FrameUp { stream, up } => self.frame_up(stream, up),
             Happening::FrameDown { stream, down } => self.frame_down(stream, down),
+            Happening::FrameAgain { host, life, owed } => self.frame_again(host, life, owed),
             Happening::PlaneNoticesEnd { life, stream } => self.plane_notices_end(life, stream),
             Happening::AgentStarts { host } => self.agent_starts(host),
             Happening::AgentDials { host, life } => self.agent_dials(host, life),
@@ -175,8 +176,8 @@ impl World {
             Happening::AgentDue { host, life } => self.agent_due(host, life),
             Happening::JobActs { host, life, slot, job } => self.job_acts(host, life, slot, job),
             Happening::JobDone { host, life, slot, result } => self.job_done(host, life, slot, result),
-            Happening::HolderLocks { host, life, boot, slot, launch } => {
-                self.holder_locks(host, life, boot, slot, launch)
+            Happening::HolderLocks { host, life, boot, slot, run } => {
+                self.holder_locks(host, life, boot, slot, run)
             }
             Happening::GameEnds { host, slot, pid, exit, own } => self.game_ends(host, slot, pid, &exit, own),
             Happening::AgentHearsExit { host, life, slot, run, exit } => {
@@ -185,6 +186,7 @@ impl World {
             Happening::AgentHearsLoss { host, life, slot, run } => {
                 self.agent_hears_loss(host, life, slot, run)
             }
+            Happening::AgentLeaves { host, life } => self.agent_leaves(host, life),
             Happening::CallArrives { call } => self.call_arrives(call),
             Happening::AnswerArrives { call, said } => self.answer_arrives(call, &said),
             Happening::CallerActs { caller } => self.caller_acts(caller),

@@ -48,7 +48,7 @@ enum Doing {
     /// Thinks, then allocates.
     Nothing,
     /// Waits for the answer to its allocation.
-    Asking { id: AllocationId, request: Request, tries: u32 },
+    Asking { id: AllocationId, tries: u32 },
     /// Plays, until it leaves.
     Playing { id: AllocationId, leaves: Micros },
     /// Waits for the answer to its deallocation.
@@ -74,7 +74,7 @@ impl World {
                 self.ids += 1;
                 let id = AllocationId(Uuid::from_u128(0xA110_0000_0000_0000 + u128::from(self.ids)));
                 let request = self.draw_request();
-                self.callers[caller].doing = Doing::Asking { id, request: request.clone(), tries: 0 };
+                self.callers[caller].doing = Doing::Asking { id, tries: 0 };
                 self.calls_for(caller, Want::Allocate { id, request });
             }
             Doing::Playing { id, leaves } => {
@@ -150,13 +150,13 @@ impl World {
             Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => *id,
             Want::Operate(_) => return Ok(()),
         };
-        self.oracle.hears(id, &want, said, belief.as_ref(), self.now)?;
+        self.oracle.hears(id, &want, said, belief.as_ref())?;
         if let (Want::Allocate { .. }, Said::Stands(view)) = (&want, said)
             && view.rank >= Rank::Placed
         {
             self.counts.allocations += 1;
         }
-        self.trace.line(self.now, || crate::trace::words("caller", format!("{} hears {said:?}", short(id))));
+        self.trace.line(self.now, || crate::trace::words("caller", format!("{} hears: {said}", short(id))));
         if let Some(caller) = caller {
             self.caller_hears(caller, id, &want, said);
         }
@@ -201,7 +201,7 @@ impl World {
         }
         let want = self.calls[call].want.clone();
         let again = match (&mut self.callers[caller].doing, &want) {
-            (Doing::Asking { id, tries, .. }, Want::Allocate { id: of, .. }) if id == of => {
+            (Doing::Asking { id, tries }, Want::Allocate { id: of, .. }) if id == of => {
                 *tries += 1;
                 *tries <= TRIES_MAX
             }

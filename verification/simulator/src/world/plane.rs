@@ -316,7 +316,7 @@ impl World {
             }
             Some(Reply::Joined { stream, machine, servers }) => {
                 durable::joined(machine, &servers, &self.plane.disk.twin)?;
-                self.send_down(stream, Down::Joined { machine, servers });
+                self.send_down(stream, Down::Joined { servers });
             }
             Some(Reply::Close { stream }) => self.plane_closes(stream),
         }
@@ -367,8 +367,10 @@ impl World {
             self.plane.disk.set_room(room);
         }
         let (at, boot) = (self.at(), self.boot());
-        let Plane { life: Some(life), disk, .. } = &mut self.plane else { return Ok(()) };
-        let (synced, space) = life.seat.sync(disk, boot, batch, |_| {});
+        let (Plane { life: Some(life), disk, .. }, oracle) = (&mut self.plane, &mut self.oracle) else {
+            return Ok(());
+        };
+        let (synced, space) = life.seat.sync(disk, boot, batch, |event| oracle.learns(event));
         let released = match synced {
             Synced::Durable(released) => released,
             Synced::Away => {
@@ -467,7 +469,8 @@ impl World {
         self.counts.plane_crashes += 1;
         self.say("plane", || "crashes".to_owned());
         let crash = self.draw_crash();
-        self.plane.disk.crash(life.seat, crash, |_| {})?;
+        let oracle = &mut self.oracle;
+        self.plane.disk.crash(life.seat, crash, |event| oracle.learns(event))?;
         self.plane.life_number += 1;
         for stream in life.streams.keys() {
             self.break_stream(*stream);
