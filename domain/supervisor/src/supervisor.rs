@@ -13,8 +13,8 @@ use crate::{
     decide,
 };
 
-/// The most slots one agent keeps: each needs two ports, and 8100 to 65355 are usable.
-pub const SLOTS_MAX: usize = 16_384;
+/// The most slots one agent keeps: as many as one machine may bring; past this a host has run out of ports and files.
+pub const SLOTS_MAX: usize = 4_096;
 
 /// The most configurations one agent keeps: far above what any fleet uses at once, far below what memory holds.
 pub const SPECS_MAX: usize = 4_096;
@@ -33,7 +33,7 @@ pub struct Supervisor {
     touched: BTreeSet<ServerId>,
 }
 
-/// A configuration and how many slots name it; at none, it is dropped.
+/// A configuration and how many slots name it; at none, it is dropped when a newer revision of it is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) spec: Arc<Spec>,
@@ -234,10 +234,8 @@ impl Supervisor {
         }
         for name in before.into_iter().flatten() {
             if let Some(known) = self.specs.get_mut(&name) {
+                // At none it stays: a stream brings each configuration once, and any later order on it may name it.
                 known.uses -= 1;
-                if known.uses == 0 {
-                    self.specs.remove(&name);
-                }
             }
         }
     }

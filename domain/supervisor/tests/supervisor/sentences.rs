@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use crate::world::{Behaviour, GOOD, World, allocation, configuration, for_session, order, server};
+use crate::world::{Behaviour, GOOD, World, allocation, configuration, for_session, order, server, spec};
 use mainstay_core::Generation;
-use mainstay_core::slot::{Exit, Intent, Killer, Phase, Stopped};
+use mainstay_core::slot::{ConfigurationRef, Exit, Intent, Killer, Phase, Stopped};
 use mainstay_supervisor::{Answer, Command, Ignored, Observation, RunNumber, Verdict};
 
 const A: u128 = 0xa;
@@ -413,4 +413,30 @@ fn a_half_done_park_is_resumed() {
             "{intent:?}"
         );
     }
+}
+
+/// A stream brings each configuration once, before the first order that may name it: whatever it brought stays known
+/// (found by the simulator: a slot that went back to a configuration nothing ran any more had to wait for a new stream).
+#[test]
+fn a_configuration_stays_known_after_its_last_use() {
+    let mut world = World::default();
+    let taken = Answer::Orders(vec![Verdict::Taken]);
+    for (generation, n) in (1..).zip([1, 2, 1, 3, 2]) {
+        let order = order(1, generation, configuration(n), Intent::Run);
+        assert_eq!(world.tell(Command::TakeOrders { orders: vec![order] }), taken, "order {generation}");
+        world.settle();
+    }
+}
+
+/// An order given before the operator changed its configuration may arrive after: what a stream brings together is known
+/// together, older revisions too.
+#[test]
+fn an_older_revision_that_is_asked_for_is_known() {
+    let mut world = World::default();
+    let older = configuration(1);
+    let newer = ConfigurationRef { revision: older.revision + 1, ..older };
+    world.tell(Command::TakeSpecs { specs: vec![spec(older), spec(newer)] });
+    let order = order(1, 1, older, Intent::Run);
+    let answer = world.tell(Command::TakeOrders { orders: vec![order] });
+    assert_eq!(answer, Answer::Orders(vec![Verdict::Taken]));
 }
