@@ -81,7 +81,12 @@ impl<S: Stored + Clone> Disk<S> {
     }
 
     /// The compactor: behind the durable mark, the shortest story takes the place of the turns.
-    pub(crate) fn compact<R>(&mut self, seat: &mut Seat<S, R>, after: usize, at: Timestamp) -> Result<(), Broken> {
+    pub(crate) fn compact<R>(
+        &mut self,
+        seat: &mut Seat<S, R>,
+        after: usize,
+        at: Timestamp,
+    ) -> Result<(), Broken> {
         if self.turns_since_snapshot < after {
             return Ok(());
         }
@@ -185,7 +190,13 @@ impl<S: Stored + Clone, R> Seat<S, R> {
     }
 
     /// Hands the turn's events and what it releases to the writer; a turn without events is a read of what there is.
-    pub(crate) fn keep(&mut self, at: Timestamp, boot: Duration, events: Vec<S::Event>, release: R) -> Kept<R> {
+    pub(crate) fn keep(
+        &mut self,
+        at: Timestamp,
+        boot: Duration,
+        events: Vec<S::Event>,
+        release: R,
+    ) -> Kept<R> {
         let Standing::Leading { next, .. } = self.writer.standing(&self.shard) else {
             unreachable!("a seat leads its shard for as long as its process lives");
         };
@@ -193,7 +204,9 @@ impl<S: Stored + Clone, R> Seat<S, R> {
             return match self.writer.wait_for(boot, &self.shard, next.before(), release) {
                 Wait::Now(release) => Kept::Now(release),
                 Wait::Queued => Kept::Queued,
-                Wait::Lost { why, .. } => unreachable!("a living process with an exclusive lease lost {why:?}"),
+                Wait::Lost { why, .. } => {
+                    unreachable!("a living process with an exclusive lease lost {why:?}")
+                }
             };
         }
         let count = u32::try_from(events.len()).expect("a turn's events are counted in 32 bits");

@@ -29,7 +29,9 @@ pub(crate) fn slot(
         return Err(Broken::new("every slot has a server", id));
     };
     let owed = fleet.owed(&server.machine);
-    ensure(owed.is_empty(), "nothing is owed to a machine at rest", || format!("{}: {owed:?}", server.machine))?;
+    ensure(owed.is_empty(), "nothing is owed to a machine at rest", || {
+        format!("{}: {owed:?}", server.machine)
+    })?;
     let Some(seen) = server.seen() else {
         return Err(Broken::new("every slot is reported", id));
     };
@@ -59,7 +61,12 @@ fn process_is_as_reported(id: ServerId, phase: &Phase, truth: &SlotTruth) -> Res
     })
 }
 
-fn process_is_as_wanted(id: ServerId, server: &Server, phase: &Phase, truth: &SlotTruth) -> Result<(), Broken> {
+fn process_is_as_wanted(
+    id: ServerId,
+    server: &Server,
+    phase: &Phase,
+    truth: &SlotTruth,
+) -> Result<(), Broken> {
     let allocation = server.allocation();
     let given = truth.file.and_then(|file| file.allocation);
     let holds = match (server.intent, phase) {
@@ -86,9 +93,7 @@ fn process_is_as_wanted(id: ServerId, server: &Server, phase: &Phase, truth: &Sl
 fn allocation_is_served(fleet: &Fleet, id: ServerId, server: &Server, now: Timestamp) -> Result<(), Broken> {
     let Some(allocation) = server.allocation() else { return Ok(()) };
     let stage = fleet.allocation(allocation, now).map(|allocation| &allocation.stage);
-    ensure(
-        matches!(stage, Some(Stage::Fulfilled { .. })),
-        "an allocation that has a server plays",
-        || format!("{id}: {allocation} is {stage:?}"),
-    )
+    ensure(matches!(stage, Some(Stage::Fulfilled { .. })), "an allocation that has a server plays", || {
+        format!("{id}: {allocation} is {stage:?}")
+    })
 }

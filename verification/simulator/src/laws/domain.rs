@@ -14,10 +14,7 @@ pub(crate) fn all_of_fleet(state: &Fleet) -> Result<(), Broken> {
     fleet::all(state).into_iter().next().map_or(Ok(()), |broken| Err(of_fleet(broken)))
 }
 
-pub(crate) fn after_supervisor(
-    state: &Supervisor,
-    event: &mainstay_supervisor::Event,
-) -> Result<(), Broken> {
+pub(crate) fn after_supervisor(state: &Supervisor, event: &mainstay_supervisor::Event) -> Result<(), Broken> {
     supervisor::after(state, event).map_err(of_supervisor)
 }
 

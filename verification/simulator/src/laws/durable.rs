@@ -11,12 +11,16 @@ use crate::message::{Said, View, Want};
 
 /// What a caller is told of an allocation is on the plane's disk.
 pub(crate) fn answer(want: &Want, said: &Said, disk: &Fleet, now: Timestamp) -> Result<(), Broken> {
-    let (Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id }) = want else { return Ok(()) };
+    let (Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id }) = want else {
+        return Ok(());
+    };
     let Said::Stands(view) = said else { return Ok(()) };
     let durable = disk.allocation(*id, now).map(View::of);
     // The disk may be further on; an allocation that has gone from it ended and was kept for its time.
     let holds = match &durable {
-        Some(durable) => durable.rank >= view.rank && (view.server.is_none() || view.server == durable.server),
+        Some(durable) => {
+            durable.rank >= view.rank && (view.server.is_none() || view.server == durable.server)
+        }
         None => view.end.is_some(),
     };
     ensure(holds, "nothing is answered before it is durable", || {
@@ -36,9 +40,11 @@ pub(crate) fn joined(machine: MachineId, servers: &[ServerId], disk: &Fleet) -> 
 pub(crate) fn orders(owed: &Owed, disk: &Fleet) -> Result<(), Broken> {
     for order in &owed.orders {
         let durable = disk.server(order.server).map(|server| server.generation).unwrap_or_default();
-        ensure(order.generation <= durable, "nobody is told a generation that the disk does not hold", || {
-            format!("{} is ordered {:?}, the disk says {durable:?}", order.server, order.generation)
-        })?;
+        ensure(
+            order.generation <= durable,
+            "nobody is told a generation that the disk does not hold",
+            || format!("{} is ordered {:?}, the disk says {durable:?}", order.server, order.generation),
+        )?;
         if order.generation == durable {
             let allocation = disk.server(order.server).and_then(|server| server.allocation());
             let told = order.allocation.as_ref().map(|session| session.allocation);

@@ -10,9 +10,16 @@ pub(crate) fn taken_are_durable_in_the_plane(events: &[Event], disk: &Fleet) -> 
     for event in events {
         if let Event::OrderTaken { order } = event {
             let durable = disk.server(order.server).map(|server| server.generation).unwrap_or_default();
-            ensure(order.generation <= durable, "nobody obeys a generation the plane does not remember", || {
-                format!("{} takes {:?}, the plane's disk says {durable:?}", order.server, order.generation)
-            })?;
+            ensure(
+                order.generation <= durable,
+                "nobody obeys a generation the plane does not remember",
+                || {
+                    format!(
+                        "{} takes {:?}, the plane's disk says {durable:?}",
+                        order.server, order.generation
+                    )
+                },
+            )?;
         }
     }
     Ok(())
@@ -23,7 +30,10 @@ pub(crate) fn configurations_are_known(verdicts: &[Verdict]) -> Result<(), Broke
     for verdict in verdicts {
         match verdict {
             Verdict::UnknownConfiguration(configuration) => {
-                return Err(Broken::new("a stream brings configurations before orders", format!("{configuration:?}")));
+                return Err(Broken::new(
+                    "a stream brings configurations before orders",
+                    format!("{configuration:?}"),
+                ));
             }
             Verdict::Taken | Verdict::Same | Verdict::Older { .. } => {}
         }

@@ -7,8 +7,8 @@ use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{Generation, ServerId, StateMachine as _};
 use mainstay_fleet::StreamId;
 use mainstay_journal::{Admission, Batch, Space};
-use mainstay_supervisor::{Answer, Command, Event, Observation, Sight, Supervisor};
 use mainstay_supervisor::laws::History;
+use mainstay_supervisor::{Answer, Command, Event, Observation, Sight, Supervisor};
 
 use super::World;
 use super::plane::SPACE_EVERY;
@@ -167,7 +167,9 @@ impl World {
         match &outcome.answer {
             Ok(Answer::Done | Answer::Ignored(_)) => {}
             Ok(Answer::Orders(verdicts)) => generations::configurations_are_known(verdicts)?,
-            Err(rejection) => return Err(Broken::new("an agent within its limits refuses nothing", rejection)),
+            Err(rejection) => {
+                return Err(Broken::new("an agent within its limits refuses nothing", rejection));
+            }
         }
         self.agent_ends_turn(host, outcome.events, None)
     }
@@ -468,12 +470,7 @@ impl World {
         self.agent_asked(host, Command::TakeOrders { orders })
     }
 
-    fn agent_joined(
-        &mut self,
-        host: Host,
-        stream: StreamId,
-        servers: Vec<ServerId>,
-    ) -> Result<(), Broken> {
+    fn agent_joined(&mut self, host: Host, stream: StreamId, servers: Vec<ServerId>) -> Result<(), Broken> {
         let (at, boot) = (self.at(), self.boot());
         let machine = &mut self.machines[host];
         if !servers.starts_with(&machine.servers) || servers.len() != machine.slots.len() {
@@ -489,7 +486,8 @@ impl World {
             Some(_) => life.seat.state.status(*server),
             None => Some(without_order(*server)),
         });
-        let release = AgentRelease { effects: Vec::new(), statuses: statuses.collect(), connects: Some(stream) };
+        let release =
+            AgentRelease { effects: Vec::new(), statuses: statuses.collect(), connects: Some(stream) };
         self.agent_keeps(host, at, boot, Vec::new(), release)
     }
 
@@ -532,12 +530,7 @@ impl World {
 
 /// A slot that no order has reached yet.
 fn without_order(server: ServerId) -> Status {
-    Status {
-        server,
-        generation: Generation::NONE,
-        configuration: None,
-        phase: Phase::Stopped(Stopped::Idle),
-    }
+    Status { server, generation: Generation::NONE, configuration: None, phase: Phase::Stopped(Stopped::Idle) }
 }
 
 fn stored_sights(servers: &[ServerId], state: &Supervisor) -> Vec<Observation> {

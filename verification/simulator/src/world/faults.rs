@@ -92,7 +92,8 @@ impl World {
 
     /// The room after the next sync, where it changes.
     pub(crate) fn draw_room(&mut self) -> Option<Room> {
-        self.struck(self.scenario.disk.full).then(|| Room::Reserve { left_bytes: self.random.below(RESERVE_BYTES) })
+        self.struck(self.scenario.disk.full)
+            .then(|| Room::Reserve { left_bytes: self.random.below(RESERVE_BYTES) })
     }
 
     /// The room when it is looked for again: somebody has made some, or not yet.

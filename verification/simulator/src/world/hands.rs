@@ -35,7 +35,9 @@ impl World {
         if hand.busy {
             return Ok(());
         }
-        let Some(Due { effects: Effects { write, act }, ordered, .. }) = hand.owed.take() else { return Ok(()) };
+        let Some(Due { effects: Effects { write, act }, ordered, .. }) = hand.owed.take() else {
+            return Ok(());
+        };
         let job = match (write, act) {
             (Some(file), _) => Job::Write(file),
             (None, Act::Nothing) => return Ok(()),
@@ -117,7 +119,8 @@ impl World {
     /// A start looks first: what is there of this run is not started again, what is there of another is ended.
     fn starts(&mut self, host: Host, slot: SlotIndex, launch: Launch) -> Option<JobResult> {
         let found = self.looks(host, slot, launch.run);
-        if let JobResult::Found { found: Found::Running { .. } | Found::Exited(_) | Found::Lost, .. } = found {
+        if let JobResult::Found { found: Found::Running { .. } | Found::Exited(_) | Found::Lost, .. } = found
+        {
             return Some(found);
         }
         if !self.has(Bug::HolderForgotten) && self.machines[host].slots[slot].held.is_some() {
@@ -130,7 +133,13 @@ impl World {
         None
     }
 
-    fn signals(&mut self, host: Host, slot: SlotIndex, run: RunNumber, rung: Rung) -> Result<JobResult, Broken> {
+    fn signals(
+        &mut self,
+        host: Host,
+        slot: SlotIndex,
+        run: RunNumber,
+        rung: Rung,
+    ) -> Result<JobResult, Broken> {
         let JobResult::Found { found, .. } = self.looks(host, slot, run) else {
             unreachable!("a look finds something or nothing")
         };
@@ -179,7 +188,9 @@ impl World {
                 state.observe(at, Observation::Saw { server, run, sight: Sight::Absent });
                 None
             }
-            JobResult::Found { run, found: Found::Exited(exit) } => Some(Command::Exited { server, run, exit }),
+            JobResult::Found { run, found: Found::Exited(exit) } => {
+                Some(Command::Exited { server, run, exit })
+            }
             JobResult::Found { run, found: Found::Lost } => Some(Command::Lost { server, run }),
             JobResult::Answered(run) => Some(Command::Answered { server, run }),
             JobResult::NeverRan(run) => Some(Command::NeverRan { server, run }),

@@ -113,7 +113,9 @@ impl World {
 
     fn new_call(&mut self, caller: Option<usize>, want: Want) -> CallIndex {
         let belief = match &want {
-            Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => self.oracle.belief(*id),
+            Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => {
+                self.oracle.belief(*id)
+            }
             Want::Operate(_) => None,
         };
         if let Want::Deallocate { id } = &want {
@@ -314,4 +316,3 @@ fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {
         },
     }
 }
-

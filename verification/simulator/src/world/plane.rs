@@ -116,7 +116,9 @@ impl World {
 
     fn plane_decides(&mut self, ask: Ask, admission: Admission) -> Result<(), Broken> {
         match ask {
-            Ask::Configure => self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Nobody),
+            Ask::Configure => {
+                self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Nobody)
+            }
             Ask::Due => self.plane_turn(&Command::Due, Asker::Nobody),
             Ask::Stream { stream, up } => self.plane_decides_frame(stream, up),
             Ask::Call(call) => self.plane_decides_call(call, admission),
@@ -173,7 +175,9 @@ impl World {
             Want::Operate(Operation::Reconfigure) => {
                 self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Call(call))
             }
-            Want::Read { .. } => self.plane_ends_turn(Vec::new(), Some(Reply::Call { call, said: Said::Done })),
+            Want::Read { .. } => {
+                self.plane_ends_turn(Vec::new(), Some(Reply::Call { call, said: Said::Done }))
+            }
         }
     }
 
@@ -185,7 +189,9 @@ impl World {
             domain::after_fleet(&life.seat.state, event)?;
         }
         if let Some(event) = outcome.events.first() {
-            self.say("plane", || format!("decides {}: {}", brief(command), told(event, outcome.events.len())));
+            self.say("plane", || {
+                format!("decides {}: {}", brief(command), told(event, outcome.events.len()))
+            });
         }
         self.endings_have_causes(&outcome.events)?;
         let reply = match asker {
@@ -236,7 +242,8 @@ impl World {
         self.plane.stored.retain(|(of, _, _)| *of != machine);
         for server in servers.into_iter().flatten() {
             if let Some(seen) = life.seat.state.server(server).and_then(|server| server.seen()) {
-                let (generation, configuration, phase) = (seen.generation, seen.configuration, seen.phase.clone());
+                let (generation, configuration, phase) =
+                    (seen.generation, seen.configuration, seen.phase.clone());
                 let status = mainstay_core::slot::Status { server, generation, configuration, phase };
                 self.plane.stored.push((machine, stream, status));
             }
