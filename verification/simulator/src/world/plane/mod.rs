@@ -1,13 +1,18 @@
 //! The control plane's process: a mailbox before the fleet, the writer behind it, streams beside it.
 
+mod ends;
+mod releases;
+mod writes;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use mainstay_core::slot::Status;
 use mainstay_core::{MachineId, MachineKey, ServerId, StateMachine as _};
 use mainstay_fleet::{
     Addresses, Answer, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
 };
-use mainstay_journal::{Admission, Batch, Space};
+use mainstay_journal::Admission;
 use uuid::Uuid;
 
 use super::World;
@@ -15,14 +20,12 @@ use super::people::REGION;
 use super::words::{brief, told};
 use crate::agenda::Micros;
 use crate::bug::Bug;
-use crate::laws::{Broken, domain, durable, endings, hearing};
-use crate::message::{
-    CallIndex, Down, Frame, Happening, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want,
-};
-use crate::seat::{Disk, Kept, Seat, Synced, Written};
+use crate::laws::{Broken, domain, endings, hearing};
+use crate::message::{CallIndex, Frame, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want};
+use crate::seat::{Disk, Kept, Seat};
 
 /// How often a plane whose disk is full looks for space ("about once a second", the journal's port).
-pub(super) const SPACE_EVERY: Micros = 1_000_000;
+pub(crate) const SPACE_EVERY: Micros = 1_000_000;
 
 /// The plane: its disk, and its process while it lives.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub(crate) struct Plane {
     /// What the operator's file says the fleet is.
     pub(crate) file: Arc<FleetSpec>,
     /// What a plane with [`Bug::PlaneTrustsStoredSeen`] keeps where it must not.
-    pub(crate) stored: Vec<(MachineId, StreamId, mainstay_core::slot::Status)>,
+    pub(crate) stored: Vec<(MachineId, StreamId, Status)>,
 }
 
 /// What a crash of the plane's process takes with it.
@@ -236,20 +239,6 @@ impl World {
         }
     }
 
-    fn plane_stores_seen(&mut self, machine: MachineId, stream: StreamId) {
-        let Some(life) = &self.plane.life else { return };
-        let servers = life.seat.state.machine(machine).map(|machine| machine.servers.clone());
-        self.plane.stored.retain(|(of, _, _)| *of != machine);
-        for server in servers.into_iter().flatten() {
-            if let Some(seen) = life.seat.state.server(server).and_then(|server| server.seen()) {
-                let (generation, configuration, phase) =
-                    (seen.generation, seen.configuration, seen.phase.clone());
-                let status = mainstay_core::slot::Status { server, generation, configuration, phase };
-                self.plane.stored.push((machine, stream, status));
-            }
-        }
-    }
-
     /// What the turn owes goes to the writer with its events; nothing leaves before they are durable.
     fn plane_ends_turn(&mut self, events: Vec<Event>, reply: Option<Reply>) -> Result<(), Broken> {
         let (at, boot) = (self.at(), self.boot());
@@ -310,195 +299,6 @@ impl World {
             None => Said::NoSuch,
         };
         Reply::Call { call, said }
-    }
-
-    /// What was held is let go.
-    fn plane_releases(&mut self, release: PlaneRelease) -> Result<(), Broken> {
-        let PlaneRelease { reply, frames } = release;
-        match reply {
-            None => {}
-            Some(Reply::Call { call, said }) => {
-                durable::answer(&self.calls[call].want, &said, &self.plane.disk.twin, self.at())?;
-                self.answer_call(call, said);
-            }
-            Some(Reply::Joined { stream, machine, servers }) => {
-                durable::joined(machine, &servers, &self.plane.disk.twin)?;
-                self.send_down(stream, Down::Joined { servers });
-            }
-            Some(Reply::Close { stream }) => self.plane_closes(stream),
-        }
-        for frame in frames {
-            self.plane_sends(frame)?;
-        }
-        Ok(())
-    }
-
-    fn plane_sends(&mut self, frame: Frame) -> Result<(), Broken> {
-        let Frame { stream, machine, owed } = frame;
-        durable::orders(&owed, &self.plane.disk.twin)?;
-        let at = self.at();
-        let Some(life) = &mut self.plane.life else { return Ok(()) };
-        if !life.streams.contains_key(&stream) {
-            return Ok(());
-        }
-        let orders = owed.orders.iter().map(|order| (order.server, order.generation)).collect();
-        let specs = owed.specs.as_ref().map(|(revision, _)| *revision);
-        life.seat.state.observe(at, Observation::Sent { machine, stream, specs, orders });
-        self.send_down(stream, Down::Owed(owed));
-        Ok(())
-    }
-
-    /// Hands the writer's next batch to the disk.
-    pub(crate) fn plane_writes(&mut self) {
-        let number = self.plane.life_number;
-        let Some(life) = &mut self.plane.life else { return };
-        match life.seat.write() {
-            Written::Nothing => {}
-            Written::Batch(batch) => {
-                let delay = self.delay(self.scenario.disk.sync, self.scenario.disk.slow_sync);
-                self.after(delay, Happening::PlaneSynced { life: number, batch });
-            }
-            Written::Full => self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number }),
-        }
-    }
-
-    pub(crate) fn plane_synced(&mut self, number: Life, batch: &Batch) -> Result<(), Broken> {
-        if number != self.plane.life_number || self.plane.life.is_none() {
-            return Ok(());
-        }
-        let (fault, room) = (self.draw_disk_fault(), self.draw_room());
-        if let Some(fault) = fault {
-            self.plane.disk.arm(fault);
-        }
-        if let Some(room) = room {
-            self.plane.disk.set_room(room);
-        }
-        let (at, boot) = (self.at(), self.boot());
-        let (Plane { life: Some(life), disk, .. }, oracle) = (&mut self.plane, &mut self.oracle) else {
-            return Ok(());
-        };
-        let (synced, space) = life.seat.sync(disk, boot, batch, |event| oracle.learns(event));
-        let released = match synced {
-            Synced::Durable(released) => released,
-            Synced::Away => {
-                self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
-                return Ok(());
-            }
-            Synced::Failed => {
-                self.say("plane", || format!("a sync failed: {fault:?}"));
-                return self.plane_crashes();
-            }
-        };
-        disk.compact(&mut life.seat, self.scenario.disk.compact_after, at)?;
-        if space != Space::Ample {
-            self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
-        }
-        for release in released {
-            self.plane_releases(release)?;
-        }
-        self.plane_writes();
-        self.plane_works()
-    }
-
-    pub(crate) fn plane_looks_for_space(&mut self, number: Life) -> Result<(), Broken> {
-        if number != self.plane.life_number {
-            return Ok(());
-        }
-        let room = self.later_room();
-        self.plane.disk.set_room(room);
-        let Some(life) = &mut self.plane.life else { return Ok(()) };
-        if life.seat.look_for_space()? != Space::Ample {
-            self.after(SPACE_EVERY, Happening::PlaneLooksForSpace { life: number });
-        }
-        self.plane_writes();
-        self.plane_works()
-    }
-
-    pub(crate) fn plane_due(&mut self, number: Life) -> Result<(), Broken> {
-        if number != self.plane.life_number {
-            return Ok(());
-        }
-        let at = self.at();
-        let Some(life) = &mut self.plane.life else { return Ok(()) };
-        life.due = None;
-        if life.seat.state.next_deadline().is_some_and(|(due, _)| due <= at) {
-            return self.plane_asked(Ask::Due);
-        }
-        self.plane_minds_deadline();
-        Ok(())
-    }
-
-    fn plane_minds_deadline(&mut self) {
-        let Some(life) = &self.plane.life else { return };
-        let Some((due, _)) = life.seat.state.next_deadline() else { return };
-        let due = self.moment(due);
-        let number = self.plane.life_number;
-        let Some(life) = &mut self.plane.life else { return };
-        if life.due.is_none_or(|set| due < set) {
-            life.due = Some(due);
-            self.agenda.put(due, Happening::PlaneDue { life: number });
-        }
-    }
-
-    pub(crate) fn plane_hears(&mut self, stream: StreamId, up: Up) -> Result<(), Broken> {
-        self.plane_asked(Ask::Stream { stream, up })
-    }
-
-    pub(crate) fn plane_notices_end(&mut self, number: Life, stream: StreamId) -> Result<(), Broken> {
-        if number != self.plane.life_number {
-            return Ok(());
-        }
-        self.plane_drops(stream)
-    }
-
-    /// The plane closes a stream by itself.
-    pub(crate) fn plane_closes(&mut self, stream: StreamId) {
-        self.break_stream(stream);
-    }
-
-    /// The stream is over for the plane.
-    pub(crate) fn plane_drops(&mut self, stream: StreamId) -> Result<(), Broken> {
-        let at = self.at();
-        let survives = self.has(Bug::DeadStreamBelieved);
-        let Some(life) = &mut self.plane.life else { return Ok(()) };
-        let Some(PlaneStream { machine, .. }) = life.streams.remove(&stream) else { return Ok(()) };
-        if let Some(machine) = machine
-            && !survives
-        {
-            life.seat.state.observe(at, Observation::Disconnected { machine, stream });
-            return self.plane_ends_turn(Vec::new(), None);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn plane_crashes(&mut self) -> Result<(), Broken> {
-        let Some(life) = self.plane.life.take() else { return Ok(()) };
-        self.counts.plane_crashes += 1;
-        self.say("plane", || "crashes".to_owned());
-        let crash = self.draw_crash();
-        let oracle = &mut self.oracle;
-        self.plane.disk.crash(life.seat, crash, |event| oracle.learns(event))?;
-        self.plane.life_number += 1;
-        for stream in life.streams.keys() {
-            self.break_stream(*stream);
-        }
-        let down = self.random.between(1_000, self.scenario.crashes.down);
-        self.after(down, Happening::PlaneStarts);
-        Ok(())
-    }
-
-    pub(crate) fn plane_forgets(&mut self) -> Result<(), Broken> {
-        let at = self.at();
-        let Some(life) = &mut self.plane.life else { return Ok(()) };
-        self.counts.forgotten += 1;
-        life.seat.state.observe(at, Observation::Forgotten);
-        let streams: Vec<StreamId> = life.streams.keys().copied().collect();
-        life.streams.clear();
-        self.say("plane", || "forgets".to_owned());
-        for stream in streams {
-            self.break_stream(stream);
-        }
-        self.plane_ends_turn(Vec::new(), None)
     }
 
     fn endings_have_causes(&self, events: &[Event]) -> Result<(), Broken> {

@@ -1,0 +1,55 @@
+//! How a life of the plane ends, and what it forgets.
+
+use mainstay_core::slot::Status;
+use mainstay_core::{MachineId, StateMachine as _};
+use mainstay_fleet::{Observation, StreamId};
+
+use super::World;
+use crate::laws::Broken;
+use crate::message::Happening;
+
+impl World {
+    pub(crate) fn plane_stores_seen(&mut self, machine: MachineId, stream: StreamId) {
+        let Some(life) = &self.plane.life else { return };
+        let servers = life.seat.state.machine(machine).map(|machine| machine.servers.clone());
+        self.plane.stored.retain(|(of, _, _)| *of != machine);
+        for server in servers.into_iter().flatten() {
+            if let Some(seen) = life.seat.state.server(server).and_then(|server| server.seen()) {
+                let (generation, configuration, phase) =
+                    (seen.generation, seen.configuration, seen.phase.clone());
+                let status = Status { server, generation, configuration, phase };
+                self.plane.stored.push((machine, stream, status));
+            }
+        }
+    }
+
+    pub(crate) fn plane_crashes(&mut self) -> Result<(), Broken> {
+        let Some(life) = self.plane.life.take() else { return Ok(()) };
+        self.counts.plane_crashes += 1;
+        self.say("plane", || "crashes".to_owned());
+        let crash = self.draw_crash();
+        let oracle = &mut self.oracle;
+        self.plane.disk.crash(life.seat, crash, |event| oracle.learns(event))?;
+        self.plane.life_number += 1;
+        for stream in life.streams.keys() {
+            self.break_stream(*stream);
+        }
+        let down = self.random.between(1_000, self.scenario.crashes.down);
+        self.after(down, Happening::PlaneStarts);
+        Ok(())
+    }
+
+    pub(crate) fn plane_forgets(&mut self) -> Result<(), Broken> {
+        let at = self.at();
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        self.counts.forgotten += 1;
+        life.seat.state.observe(at, Observation::Forgotten);
+        let streams: Vec<StreamId> = life.streams.keys().copied().collect();
+        life.streams.clear();
+        self.say("plane", || "forgets".to_owned());
+        for stream in streams {
+            self.break_stream(stream);
+        }
+        self.plane_ends_turn(Vec::new(), None)
+    }
+}
