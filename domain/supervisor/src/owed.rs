@@ -1,6 +1,6 @@
 //! What a slot is owed, derived from its state.
 
-use mainstay_core::AllocationId;
+use mainstay_core::{AllocationId, ServerId};
 
 use crate::supervisor::{Entry, Process, Supervisor};
 use crate::{Act, Effects, Life, Run, Rung, SessionFile, Stage};
@@ -42,6 +42,15 @@ impl Supervisor {
                 Rung::Kill => Act::Kill { run: run.number },
             },
         }
+    }
+
+    /// Whether the slot's process is known to have heard of an earlier session only: `server.json` was seen to stand for
+    /// that, and the write of the ordered one is still owed. Where nothing was seen, the process counts as told.
+    pub(crate) fn is_untold(&self, server: ServerId) -> bool {
+        self.entries.get(&server).is_some_and(|entry| {
+            ordered_allocation(entry).is_some()
+                && entry.soft.file.is_some_and(|file| Some(file) != session_file(entry))
+        })
     }
 
     pub(crate) fn is_queried(&self, run: &Run) -> bool {

@@ -20,6 +20,8 @@ pub(super) fn exited(
     };
     match (life, exit) {
         (Life::Stopping { reason, .. }, _) => stopped(turn, server, &run, reason),
+        // The session that is over is an earlier one: this one's process has yet to come.
+        (_, Exit::Code(0)) if turn.state().is_untold(server) => begin_again(turn, server),
         (_, Exit::Code(0)) => end(turn, server, Ending::Completed),
         (_, exit) => crash(turn, server, &run, words::ended(exit)),
     }

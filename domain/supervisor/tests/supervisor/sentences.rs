@@ -415,6 +415,20 @@ fn a_half_done_park_is_resumed() {
     }
 }
 
+/// "Intentional exits" end the session they belong to: a process that exits with code 0 before it was told of a new
+/// allocation ends the earlier one, and the new one gets a process of its own (found by the simulator).
+#[test]
+fn exit_0_before_it_was_told_leaves_the_new_session() {
+    let mut world = up(Some(A));
+    world.order(1, Intent::Leave, configuration(1), None);
+    world.settle();
+    world.order(1, Intent::Run, configuration(1), Some(B));
+    world.exits(1, Exit::Code(0));
+    world.settle();
+    assert_eq!(world.running(1), Some((configuration(1), Some(allocation(B)))));
+    assert!(matches!(world.phase(1), Phase::Online { .. }));
+}
+
 /// A stream brings each configuration once, before the first order that may name it: whatever it brought stays known
 /// (found by the simulator: a slot that went back to a configuration nothing ran any more had to wait for a new stream).
 #[test]
