@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
+use tonic::transport::Endpoint;
 use uuid::Uuid;
 
 /// What the paper processes do when they are told to run.
@@ -66,7 +67,8 @@ pub async fn open(
     address: SocketAddr,
     first: Up,
 ) -> Result<(mpsc::Sender<proto::Up>, Streaming<proto::Down>), tonic::Status> {
-    let client = AgentLinkClient::connect(format!("http://{address}")).await.unwrap();
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+    let client = AgentLinkClient::new(endpoint.connect().await.unwrap());
     let mut client = client.max_decoding_message_size(MESSAGE_BYTES_MAX);
     let (up, sent) = mpsc::channel(64);
     up.send(first.into()).await.unwrap();

@@ -28,12 +28,12 @@ async fn a_hello_is_judged_by_token_fleet_and_region() {
     for (first, code, ours) in [
         (hello("wrong", "arena", "local"), Code::Unauthenticated, "MS-A004"),
         (hello("", "arena", "local"), Code::Unauthenticated, "MS-A004"),
-        (hello(TOKEN, "nope", "local"), Code::NotFound, "MS-S405"),
-        (hello(TOKEN, "arena", "nope"), Code::NotFound, "MS-S406"),
+        (hello(TOKEN, "nope", "local"), Code::NotFound, "MS-S605"),
+        (hello(TOKEN, "arena", "nope"), Code::NotFound, "MS-S606"),
         (
             Up::Report(Statuses { machine: mainstay_core::MachineId::LOWEST, statuses: vec![] }),
             Code::InvalidArgument,
-            "MS-S404",
+            "MS-S604",
         ),
     ] {
         let status = refused(&world, first).await;
@@ -83,7 +83,7 @@ async fn a_stream_speaks_for_its_own_machines_alone() {
     let foreign = Up::Report(Statuses { machine: mine.machine, statuses: vec![] });
     up.send(foreign.into()).await.unwrap();
     let end = agent::next(&mut down).await.unwrap_err();
-    assert!(end.message().starts_with("MS-S407"), "{end:?}");
+    assert!(end.message().starts_with("MS-S607"), "{end:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

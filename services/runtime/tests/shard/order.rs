@@ -63,13 +63,14 @@ async fn a_refusal_waits_for_the_sync_of_what_it_was_judged_by() {
 #[tokio::test]
 async fn an_effect_waits_for_the_sync_and_is_of_that_state() {
     let mut world = World::new().await;
+    let tally = world.tally.clone();
     world.gate.shut();
-    let mut first = pin!(world.tally.command(Say::Add(1), Growth::Grows));
+    let mut first = pin!(tally.command(Say::Add(1), Growth::Grows));
     assert!(settles(&mut first).await.is_none());
     world.gate.reached().await;
     assert_eq!(world.told_now(), Vec::<Vec<u64>>::new(), "nothing leaves before the sync");
     // Decided while the first is before the gate: in the next batch.
-    let mut second = pin!(world.tally.command(Say::Add(10), Growth::Grows));
+    let mut second = pin!(tally.command(Say::Add(10), Growth::Grows));
     assert!(settles(&mut second).await.is_none());
     world.gate.open();
     assert_eq!((first.await, second.await), (Ok(Ok(1)), Ok(Ok(11))));
@@ -83,9 +84,10 @@ async fn an_effect_waits_for_the_sync_and_is_of_that_state() {
 #[tokio::test]
 async fn what_arrives_during_a_sync_is_one_batch_and_one_delivery() {
     let mut world = World::new().await;
+    let tally = world.tally.clone();
     let mut tail = world.journal.tail();
     world.gate.shut();
-    let mut first = pin!(world.tally.command(Say::Add(1), Growth::Grows));
+    let mut first = pin!(tally.command(Say::Add(1), Growth::Grows));
     assert!(settles(&mut first).await.is_none());
     world.gate.reached().await;
     let later: Vec<_> = (0..100)
