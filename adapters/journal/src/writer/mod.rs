@@ -308,11 +308,11 @@ impl<R> Writer<R> {
             AppendError::Unavailable { .. } => self.hold(number, Stage::Unavailable),
             AppendError::Fenced { shard, current, .. } => {
                 let _none = self.hold(number, Stage::Again);
-                self.lose(&shard.clone(), LostWhy::Fenced { current: *current })
+                self.lose_as_written(shard, LostWhy::Fenced { current: *current })
             }
             AppendError::SequenceMismatch { shard, .. } => {
                 let _none = self.hold(number, Stage::Again);
-                self.lose(&shard.clone(), LostWhy::OutOfSequence)
+                self.lose_as_written(shard, LostWhy::OutOfSequence)
             }
             AppendError::UnknownOutcome { .. } => {
                 let _none = self.hold(number, Stage::Again);
@@ -399,7 +399,21 @@ impl<R> Writer<R> {
             turns.iter().flat_map(|turns| turns.iter()).map(|record| record.shard.clone()).collect();
         names.sort_unstable();
         names.dedup();
-        names.iter().flat_map(|name| self.lose(name, why)).collect()
+        names.iter().flat_map(|name| self.lose_as_written(name, why)).collect()
+    }
+
+    /// Ends the leadership that wrote the turns of the batch. Where the shard has been led anew meanwhile, only the turns go.
+    fn lose_as_written(&mut self, name: &ShardName, why: LostWhy) -> Vec<Settled<R>> {
+        let turns = self.in_flight.iter().flat_map(|held| held.batch.turns.iter());
+        let written = turns.filter(|turn| turn.shard == *name).map(|turn| turn.epoch).next();
+        match self.standing(name) {
+            Standing::Leading { epoch, .. } if written.is_some_and(|written| written != epoch) => {
+                let mut lost = Vec::new();
+                self.lose_of_batch(name, &mut lost);
+                settle_lost(name, why, lost)
+            }
+            Standing::Leading { .. } | Standing::NotLed | Standing::Lost(_) => self.lose(name, why),
+        }
     }
 
     fn lose_everything(&mut self, why: LostWhy) -> Vec<Settled<R>> {
@@ -426,9 +440,7 @@ impl<R> Writer<R> {
             self.unsynced_bytes = self.unsynced_bytes.saturating_sub(entry.record.bytes.len());
             lost.push((entry.order, entry.release));
         }
-        lost.sort_by_key(|(order, _)| *order);
-        let settle = |(_, release)| Settled::Lost { shard: name.clone(), why, release };
-        lost.into_iter().map(settle).collect()
+        settle_lost(name, why, lost)
     }
 
     /// A batch that the journal is at keeps its records (they may yet become durable); one that was not written drops them.
@@ -467,6 +479,11 @@ impl<R> Writer<R> {
         self.next_batch += 1;
         number
     }
+}
+
+fn settle_lost<R>(name: &ShardName, why: LostWhy, mut lost: Vec<(u64, R)>) -> Vec<Settled<R>> {
+    lost.sort_by_key(|(order, _)| *order);
+    lost.into_iter().map(|(_, release)| Settled::Lost { shard: name.clone(), why, release }).collect()
 }
 
 fn in_order<R>(mut settled: Vec<(u64, Settled<R>)>) -> Vec<Settled<R>> {

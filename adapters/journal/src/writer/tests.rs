@@ -219,6 +219,23 @@ fn stepping_down_while_a_batch_is_out_releases_nothing_twice() {
 }
 
 #[test]
+fn the_end_of_an_older_leadership_does_not_touch_the_newer() {
+    let fenced = AppendError::Fenced { shard: name("a"), held: Epoch(1), current: Epoch(2) };
+    let unknown = AppendError::UnknownOutcome { cause: "cut".into() };
+    for error in [fenced, unknown] {
+        let mut writer = writer(Limits::STANDARD);
+        let _seq = writer.accept(&name("a"), turn(1), "old").unwrap();
+        let batch = writer.next_batch().unwrap();
+        assert_eq!(writer.lead(&leadership("a", 2, 1)), [lost("a", LostWhy::SteppedDown, "old")]);
+        assert_eq!(writer.accept(&name("a"), turn(1), "new").unwrap(), Seq(1));
+        assert_eq!(writer.failed(batch.number, &error), []);
+        let batch = writer.next_batch().unwrap();
+        assert_eq!(batch.turns.iter().map(|turn| turn.epoch).collect::<Vec<_>>(), [Epoch(2)]);
+        assert_eq!(writer.synced(NOW, batch.number, AMPLE).settled, [Settled::Durable("new")]);
+    }
+}
+
+#[test]
 #[should_panic(expected = "batch 7 was reported on")]
 fn reports_on_another_batch_are_a_bug() {
     let mut writer = writer(Limits::STANDARD);
