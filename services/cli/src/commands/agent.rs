@@ -15,8 +15,7 @@ use crate::output;
 use crate::up::{data, failed, holder, machine};
 
 pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
-    data::make(data_dir)?;
-    let config = config(arguments, data_dir)?;
+    let config = config(arguments, &data::make(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -46,7 +45,7 @@ fn config(arguments: &AgentArguments, data_dir: &Path) -> Result<Config, Failure
         .map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error))?;
     Ok(Config {
         data_dir: data_dir.join("agent"),
-        private_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned()),
+        private_dir: data_dir.to_owned(),
         plane: Plane { uri: arguments.join.clone(), token: token.trim().to_owned() },
         holder: holder()?,
         machines: vec![MachineOffer {

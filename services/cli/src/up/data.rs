@@ -3,16 +3,17 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::client::{CREDENTIALS_FILE, Credentials};
 use crate::failure::{Exit, Failure};
 
-/// Makes the directory, readable by its owner alone.
-pub fn make(data_dir: &Path) -> Result<(), Failure> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(|error| {
+/// Makes the directory, readable by its owner alone, and says where it is, whatever the working directory becomes.
+pub fn make(data_dir: &Path) -> Result<PathBuf, Failure> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
+    made.and_then(|()| data_dir.canonicalize()).map_err(|error| {
         Failure::new(Exit::Failed, "MS-U012", format!("cannot make the data directory {}", data_dir.display()))
             .why(error)
             .fix("name another: --data-dir DIR")
@@ -72,7 +73,8 @@ pub fn uuid() -> Result<uuid::Uuid, Failure> {
     Ok(uuid::Builder::from_random_bytes(random()?).into_uuid())
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Failure> {
+/// Random bytes.
+pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::new(Exit::Failed, "MS-U010", "the system gives no random bytes").why(error))?;

@@ -5,11 +5,18 @@ use std::net::Ipv4Addr;
 use mainstay_agent::{Addresses, MachineOffer, PortRange};
 use mainstay_config::{Config, MachineSize};
 
+use super::data;
+use crate::arguments::PortChoice;
 use crate::failure::{Exit, Failure};
 
 /// Where slots' ports come from, where no `machines` rule says otherwise: five hundred servers with two ports each, below
 /// the ports that the kernel gives to outgoing connections.
 const PORTS: PortRange = PortRange { first: 20_000, last: 20_999 };
+
+/// Where a range is drawn from: above the well-known services, below the ports of outgoing connections (32768).
+const DRAWN_FROM: u16 = 10_000;
+const DRAWN_BELOW: u16 = 32_000;
+const DRAWN_WIDTH: u16 = 999;
 
 /// How large this machine is.
 pub fn size() -> Result<MachineSize, Failure> {
@@ -49,11 +56,19 @@ pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
     regions.map(|(fleet, region)| offer(fleet, region)).filter(|offer| offer.slots > 0).collect()
 }
 
-/// The ports that the first rule for every machine gives, else the usual ones.
-#[must_use]
-pub fn ports(config: &Config) -> PortRange {
+/// The ports that the first rule for every machine gives, else the usual ones; where Mainstay shall choose, a range
+/// drawn at random, so that instances that start together do not meet.
+pub fn ports(config: &Config, choice: PortChoice) -> Result<PortRange, Failure> {
     let ruled = config.machines.rules.iter().filter(|rule| rule.labels.is_empty()).find_map(|rule| rule.ports.as_ref());
-    ruled.map_or(PORTS, |ports| PortRange { first: ports.value.first, last: ports.value.last })
+    Ok(match (ruled, choice) {
+        (Some(ports), _) => PortRange { first: ports.value.first, last: ports.value.last },
+        (None, PortChoice::Fixed) => PORTS,
+        (None, PortChoice::Auto) => {
+            let drawn = u16::from_le_bytes(data::random()?);
+            let first = DRAWN_FROM + drawn % (DRAWN_BELOW - DRAWN_FROM - DRAWN_WIDTH);
+            PortRange { first, last: first + DRAWN_WIDTH }
+        }
+    })
 }
 
 /// How players reach it in dev mode, which is for this machine alone.

@@ -11,7 +11,7 @@ mod logs;
 pub mod machine;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ const LOOK: Duration = Duration::from_millis(25);
 pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let source = source::read(arguments)?;
-    data::make(data_dir)?;
+    let data_dir = &data::make(data_dir)?;
     let credentials = data::credentials(data_dir)?;
     let addresses = listen::choose(arguments.ports)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -134,11 +134,11 @@ impl Up<'_> {
     ) -> Result<mainstay_agent::Handle, Failure> {
         let config = mainstay_agent::Config {
             data_dir: self.data_dir.join("agent"),
-            private_dir: absolute(self.data_dir),
+            private_dir: self.data_dir.to_owned(),
             plane: mainstay_agent::Plane { uri: ports.agents.clone(), token: self.credentials.join_token.clone() },
             holder: holder()?,
             machines: machine::offers(&self.source.config, size),
-            ports: machine::ports(&self.source.config),
+            ports: machine::ports(&self.source.config, self.arguments.ports)?,
             addresses: machine::addresses(),
             local_proxy_url: ports.multiplay.clone(),
         };
@@ -222,11 +222,7 @@ fn look(data_dir: &Path, machines: usize) -> Result<serde_json::Value, Failure> 
     loop {
         let status = client.get("/v1/status")?;
         let heard = status["connectedMachines"].as_u64() >= u64::try_from(machines).ok();
-        let idle = status["fleets"].as_array().into_iter().flatten().all(|fleet| {
-            let servers = &fleet["servers"];
-            fleet["startOnProvision"] != true || servers["available"] == 0
-        });
-        if (heard && idle && everyone_answers(&client)?) || began.elapsed() > ONLINE_WITHIN {
+        if (heard && everyone_settled(&client, &status)?) || began.elapsed() > ONLINE_WITHIN {
             return Ok(status);
         }
         std::thread::sleep(LOOK);
@@ -234,19 +230,24 @@ fn look(data_dir: &Path, machines: usize) -> Result<serde_json::Value, Failure> 
 }
 
 /// Whether no server is still on its way up. A first page will do: what `up` waits for is a first screen.
-fn everyone_answers(client: &Client) -> Result<bool, Failure> {
+fn everyone_settled(client: &Client, status: &serde_json::Value) -> Result<bool, Failure> {
+    let fleets = status["fleets"].as_array().into_iter().flatten();
+    let starting: Vec<&str> = fleets
+        .filter(|fleet| fleet["startOnProvision"] == true)
+        .filter_map(|fleet| fleet["name"].as_str())
+        .collect();
     let page = client.get("/v1/servers?limit=500")?;
-    Ok(page["items"].as_array().into_iter().flatten().all(|server| server["process"] != "starting"))
+    Ok(page["items"].as_array().into_iter().flatten().all(|server| match server["process"].as_str() {
+        Some("starting" | "unknown") | None => false,
+        Some("stopped") => !starting.iter().any(|fleet| server["fleetName"] == *fleet),
+        Some(_) => true,
+    }))
 }
 
 /// This program, as a holder of game servers.
 pub fn holder() -> Result<mainstay_agent::HolderProgram, Failure> {
     let executable = std::env::current_exe().map_err(|error| failed("cannot tell where this program is", &error))?;
     Ok(mainstay_agent::HolderProgram { executable, words: vec!["holder".to_owned()] })
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// A failure whose text is the chain of its causes.
