@@ -8,6 +8,7 @@ pub(crate) mod endings;
 pub(crate) mod generations;
 pub(crate) mod hearing;
 pub(crate) mod oracle;
+pub(crate) mod placement;
 pub(crate) mod processes;
 
 use std::fmt;

@@ -1,6 +1,7 @@
 //! At most one process a slot, and none that reads another's session.
 
 use mainstay_core::AllocationId;
+use mainstay_core::slot::{Phase, Status};
 use mainstay_supervisor::SessionFile;
 
 use super::{Broken, ensure};
@@ -28,4 +29,23 @@ pub(crate) fn reads_its_own_session(
     ensure(holds, "a stale allocation id is never given to a new process", || {
         format!("it reads {file:?}, and is started as {launch:?}; the newest order is for {newest:?}")
     })
+}
+
+/// A slot is reported online for a session only where `server.json` names that session, and a process has had the pid.
+/// An idle one may still be told of a session that ended while the write was under way.
+pub(crate) fn online_is_true(
+    status: &Status,
+    ordered: Option<AllocationId>,
+    truth: &SlotTruth,
+    pids: u32,
+) -> Result<(), Broken> {
+    let Phase::Online { pid } = status.phase else { return Ok(()) };
+    let given = truth.file.and_then(|file| file.allocation);
+    ensure(
+        (ordered.is_none() || given == ordered)
+            && pid <= pids
+            && truth.held.as_ref().is_none_or(|game| game.pid >= pid),
+        "a server is online only where its process was told of its session",
+        || format!("{status:?} for {ordered:?}; there is {given:?}, {:?}", truth.held),
+    )
 }

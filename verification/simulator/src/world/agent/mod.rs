@@ -18,7 +18,7 @@ use super::World;
 use super::words::taken;
 use crate::agenda::Micros;
 use crate::bug::Bug;
-use crate::laws::{Broken, domain, generations};
+use crate::laws::{Broken, domain, generations, processes};
 use crate::message::{AgentRelease, Due, Happening, Host, Life, SlotIndex};
 use crate::os::SlotTruth;
 use crate::seat::{Disk, Kept, Seat};
@@ -193,7 +193,11 @@ impl World {
             let ordered = order.and_then(|order| order.allocation.as_ref()).map(|session| session.allocation);
             release.effects.push(Due { slot, effects: life.seat.state.owed(&server), ordered });
             if let Link::Up { .. } | Link::Connecting { .. } = life.stream {
-                release.statuses.extend(life.seat.state.status(server));
+                let status = life.seat.state.status(server);
+                if let (Some(status), Some(truth)) = (&status, machine.slots.get(slot)) {
+                    processes::online_is_true(status, ordered, truth, self.pids)?;
+                }
+                release.statuses.extend(status);
             }
         }
         let early_effects = self.has(Bug::SpawnBeforeSync).then(|| std::mem::take(&mut release.effects));

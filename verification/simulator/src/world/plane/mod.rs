@@ -20,7 +20,7 @@ use super::people::REGION;
 use super::words::{brief, told};
 use crate::agenda::Micros;
 use crate::bug::Bug;
-use crate::laws::{Broken, domain, endings, hearing};
+use crate::laws::{Broken, domain, endings, hearing, placement};
 use crate::message::{CallIndex, Frame, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want};
 use crate::seat::{Disk, Kept, Seat};
 
@@ -191,6 +191,7 @@ impl World {
         for event in &outcome.events {
             domain::after_fleet(&life.seat.state, event)?;
         }
+        placement::nobody_waits_in_vain(&life.seat.state, REGION)?;
         if let Some(event) = outcome.events.first() {
             self.say("plane", || {
                 format!("decides {}: {}", brief(command), told(event, outcome.events.len()))

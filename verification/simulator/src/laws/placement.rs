@@ -1,0 +1,37 @@
+//! No allocation waits while a server could take it, and no region has more than it may.
+
+use mainstay_core::RegionId;
+use mainstay_core::slot::Phase;
+use mainstay_fleet::{Claim, Fleet, Link, Server};
+
+use super::{Broken, ensure};
+
+/// Checks one region at the end of a turn.
+pub(crate) fn nobody_waits_in_vain(fleet: &Fleet, region: RegionId) -> Result<(), Broken> {
+    let Some(max) = fleet.spec().and_then(|spec| spec.region(region)).map(|region| region.max_servers) else {
+        return Ok(());
+    };
+    let allocated = fleet.allocated_in(region);
+    ensure(allocated <= max, "no more servers are allocated than a region may have", || {
+        format!("{allocated} of {max}")
+    })?;
+    if fleet.waiting() == 0 || allocated == max {
+        return Ok(());
+    }
+    let free = fleet.servers(None).find(|(_, server)| could_take(fleet, server)).map(|(id, _)| id);
+    ensure(free.is_none(), "no allocation waits while a server could take it", || {
+        format!("{} wait, and {free:?} is free", fleet.waiting())
+    })
+}
+
+fn could_take(fleet: &Fleet, server: &Server) -> bool {
+    let heard = match fleet.machine(server.machine).map(mainstay_fleet::Machine::link) {
+        Some(Link::Up { .. }) => true,
+        Some(Link::Silent) | None => false,
+    };
+    let reported = server.seen().is_some_and(|seen| match seen.phase {
+        Phase::Starting | Phase::Online { .. } => seen.configuration.is_some(),
+        Phase::Stopped(_) | Phase::Stopping | Phase::BackedOff { .. } | Phase::Lost => true,
+    });
+    heard && reported && server.claim == Claim::Free
+}
