@@ -21,7 +21,7 @@ pub use malformed::Malformed;
 
 /// What travels, generated from `proto/agent.proto`.
 #[expect(missing_docs, reason = "generated; every message is described in agent.proto")]
-#[expect(clippy::pedantic, clippy::nursery, clippy::unwrap_used, reason = "generated")]
+#[expect(clippy::allow_attributes, reason = "tonic writes this module")]
 pub mod proto {
     tonic::include_proto!("mainstay.agent.v1");
 }
