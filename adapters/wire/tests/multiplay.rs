@@ -1,4 +1,5 @@
 //! The Multiplay face's JSON, as its clients write and read it.
+#![cfg(test)]
 
 use std::sync::Arc;
 

@@ -20,3 +20,4 @@ mod streams;
 pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
 pub use error::{ApplyError, StartError};
 pub use service::{Control, Handle};
+pub use shards::PlaneFold;

@@ -17,7 +17,7 @@ use tonic::transport::Server;
 use crate::config::Config;
 use crate::error::{ApplyError, StartError};
 use crate::http::{Access, App, TokenKeys, router, sha256};
-use crate::shards::{CatalogHands, Fleets, Keeper, StoredCodec, catalog_due};
+use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, StoredCodec, catalog_due};
 use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
 /// How long shutting down waits for calls that are being answered.
@@ -175,7 +175,7 @@ async fn start_catalog(
     hands: CatalogHands,
 ) -> Result<mainstay_runtime::Handle<Catalog>, StartError> {
     Ok(Shard::start(mainstay_runtime::Config {
-        name: ShardName::new("catalog").expect("`catalog` is a shard name"),
+        name: ShardName::new(CATALOG).expect("`catalog` is a shard name"),
         journal: config.journal.clone(),
         initial: Catalog::default(),
         codec: StoredCodec,

@@ -12,14 +12,17 @@
 
 mod clock;
 mod codec;
+mod compaction;
 mod error;
 mod hands;
 mod journal;
 mod limits;
 mod shard;
+mod upkeep;
 
 pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};
 pub use codec::{Codec, CodecError};
+pub use compaction::compact_in_background;
 pub use error::{Error, StartError};
 pub use hands::{Hands, NoHands, TakenUp};
 pub use journal::{JournalFailure, JournalHandle, JournalThread, Tail, TailEvent};
@@ -28,3 +31,4 @@ pub use limits::{
     TAIL_BATCHES_MAX,
 };
 pub use shard::{Config, Growth, Handle, Reply, Runnable, Shard};
+pub use upkeep::{Chronicle, EmptyFold, Tell, Upkeep, UpkeepConfig};

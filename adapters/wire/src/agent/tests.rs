@@ -120,7 +120,8 @@ fn what_is_wrong_is_named() {
         Hello::try_from(hello).map(drop)
     };
     let address = |field| Malformed::Address { message: "JoiningMachine", field };
-    let table: [(fn(&mut proto::Hello), Result<(), Malformed>); 7] = [
+    type Row = (fn(&mut proto::Hello), Result<(), Malformed>);
+    let table: [Row; 7] = [
         (|_| {}, Ok(())),
         (|it| it.protocol = 2, Err(Malformed::Protocol { found: 2 })),
         (

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -36,6 +36,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 async fn allocate(
     State(app): State<Arc<App>>,
     Path((project, environment, fleet)): Path<(String, String, String)>,
+    uri: Uri,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Unity> {
@@ -46,7 +47,7 @@ async fn allocate(
     caller.may(Permission::AllocationsCreate)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
     fleet.ask(Command::Allocate { id, request }).await??;
-    let href = href(&app, &fleet, id);
+    let href = format!("{}/{id}", uri.path().trim_end_matches('/'));
     Ok((StatusCode::ACCEPTED, Json(AllocateAnswer { allocation_id: id, href })).into_response())
 }
 
@@ -195,9 +196,4 @@ fn find(app: &App, project: &str, environment: &str, fleet: &str) -> Result<Open
 
 fn allocation_id(text: &str) -> Result<AllocationId, Unity> {
     text.parse().map_err(|_| Unity::bad_id("allocation", text))
-}
-
-fn href(app: &App, fleet: &OpenFleet, id: AllocationId) -> String {
-    let (project, environment, fleet) = (app.project, app.environment, fleet.spec.id);
-    format!("/v1/allocations/projects/{project}/environments/{environment}/fleets/{fleet}/allocations/{id}")
 }

@@ -15,7 +15,7 @@ use mainstay_runtime::{
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{FleetHands, Fleets, OpenFleet, StoredCodec};
+use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet, StoredCodec};
 use crate::streams::Outboxes;
 
 /// Hands specifications on to the [`Keeper`].
@@ -91,7 +91,7 @@ impl Keeper {
     }
 
     async fn open(&self, number: FleetNumber) -> Result<Handle<Fleet>, StartError> {
-        let name = ShardName::new(&format!("fleet/{}", number.get()));
+        let name = ShardName::new(&format!("{FLEET_PREFIX}{}", number.get()));
         Shard::start(mainstay_runtime::Config {
             name: name.expect("`fleet/` and a number of at most seven digits is a shard name"),
             journal: self.journal.clone(),

@@ -1,6 +1,7 @@
 //! The catalog and one shard a fleet, all in one journal, and the list of those that are open.
 
 mod codec;
+mod fold;
 mod keeper;
 mod owed;
 
@@ -13,8 +14,14 @@ use mainstay_fleet::{Fleet, FleetSpec};
 use mainstay_runtime::{Growth, Handle, Reply};
 
 pub(crate) use codec::StoredCodec;
+pub use fold::PlaneFold;
 pub(crate) use keeper::{CatalogHands, Keeper};
 pub(crate) use owed::FleetHands;
+
+/// The name of the catalog's shard.
+pub(crate) const CATALOG: &str = "catalog";
+/// What the names of fleets' shards begin with; their number follows.
+pub(crate) const FLEET_PREFIX: &str = "fleet/";
 
 /// A fleet whose shard runs.
 #[derive(Debug, Clone)]

@@ -59,6 +59,11 @@ async fn the_other_host_of_the_api_is_the_same_resource() {
         .post(&format!("/multiplay{}", allocations()), &request(id(1), world.configuration().await))
         .await;
     assert_eq!(posted.status, 202, "{}", posted.text);
+    assert_eq!(
+        posted.body["href"],
+        format!("/multiplay{}", allocation(id(1))),
+        "below the root that was asked"
+    );
     assert_eq!(world.get(&format!("/multiplay{}", allocation(id(1)))).await.status, 200);
     assert_eq!(world.get(&allocation(id(1))).await.status, 200);
 }

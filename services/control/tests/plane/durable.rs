@@ -1,5 +1,9 @@
 //! What was acknowledged is there after a restart, and the end of a plane loses nothing.
 
+use mainstay_control::PlaneFold;
+use mainstay_journal::Reader as _;
+use mainstay_runtime::compact_in_background;
+
 use crate::agent::Habit;
 use crate::support::{World, allocation, id};
 
@@ -41,4 +45,39 @@ async fn concurrent_callers_of_one_id_make_one_allocation() {
     servers.sort_unstable();
     servers.dedup();
     assert!(servers.len() <= 4, "{servers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compacted_journal_tells_the_same_story() {
+    let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
+    let (reader, journal) = (world.store.reader().unwrap(), world.store.clone());
+    compact_in_background(&world.journal, reader, journal, 40, PlaneFold::of).unwrap();
+    let mut watching = world.store.reader().unwrap();
+    let mut allocated = 0;
+    let fleet = loop {
+        allocated += 1;
+        assert_eq!(world.allocate(id(allocated)).await.status, 202);
+        assert_eq!(world.delete(&allocation(id(allocated))).await.status, 204);
+        let heads = watching.heads().unwrap();
+        let fleet = heads.into_iter().find(|head| head.shard.as_str() == "fleet/1").unwrap();
+        // Compacted with calls going on, and turns after the snapshot.
+        if fleet.snapshot.is_some() && fleet.oldest.0 > 1 {
+            break fleet;
+        }
+    };
+    assert_eq!(world.allocate(id(0)).await.status, 202);
+    let before = world.get("/v1/allocations?limit=1000").await.body;
+    drop(watching);
+    let world = World::at(world.shutdown().await).await;
+    let after = world.get("/v1/allocations?limit=1000").await.body;
+    assert_eq!(before["items"].as_array().unwrap().len(), usize::try_from(allocated).unwrap() + 1);
+    let ids = |body: &serde_json::Value| -> Vec<String> {
+        body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| format!("{} {}", it["allocationId"], it["ended"]))
+            .collect()
+    };
+    assert_eq!(ids(&before), ids(&after), "replayed from a snapshot below {}", fleet.oldest);
 }

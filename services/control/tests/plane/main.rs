@@ -1,4 +1,5 @@
 //! A real control plane over SQLite in a temporary directory, spoken to over loopback as its clients do.
+#![cfg(test)]
 
 mod access;
 mod agent;

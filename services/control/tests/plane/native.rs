@@ -126,7 +126,8 @@ async fn an_allocation_by_names_is_the_same_allocation() {
         json!({ "allocationId": id(1), "fleet": "arena", "region": "local", "buildConfiguration": "ranked" });
     let made = world.post("/v1/allocations", &asked).await;
     assert_eq!(made.status, 202, "{}", made.text);
-    assert_eq!((&made.body["state"], &made.body["fleetName"]), (&json!("placed"), &json!("arena")));
+    assert_eq!(made.body["fleetName"], "arena");
+    assert!(["placed", "fulfilled"].contains(&made.body["state"].as_str().unwrap()), "{}", made.text);
     let playing =
         world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "fulfilled").await;
     assert_eq!(playing["serverDisplay"], "srv-1-1");

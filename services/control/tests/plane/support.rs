@@ -17,8 +17,8 @@ use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
 };
 use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
-use mainstay_journal::Limits as WriterLimits;
 use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::{Limits as WriterLimits, OpenError};
 use mainstay_runtime::{JournalHandle, JournalThread, SystemClock};
 use serde_json::Value;
 use sha2::Digest as _;
@@ -37,6 +37,7 @@ pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
 
 pub struct World {
     pub dir: TempDir,
+    pub store: SqliteJournal,
     pub plane: Handle,
     pub journal: JournalHandle,
     client: Client<HttpConnector, Full<Bytes>>,
@@ -78,8 +79,15 @@ impl World {
     /// Starts on what a directory holds.
     pub async fn at(dir: TempDir) -> Self {
         let clock = Arc::new(SystemClock::start());
-        let journal = SqliteJournal::open(&dir.path().join("journal")).unwrap();
-        let journal = JournalThread::start(Box::new(journal), WriterLimits::STANDARD, clock.clone()).unwrap();
+        let store = loop {
+            // A compactor of the world before may still be letting go.
+            match SqliteJournal::open(&dir.path().join("journal")) {
+                Err(OpenError::InUse { .. }) => tokio::task::yield_now().await,
+                opened => break opened.unwrap(),
+            }
+        };
+        let journal =
+            JournalThread::start(Box::new(store.clone()), WriterLimits::STANDARD, clock.clone()).unwrap();
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
             key: key.into(),
@@ -99,7 +107,7 @@ impl World {
         .await
         .unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { dir, plane, journal, client }
+        Self { dir, store, plane, journal, client }
     }
 
     /// A world with the fleet `arena` and one machine of so many slots.

@@ -84,7 +84,6 @@ struct Shared {
     core: Mutex<Core>,
     work: Condvar,
     clock: Arc<dyn Clock>,
-    tail: broadcast::Sender<TailEvent>,
     end: watch::Sender<Option<End>>,
 }
 
@@ -103,6 +102,8 @@ struct Core {
     shards: Vec<mpsc::UnboundedSender<Vec<Released>>>,
     /// Shards that were not free to decide when they asked: woken whenever something settles.
     waiting: BTreeSet<usize>,
+    /// Gone once the thread has ended: whoever follows is told so.
+    tail: Option<broadcast::Sender<TailEvent>>,
     stopping: bool,
 }
 
@@ -122,11 +123,11 @@ impl JournalThread {
                 jobs: VecDeque::new(),
                 shards: Vec::new(),
                 waiting: BTreeSet::new(),
+                tail: Some(broadcast::Sender::new(TAIL_BATCHES_MAX)),
                 stopping: false,
             }),
             work: Condvar::new(),
             clock,
-            tail: broadcast::Sender::new(TAIL_BATCHES_MAX),
             end: watch::Sender::new(None),
         });
         thread::spawn(journal, Arc::clone(&shared))?;
@@ -135,11 +136,15 @@ impl JournalThread {
 }
 
 impl JournalHandle {
-    /// Durable turns from now on. A reader that lags more than [`TAIL_BATCHES_MAX`] batches is told so by its receiver,
+    /// Durable turns from now on, until the thread ends. A reader that lags more than [`TAIL_BATCHES_MAX`] batches is told so by its receiver,
     /// and reads the journal instead.
     #[must_use]
     pub fn tail(&self) -> Tail {
-        self.shared.tail.subscribe()
+        match &self.lock().tail {
+            Some(tail) => tail.subscribe(),
+            // Ended: a channel without a sender says so at once.
+            None => broadcast::channel(1).1,
+        }
     }
 
     /// Waits until the thread fails; for ever where it does not. The caller ends the process.

@@ -21,6 +21,7 @@ pub(super) fn spawn(journal: Box<dyn Journal>, shared: Arc<Shared>) -> std::io::
             // Set under the lock, so that no job comes after it; those that came before it hear of it by being dropped.
             shared.end.send_replace(Some(end));
             core.jobs.clear();
+            core.tail = None;
         }
     };
     std::thread::Builder::new().name("journal".to_owned()).spawn(body).map(drop)
@@ -114,7 +115,7 @@ impl<'a> Loop<'a> {
                 };
                 let durable = core.writer.synced(now, batch.number, appended);
                 // No receiver is no fault: nobody follows the tail.
-                let _followers = self.shared.tail.send(durable.tail);
+                let _followers = core.tail.as_ref().map(|tail| tail.send(durable.tail));
                 release(&mut core, durable.settled);
                 Ok(())
             }

@@ -1,4 +1,5 @@
 //! The runtime around a small state machine and a journal whose sync the test holds back.
+#![cfg(test)]
 
 mod deadline;
 mod drain;

@@ -48,10 +48,8 @@ async fn what_one_sync_released_is_one_message_with_one_frame_a_machine() {
         on(3, frame(4, vec![order(8, 1, 0)])),
     ]);
     let Down::Frames(frames) = next(&mut down).await.unwrap() else { panic!() };
-    let merged = Frame {
-        specs: Some((1, vec![])),
-        ..frame(1, vec![order(1, 2, 0), order(2, 1, 0), order(3, 1, 0)])
-    };
+    let merged =
+        Frame { specs: Some((1, vec![])), ..frame(1, vec![order(1, 2, 0), order(2, 1, 0), order(3, 1, 0)]) };
     assert_eq!(frames, [merged, frame(2, vec![order(9, 4, 0)])], "the newest order of each server");
     let Down::Frames(frames) = next(&mut other).await.unwrap() else { panic!() };
     assert_eq!(frames, [frame(3, vec![order(7, 1, 0)])]);

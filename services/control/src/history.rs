@@ -1,0 +1,115 @@
+//! What of the journal is worth telling later: an event a row, with the ids it is about, in the words of the API.
+
+use mainstay_fleet::catalog::{Catalog, CatalogEvent};
+use mainstay_fleet::{End, Event, Fleet};
+use mainstay_journal::history::Told;
+use mainstay_journal::stored::Stored;
+use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
+use serde_json::{Value, json};
+
+use crate::shards::{CATALOG, FLEET_PREFIX};
+
+/// The empty state of one of this control plane's shards.
+#[must_use]
+pub fn empty_fold(shard: &ShardName) -> Option<Box<dyn Fold>> {
+    let name = shard.as_str();
+    if name == CATALOG {
+        return Some(Box::new(StoredFold::new(Catalog::default())));
+    }
+    name.starts_with(FLEET_PREFIX).then(|| -> Box<dyn Fold> { Box::new(StoredFold::new(Fleet::new(0))) })
+}
+
+/// The rows of one turn.
+///
+/// # Errors
+/// Where its bytes are no events.
+pub fn tell(turn: &TurnRecord) -> Result<Vec<Told>, Cause> {
+    let name = turn.shard.as_str();
+    if name == CATALOG {
+        return Ok(rows(Catalog::load(&turn.bytes)?.iter().map(catalog_row)));
+    }
+    if name.starts_with(FLEET_PREFIX) {
+        return Ok(rows(Fleet::load(&turn.bytes)?.iter().map(fleet_row)));
+    }
+    Ok(Vec::new())
+}
+
+type Row = (&'static str, Vec<String>, Value);
+
+fn rows(rows: impl Iterator<Item = Row>) -> Vec<Told> {
+    let told = |(index, (kind, subjects, detail)): (u32, Row)| Told {
+        index,
+        kind: kind.to_owned(),
+        subjects,
+        detail: detail.to_string(),
+    };
+    (0..).zip(rows).map(told).collect()
+}
+
+fn catalog_row(event: &CatalogEvent) -> Row {
+    match event {
+        CatalogEvent::BuildDeclared { id, declared } => {
+            ("build.declared", vec![id.to_string()], json!({ "name": &*declared.name, "folder": declared.folder }))
+        }
+        CatalogEvent::ConfigurationDeclared(spec) => (
+            "buildConfiguration.declared",
+            vec![spec.configuration.id.to_string(), spec.build.to_string()],
+            json!({ "name": &*spec.name, "revision": spec.configuration.revision }),
+        ),
+        CatalogEvent::FleetDeclared(spec) => {
+            ("fleet.declared", vec![spec.id.to_string()], json!({ "name": &*spec.name, "revision": spec.revision }))
+        }
+        CatalogEvent::CredentialAdmitted(known) => ("credential.admitted", vec![known.key.to_string()], Value::Null),
+    }
+}
+
+fn fleet_row(event: &Event) -> Row {
+    match event {
+        Event::Configured(spec) => {
+            ("fleet.configured", vec![spec.id.to_string()], json!({ "revision": spec.revision }))
+        }
+        Event::SpecKept(spec) => ("fleet.specKept", vec![spec.configuration.id.to_string()], Value::Null),
+        Event::MachineJoined { machine, key, region, name, .. } => (
+            "machine.joined",
+            vec![machine.to_string(), key.to_string(), region.to_string()],
+            json!({ "name": &**name }),
+        ),
+        Event::MachineReaddressed { machine, name, .. } => {
+            ("machine.readdressed", vec![machine.to_string()], json!({ "name": &**name }))
+        }
+        Event::ServersAdded { machine, first, ports, .. } => (
+            "machine.serversAdded",
+            vec![machine.to_string()],
+            json!({ "first": first.to_string(), "count": ports.len() }),
+        ),
+        Event::ServerOrdered { server, generation, intent, .. } => (
+            "server.ordered",
+            vec![server.to_string()],
+            json!({ "generation": generation.number(), "intent": format!("{intent:?}").to_lowercase() }),
+        ),
+        Event::AllocationRequested { id, request, .. } => (
+            "allocation.requested",
+            vec![id.to_string(), request.region.to_string(), request.configuration.to_string()],
+            Value::Null,
+        ),
+        Event::AllocationPlaced { id, server, generation, .. } => (
+            "allocation.placed",
+            vec![id.to_string(), server.to_string()],
+            json!({ "generation": generation.number() }),
+        ),
+        Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
+        Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),
+    }
+}
+
+fn end_detail(end: &End) -> Value {
+    match end {
+        End::Deallocated => json!({ "reason": "deallocated" }),
+        End::Completed => json!({ "reason": "completed" }),
+        End::PlacementTimedOut(losers) => json!({ "reason": "placementTimedOut", "detail": losers.to_string() }),
+        End::BackedOff { crashes, cause } => {
+            json!({ "reason": "backedOff", "crashes": crashes, "cause": &**cause })
+        }
+        End::Lost => json!({ "reason": "lost" }),
+    }
+}
