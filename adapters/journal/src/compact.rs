@@ -38,6 +38,20 @@ pub trait Fold {
     fn chunks(&self) -> Vec<Vec<u8>>;
 }
 
+impl<F: Fold + ?Sized> Fold for Box<F> {
+    fn take_chunk(&mut self, chunk: &[u8]) -> Result<(), Cause> {
+        (**self).take_chunk(chunk)
+    }
+
+    fn take_turn(&mut self, turn: &TurnRecord) -> Result<(), Cause> {
+        (**self).take_turn(turn)
+    }
+
+    fn chunks(&self) -> Vec<Vec<u8>> {
+        (**self).chunks()
+    }
+}
+
 /// The fold of a state machine whose events the journal stores.
 #[derive(Debug)]
 pub struct StoredFold<M> {

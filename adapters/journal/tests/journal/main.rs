@@ -12,6 +12,7 @@ mod full_disk;
 mod history;
 mod kill;
 mod memory;
+mod order;
 mod postgres;
 mod sqlite;
 mod stored;
