@@ -7,8 +7,10 @@ use std::time::Duration;
 use mainstay_core::ServerId;
 use mainstay_core::slot::Status;
 use mainstay_journal::sqlite::SqliteJournal;
-use mainstay_journal::{Limits, ShardName};
-use mainstay_runtime::{Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard};
+use mainstay_journal::{Fold, Limits, ShardName, StoredFold};
+use mainstay_runtime::{
+    Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard, Upkeep, UpkeepConfig,
+};
 use mainstay_supervisor::{Command, Supervisor};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -56,6 +58,7 @@ impl Service {
         let context = Arc::new(Context::new(ground));
         context.add_facts(roster.slots());
         let statuses = Arc::new(Statuses::default());
+        let upkeep = upkeep(&config, &journal, &clock)?;
         let journal = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(&clock))
             .map_err(|source| Error::Thread { source })?;
         let name = ShardName::new(SHARD).map_err(|source| Error::Shard { source })?;
@@ -88,7 +91,7 @@ impl Service {
         });
         let readings = Arc::new(Readings::default());
         let measuring = tokio::spawn(measure(Arc::clone(&readings), Arc::clone(&context), clock));
-        Ok(Handle { context, brain, statuses, readings, journal, uplink, measuring })
+        Ok(Handle { context, brain, statuses, readings, journal, upkeep, uplink, measuring })
     }
 }
 
@@ -100,6 +103,7 @@ pub struct Handle {
     statuses: Arc<Statuses>,
     readings: Arc<Readings>,
     journal: JournalHandle,
+    upkeep: Upkeep,
     uplink: JoinHandle<()>,
     measuring: JoinHandle<()>,
 }
@@ -138,7 +142,9 @@ impl Handle {
         self.measuring.abort();
         self.context.end.send_replace(Ending::Leave);
         self.brain.drain().await.map_err(|source| Error::Unfinished { source })?;
-        self.journal.stop().await.map_err(|failure| Error::Journal { failure })
+        let stopped = self.journal.stop().await.map_err(|failure| Error::Journal { failure });
+        drop(self.upkeep);
+        stopped
     }
 
     /// Stops every game, by its own stop ladder for at most `within` and by SIGKILL after, and ends the agent. Sessions
@@ -167,6 +173,24 @@ impl Handle {
             sleep(LOOK_AGAIN).await;
         }
     }
+}
+
+/// Keeps the agent's journal short. It has no history: what its servers go through is told by the control plane's.
+fn upkeep(config: &Config, journal: &SqliteJournal, clock: &Arc<dyn Clock>) -> Result<Upkeep, Error> {
+    let reader = journal
+        .reader()
+        .map_err(|source| Error::OpenJournal { dir: config.data_dir.join("journal"), source })?;
+    let empty = |shard: &ShardName| {
+        (shard.as_str() == SHARD).then(|| -> Box<dyn Fold> { Box::new(StoredFold::new(Supervisor::new())) })
+    };
+    let config = UpkeepConfig {
+        reader,
+        journal: journal.clone(),
+        empty: Box::new(empty),
+        history: None,
+        clock: Arc::clone(clock),
+    };
+    Upkeep::start(config).map_err(|source| Error::Thread { source })
 }
 
 /// Everything that blocks at the start.

@@ -35,7 +35,9 @@ pub enum Format {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run everything on this machine: control plane, agent, and the game servers of a file
-    #[command(after_help = "Examples:\n  mainstay up --demo\n  mainstay up mainstay.yaml --data-dir /var/lib/mainstay")]
+    #[command(
+        after_help = "Examples:\n  mainstay up --demo\n  mainstay up mainstay.yaml --data-dir /var/lib/mainstay"
+    )]
     Up(UpArguments),
     /// Run this machine's agent alone, for a control plane elsewhere; SIGTERM leaves its servers playing
     Agent(AgentArguments),
@@ -203,7 +205,9 @@ pub enum AllocationVerb {
         id: String,
     },
     /// Allocate a server
-    #[command(after_help = "Examples:\n  mainstay allocation create --fleet tugboat\n  mainstay allocation create --fleet arena --region Europe --build-configuration ranked --payload @match.json")]
+    #[command(
+        after_help = "Examples:\n  mainstay allocation create --fleet tugboat\n  mainstay allocation create --fleet arena --region Europe --build-configuration ranked --payload @match.json"
+    )]
     Create(CreateArguments),
     /// Deallocate
     Delete {

@@ -102,12 +102,16 @@ impl Client {
         format!("{}{path}", self.api)
     }
 
-    fn read(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value, Failure> {
+    fn read(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Value, Failure> {
         let mut response = response.map_err(|error| self.unreachable(&error))?;
         let status = response.status();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         let body = body.map_err(|error| self.unreachable(&error))?;
-        let value = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap_or(Value::Null) };
+        let value =
+            if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap_or(Value::Null) };
         if status.is_success() { Ok(value) } else { Err(refused(status, &value)) }
     }
 

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         [_, "demo", "server", ..] => return mainstay_tugboat::run(&arguments[3..]),
         _ => {}
     }
+    talk();
     match run(Arguments::parse()) {
         Ok(code) => code,
         Err(failure) => {
@@ -31,6 +32,13 @@ fn main() -> ExitCode {
             failure.exit.code()
         }
     }
+}
+
+/// Logs go to standard error, warnings and worse unless `MAINSTAY_LOG` asks for more (`info`, `mainstay_agent=debug`).
+fn talk() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {

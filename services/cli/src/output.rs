@@ -51,7 +51,9 @@ pub fn write(text: &str) -> Result<(), Failure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::new(Exit::Failed, "MS-U009", "failed to write to standard output").why(error)),
+        Err(error) => {
+            Err(Failure::new(Exit::Failed, "MS-U009", "failed to write to standard output").why(error))
+        }
     }
 }
 
@@ -67,7 +69,9 @@ fn cell(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
         Some(Value::Number(number)) => number.to_string(),
-        Some(Value::Array(values)) => values.iter().map(|value| cell(Some(value))).collect::<Vec<_>>().join(", "),
+        Some(Value::Array(values)) => {
+            values.iter().map(|value| cell(Some(value))).collect::<Vec<_>>().join(", ")
+        }
         Some(Value::Object(fields)) => {
             let named = fields.get("name").or_else(|| fields.get("id"));
             named.map_or_else(|| Value::Object(fields.clone()).to_string(), |name| cell(Some(name)))

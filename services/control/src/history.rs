@@ -48,18 +48,24 @@ fn rows(rows: impl Iterator<Item = Row>) -> Vec<Told> {
 
 fn catalog_row(event: &CatalogEvent) -> Row {
     match event {
-        CatalogEvent::BuildDeclared { id, declared } => {
-            ("build.declared", vec![id.to_string()], json!({ "name": &*declared.name, "folder": declared.folder }))
-        }
+        CatalogEvent::BuildDeclared { id, declared } => (
+            "build.declared",
+            vec![id.to_string()],
+            json!({ "name": &*declared.name, "folder": declared.folder }),
+        ),
         CatalogEvent::ConfigurationDeclared(spec) => (
             "buildConfiguration.declared",
             vec![spec.configuration.id.to_string(), spec.build.to_string()],
             json!({ "name": &*spec.name, "revision": spec.configuration.revision }),
         ),
-        CatalogEvent::FleetDeclared(spec) => {
-            ("fleet.declared", vec![spec.id.to_string()], json!({ "name": &*spec.name, "revision": spec.revision }))
+        CatalogEvent::FleetDeclared(spec) => (
+            "fleet.declared",
+            vec![spec.id.to_string()],
+            json!({ "name": &*spec.name, "revision": spec.revision }),
+        ),
+        CatalogEvent::CredentialAdmitted(known) => {
+            ("credential.admitted", vec![known.key.to_string()], Value::Null)
         }
-        CatalogEvent::CredentialAdmitted(known) => ("credential.admitted", vec![known.key.to_string()], Value::Null),
     }
 }
 
@@ -106,7 +112,9 @@ fn end_detail(end: &End) -> Value {
     match end {
         End::Deallocated => json!({ "reason": "deallocated" }),
         End::Completed => json!({ "reason": "completed" }),
-        End::PlacementTimedOut(losers) => json!({ "reason": "placementTimedOut", "detail": losers.to_string() }),
+        End::PlacementTimedOut(losers) => {
+            json!({ "reason": "placementTimedOut", "detail": losers.to_string() })
+        }
         End::BackedOff { crashes, cause } => {
             json!({ "reason": "backedOff", "crashes": crashes, "cause": &**cause })
         }

@@ -12,6 +12,7 @@
 
 mod config;
 mod error;
+pub mod history;
 mod http;
 mod service;
 mod shards;
@@ -20,4 +21,3 @@ mod streams;
 pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
 pub use error::{ApplyError, StartError};
 pub use service::{Control, Handle};
-pub use shards::PlaneFold;

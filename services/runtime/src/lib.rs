@@ -12,7 +12,6 @@
 
 mod clock;
 mod codec;
-mod compaction;
 mod error;
 mod hands;
 mod journal;
@@ -22,7 +21,6 @@ mod upkeep;
 
 pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};
 pub use codec::{Codec, CodecError};
-pub use compaction::compact_in_background;
 pub use error::{Error, StartError};
 pub use hands::{Hands, NoHands, TakenUp};
 pub use journal::{JournalFailure, JournalHandle, JournalThread, Tail, TailEvent};

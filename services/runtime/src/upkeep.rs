@@ -11,7 +11,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mainstay_journal::history::{History, HistoryError, Pruned, Retention, Told};
-use mainstay_journal::{COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, TurnRecord};
+use mainstay_journal::{
+    COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, TurnRecord,
+};
 
 use crate::clock::Clock;
 
@@ -74,7 +76,9 @@ impl Upkeep {
     ///
     /// # Errors
     /// Where the system has no thread to give.
-    pub fn start<R: Reader + 'static, J: Reader + Journal + Clone + 'static>(config: UpkeepConfig<R, J>) -> io::Result<Self> {
+    pub fn start<R: Reader + 'static, J: Reader + Journal + Clone + 'static>(
+        config: UpkeepConfig<R, J>,
+    ) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let body = move || {
             let mut rounds = Rounds::new(config);
@@ -132,7 +136,10 @@ impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
             Ok(())
         };
         if let Err(error) = follow() {
-            tracing::error!(error = &error as &dyn std::error::Error, "the history is not told; the state is whole");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the history is not told; the state is whole"
+            );
         }
     }
 
@@ -140,7 +147,10 @@ impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
         let shards = match self.heads.heads() {
             Ok(heads) => heads.into_iter().map(|head| head.shard).collect::<Vec<_>>(),
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the journal's shards cannot be listed");
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "the journal's shards cannot be listed"
+                );
                 return;
             }
         };

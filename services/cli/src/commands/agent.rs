@@ -26,23 +26,27 @@ pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Fail
 async fn serve(config: Config) -> Result<ExitCode, Failure> {
     let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    let clock: Arc<dyn Clock> =
-        Arc::new(SystemClock::start());
-    let agent = Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let agent =
+        Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
     output::write("{\"msg\":\"agent running\"}\n")?;
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         failure = agent.failed() => return Err(failed("the agent's journal failed; its servers play on", &*failure)),
     }
-    agent.leave().await.map_err(|error| failed("the agent did not end in order; its servers play on", &error))?;
+    agent
+        .leave()
+        .await
+        .map_err(|error| failed("the agent did not end in order; its servers play on", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn config(arguments: &AgentArguments, data_dir: &Path) -> Result<Config, Failure> {
     let file = &arguments.token_file;
-    let token = std::fs::read_to_string(file)
-        .map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error))?;
+    let token = std::fs::read_to_string(file).map_err(|error| {
+        Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error)
+    })?;
     Ok(Config {
         data_dir: data_dir.join("agent"),
         private_dir: data_dir.to_owned(),

@@ -71,9 +71,15 @@ fn create(client: &Client, arguments: &CreateArguments, format: Format) -> Resul
             Some(_) | None => return output::one(&allocation, format),
         }
         if began.elapsed() > Duration::from_secs(arguments.timeout) {
-            return Err(Failure::new(Exit::TimedOut, "MS-U004", format!("allocation {id} does not play yet"))
-                .why(format!("waited {} s; it is {}", arguments.timeout, allocation["state"]))
-                .fix(format!("look again: mainstay allocation get {id}; give it up: mainstay allocation delete {id}")));
+            return Err(Failure::new(
+                Exit::TimedOut,
+                "MS-U004",
+                format!("allocation {id} does not play yet"),
+            )
+            .why(format!("waited {} s; it is {}", arguments.timeout, allocation["state"]))
+            .fix(format!(
+                "look again: mainstay allocation get {id}; give it up: mainstay allocation delete {id}"
+            )));
         }
         thread::sleep(POLL);
     }
@@ -91,7 +97,8 @@ fn payload(given: Option<&str>) -> Result<Option<String>, Failure> {
         return Ok(given.map(str::to_owned));
     };
     let text = fs::read_to_string(file);
-    text.map(Some).map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {file}")).why(error))
+    text.map(Some)
+        .map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {file}")).why(error))
 }
 
 fn path(id: &str) -> String {

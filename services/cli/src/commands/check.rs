@@ -44,7 +44,9 @@ pub fn run(arguments: &CheckArguments, format: Format) -> Result<ExitCode, Failu
 pub fn read(files: &[PathBuf]) -> Result<Vec<SourceFile>, Failure> {
     let read = |file: &PathBuf| match std::fs::read(file) {
         Ok(bytes) => Ok(SourceFile::new(file.display().to_string(), bytes)),
-        Err(error) => Err(Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error)),
+        Err(error) => {
+            Err(Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error))
+        }
     };
     files.iter().map(read).collect()
 }

@@ -22,7 +22,9 @@ pub fn run(code: &str) -> Result<ExitCode, Failure> {
 
 /// The row of a code in the page's tables.
 fn row(code: &str) -> Option<String> {
-    let line = CODES.lines().find(|line| line.contains(&format!("| {code} |")) || line.contains(&format!("`{code}`")))?;
+    let line = CODES
+        .lines()
+        .find(|line| line.contains(&format!("| {code} |")) || line.contains(&format!("`{code}`")))?;
     let cells = line.split('|').map(str::trim).filter(|cell| !cell.is_empty() && !cell.contains(code));
     Some(cells.collect::<Vec<_>>().join("\n  "))
 }

@@ -54,7 +54,12 @@ fn screen(ready: &Ready<'_>) -> String {
     );
     for fleet in status["fleets"].as_array().into_iter().flatten() {
         let regions: Vec<&str> = names(&fleet["regions"]);
-        let what = format!("{} in {}: {} slots", show(&fleet["name"]), regions.join(", "), fleet["servers"]["total"]);
+        let what = format!(
+            "{} in {}: {} slots",
+            show(&fleet["name"]),
+            regions.join(", "),
+            fleet["servers"]["total"]
+        );
         text += &row("fleet", &what, source);
     }
     text += &row("data", &format!("{} (kept between runs)", data_dir.display()), "--data-dir");
@@ -71,7 +76,11 @@ fn screen(ready: &Ready<'_>) -> String {
         sum(status, "online"),
         took.as_secs_f64()
     );
-    let at = if *data_dir == Path::new(".mainstay") { String::new() } else { format!(" --data-dir {}", data_dir.display()) };
+    let at = if *data_dir == Path::new(".mainstay") {
+        String::new()
+    } else {
+        format!(" --data-dir {}", data_dir.display())
+    };
     let first = status["fleets"][0]["name"].as_str();
     text += &match first {
         Some(fleet) => format!(
@@ -79,7 +88,10 @@ fn screen(ready: &Ready<'_>) -> String {
              list{at}                      where it is, and its pid\n         kill -9 PID, list again             it is \
              back, under the same allocation\n  Ctrl-C stops the servers, and ends.\n"
         ),
-        None => "\n  Next:  mainstay up --demo     a small real game\n         mainstay up FILE      your own\n".to_owned(),
+        None => {
+            "\n  Next:  mainstay up --demo     a small real game\n         mainstay up FILE      your own\n"
+                .to_owned()
+        }
     };
     text
 }

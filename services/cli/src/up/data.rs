@@ -14,9 +14,13 @@ use crate::failure::{Exit, Failure};
 pub fn make(data_dir: &Path) -> Result<PathBuf, Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
     made.and_then(|()| data_dir.canonicalize()).map_err(|error| {
-        Failure::new(Exit::Failed, "MS-U012", format!("cannot make the data directory {}", data_dir.display()))
-            .why(error)
-            .fix("name another: --data-dir DIR")
+        Failure::new(
+            Exit::Failed,
+            "MS-U012",
+            format!("cannot make the data directory {}", data_dir.display()),
+        )
+        .why(error)
+        .fix("name another: --data-dir DIR")
     })
 }
 
@@ -34,7 +38,9 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
             write(data_dir, CREDENTIALS_FILE, &credentials)?;
             Ok(credentials)
         }
-        Err(error) => Err(Failure::new(Exit::Failed, "MS-U012", format!("cannot read {}", path.display())).why(error)),
+        Err(error) => {
+            Err(Failure::new(Exit::Failed, "MS-U012", format!("cannot read {}", path.display())).why(error))
+        }
     }
 }
 
@@ -43,13 +49,16 @@ pub fn write<T: Serialize>(data_dir: &Path, name: &str, value: &T) -> Result<(),
     let path = data_dir.join(name);
     let unfinished = data_dir.join(format!("{name}.new"));
     let attempt = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         file.write_all(&serde_json::to_vec_pretty(value)?)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;
         fs::File::open(data_dir)?.sync_all()
     };
-    attempt().map_err(|error| Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display())).why(error))
+    attempt().map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display())).why(error)
+    })
 }
 
 fn make_credentials() -> Result<Credentials, Failure> {
@@ -76,7 +85,8 @@ pub fn uuid() -> Result<uuid::Uuid, Failure> {
 /// Random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::new(Exit::Failed, "MS-U010", "the system gives no random bytes").why(error))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U010", "the system gives no random bytes").why(error)
+    })?;
     Ok(bytes)
 }

@@ -27,7 +27,8 @@ pub fn fleet_id(environment: Uuid, name: &str) -> FleetId {
 
 /// The UUID of a name within a namespace: version 8, of their SHA-256 (RFC 9562, 5.8).
 fn named(namespace: Uuid, name: &str) -> Uuid {
-    let hash = sha2::Sha256::new().chain_update(namespace.as_bytes()).chain_update(name.as_bytes()).finalize();
+    let hash =
+        sha2::Sha256::new().chain_update(namespace.as_bytes()).chain_update(name.as_bytes()).finalize();
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(hash.iter()).for_each(|(byte, hashed)| *byte = *hashed);
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
@@ -38,7 +39,11 @@ fn named(namespace: Uuid, name: &str) -> Uuid {
 pub fn declaration(config: &Config, environment: Uuid, machine: &MachineSize) -> Declaration {
     Declaration {
         builds: config.builds.values().map(build).collect(),
-        configurations: config.build_configurations.values().map(|declared| configuration(declared, machine)).collect(),
+        configurations: config
+            .build_configurations
+            .values()
+            .map(|declared| configuration(declared, machine))
+            .collect(),
         fleets: config.fleets.values().map(|declared| fleet(declared, config, environment)).collect(),
     }
 }
@@ -99,7 +104,11 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
             IdleServers::StartOnAllocation
         },
         regions: declared.regions.values().map(region).collect(),
-        configurations: declared.build_configurations.iter().map(|name| Arc::from(name.value.as_str())).collect(),
+        configurations: declared
+            .build_configurations
+            .iter()
+            .map(|name| Arc::from(name.value.as_str()))
+            .collect(),
         placement_timeout: declared.placement_timeout.value,
         retention: declared.allocation_retention.value,
     }

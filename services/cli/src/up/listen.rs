@@ -32,9 +32,9 @@ pub fn choose(choice: PortChoice) -> Result<Addresses, Failure> {
         hold(multiplay, "the Multiplay daemon")?,
     ];
     let address = |listener: &TcpListener| {
-        listener
-            .local_addr()
-            .map_err(|error| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error))
+        listener.local_addr().map_err(|error| {
+            Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error)
+        })
     };
     let [api, agents, multiplay] = &held;
     Ok(Addresses { api: address(api)?, agents: address(agents)?, multiplay: address(multiplay)? })

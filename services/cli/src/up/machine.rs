@@ -30,13 +30,18 @@ pub fn size() -> Result<MachineSize, Failure> {
         .find_map(|line| line.strip_prefix("MemTotal:"))
         .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
         .ok_or_else(|| unknown(&"/proc/meminfo has no MemTotal"))?;
-    Ok(MachineSize { cores: u32::try_from(cores).unwrap_or(u32::MAX), speed_mhz: None, memory_mib: kib >> 10 })
+    Ok(MachineSize {
+        cores: u32::try_from(cores).unwrap_or(u32::MAX),
+        speed_mhz: None,
+        memory_mib: kib >> 10,
+    })
 }
 
 /// What this machine is called.
 #[must_use]
 pub fn name() -> String {
-    nix::unistd::gethostname().map_or_else(|_| "this machine".into(), |name| name.to_string_lossy().into_owned())
+    nix::unistd::gethostname()
+        .map_or_else(|_| "this machine".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// One machine for each fleet region, with as many slots as the fleet's density gives and the region may use.
@@ -52,14 +57,20 @@ pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
             slots: usize::try_from(slots).unwrap_or(usize::MAX),
         }
     };
-    let regions = config.fleets.values().flat_map(|fleet| fleet.regions.values().map(move |region| (fleet, region)));
+    let regions =
+        config.fleets.values().flat_map(|fleet| fleet.regions.values().map(move |region| (fleet, region)));
     regions.map(|(fleet, region)| offer(fleet, region)).filter(|offer| offer.slots > 0).collect()
 }
 
 /// The ports that the first rule for every machine gives, else the usual ones; where Mainstay shall choose, a range
 /// drawn at random, so that instances that start together do not meet.
 pub fn ports(config: &Config, choice: PortChoice) -> Result<PortRange, Failure> {
-    let ruled = config.machines.rules.iter().filter(|rule| rule.labels.is_empty()).find_map(|rule| rule.ports.as_ref());
+    let ruled = config
+        .machines
+        .rules
+        .iter()
+        .filter(|rule| rule.labels.is_empty())
+        .find_map(|rule| rule.ports.as_ref());
     Ok(match (ruled, choice) {
         (Some(ports), _) => PortRange { first: ports.value.first, last: ports.value.last },
         (None, PortChoice::Fixed) => PORTS,

@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 use mainstay_control::Control;
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use mainstay_journal::Limits;
+use mainstay_journal::history::History;
 use mainstay_journal::sqlite::SqliteJournal;
-use mainstay_runtime::{Clock, JournalHandle, JournalThread, SystemClock};
+use mainstay_runtime::{Chronicle, Clock, JournalHandle, JournalThread, SystemClock, Upkeep, UpkeepConfig};
 use sha2::Digest as _;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -64,9 +65,8 @@ struct Up<'a> {
 
 impl Up<'_> {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let clock: Arc<dyn Clock> =
-            Arc::new(SystemClock::start());
-        let journal = self.journal(&clock)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let (journal, upkeep) = self.journal(&clock)?;
         let outputs = Arc::new(logs::Outputs::default());
         let control = self.control(&clock, &journal, &outputs).await?;
         let size = machine::size()?;
@@ -93,14 +93,29 @@ impl Up<'_> {
             failure = control.failed() => return Err(Failure::new(Exit::Failed, "MS-U021", "the control plane failed; the servers play on").why(failure)),
             failure = journal.failed() => return Err(failed("the journal failed; the servers play on", &*failure)),
         }
-        self.stop(agent, control, journal).await
+        self.stop(agent, control, journal, upkeep).await
     }
 
-    fn journal(&self, clock: &Arc<dyn Clock>) -> Result<JournalHandle, Failure> {
-        let opened = SqliteJournal::open(&self.data_dir.join("journal"))
-            .map_err(|error| failed("the journal does not open", &error))?;
-        JournalThread::start(Box::new(opened), Limits::STANDARD, Arc::clone(clock))
-            .map_err(|error| failed("the journal has no thread", &error))
+    fn journal(&self, clock: &Arc<dyn Clock>) -> Result<(JournalHandle, Upkeep), Failure> {
+        let opened = |error: mainstay_journal::OpenError| failed("the journal does not open", &error);
+        let journal = SqliteJournal::open(&self.data_dir.join("journal")).map_err(opened)?;
+        let history =
+            History::open(self.data_dir).map_err(|error| failed("the history does not open", &error))?;
+        let upkeep = Upkeep::start(UpkeepConfig {
+            reader: journal.reader().map_err(opened)?,
+            history: Some(Chronicle {
+                history,
+                reader: journal.reader().map_err(opened)?,
+                tell: Box::new(mainstay_control::history::tell),
+            }),
+            journal: journal.clone(),
+            empty: Box::new(mainstay_control::history::empty_fold),
+            clock: Arc::clone(clock),
+        })
+        .map_err(|error| failed("the journal's upkeep has no thread", &error))?;
+        let handle = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(clock))
+            .map_err(|error| failed("the journal has no thread", &error))?;
+        Ok((handle, upkeep))
     }
 
     async fn control(
@@ -135,7 +150,10 @@ impl Up<'_> {
         let config = mainstay_agent::Config {
             data_dir: self.data_dir.join("agent"),
             private_dir: self.data_dir.to_owned(),
-            plane: mainstay_agent::Plane { uri: ports.agents.clone(), token: self.credentials.join_token.clone() },
+            plane: mainstay_agent::Plane {
+                uri: ports.agents.clone(),
+                token: self.credentials.join_token.clone(),
+            },
             holder: holder()?,
             machines: machine::offers(&self.source.config, size),
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
@@ -172,7 +190,8 @@ impl Up<'_> {
 
     async fn asked_to_stop(&self) -> Result<(), Failure> {
         let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
-        let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        let (mut terminate, mut interrupt) =
+            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         let parent_gone = async {
             if self.arguments.with_parent {
                 let mut ignored = tokio::io::sink();
@@ -195,8 +214,12 @@ impl Up<'_> {
         agent: mainstay_agent::Handle,
         control: mainstay_control::Handle,
         journal: JournalHandle,
+        upkeep: Upkeep,
     ) -> Result<ExitCode, Failure> {
-        eprintln!("stopping the servers (by their stop ladder, at most {} s); again to kill them now", STOP_WITHIN.as_secs());
+        eprintln!(
+            "stopping the servers (by their stop ladder, at most {} s); again to kill them now",
+            STOP_WITHIN.as_secs()
+        );
         let mut interrupt =
             signal(SignalKind::interrupt()).map_err(|error| failed("signals cannot be heard", &error))?;
         let mut stopping = Box::pin(agent.stop_all(STOP_WITHIN));
@@ -211,6 +234,7 @@ impl Up<'_> {
         stopped.map_err(|error| failed("not every server stopped", &error))?;
         control.shutdown().await.map_err(|error| failed("the control plane did not end in order", &error))?;
         journal.stop().await.map_err(|error| failed("the journal did not end in order", &*error))?;
+        drop(upkeep);
         eprintln!("stopped; data kept in {}", self.data_dir.display());
         Ok(ExitCode::SUCCESS)
     }
@@ -246,7 +270,8 @@ fn everyone_settled(client: &Client, status: &serde_json::Value) -> Result<bool,
 
 /// This program, as a holder of game servers.
 pub fn holder() -> Result<mainstay_agent::HolderProgram, Failure> {
-    let executable = std::env::current_exe().map_err(|error| failed("cannot tell where this program is", &error))?;
+    let executable =
+        std::env::current_exe().map_err(|error| failed("cannot tell where this program is", &error))?;
     Ok(mainstay_agent::HolderProgram { executable, words: vec!["holder".to_owned()] })
 }
 

@@ -50,7 +50,8 @@ fn find(folder: &Path) -> Vec<PathBuf> {
         return vec![own];
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let unity: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "gsh")).collect();
+    let unity: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "gsh")).collect();
     if unity.len() == 1 { unity } else { Vec::new() }
 }
 
@@ -60,9 +61,12 @@ fn empty() -> SourceFile {
 
 /// The demo is this very program, run as a game server.
 fn demo() -> Result<SourceFile, Failure> {
-    let program = env::current_exe()
-        .map_err(|error| Failure::new(Exit::Failed, "MS-U011", "cannot tell where this program is").why(error))?;
-    let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
+    let program = env::current_exe().map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U011", "cannot tell where this program is").why(error)
+    })?;
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+    };
     let text = DEMO
         .replace("$DEMO_FOLDER", &quoted(&part(program.parent().map(Path::as_os_str))))
         .replace("$DEMO_BINARY", &quoted(&part(program.file_name())));

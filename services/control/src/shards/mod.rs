@@ -1,7 +1,6 @@
 //! The catalog and one shard a fleet, all in one journal, and the list of those that are open.
 
 mod codec;
-mod fold;
 mod keeper;
 mod owed;
 
@@ -14,7 +13,6 @@ use mainstay_fleet::{Fleet, FleetSpec};
 use mainstay_runtime::{Growth, Handle, Reply};
 
 pub(crate) use codec::StoredCodec;
-pub use fold::PlaneFold;
 pub(crate) use keeper::{CatalogHands, Keeper};
 pub(crate) use owed::FleetHands;
 

@@ -1,0 +1,12 @@
+//! The whole product as a stranger meets it: `mainstay up` as a process of its own, real game servers, real sockets, and
+//! callers who know nothing but its ports and credentials. One program for all of it, linked once.
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test where it stands")]
+
+mod allocations;
+mod caller;
+mod demo;
+mod examples;
+mod lives;
+mod product;
+mod query;
+mod refusals;
