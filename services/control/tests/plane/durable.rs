@@ -1,8 +1,7 @@
 //! What was acknowledged is there after a restart, and the end of a plane loses nothing.
 
-use mainstay_control::PlaneFold;
-use mainstay_journal::Reader as _;
-use mainstay_runtime::compact_in_background;
+use mainstay_control::history::empty_fold;
+use mainstay_journal::{Compacted, Compactor, Reader as _, ShardName};
 
 use crate::agent::Habit;
 use crate::support::{World, allocation, id};
@@ -50,9 +49,19 @@ async fn concurrent_callers_of_one_id_make_one_allocation() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_compacted_journal_tells_the_same_story() {
     let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
-    let (reader, journal) = (world.store.reader().unwrap(), world.store.clone());
-    compact_in_background(&world.journal, reader, journal, 40, PlaneFold::of).unwrap();
     let mut watching = world.store.reader().unwrap();
+    let mut compactor = Compactor::new(world.store.reader().unwrap(), world.store.clone(), 40);
+    let shard = ShardName::new("fleet/1").unwrap();
+    // On a thread of its own, as in the product, while calls go on.
+    let compacting = std::thread::spawn(move || {
+        for _ in 0..2 {
+            while let Compacted::NotDue { .. } =
+                compactor.compact(&shard, || empty_fold(&shard).unwrap()).unwrap()
+            {
+                std::thread::yield_now();
+            }
+        }
+    });
     let mut allocated = 0;
     let fleet = loop {
         allocated += 1;
@@ -60,13 +69,15 @@ async fn a_compacted_journal_tells_the_same_story() {
         assert_eq!(world.delete(&allocation(id(allocated))).await.status, 204);
         let heads = watching.heads().unwrap();
         let fleet = heads.into_iter().find(|head| head.shard.as_str() == "fleet/1").unwrap();
-        // Compacted with calls going on, and turns after the snapshot.
-        if fleet.snapshot.is_some() && fleet.oldest.0 > 1 {
+        // Compacted more than once, with calls going on and turns after the snapshot.
+        if compacting.is_finished() {
             break fleet;
         }
     };
     assert_eq!(world.allocate(id(0)).await.status, 202);
     let before = world.get("/v1/allocations?limit=1000").await.body;
+    compacting.join().unwrap();
+    assert!(fleet.snapshot.is_some());
     drop(watching);
     let world = World::at(world.shutdown().await).await;
     let after = world.get("/v1/allocations?limit=1000").await.body;
