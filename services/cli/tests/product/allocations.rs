@@ -108,7 +108,7 @@ fn bad_input_is_refused_in_the_faces_own_shape() {
             404,
         ),
         ("an unknown region", caller.post(&path, body(fleet.configuration, &new_id(), "").as_bytes()), 400),
-        ("an unknown configuration", caller.post(&path, body(1, &fleet.region, "").as_bytes()), 400),
+        ("an unknown configuration", caller.post(&path, body(999_999, &fleet.region, "").as_bytes()), 400),
         ("no credentials", caller.with(Credentials::Nothing).get(&path), 401),
         (
             "wrong credentials",

@@ -6,6 +6,7 @@ use nix::unistd::Pid;
 
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
+use crate::game::{Game, Idle};
 use crate::product::{Home, lives, until};
 use crate::query::ask;
 
@@ -61,4 +62,69 @@ fn pids(servers: &[serde_json::Value]) -> Vec<(String, i64)> {
         servers.iter().map(|one| (one["id"].to_string(), one["pid"].as_i64().unwrap())).collect();
     pids.sort();
     pids
+}
+
+/// Seed 002: "When Game Server Hosting detects that a build executable exits intentionally, it automatically deallocates
+/// the server slot"; and, start on provision enabled, "automatically restarts the server".
+#[test]
+fn an_exit_with_0_deallocates_and_start_on_provision_starts_it_again_idle() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    caller.allocate(&fleet, &id);
+    let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
+    let before = up.pid_when(&server, "ALLOCATED");
+    game.command(&up.server(&server), "exit0");
+    let after = until("an idle process in its place", || {
+        let seen = up.server(&server);
+        let pid = seen["pid"].as_i64().filter(|_| seen["status"] == "ONLINE")?;
+        (pid != i64::from(before)).then_some(seen)
+    });
+    assert!(after["allocationId"].is_null(), "{after}");
+    // What has ended stays readable, and its id never plays again.
+    assert_eq!(caller.allocation(&fleet, &id).status, 200);
+}
+
+/// Seed 002, single-session allocations: the server starts when it is allocated, and after exit 0 the slot is idle.
+#[test]
+fn without_start_on_provision_a_server_starts_when_allocated_and_is_idle_after_its_exit() {
+    let (home, game) = (Home::new(), Game::new(Idle::Stopped, ""));
+    let up = home.up(&[game.file()]);
+    let (caller, fleet) = (up.caller(), fleet_of(&up));
+    assert!(up.servers().iter().all(|one| one["status"] == "AVAILABLE" && one["pid"].is_null()));
+    for _session in 0..2 {
+        let id = new_id();
+        caller.allocate(&fleet, &id);
+        let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
+        let pid = up.pid_when(&server, "ALLOCATED");
+        game.command(&up.server(&server), "exit0");
+        until("the slot is idle", || (up.server(&server)["status"] == "AVAILABLE").then_some(()));
+        assert!(!lives(pid), "{pid} still lives");
+    }
+}
+
+/// Seed 001, crash back-off: one restart within the window, then no more, until a new allocation.
+#[test]
+fn a_server_that_crashes_again_backs_off_until_a_new_allocation() {
+    let (home, game) = (Home::new(), Game::new(Idle::Stopped, ""));
+    let up = home.up(&[game.file()]);
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    caller.allocate(&fleet, &id);
+    let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
+    let first = up.pid_when(&server, "ALLOCATED");
+    game.command(&up.server(&server), "crash");
+    let second = until("the one restart", || {
+        let pid = up.pid_when(&server, "ALLOCATED");
+        (pid != first).then_some(pid)
+    });
+    game.command(&up.server(&server), "crash");
+    let backed_off = until("backed off", || {
+        let seen = up.server(&server);
+        (seen["process"] == "backedOff").then_some(seen)
+    });
+    assert!(backed_off["pid"].is_null() && backed_off["allocationId"].is_null(), "{backed_off}");
+    assert!(!lives(second));
+    let next = new_id();
+    caller.allocate(&fleet, &next);
+    assert_eq!(caller.fulfilled(&fleet, &next)["serverId"].to_string(), server, "its only slot starts again");
 }

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test where it stands")]
 
 mod allocations;
+mod by_hand;
 mod caller;
 mod demo;
 mod examples;
+mod game;
 mod lives;
 mod product;
 mod query;

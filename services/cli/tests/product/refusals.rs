@@ -60,9 +60,9 @@ fn check_reports_every_error_of_a_file_at_once_with_file_and_line() {
     let broken = text.replace("build: game", "build: gaem").replace("[plain]", "[plian]");
     std::fs::write(folder.file(), broken).unwrap();
     let output = home.command(&["check", folder.file().to_str().unwrap()]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
-    for part in [concat!("MS-", "C014"), concat!("MS-", "C015"), "mainstay.yaml:7", "mainstay.yaml:13"] {
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success(), "{output:?}");
+    for part in [concat!("MS-", "C014"), concat!("MS-", "C015"), "mainstay.yaml:8", "mainstay.yaml:14"] {
         assert!(said.contains(part), "{part} in {said}");
     }
 }
