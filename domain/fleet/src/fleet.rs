@@ -120,6 +120,17 @@ impl Fleet {
         self.by_request.iter().rev().filter_map(move |(_, id)| Some((*id, self.allocation(*id, now)?)))
     }
 
+    /// Allocations older than one, the newest request first: the next page of [`Fleet::allocations`].
+    pub fn allocations_before(
+        &self,
+        requested: Timestamp,
+        id: AllocationId,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (AllocationId, &Allocation)> {
+        let older = self.by_request.range(..(requested, id)).rev();
+        older.filter_map(move |(_, id)| Some((*id, self.allocation(*id, now)?)))
+    }
+
     /// The revision of a build configuration that a server runs or ran, while anything names it.
     #[must_use]
     pub fn configuration(&self, reference: ConfigurationRef) -> Option<&Spec> {

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::serve::ListenerExt as _;
 use mainstay_core::FleetNumber;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration};
 use mainstay_journal::ShardName;
@@ -16,7 +15,7 @@ use tonic::transport::Server;
 
 use crate::config::Config;
 use crate::error::{ApplyError, StartError};
-use crate::http::{Access, App, TokenKeys, router, sha256};
+use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, StoredCodec, catalog_due};
 use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
@@ -81,7 +80,7 @@ impl Control {
             logs: config.logs,
         });
         let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
-        handle.serving.push(tokio::spawn(serve_api(api.1, app, closed.clone(), fail.clone())));
+        handle.serving.push(tokio::spawn(serve(api.1, router(app), closed.clone())));
         handle.serving.push(tokio::spawn(serve_agents(agents.1, streams, closed, fail)));
         Ok(handle)
     }
@@ -215,22 +214,6 @@ async fn keep(
     }
 }
 
-async fn serve_api(
-    listener: TcpListener,
-    app: Arc<App>,
-    closed: watch::Receiver<bool>,
-    fail: watch::Sender<Option<Arc<str>>>,
-) {
-    let listener = listener.tap_io(|stream| {
-        // Small answers leave at once; a socket that cannot do that is slower, not wrong.
-        let _slower = stream.set_nodelay(true);
-    });
-    let served = axum::serve(listener, router(app)).with_graceful_shutdown(until(closed)).await;
-    if let Err(error) = served {
-        fail.send_replace(Some(format!("the HTTP listener failed: {error}").into()));
-    }
-}
-
 async fn serve_agents(
     listener: TcpListener,
     streams: Streams,
@@ -250,6 +233,5 @@ async fn serve_agents(
 }
 
 async fn until(mut closed: watch::Receiver<bool>) {
-    // A sender that is gone is a control plane that has ended.
-    let _gone = closed.wait_for(|closed| *closed).await;
+    raised(&mut closed).await;
 }

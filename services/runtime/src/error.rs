@@ -17,7 +17,7 @@ pub enum Error {
     #[error("the journal's disk is full; only what shrinks the state is still taken")]
     JournalFull,
     /// What was decided was not seen to become durable: whether it happened is unknown.
-    #[error("the outcome is unknown, since the leadership of the shard ended ({0:?})")]
+    #[error("the outcome is unknown: {}", words(*.0))]
     Lost(LostWhy),
     /// The shard takes no more messages, because the process ends. Nothing was done.
     #[error("the shard is stopping")]
@@ -47,6 +47,18 @@ impl Error {
             Self::Lost(_) => "ask again with the same id: a repeat is answered with what exists",
             Self::Stopping => "ask again once the control plane is up",
         }
+    }
+}
+
+const fn words(why: LostWhy) -> &'static str {
+    match why {
+        LostWhy::Fenced { .. } => "another node has taken the shard over",
+        LostWhy::OutOfSequence => "what this node knew of the shard was not what the journal holds",
+        LostWhy::UnknownOutcome => "the journal's store gave no answer",
+        LostWhy::LeaseRanOut => "this node's lease ran out first",
+        LostWhy::DeclaredDead => "another node has declared this one dead",
+        LostWhy::SteppedDown => "this node has given the shard up",
+        LostWhy::SyncFailed => "a write to the journal failed, and the process ends",
     }
 }
 

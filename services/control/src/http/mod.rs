@@ -5,6 +5,7 @@
 
 mod access;
 mod failure;
+mod listener;
 mod multiplay;
 mod native;
 mod token;
@@ -21,6 +22,7 @@ use crate::config::LogTail;
 use crate::shards::Fleets;
 
 pub(crate) use access::{Access, sha256};
+pub(crate) use listener::{raised, serve};
 pub(crate) use token::TokenKeys;
 
 /// What every handler needs.

@@ -15,6 +15,7 @@ use tonic::{Code, Status, Streaming};
 
 use super::HELLO_WITHIN;
 use super::outbox::Outbox;
+use crate::http::raised;
 use crate::shards::Fleets;
 
 /// The most reports of one stream that are on their way through the rules: further ones wait in the network.
@@ -185,11 +186,6 @@ impl Session {
 enum Kind {
     Resync,
     Report,
-}
-
-/// Waits until a flag is raised, or nobody is left to raise it.
-async fn raised(flag: &mut watch::Receiver<bool>) {
-    let _gone = flag.wait_for(|raised| *raised).await.map(drop);
 }
 
 async fn next(up: &mut Streaming<proto::Up>) -> Result<Option<Up>, Status> {

@@ -49,8 +49,8 @@ async fn concurrent_callers_of_one_id_make_one_allocation() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_compacted_journal_tells_the_same_story() {
     let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
-    let mut watching = world.store.reader().unwrap();
-    let mut compactor = Compactor::new(world.store.reader().unwrap(), world.store.clone(), 40);
+    let mut watching = world.store().reader().unwrap();
+    let mut compactor = Compactor::new(world.store().reader().unwrap(), world.store(), 40);
     let shard = ShardName::new("fleet/1").unwrap();
     // On a thread of its own, as in the product, while calls go on.
     let compacting = std::thread::spawn(move || {

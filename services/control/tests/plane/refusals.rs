@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use mainstay_fleet::Growth;
+use mainstay_journal::memory::{Fault, MemoryStore, Room, Tenancy};
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::agent::Habit;
 use crate::support::{
     ADMIN, ENVIRONMENT, FLEET, PROJECT, World, allocation, allocations, basic, declaration, id, request,
 };
@@ -95,4 +97,45 @@ async fn a_native_body_over_the_limit_is_413() {
     let world = world().await;
     let answer = world.call("POST", "/v1/allocations", Some(&basic(ADMIN)), vec![b' '; 1 << 20]).await;
     answer.expect(413, "MS-U102");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_full_disk_allocations_are_503_and_everything_that_ends_goes_on() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::in_memory(&store).await;
+    world.plane.apply(declaration(Growth::Fixed, Duration::from_secs(600))).await.unwrap();
+    let _agent = world.agent(1, 4, Habit::Obeys).await;
+    assert_eq!(world.allocate(id(1)).await.status, 202);
+    store.set_room(Room::Reserve { left_bytes: 14 << 20 });
+    // The append by which the reserve is found to be in use.
+    assert_eq!(world.allocate(id(2)).await.status, 202);
+    let refused = world.allocate(id(3)).await;
+    refused.expect(503, "MS-J102");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    // Reports and deallocations are taken; reads are answered.
+    world.eventually(&allocation(id(2)), |it| it.get("fulfilled").is_some()).await;
+    assert_eq!(world.delete(&allocation(id(1))).await.status, 204);
+    world.get(&allocation(id(3))).await.expect(404, "MS-P009");
+    store.set_room(Room::Ample);
+    while world.allocate(id(3)).await.status != 202 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_sync_is_never_answered_as_done() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::in_memory(&store).await;
+    world.plane.apply(declaration(Growth::MachinesMayJoin, Duration::from_secs(600))).await.unwrap();
+    let configuration = world.configuration().await;
+    store.arm(Fault::SyncFails);
+    let unknown = world.post(&allocations(), &request(id(1), configuration)).await;
+    unknown.expect(503, "MS-J103");
+    assert!(
+        unknown.body["detail"].as_str().unwrap().contains("ask again with the same id"),
+        "{}",
+        unknown.text
+    );
+    assert_eq!(world.journal.failed().await.code(), "MS-J010", "main ends the process by this");
+    world.get(&allocation(id(1))).await.expect(503, "MS-J103");
 }

@@ -17,8 +17,9 @@ use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
 };
 use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use mainstay_journal::memory::MemoryStore;
 use mainstay_journal::sqlite::SqliteJournal;
-use mainstay_journal::{Limits as WriterLimits, OpenError};
+use mainstay_journal::{Journal, Limits as WriterLimits, OpenError};
 use mainstay_runtime::{JournalHandle, JournalThread, SystemClock};
 use serde_json::Value;
 use sha2::Digest as _;
@@ -37,7 +38,8 @@ pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
 
 pub struct World {
     pub dir: TempDir,
-    pub store: SqliteJournal,
+    /// None where the journal is in memory.
+    store: Option<SqliteJournal>,
     pub plane: Handle,
     pub journal: JournalHandle,
     client: Client<HttpConnector, Full<Bytes>>,
@@ -78,7 +80,6 @@ impl World {
 
     /// Starts on what a directory holds.
     pub async fn at(dir: TempDir) -> Self {
-        let clock = Arc::new(SystemClock::start());
         let store = loop {
             // A compactor of the world before may still be letting go.
             match SqliteJournal::open(&dir.path().join("journal")) {
@@ -86,8 +87,17 @@ impl World {
                 opened => break opened.unwrap(),
             }
         };
-        let journal =
-            JournalThread::start(Box::new(store.clone()), WriterLimits::STANDARD, clock.clone()).unwrap();
+        Self::over(dir, Some(store.clone()), Box::new(store)).await
+    }
+
+    /// Starts on a store in memory, whose faults the test commands.
+    pub async fn in_memory(store: &MemoryStore) -> Self {
+        Self::over(tempfile::tempdir().unwrap(), None, Box::new(store.open("node", 1))).await
+    }
+
+    async fn over(dir: TempDir, store: Option<SqliteJournal>, journal: Box<dyn Journal>) -> Self {
+        let clock = Arc::new(SystemClock::start());
+        let journal = JournalThread::start(journal, WriterLimits::STANDARD, clock.clone()).unwrap();
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
             key: key.into(),
@@ -108,6 +118,10 @@ impl World {
         .unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { dir, store, plane, journal, client }
+    }
+
+    pub fn store(&self) -> SqliteJournal {
+        self.store.clone().unwrap()
     }
 
     /// A world with the fleet `arena` and one machine of so many slots.

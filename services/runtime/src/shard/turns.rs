@@ -288,9 +288,11 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
         let mut answers = Vec::with_capacity(released.len());
         for Released { number, outcome } in released {
             let Some(pending) = self.take_pending(number) else { continue };
-            match outcome {
-                Err(LostWhy::LeaseRanOut) | Ok(()) => {}
-                Err(why) => self.lost = Some(why),
+            match (outcome, &pending) {
+                // Effects that were noted as under way and are not delivered: only a new start owes them again.
+                (Err(why), Pending::Deliveries(_)) => self.lost = Some(why),
+                (Ok(()) | Err(LostWhy::LeaseRanOut), _) => {}
+                (Err(why), _) => self.lost = Some(why),
             }
             match pending {
                 Pending::Deliveries(held) => {

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use mainstay_core::{AllocationId, BuildConfigurationId, RegionId};
+use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, Timestamp};
 use mainstay_fleet::{Command, Renewal, Request};
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
 
@@ -95,15 +95,14 @@ async fn list(
         let room = limit + 1 - views.len();
         let more = fleet.read(move |state, now| {
             let within = Within { spec: &spec, fleet: state };
-            let older = |requested: u64, id: AllocationId| {
-                behind.as_ref().is_none_or(|behind| (requested, id) < (behind.requested_ms, behind.id))
-            };
-            state
-                .allocations(now)
-                .filter(|(id, allocation)| older(allocation.requested.unix_ms(), *id))
-                .take(room)
-                .map(|(id, allocation)| within.allocation(id, allocation))
-                .collect::<Vec<_>>()
+            let show = |(id, allocation)| within.allocation(id, allocation);
+            match behind {
+                None => state.allocations(now).take(room).map(show).collect::<Vec<_>>(),
+                Some(Behind { requested_ms, id, .. }) => {
+                    let requested = Timestamp::from_unix_ms(requested_ms);
+                    state.allocations_before(requested, id, now).take(room).map(show).collect()
+                }
+            }
         });
         views.extend(more.await?.into_iter().map(|view| (number, view)));
         if views.len() > limit {
