@@ -58,7 +58,8 @@ impl Brain {
 
     /// Gives up every slot that is not among these.
     pub(crate) async fn forget_all_but(&self, kept: BTreeSet<ServerId>) -> Result<(), Ended> {
-        let servers: Vec<ServerId> = self.servers().await?.into_iter().filter(|it| !kept.contains(it)).collect();
+        let servers: Vec<ServerId> =
+            self.servers().await?.into_iter().filter(|it| !kept.contains(it)).collect();
         if servers.is_empty() {
             return Ok(());
         }

@@ -22,6 +22,9 @@ async fn refuse(uri: Uri) -> Response {
         "title": "not implemented",
         "detail": format!("this version of Mainstay does not serve {} to games yet (MS-S420)", uri.path()),
     });
-    let kind = [(header::CONTENT_TYPE, "application/json"), (header::HeaderName::from_static("mainstay-code"), "MS-S420")];
+    let kind = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::HeaderName::from_static("mainstay-code"), "MS-S420"),
+    ];
     (StatusCode::NOT_IMPLEMENTED, kind, body.to_string()).into_response()
 }

@@ -110,13 +110,21 @@ impl Roster {
             Err(source) => return Err(Error::Files { what: "read", path: path.clone(), source }),
         };
         if length > ROSTER_BYTES_MAX {
-            return Err(wrong(format!("it has {length} bytes, more than the {ROSTER_BYTES_MAX} it can need")));
+            return Err(wrong(format!(
+                "it has {length} bytes, more than the {ROSTER_BYTES_MAX} it can need"
+            )));
         }
-        let bytes = std::fs::read(&path)
-            .map_err(|source| Error::Files { what: "read", path: path.clone(), source })?;
+        let bytes = std::fs::read(&path).map_err(|source| Error::Files {
+            what: "read",
+            path: path.clone(),
+            source,
+        })?;
         let roster: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if roster.version != ROSTER_VERSION {
-            return Err(wrong(format!("it has version {}, this agent reads {ROSTER_VERSION}", roster.version)));
+            return Err(wrong(format!(
+                "it has version {}, this agent reads {ROSTER_VERSION}",
+                roster.version
+            )));
         }
         Ok(roster)
     }
@@ -164,7 +172,12 @@ impl Roster {
     }
 
     /// Notes what the control plane answered. A machine keeps its id, and a slot its server, for life.
-    pub(crate) fn joined(&mut self, dir: &Path, key: MachineKey, membership: Membership) -> Result<(), Error> {
+    pub(crate) fn joined(
+        &mut self,
+        dir: &Path,
+        key: MachineKey,
+        membership: Membership,
+    ) -> Result<(), Error> {
         let Some(member) = self.members.iter_mut().find(|member| member.key == key) else {
             return Ok(());
         };

@@ -170,7 +170,11 @@ impl Ground {
             identity: owner.identity(),
             limits: resource_limits(owner),
             control_group: group.as_ref().map(|group| group.launch()),
-            output: Output { dir: dirs.output.clone(), bytes_max: OUTPUT_BYTES_MAX, files_max: OUTPUT_FILES_MAX },
+            output: Output {
+                dir: dirs.output.clone(),
+                bytes_max: OUTPUT_BYTES_MAX,
+                files_max: OUTPUT_FILES_MAX,
+            },
         };
         let words: Vec<&str> = self.holder.words.iter().map(String::as_str).collect();
         match client::spawn(&self.holder.executable, &words, &dirs.run, &launch) {

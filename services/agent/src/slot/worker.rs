@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Generation, ServerId};
 use mainstay_core::slot::{Exit, QueryPort, Spec};
+use mainstay_core::{Generation, ServerId};
 use mainstay_holder::client::{Connection, Found};
 use mainstay_holder::protocol::Reply;
 use mainstay_query::Protocol;
@@ -206,12 +206,7 @@ impl Worker {
     }
 
     /// Starts a run, unless there is something of it already.
-    async fn begin(
-        &mut self,
-        run: Run,
-        generation: Generation,
-        spec: Arc<Spec>,
-    ) -> Result<Next, Ended> {
+    async fn begin(&mut self, run: Run, generation: Generation, spec: Arc<Spec>) -> Result<Next, Ended> {
         let (server, number) = (self.server, run.number);
         let Some(facts) = self.facts() else { return Ok(Next::Retry) };
         if self.held(number).is_some() {
@@ -241,12 +236,7 @@ impl Worker {
     }
 
     /// Sends a signal of the stop ladder, once a run and rung.
-    async fn signal(
-        &mut self,
-        run: RunNumber,
-        rung: Rung,
-        number: i32,
-    ) -> Result<Next, Ended> {
+    async fn signal(&mut self, run: RunNumber, rung: Rung, number: i32) -> Result<Next, Ended> {
         let server = self.server;
         if self.held(run).is_none() {
             match self.find(run).await {
@@ -443,4 +433,3 @@ enum There {
     Lost,
     Nothing,
 }
-

@@ -79,7 +79,9 @@ pub(crate) enum StreamEnd {
         found: usize,
     },
     /// It orders a configuration that it has not sent.
-    #[error("the control plane ordered build configurations that it has not sent; it is asked for everything again")]
+    #[error(
+        "the control plane ordered build configurations that it has not sent; it is asked for everything again"
+    )]
     UnknownConfiguration,
     /// The list of machines could not be written.
     #[error(transparent)]

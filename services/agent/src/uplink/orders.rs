@@ -31,7 +31,8 @@ pub(super) async fn take(uplink: &Uplink, frame: Frame, known: &BTreeSet<ServerI
         tracing::error!(server = %order.server, machine = %frame.machine, "an order for a slot that is not here");
     }
     for orders in turns(known) {
-        let refused: Vec<ServerId> = match ask(uplink, Command::TakeOrders { orders: orders.clone() }).await? {
+        let refused: Vec<ServerId> = match ask(uplink, Command::TakeOrders { orders: orders.clone() }).await?
+        {
             Answer::Orders(verdicts) => orders
                 .iter()
                 .zip(verdicts)

@@ -152,11 +152,7 @@ async fn join(uplink: &Uplink, welcome: Welcome, asked: usize) -> Result<Machine
 }
 
 /// Says how every slot of every machine stands.
-async fn resync(
-    uplink: &Uplink,
-    up: &mpsc::Sender<proto::Up>,
-    machines: &Machines,
-) -> Result<(), StreamEnd> {
+async fn resync(uplink: &Uplink, up: &mpsc::Sender<proto::Up>, machines: &Machines) -> Result<(), StreamEnd> {
     let known: BTreeSet<ServerId> = uplink.brain.servers().await.map_err(|_| StreamEnd::AgentEnds)?;
     let newest = uplink.statuses.all();
     let mut by_machine: BTreeMap<MachineId, Vec<Status>> = BTreeMap::new();
@@ -177,12 +173,7 @@ async fn resync(
 
 /// A slot that no order has ever reached.
 fn untouched(server: ServerId) -> Status {
-    Status {
-        server,
-        generation: Generation::NONE,
-        configuration: None,
-        phase: Phase::Stopped(Stopped::Idle),
-    }
+    Status { server, generation: Generation::NONE, configuration: None, phase: Phase::Stopped(Stopped::Idle) }
 }
 
 async fn speak(

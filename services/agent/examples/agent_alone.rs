@@ -1,0 +1,52 @@
+//! An agent as a process of its own, for the tests that kill it. SIGTERM leaves its games, SIGINT stops them, and the
+//! end of standard input ends it as SIGTERM does: no test leaves one behind.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_agent::{Addresses, Config, HolderProgram, MachineOffer, Plane, PortRange, Service};
+use mainstay_runtime::SystemClock;
+use tokio::io::AsyncReadExt as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+type Failure = Box<dyn std::error::Error>;
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [dir, uri, holder, first, last, slots] = words.as_slice() else {
+        return Err("usage: agent_alone DIR URI HOLDER FIRST_PORT LAST_PORT SLOTS".into());
+    };
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let config = Config {
+        data_dir: dir.into(),
+        private_dir: dir.into(),
+        plane: Plane { uri: uri.clone(), token: "join".into() },
+        holder: HolderProgram { executable: holder.into(), words: Vec::new() },
+        machines: vec![MachineOffer {
+            fleet: "arena".into(),
+            region: "home".into(),
+            name: "test".into(),
+            slots: slots.parse()?,
+        }],
+        ports: PortRange { first: first.parse()?, last: last.parse()? },
+        addresses: Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None },
+        local_proxy_url: "http://127.0.0.1:8086".into(),
+    };
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let agent = Service::start(config, Arc::new(SystemClock::start())).await?;
+    let mut nothing = [0; 1];
+    let mut stdin = tokio::io::stdin();
+    tokio::select! {
+        _ = terminate.recv() => agent.leave().await?,
+        _ = interrupt.recv() => agent.stop_all(Duration::from_secs(30)).await?,
+        end = stdin.read(&mut nothing) => {
+            end?;
+            agent.leave().await?;
+        }
+        failure = agent.failed() => return Err(failure.to_string().into()),
+    }
+    // A read of standard input cannot be called off, and would keep the runtime.
+    std::process::exit(0)
+}
