@@ -103,6 +103,11 @@ impl MemoryStore {
         self.state().armed = Some(fault);
     }
 
+    /// Takes an armed fault back: one that met no sync (the append was refused before it) stays armed otherwise.
+    pub fn disarm(&self) {
+        self.state().armed = None;
+    }
+
     /// Sets the room.
     pub fn set_room(&self, room: Room) {
         self.state().room = room;

@@ -203,6 +203,7 @@ impl World {
 
     /// With the faults over, everything that is held leaves.
     fn heal(&mut self) {
+        self.store.disarm();
         self.act(Deed::MakeRoom);
         let batches_max = LIMITS.unsynced_turns_max + 1;
         for _ in 0..batches_max {
