@@ -49,6 +49,10 @@ pub enum Act {
         run: RunNumber,
         /// What it runs.
         configuration: ConfigurationRef,
+        /// The session that `server.json` must name at this moment. Where the hands have written another meanwhile, this
+        /// was derived before that was seen: they start nothing, and do what is owed next (found by the simulator: a
+        /// write under way while orders changed twice put an ended session before a new process).
+        allocation: Option<AllocationId>,
     },
     /// Query the process, paced, until it answers: [`crate::Command::Answered`].
     Probe {

@@ -21,7 +21,9 @@ impl Supervisor {
         let (number, configuration) = (run.number, run.configuration);
         match entry.process() {
             Process::Unknown => Act::Look { run: number },
-            Process::Absent if file_stands => Act::Start { run: number, configuration },
+            Process::Absent if file_stands => {
+                Act::Start { run: number, configuration, allocation: ordered_allocation(entry) }
+            }
             Process::Absent => Act::Nothing,
             Process::Running { .. } => match stage {
                 Stage::Started if self.is_queried(run) => Act::Probe { run: number, configuration },

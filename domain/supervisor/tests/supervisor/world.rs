@@ -195,7 +195,10 @@ impl World {
                 self.look(server, run);
                 true
             }
-            Act::Start { run, configuration } => {
+            Act::Start { run, configuration, allocation } => {
+                let named =
+                    self.disk.get(&server).and_then(|disk| disk.file).and_then(|file| file.allocation);
+                assert_eq!(named, allocation, "a start is owed for the session that server.json names");
                 self.start(server, run, configuration);
                 true
             }
