@@ -134,12 +134,11 @@ pub(crate) struct AgentRelease {
     pub(crate) connects: Option<StreamId>,
 }
 
-/// What one slot is owed, and the allocation that its newest order had when that was derived.
+/// What one slot is owed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Due {
     pub(crate) slot: SlotIndex,
     pub(crate) effects: Effects,
-    pub(crate) ordered: Option<AllocationId>,
 }
 
 /// What a caller wants.

@@ -163,7 +163,7 @@ impl Scenario {
             machines: 8,
             slots: 5,
             callers: 16,
-            busy: swarm.between(20 * SECOND, 120 * SECOND),
+            busy: swarm.between(2 * SECOND, 120 * SECOND),
             fleet: swarm.fleet(),
             network: swarm.network(),
             disk: swarm.disk(),
@@ -240,7 +240,7 @@ impl Swarm<'_> {
 
     fn network(&mut self) -> Network {
         Network {
-            delay: (50, self.between(200, 20 * MS)),
+            delay: if self.either() { (10, self.between(20, 500)) } else { (50, self.between(200, 20 * MS)) },
             slow_message: self.sometimes(50_000),
             stream_breaks: self.sometimes(5_000),
             half_open: self.sometimes(500_000),
@@ -253,7 +253,11 @@ impl Swarm<'_> {
 
     fn disk(&mut self) -> Disk {
         Disk {
-            sync: (200, self.between(500, 10 * MS)),
+            sync: if self.either() {
+                (50, self.between(100, 500))
+            } else {
+                (200, self.between(500, 10 * MS))
+            },
             slow_sync: self.sometimes(20_000),
             failed_sync: self.sometimes(2_000),
             full: self.sometimes(2_000),
@@ -289,8 +293,12 @@ impl Swarm<'_> {
 
     fn people(&mut self) -> People {
         People {
-            think: self.between(5 * MS, SECOND),
-            session: self.between(50 * MS, 20 * SECOND),
+            think: if self.either() { self.between(20, 5 * MS) } else { self.between(5 * MS, SECOND) },
+            session: if self.either() {
+                self.between(20, 50 * MS)
+            } else {
+                self.between(50 * MS, 20 * SECOND)
+            },
             patience: self.between(100 * MS, 5 * SECOND),
             operator: self.sometimes(5_000),
             reconfigure: self.sometimes(4_000),

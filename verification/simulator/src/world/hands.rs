@@ -35,14 +35,14 @@ impl World {
         if hand.busy {
             return Ok(());
         }
-        let Some(Due { effects: Effects { write, act }, ordered, .. }) = hand.owed.take() else {
-            return Ok(());
-        };
+        let Some(Due { effects: Effects { write, act }, .. }) = hand.owed.take() else { return Ok(()) };
         let job = match (write, act) {
             (Some(file), _) => Job::Write(file),
             (None, Act::Nothing) => return Ok(()),
             (None, Act::Look { run }) => Job::Look(run),
-            (None, Act::Start { run, configuration }) => Job::Start(Launch { run, configuration, ordered }),
+            (None, Act::Start { run, configuration, allocation }) => {
+                Job::Start(Launch { run, configuration, ordered: allocation })
+            }
             (None, Act::Probe { run, .. }) => Job::Probe(run),
             (None, Act::Signal { run, .. }) => Job::Signal(run),
             (None, Act::Kill { run }) => Job::Kill(run),
@@ -122,6 +122,11 @@ impl World {
         if let JobResult::Found { found: Found::Running { .. } | Found::Exited(_) | Found::Lost, .. } = found
         {
             return Some(found);
+        }
+        let stands = self.machines[host].slots[slot].file;
+        let stale = stands.is_none_or(|file| (file.run, file.allocation) != (launch.run, launch.ordered));
+        if stale && !self.has(Bug::SessionFileSkipped) {
+            return Some(JobResult::Silent);
         }
         if !self.has(Bug::HolderForgotten) && self.machines[host].slots[slot].held.is_some() {
             self.end_game(host, slot, &killed());

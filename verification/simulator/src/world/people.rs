@@ -72,7 +72,9 @@ impl World {
         match &self.callers[caller].doing {
             Doing::Nothing => {
                 self.ids += 1;
-                let id = AllocationId(Uuid::from_u128(0xA110_0000_0000_0000 + u128::from(self.ids)));
+                // Callers' ids have no order; the low half counts, for people who read traces.
+                let high = u128::from(self.random.next()) << 64;
+                let id = AllocationId(Uuid::from_u128(high | u128::from(self.ids)));
                 let request = self.draw_request();
                 self.callers[caller].doing = Doing::Asking { id, tries: 0 };
                 self.calls_for(caller, Want::Allocate { id, request });
@@ -84,7 +86,7 @@ impl World {
                     self.calls_for(caller, Want::Deallocate { id });
                 } else {
                     self.calls_for(caller, Want::Read { id });
-                    let next = self.random.between(10_000, 2_000_000);
+                    let next = self.random.between(10_000, 2_000_000).min(leaves - self.now);
                     self.after(next, Happening::CallerActs { caller });
                 }
             }
@@ -179,7 +181,7 @@ impl World {
                 if over {
                     Doing::Nothing
                 } else {
-                    let leaves = self.now + self.random.between(1_000, self.scenario.people.session);
+                    let leaves = self.now + self.random.between(10, self.scenario.people.session);
                     Doing::Playing { id, leaves }
                 }
             }
@@ -192,7 +194,7 @@ impl World {
             _ => return,
         };
         self.callers[caller].doing = next;
-        let think = self.random.between(1_000, self.scenario.people.think);
+        let think = self.random.between(10, self.scenario.people.think);
         self.after(think, Happening::CallerActs { caller });
     }
 
@@ -217,7 +219,7 @@ impl World {
             self.calls_for(caller, want);
         } else {
             self.callers[caller].doing = Doing::Nothing;
-            let think = self.random.between(1_000, self.scenario.people.think);
+            let think = self.random.between(10, self.scenario.people.think);
             self.after(think, Happening::CallerActs { caller });
         }
         Ok(())

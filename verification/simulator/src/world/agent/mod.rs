@@ -191,7 +191,7 @@ impl World {
             let Some(slot) = machine.servers.iter().position(|of| *of == server) else { continue };
             let order = life.seat.state.slot(server).map(|slot| &slot.order);
             let ordered = order.and_then(|order| order.allocation.as_ref()).map(|session| session.allocation);
-            release.effects.push(Due { slot, effects: life.seat.state.owed(&server), ordered });
+            release.effects.push(Due { slot, effects: life.seat.state.owed(&server) });
             if let Link::Up { .. } | Link::Connecting { .. } = life.stream {
                 let status = life.seat.state.status(server);
                 if let (Some(status), Some(truth)) = (&status, machine.slots.get(slot)) {
