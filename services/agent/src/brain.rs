@@ -47,8 +47,12 @@ impl Brain {
     }
 
     /// Asks for something that may be refused.
-    pub(crate) async fn ask(&self, command: Command) -> Result<Result<Answer, Rejection>, Error> {
-        self.0.command(command, Growth::Grows).await
+    pub(crate) async fn ask(
+        &self,
+        command: Command,
+        growth: Growth,
+    ) -> Result<Result<Answer, Rejection>, Error> {
+        self.0.command(command, growth).await
     }
 
     /// Tells what was seen.

@@ -50,7 +50,7 @@ impl Service {
     /// # Errors
     /// See [`Error`]. Nothing that runs is touched by a start that fails.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Handle, Error> {
-        let (roster, capabilities, journal, boot_id) = open(config.clone()).await?;
+        let Opened { config, roster, capabilities, journal, boot_id } = open(config).await?;
         for missing in &capabilities.missing {
             tracing::warn!("{missing}");
         }
@@ -193,8 +193,18 @@ fn upkeep(config: &Config, journal: &SqliteJournal, clock: &Arc<dyn Clock>) -> R
     Upkeep::start(config).map_err(|source| Error::Thread { source })
 }
 
+/// What an agent begins with.
+struct Opened {
+    /// With the directory's one true path: a game starts elsewhere, so none that it is given may be relative.
+    config: Config,
+    roster: Roster,
+    capabilities: Capabilities,
+    journal: SqliteJournal,
+    boot_id: String,
+}
+
 /// Everything that blocks at the start.
-async fn open(config: Config) -> Result<(Roster, Capabilities, SqliteJournal, String), Error> {
+async fn open(mut config: Config) -> Result<Opened, Error> {
     let opened = tokio::task::spawn_blocking(move || {
         let dir = &config.data_dir;
         let files = |what, path: &Path| {
@@ -213,7 +223,8 @@ async fn open(config: Config) -> Result<(Roster, Capabilities, SqliteJournal, St
             .map_err(|source| Error::System { source })?;
         let boot_id = mainstay_holder::process::boot_id()
             .map_err(files("read", Path::new("/proc/sys/kernel/random/boot_id")))?;
-        Ok((roster, capabilities, journal, boot_id))
+        config.data_dir = dir;
+        Ok(Opened { config, roster, capabilities, journal, boot_id })
     });
     match opened.await {
         Ok(opened) => opened,

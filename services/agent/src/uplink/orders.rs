@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_core::ServerId;
-use mainstay_core::slot::{Order, Spec};
-use mainstay_runtime::Error;
+use mainstay_core::slot::{Intent, Order, Spec};
+use mainstay_runtime::{Error, Growth};
 use mainstay_supervisor::{Answer, Command, Verdict};
 use mainstay_wire::agent::Frame;
 
@@ -22,7 +22,7 @@ pub(super) async fn take(uplink: &Uplink, frame: Frame, known: &BTreeSet<ServerI
     if let Some((_revision, specs)) = frame.specs {
         let specs: Vec<Arc<Spec>> = specs.into_iter().map(Arc::new).collect();
         for specs in specs.chunks(TURN_SPECS_MAX) {
-            ask(uplink, Command::TakeSpecs { specs: specs.to_vec() }).await?;
+            ask(uplink, Command::TakeSpecs { specs: specs.to_vec() }, Growth::Grows).await?;
         }
     }
     let (known, unknown): (Vec<Order>, Vec<Order>) =
@@ -30,27 +30,42 @@ pub(super) async fn take(uplink: &Uplink, frame: Frame, known: &BTreeSet<ServerI
     for order in unknown {
         tracing::error!(server = %order.server, machine = %frame.machine, "an order for a slot that is not here");
     }
-    for orders in turns(known) {
-        let refused: Vec<ServerId> = match ask(uplink, Command::TakeOrders { orders: orders.clone() }).await?
-        {
-            Answer::Orders(verdicts) => orders
-                .iter()
-                .zip(verdicts)
-                .filter(|(_, verdict)| matches!(verdict, Verdict::UnknownConfiguration(_)))
-                .map(|(order, _)| order.server)
-                .collect(),
-            Answer::Done | Answer::Ignored(_) => Vec::new(),
-        };
-        if !refused.is_empty() {
-            tracing::error!(?refused, "orders name configurations that were not sent");
-            return Err(StreamEnd::UnknownConfiguration);
+    let (ending, starting): (Vec<Order>, Vec<Order>) =
+        known.into_iter().partition(|order| match order.intent {
+            Intent::Stop | Intent::Leave => true,
+            Intent::Run | Intent::Renew => false,
+        });
+    // What ends something comes first, and is taken even while the disk is full.
+    for (orders, growth) in [(ending, Growth::Shrinks), (starting, Growth::Grows)] {
+        for orders in turns(orders) {
+            obey(uplink, orders, growth).await?;
         }
     }
     Ok(())
 }
 
-async fn ask(uplink: &Uplink, command: Command) -> Result<Answer, StreamEnd> {
-    match uplink.brain.ask(command).await {
+/// Takes one turn's orders.
+async fn obey(uplink: &Uplink, orders: Vec<Order>, growth: Growth) -> Result<(), StreamEnd> {
+    let servers: Vec<ServerId> = orders.iter().map(|order| order.server).collect();
+    let verdicts = match ask(uplink, Command::TakeOrders { orders }, growth).await? {
+        Answer::Orders(verdicts) => verdicts,
+        Answer::Done | Answer::Ignored(_) => Vec::new(),
+    };
+    let unknown = |verdict: &Verdict| match verdict {
+        Verdict::UnknownConfiguration(_) => true,
+        Verdict::Taken | Verdict::Same | Verdict::Older { .. } => false,
+    };
+    let refused: Vec<ServerId> =
+        servers.into_iter().zip(&verdicts).filter(|(_, it)| unknown(it)).map(|(server, _)| server).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    tracing::error!(?refused, "orders name configurations that were not sent");
+    Err(StreamEnd::UnknownConfiguration)
+}
+
+async fn ask(uplink: &Uplink, command: Command, growth: Growth) -> Result<Answer, StreamEnd> {
+    match uplink.brain.ask(command, growth).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(rejection)) => {
             tracing::error!(%rejection, "the control plane asks for more than one agent can do");
@@ -85,7 +100,7 @@ fn turns(orders: Vec<Order>) -> Vec<Vec<Order>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainstay_core::slot::{ConfigurationRef, Intent, Session};
+    use mainstay_core::slot::{ConfigurationRef, Session};
     use mainstay_core::{AllocationId, BuildConfigurationId, FleetNumber, Generation};
     use uuid::Uuid;
 

@@ -72,7 +72,9 @@ impl Host {
     pub fn holder_pid(&self, n: u32) -> u32 {
         match client::adopt(&self.dirs(n).run).expect("the slot can be looked at") {
             Found::Running(connection) => connection.status.holder.pid.cast_unsigned(),
-            found => panic!("{found:?}"),
+            found @ (Found::Nothing | Found::Exited(_) | Found::OtherBoot(_) | Found::HolderDead(_)) => {
+                panic!("{found:?}")
+            }
         }
     }
 }

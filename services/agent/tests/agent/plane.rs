@@ -134,10 +134,8 @@ impl Plane {
     pub async fn online_not(&self, n: u32, old: u32) -> u32 {
         let phase =
             self.until(n, "online", |phase| matches!(phase, Phase::Online { pid } if *pid != old)).await;
-        match phase {
-            Phase::Online { pid } => pid,
-            other => panic!("{other:?}"),
-        }
+        let Phase::Online { pid } = phase else { panic!("{phase:?}") };
+        pid
     }
 
     /// Waits until a number of streams have been greeted.
