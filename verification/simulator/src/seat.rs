@@ -15,7 +15,7 @@ use mainstay_journal::{
     ShardName, Space, Standing, Wait, Writer,
 };
 
-use crate::laws::Broken;
+use crate::laws::{Broken, ensure};
 
 /// A shard's log on a disk that survives its process, and the state its durable turns add up to.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Disk<S: StateMachine> {
     turns_since_snapshot: usize,
 }
 
-impl<S: Stored + Clone> Disk<S> {
+impl<S: Stored<Event: PartialEq> + Clone> Disk<S> {
     pub(crate) fn empty(shard: &str, blank: S) -> Self {
         Self {
             shard: ShardName::new(shard).expect("the simulator names its shards well"),
@@ -92,7 +92,15 @@ impl<S: Stored + Clone> Disk<S> {
         }
         self.turns_since_snapshot = 0;
         let (shard, below) = (&self.shard, self.applied_below);
-        for (index, chunk) in (0..).zip(S::story_chunks(&self.twin.snapshot())) {
+        let story = self.twin.snapshot();
+        let mut retold = self.blank.clone();
+        for (at, event) in &story {
+            retold.apply(*at, event);
+        }
+        ensure(retold.snapshot() == story, "a snapshot rebuilds the state it was taken of", || {
+            format!("shard {}: {} events", self.shard, story.len())
+        })?;
+        for (index, chunk) in (0..).zip(S::story_chunks(&story)) {
             seat.journal.write_snapshot_chunk(shard, below, index, &chunk).map_err(unreadable)?;
         }
         let _head = seat.journal.finish_snapshot(shard, below, at).map_err(unreadable)?;
@@ -183,7 +191,7 @@ pub(crate) struct Seat<S: StateMachine, R> {
     pending: VecDeque<Pending<S::Event>>,
 }
 
-impl<S: Stored + Clone, R> Seat<S, R> {
+impl<S: Stored<Event: PartialEq> + Clone, R> Seat<S, R> {
     /// One command through the rules.
     pub(crate) fn run(&mut self, now: Timestamp, command: &S::Command) -> Outcome<S> {
         Turn::run(now, &mut self.state, command)

@@ -5,7 +5,7 @@ use mainstay_simulator::{Bug, Crashes, Games, Options, People, Random, Report, S
 use mainstay_simulator::{run, run_scenario};
 
 /// Worlds without anything planted that must hold every law: about ten seconds of the dev profile.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=160;
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=100;
 
 /// In how many worlds a planted mistake must be found.
 const FOUND_WITHIN: u64 = 60;
