@@ -235,7 +235,7 @@ impl Worker {
         }
     }
 
-    /// Sends a signal of the stop ladder, once a run and rung.
+    /// Sends a signal of the stop ladder, once a run and rung; that it was delivered is heard from the holder.
     async fn signal(&mut self, run: RunNumber, rung: Rung, number: i32) -> Result<Next, Ended> {
         let server = self.server;
         if self.held(run).is_none() {
@@ -262,7 +262,6 @@ impl Worker {
             }
             self.sent = Some((run, rung));
         }
-        self.brain.see(Observation::Delivered { server, run, rung }).await?;
         Ok(Next::Wait)
     }
 
@@ -278,16 +277,18 @@ impl Worker {
                 self.brain.report(Command::Exited { server, run, exit: exit(&record) }).await?;
             }
             Some(Reply::Failed { why, code, .. }) => {
-                tracing::error!(%server, ?code, why, "a holder could not do what it was asked");
-                // Nothing was delivered, so it is owed still.
+                tracing::error!(%server, ?code, why, "a holder could not do what it was asked; it is asked again");
                 self.sent = None;
+                sleep(TROUBLE_PAUSE).await;
+            }
+            // Signals are all that holders are asked for here.
+            Some(Reply::Done { .. }) => {
+                if let Some((run, rung)) = self.sent {
+                    self.brain.see(Observation::Delivered { server, run, rung }).await?;
+                }
             }
             Some(
-                Reply::Done { .. }
-                | Reply::Status { .. }
-                | Reply::Tail { .. }
-                | Reply::Welcome { .. }
-                | Reply::Refused { .. },
+                Reply::Status { .. } | Reply::Tail { .. } | Reply::Welcome { .. } | Reply::Refused { .. },
             ) => {}
             None => {
                 self.let_go();
@@ -363,6 +364,8 @@ impl Worker {
 
     fn let_go(&mut self) {
         self.holding = None;
+        // Whatever was on this line may not have arrived.
+        self.sent = None;
         self.context.running(self.server, None);
     }
 
