@@ -1,0 +1,206 @@
+//! The native shapes, filled from a fleet's state.
+
+use mainstay_core::slot::{Phase, Spec, Stopped};
+use mainstay_core::{AllocationId, MachineId, RegionId, ServerId};
+use mainstay_fleet::{
+    Allocation, Fleet, FleetSpec, Growth, IdleServers, Link, Machine, RegionOpening, Server, ServerStatus,
+    Stage,
+};
+
+use super::{
+    AllocationState, BuildConfigurationView, FleetView, MachineView, NativeAllocation, RegionView,
+    ServerCounts, ServerView,
+};
+use crate::multiplay::AllocationView;
+
+impl FleetView {
+    /// A configured fleet. Counts its servers: a pass over all of them.
+    #[must_use]
+    pub fn of(spec: &FleetSpec, fleet: &Fleet) -> Self {
+        let mut servers = ServerCounts::default();
+        for (_, server) in fleet.servers(None) {
+            servers.count(server);
+        }
+        Self {
+            id: spec.id,
+            name: spec.name.to_string(),
+            number: spec.number.get(),
+            revision: spec.revision,
+            start_on_provision: matches!(spec.idle_servers, IdleServers::StartOnProvision),
+            build_configurations: spec.configurations.iter().map(BuildConfigurationView::of).collect(),
+            regions: spec
+                .regions
+                .iter()
+                .map(|region| RegionView {
+                    id: region.id,
+                    name: region.name.to_string(),
+                    min_available_servers: region.min_available,
+                    max_servers: region.max_servers,
+                    allocated_servers: fleet.allocated_in(region.id),
+                    online: matches!(region.opening, RegionOpening::Online),
+                    machines_may_join: matches!(region.growth, Growth::MachinesMayJoin),
+                })
+                .collect(),
+            servers,
+            waiting_allocations: fleet.waiting(),
+        }
+    }
+}
+
+impl ServerCounts {
+    fn count(&mut self, server: &Server) {
+        self.total += 1;
+        match server.status() {
+            ServerStatus::Allocated => self.allocated += 1,
+            ServerStatus::Online => self.online += 1,
+            ServerStatus::Available => self.available += 1,
+        }
+    }
+}
+
+impl BuildConfigurationView {
+    fn of(spec: &Spec) -> Self {
+        Self {
+            id: spec.configuration.id.number(),
+            name: spec.name.to_string(),
+            revision: spec.configuration.revision,
+            build_id: spec.build.number(),
+        }
+    }
+}
+
+/// The fleet that a machine or server is shown with.
+#[derive(Debug, Clone, Copy)]
+pub struct Within<'a> {
+    /// Its specification.
+    pub spec: &'a FleetSpec,
+    /// Its state.
+    pub fleet: &'a Fleet,
+}
+
+impl Within<'_> {
+    fn region_name(self, region: RegionId) -> String {
+        self.spec.region(region).map(|region| region.name.to_string()).unwrap_or_default()
+    }
+
+    /// A machine.
+    #[must_use]
+    pub fn machine(self, id: MachineId, machine: &Machine) -> MachineView {
+        let mut servers = ServerCounts::default();
+        machine
+            .servers
+            .iter()
+            .filter_map(|id| self.fleet.server(*id))
+            .for_each(|server| servers.count(server));
+        MachineView {
+            id: id.number(),
+            display: id.to_string(),
+            name: machine.name.to_string(),
+            fleet_id: self.spec.id,
+            fleet_name: self.spec.name.to_string(),
+            region_id: machine.region,
+            region_name: self.region_name(machine.region),
+            status: match machine.link() {
+                Link::Up { .. } => "connected".to_owned(),
+                Link::Silent => "silent".to_owned(),
+            },
+            ipv4: machine.addresses.ipv4.map(|address| address.to_string()),
+            ipv6: machine.addresses.ipv6.map(|address| address.to_string()),
+            servers,
+        }
+    }
+
+    /// A server; `None` where its machine is not known, which no state has.
+    #[must_use]
+    pub fn server(self, id: ServerId, server: &Server) -> Option<ServerView> {
+        let machine = self.fleet.machine(server.machine)?;
+        let process = Process::of(server);
+        let addresses = machine.addresses;
+        let ip = addresses.ipv4.map(|it| it.to_string()).or_else(|| addresses.ipv6.map(|it| it.to_string()));
+        Some(ServerView {
+            id: id.number(),
+            display: id.to_string(),
+            status: server.status().word().to_owned(),
+            process: process.word.to_owned(),
+            detail: process.detail,
+            pid: process.pid,
+            machine_id: server.machine.number(),
+            machine_display: server.machine.to_string(),
+            machine_name: machine.name.to_string(),
+            fleet_id: self.spec.id,
+            fleet_name: self.spec.name.to_string(),
+            region_id: machine.region,
+            region_name: self.region_name(machine.region),
+            allocation_id: server.allocation(),
+            ip,
+            port: server.ports.game,
+            query_port: server.ports.query,
+            build_configuration_id: server.configuration.id.number(),
+            build_configuration_name: self
+                .fleet
+                .configuration(server.configuration)
+                .map(|spec| spec.name.to_string()),
+            build_configuration_revision: server.configuration.revision,
+            ordered_generation: server.generation.number(),
+            obeyed_generation: server.seen().map_or(0, |seen| seen.generation.number()),
+        })
+    }
+
+    /// An allocation.
+    #[must_use]
+    pub fn allocation(self, id: AllocationId, allocation: &Allocation) -> NativeAllocation {
+        let server = allocation.placed().and_then(|placed| self.fleet.server(placed.server));
+        let machine = server.and_then(|server| self.fleet.machine(server.machine));
+        NativeAllocation {
+            allocation: AllocationView::of(id, self.spec.id, allocation, server, machine),
+            state: match &allocation.stage {
+                Stage::Waiting { .. } => AllocationState::Waiting,
+                Stage::Placed(_) => AllocationState::Placed,
+                Stage::Fulfilled { .. } => AllocationState::Fulfilled,
+                Stage::Ended { end, .. } if end.failed() => AllocationState::Failed,
+                Stage::Ended { .. } => AllocationState::Ended,
+            },
+            fleet_name: self.spec.name.to_string(),
+            server_display: allocation.placed().map(|placed| placed.server.to_string()),
+        }
+    }
+}
+
+/// The life of a process, in words.
+struct Process {
+    word: &'static str,
+    pid: Option<u32>,
+    detail: Option<String>,
+}
+
+impl Process {
+    fn of(server: &Server) -> Self {
+        let Some(seen) = server.seen() else {
+            return Self::said("unknown", "its agent has not reported it since this control plane started");
+        };
+        match &seen.phase {
+            Phase::Stopped(Stopped::Idle) => Self::said("stopped", "no order has asked for a process yet"),
+            Phase::Stopped(Stopped::Ordered) => Self::said("stopped", "an order asked for it"),
+            Phase::Stopped(Stopped::Completed) => Self::said("stopped", "it exited with code 0 by itself"),
+            Phase::Starting => Self { word: "starting", pid: None, detail: None },
+            Phase::Online { pid } => Self { word: "online", pid: Some(*pid), detail: None },
+            Phase::Stopping => Self { word: "stopping", pid: None, detail: None },
+            Phase::BackedOff { crashes, cause } => Self {
+                word: "backedOff",
+                pid: None,
+                detail: Some(format!(
+                    "crashed {crashes} times within its restart policy's window; the last: {cause}; \
+                     a new allocation or a start brings it back"
+                )),
+            },
+            Phase::Lost => Self::said(
+                "lost",
+                "its machine rebooted or the process's holder died; how it ended is unknown",
+            ),
+        }
+    }
+
+    fn said(word: &'static str, detail: &str) -> Self {
+        Self { word, pid: None, detail: Some(detail.to_owned()) }
+    }
+}
