@@ -33,7 +33,7 @@ const RECORD_TRIES_MAX: u32 = 60;
 /// Pause between two tries, in milliseconds.
 const RECORD_RETRY_MS: u64 = 1_000;
 
-/// What the loop needs; made by [`prepare`] before the game starts.
+/// What the loop needs, made before the game starts.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub slot: PathBuf,
