@@ -168,6 +168,9 @@ pub fn spawn(
     }
 }
 
+const LAUNCH_PREFIX: &str = "launch.";
+const LAUNCH_SUFFIX: &str = ".json";
+
 fn write_launch(slot: &Path, spec: &LaunchSpec) -> Result<PathBuf, ClientError> {
     let files = |what, path: &Path| {
         let path = path.to_owned();
@@ -175,7 +178,7 @@ fn write_launch(slot: &Path, spec: &LaunchSpec) -> Result<PathBuf, ClientError> 
     };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(slot).map_err(files("make", slot))?;
     // One file a starter, so that a second one cannot change the file under the first.
-    let name = format!("launch.{}.json", std::process::id());
+    let name = format!("{LAUNCH_PREFIX}{}{LAUNCH_SUFFIX}", std::process::id());
     let launch_file = slot.join(&name);
     record::write_atomically(slot, &name, spec).map_err(files("write", &launch_file))?;
     Ok(launch_file)
@@ -189,6 +192,9 @@ pub fn adopt(slot: &Path) -> Result<Found, ClientError> {
     let deadline = Instant::now() + Duration::from_millis(ANSWER_MS_MAX);
     loop {
         if !is_held(slot)? {
+            if !no_launch_left(slot)? {
+                continue;
+            }
             return without_holder(slot);
         }
         match connect(slot) {
@@ -211,6 +217,42 @@ fn is_held(slot: &Path) -> Result<bool, ClientError> {
         path: slot.to_owned(),
         source,
     })
+}
+
+/// Takes away launches that nobody has taken up: their starter was killed between writing one and the holder's lock, and
+/// a holder that is late must find nothing to start. `false` where a holder was quicker.
+fn no_launch_left(slot: &Path) -> Result<bool, ClientError> {
+    let files = |what, path: &Path| {
+        let path = path.to_owned();
+        move |source| ClientError::Files { what, path, source }
+    };
+    let found = launches(slot).map_err(files("list", slot))?;
+    if found.is_empty() {
+        return Ok(true);
+    }
+    let Some(held) = lock::take(slot).map_err(files("take the lock of", slot))? else { return Ok(false) };
+    for launch in launches(slot).map_err(files("list", slot))? {
+        std::fs::remove_file(&launch).map_err(files("remove", &launch))?;
+    }
+    drop(held);
+    Ok(true)
+}
+
+fn launches(slot: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(slot) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(LAUNCH_PREFIX) && name.ends_with(LAUNCH_SUFFIX) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
 }
 
 /// The lock is free, so the files are final: the holder wrote them before it let go.

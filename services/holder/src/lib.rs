@@ -66,17 +66,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(EXIT_USAGE);
     };
     close_inherited();
-    let spec = match LaunchSpec::read(Path::new(launch_file)) {
-        Ok(spec) => spec,
-        Err(error) => {
-            report(&StartReport::HolderFailed { why: in_full(&error) });
-            return ExitCode::from(EXIT_BAD_SPEC);
-        }
-    };
-    let taken = slot_of(Path::new(launch_file)).and_then(|slot| {
-        std::fs::remove_file(launch_file)?;
-        Ok((lock::take(&slot)?, slot))
-    });
+    // The lock comes before the launch: whoever finds a launch and a free lock may take both away, and a holder that is
+    // late then starts nothing.
+    let taken = slot_of(Path::new(launch_file)).and_then(|slot| Ok((lock::take(&slot)?, slot)));
     let (held, slot) = match taken {
         Ok((Some(held), slot)) => (held, slot),
         Ok((None, _)) => {
@@ -86,6 +78,20 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             report(&StartReport::HolderFailed { why: error.to_string() });
             return ExitCode::from(EXIT_SYSTEM);
+        }
+    };
+    let read = LaunchSpec::read(Path::new(launch_file));
+    if let Err(error) = std::fs::remove_file(launch_file)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        report(&StartReport::HolderFailed { why: format!("remove the launch file: {error}") });
+        return ExitCode::from(EXIT_SYSTEM);
+    }
+    let spec = match read {
+        Ok(spec) => spec,
+        Err(error) => {
+            report(&StartReport::HolderFailed { why: in_full(&error) });
+            return ExitCode::from(EXIT_BAD_SPEC);
         }
     };
     // SAFETY: the process has one thread (see above), so the child finds every lock free.

@@ -287,3 +287,20 @@ fn output_of_earlier_runs_is_kept_and_bounded() {
     assert!(whole.ends_with(&kept), "the newest output, without a gap");
     assert_eq!(std::fs::read_to_string(output::path(&dir, Stream::Stderr, 0)).unwrap(), "e1\ne2\ne3\n");
 }
+
+/// The starter is killed after it wrote the launch and before its holder took the lock: the next look takes the launch
+/// away, and the holder that comes late starts nothing.
+#[test]
+fn a_holder_that_is_late_starts_nothing() {
+    let slot = Slot::new();
+    std::fs::create_dir_all(slot.run_dir()).unwrap();
+    let launch = slot.run_dir().join("launch.4711.json");
+    let marker = slot.dir.path().join("started");
+    let spec = slot.shell(&format!("touch {}", marker.display()));
+    std::fs::write(&launch, serde_json::to_vec(&spec).unwrap()).unwrap();
+    assert!(matches!(client::adopt(&slot.run_dir()).unwrap(), Found::Nothing));
+    let late = std::process::Command::new(program("holder")).arg(&launch).output().unwrap();
+    assert!(!late.status.success(), "{late:?}");
+    assert!(matches!(client::adopt(&slot.run_dir()).unwrap(), Found::Nothing));
+    assert!(!marker.exists());
+}
