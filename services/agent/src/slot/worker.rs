@@ -41,6 +41,8 @@ pub(crate) struct Worker {
     brain: Brain,
     /// The line to the live run's holder.
     holding: Option<Holding>,
+    /// What `server.json` says, as far as this worker has written it.
+    written: Option<SessionFile>,
     /// The hardest signal that has been sent to a run.
     sent: Option<(RunNumber, Rung)>,
     /// The question on its way to a run's game.
@@ -75,8 +77,17 @@ impl Worker {
         tokio::spawn(async move {
             let ending = context.end.subscribe();
             let brain = context.brain().await;
-            let worker =
-                Self { server, levels, ending, context, brain, holding: None, sent: None, asking: None };
+            let worker = Self {
+                server,
+                levels,
+                ending,
+                context,
+                brain,
+                holding: None,
+                written: None,
+                sent: None,
+                asking: None,
+            };
             // The rules have ended: so has the agent, and the games play on under their holders.
             let _ended = worker.run().await;
         });
@@ -157,7 +168,15 @@ impl Worker {
         match owed.effects.act {
             Act::Nothing => Ok(Next::Wait),
             Act::Look { run } => self.look(run).await,
-            Act::Start { .. } => self.begin(run, owed.generation, spec).await,
+            Act::Start { allocation, .. } => {
+                // Another session stands in the file: what is owed next says what to do.
+                let stands = |file: SessionFile| (file.run, file.allocation) == (run, allocation);
+                if self.written.is_some_and(stands) {
+                    self.begin(run, owed.generation, spec).await
+                } else {
+                    Ok(Next::Wait)
+                }
+            }
             Act::Probe { run, .. } => {
                 self.ask(run, &spec);
                 Ok(Next::Wait)
@@ -172,6 +191,8 @@ impl Worker {
         let Some(facts) = self.facts() else { return Ok(Ok(())) };
         let (context, spec) = (Arc::clone(&self.context), Arc::clone(spec));
         let written = self.blocking(move || context.ground.write_session(&facts, &spec, file)).await;
+        // A write that failed may have left anything.
+        self.written = written.is_ok().then_some(file);
         if written.is_ok() {
             self.brain.see(Observation::Wrote { server: self.server, file }).await?;
         }
