@@ -88,8 +88,12 @@ fn gone(pid: i64) -> Result<(), Failure> {
 fn start_bare(port: u16) -> Result<f64, Failure> {
     let line = format!("sv_name bare; sv_port {port}; bindaddr 127.0.0.1; sv_register 0; sv_map dm1");
     let began = Instant::now();
-    let mut process =
-        Command::new(TEEWORLDS).arg(line).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut process = Command::new(TEEWORLDS)
+        .arg(line)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
     let answered = until_answers(port);
     let took = began.elapsed();
     process.kill()?;

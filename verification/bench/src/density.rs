@@ -68,7 +68,8 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 
 fn parent(pid: u64) -> Result<u64, Failure> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).ok_or("a process without a parent")?;
+    let line =
+        status.lines().find_map(|line| line.strip_prefix("PPid:")).ok_or("a process without a parent")?;
     Ok(line.trim().parse()?)
 }
 

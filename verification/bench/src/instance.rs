@@ -44,7 +44,8 @@ impl Instance {
         let output = process.stdout.take().ok_or("mainstay up has no output")?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        let ready: Value = serde_json::from_str(&line).map_err(|error| format!("not ready: {line:?}: {error}"))?;
+        let ready: Value =
+            serde_json::from_str(&line).map_err(|error| format!("not ready: {line:?}: {error}"))?;
         let api = ready["api"].as_str().ok_or("the ready line names no api")?.to_owned();
         let authorization = authorization(&data)?;
         Ok(Self { _folder: folder, process, api, authorization })
@@ -97,7 +98,9 @@ impl Drop for Instance {
 fn authorization(data: &Path) -> Result<String, Failure> {
     use base64::Engine as _;
     let credentials: Value = serde_json::from_slice(&std::fs::read(data.join("credentials.json"))?)?;
-    let part = |name: &str| credentials[name].as_str().map(str::to_owned).ok_or(format!("no {name} in the credentials"));
+    let part = |name: &str| {
+        credentials[name].as_str().map(str::to_owned).ok_or(format!("no {name} in the credentials"))
+    };
     let pair = format!("{}:{}", part("keyId")?, part("secretKey")?);
     Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
 }

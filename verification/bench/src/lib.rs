@@ -15,7 +15,8 @@ use std::process::ExitCode;
 /// A benchmark that could not be run to its end.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str = "usage: mainstay bench allocate [--runs N] [--seconds N] [--connections N] [--servers N] [--no-postgres]
+const USAGE: &str =
+    "usage: mainstay bench allocate [--runs N] [--seconds N] [--connections N] [--servers N] [--no-postgres]
        mainstay bench crash [--runs N]
        mainstay bench density [--servers N]
        mainstay bench memory [--servers N]";
@@ -24,7 +25,9 @@ const USAGE: &str = "usage: mainstay bench allocate [--runs N] [--seconds N] [--
 #[must_use]
 pub fn main(arguments: &[String]) -> ExitCode {
     let outcome = match arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
-        Some(("allocate", rest)) => allocate::Settings::read(rest).and_then(|settings| allocate::run(&settings)),
+        Some(("allocate", rest)) => {
+            allocate::Settings::read(rest).and_then(|settings| allocate::run(&settings))
+        }
         Some(("crash", rest)) => crash::run(rest),
         Some(("density", rest)) => density::run(rest),
         Some(("memory", rest)) => memory::run(rest),

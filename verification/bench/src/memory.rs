@@ -7,11 +7,12 @@ use mainstay_core::slot::{
     Caps, ConfigurationRef, Launch, Limits, Phase, RestartPolicy, Spec, Status, StopPolicy,
 };
 use mainstay_core::{
-    BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineKey, Outcome, RegionId, Timestamp, Turn,
+    BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineKey, Outcome, RegionId,
+    Timestamp, Turn,
 };
 use mainstay_fleet::{
-    Addresses, Answer, Command, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Ports, RegionOpening, RegionSpec,
-    StreamId,
+    Addresses, Answer, Command, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Ports, RegionOpening,
+    RegionSpec, StreamId,
 };
 
 use crate::{Failure, option};
@@ -40,9 +41,13 @@ pub fn build(servers: u64) -> Result<Fleet, Failure> {
             region: RegionId(uuid(0)),
             name: format!("machine {machine}").into(),
             addresses: Addresses::default(),
-            slots: (0..SLOTS).map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot }).collect(),
+            slots: (0..SLOTS)
+                .map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot })
+                .collect(),
         };
-        let Answer::Joined { machine, slots } = must(&mut fleet, &join)? else { return Err("no machine joined".into()) };
+        let Answer::Joined { machine, slots } = must(&mut fleet, &join)? else {
+            return Err("no machine joined".into());
+        };
         let configuration = Some(reference()?);
         let online = |slot: &JoinedSlot| Status {
             server: slot.server,
@@ -109,6 +114,9 @@ fn uuid(n: u64) -> uuid::Uuid {
 /// Memory of this process in RAM, from the kernel.
 fn resident_kib() -> Result<u64, Failure> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("/proc/self/status has no VmRSS")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .ok_or("/proc/self/status has no VmRSS")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }

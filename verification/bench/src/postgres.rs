@@ -160,7 +160,8 @@ fn owner() -> Result<Option<(u32, u32)>, Failure> {
     let users = std::fs::read_to_string("/etc/passwd")?;
     let line = users.lines().find(|line| line.starts_with("postgres:")).ok_or("there is no user postgres")?;
     let mut fields = line.split(':').skip(2);
-    let mut next = || fields.next().and_then(|field| field.parse().ok()).ok_or("/etc/passwd: postgres has no ids");
+    let mut next =
+        || fields.next().and_then(|field| field.parse().ok()).ok_or("/etc/passwd: postgres has no ids");
     Ok(Some((next()?, next()?)))
 }
 

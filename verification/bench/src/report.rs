@@ -65,7 +65,11 @@ pub fn summary(name: &str, runs: &[Run]) -> String {
 }
 
 fn micros(micros: u64) -> String {
-    if micros < 1_000 { format!("{micros} us") } else { format!("{}.{:02} ms", micros / 1000, micros % 1000 / 10) }
+    if micros < 1_000 {
+        format!("{micros} us")
+    } else {
+        format!("{}.{:02} ms", micros / 1000, micros % 1000 / 10)
+    }
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ impl Worker {
             Act::Look { run } => self.look(run).await,
             Act::Start { allocation, .. } => {
                 // Another session stands in the file: what is owed next says what to do.
-                let stands = |file: SessionFile| (file.run, file.allocation) == (run, allocation);
+                let stands = |file: SessionFile| (file.run, file.allocation) == (run.number, allocation);
                 if self.written.is_some_and(stands) {
                     self.begin(run, owed.generation, spec).await
                 } else {

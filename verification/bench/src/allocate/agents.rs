@@ -43,7 +43,9 @@ pub async fn start(joining: Joining) -> Result<tokio::task::JoinHandle<Result<()
     up.send(Up::Hello(hello(&joining)).into()).await?;
     let outgoing = tokio_stream::wrappers::ReceiverStream::new(outgoing);
     let mut down = client.connect(outgoing).await?.into_inner();
-    let Down::Welcome(welcome) = next(&mut down).await? else { return Err("the plane did not answer the hello".into()) };
+    let Down::Welcome(welcome) = next(&mut down).await? else {
+        return Err("the plane did not answer the hello".into());
+    };
     for statuses in idle(&welcome, joining.configuration) {
         up.send(Up::Resync(statuses).into()).await?;
     }
@@ -86,7 +88,9 @@ fn hello(joining: &Joining) -> Hello {
         name: format!("simulated {}-{number}", joining.number).into(),
         ipv4: Some(std::net::Ipv4Addr::LOCALHOST),
         ipv6: None,
-        slots: (0..joining.slots).map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot }).collect(),
+        slots: (0..joining.slots)
+            .map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot })
+            .collect(),
     };
     Hello {
         agent_version: format!("bench, protocol {PROTOCOL}"),

@@ -39,8 +39,10 @@ pub async fn measure(caller: &Caller, connections: u64, time: Duration, seed: u6
         workers.push((sender, caller.clone(), Ids::new(seed, connection)));
     }
     let began = Instant::now();
-    let workers: Vec<_> =
-        workers.into_iter().map(|(sender, caller, ids)| tokio::spawn(work(sender, caller, ids, began, time))).collect();
+    let workers: Vec<_> = workers
+        .into_iter()
+        .map(|(sender, caller, ids)| tokio::spawn(work(sender, caller, ids, began, time)))
+        .collect();
     let mut latencies = histogram()?;
     let mut operations = 0;
     for worker in workers {
