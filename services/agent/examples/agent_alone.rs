@@ -16,7 +16,7 @@ type Failure = Box<dyn std::error::Error>;
 async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [dir, uri, holder, first, last, slots] = words.as_slice() else {
-        return Err("usage: agent_alone DIR URI HOLDER FIRST_PORT LAST_PORT SLOTS".into());
+        return Err("usage: agent_alone DIR URI HOLDER FIRST_PORT LAST_PORT SLOTS[+SLOTS…]".into());
     };
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let config = Config {
@@ -24,12 +24,7 @@ async fn main() -> Result<(), Failure> {
         private_dir: dir.into(),
         plane: Plane { uri: uri.clone(), token: "join".into() },
         holder: HolderProgram { executable: holder.into(), words: Vec::new() },
-        machines: vec![MachineOffer {
-            fleet: "arena".into(),
-            region: "home".into(),
-            name: "test".into(),
-            slots: slots.parse()?,
-        }],
+        machines: machines(slots)?,
         ports: PortRange { first: first.parse()?, last: last.parse()? },
         addresses: Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None },
         local_proxy_url: "http://127.0.0.1:8086".into(),
@@ -49,4 +44,17 @@ async fn main() -> Result<(), Failure> {
     }
     // A read of standard input cannot be called off, and would keep the runtime.
     std::process::exit(0)
+}
+
+/// One machine for each number, each in a region of its own.
+fn machines(slots: &str) -> Result<Vec<MachineOffer>, Failure> {
+    let offer = |(n, slots): (usize, &str)| {
+        Ok(MachineOffer {
+            fleet: "arena".into(),
+            region: format!("region {n}"),
+            name: "test".into(),
+            slots: slots.parse()?,
+        })
+    };
+    slots.split('+').enumerate().map(offer).collect()
 }

@@ -10,7 +10,7 @@ use mainstay_holder::protocol::{Request, Target};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::plane::{PATIENCE, Plane, server};
+use crate::plane::{MACHINE, PATIENCE, Plane, server};
 
 /// Ports for tests, apart from those that the kernel gives to sockets without a port of their own.
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
@@ -18,18 +18,29 @@ static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 /// A data directory; whatever still runs in its slots is killed at the end.
 pub struct Host {
     dir: tempfile::TempDir,
-    slots: u32,
+    /// The slots of each of its machines.
+    machines: Vec<u32>,
     ports: (u16, u16),
 }
 
 impl Host {
     pub fn new(slots: u32) -> Self {
+        Self::with_machines(&[slots])
+    }
+
+    /// One machine for each number of slots.
+    pub fn with_machines(machines: &[u32]) -> Self {
+        let slots: u32 = machines.iter().sum();
         // Each test is a process of its own, so the process gives the place and the counter the rest.
         let room = u16::try_from(slots * 2).expect("few slots");
         let place = 10_000 + u16::try_from(std::process::id() % 200).expect("small") * 100;
         let first = place + NEXT_PORT.fetch_add(room, Ordering::Relaxed);
         // Twice as many as needed: some may be taken.
-        Self { dir: tempfile::tempdir().expect("a folder"), slots, ports: (first, first + 2 * room) }
+        Self {
+            dir: tempfile::tempdir().expect("a folder"),
+            machines: machines.to_vec(),
+            ports: (first, first + 2 * room),
+        }
     }
 
     /// Starts an agent's process.
@@ -38,11 +49,15 @@ impl Host {
             .arg(self.dir.path())
             .arg(format!("http://{}", plane.address))
             .arg(example("slot_holder"))
-            .args([self.ports.0.to_string(), self.ports.1.to_string(), self.slots.to_string()])
+            .args([self.ports.0.to_string(), self.ports.1.to_string(), self.slots()])
             .stdin(Stdio::piped())
             .spawn()
             .expect("the agent starts");
         Agent(Some(child))
+    }
+
+    fn slots(&self) -> String {
+        self.machines.iter().map(u32::to_string).collect::<Vec<_>>().join("+")
     }
 
     pub fn dirs(&self, n: u32) -> SlotDirs {
@@ -81,7 +96,9 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        for n in 1..=self.slots {
+        let servers =
+            (0..).zip(&self.machines).flat_map(|(n, slots)| (1..=*slots).map(move |it| n * MACHINE + it));
+        for n in servers {
             if let Ok(Found::Running(mut connection)) = client::adopt(&self.dirs(n).run) {
                 let kill = |id| Request::Signal { id, number: 9, to: Target::Tree };
                 if connection.send(kill).is_ok() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::games::{Build, is_alive, one_byte_query};
 use crate::host::{Host, until};
-use crate::plane::{Plane, allocation};
+use crate::plane::{MACHINE, Plane, allocation};
 
 const A: u128 = 0xa;
 const B: u128 = 0xb;
@@ -181,4 +181,25 @@ async fn fifty_slots() {
     assert_eq!(pids.len(), 50);
     agent.stop_all();
     assert!(!pids.iter().any(|&pid| is_alive(pid)));
+}
+
+/// One agent answers for several machines, one for each fleet region, whose slots share no port.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_agent_is_several_machines() {
+    let (build, host) = (Build::new(), Host::with_machines(&[2, 1]));
+    let spec = build.spec(1, "obedient");
+    let plane = Plane::start(vec![spec.clone()]).await;
+    let agent = host.agent(&plane);
+    let servers = [1, 2, MACHINE + 1];
+    let mut ports = std::collections::BTreeSet::new();
+    for n in servers {
+        plane.order(n, Intent::Run, &spec, None).await;
+        plane.online(n).await;
+        ports.extend([host.told(n, "port"), host.told(n, "queryPort")]);
+    }
+    assert_eq!(ports.len(), 6);
+    assert_eq!(servers.map(|n| plane.machine_of(n)), [0, 0, 1]);
+    assert_ne!(host.told(1, "machineID"), host.told(MACHINE + 1, "machineID"));
+    assert_eq!(host.told(MACHINE + 1, "regionName"), "region 1");
+    agent.stop_all();
 }

@@ -32,6 +32,8 @@ struct Book {
     statuses: BTreeMap<ServerId, Status>,
     said: Vec<Status>,
     streams: u32,
+    /// The machine that spoke last of each server.
+    spoke_for: BTreeMap<ServerId, MachineId>,
     /// Servers are numbered from here: raised, every slot is another server's.
     first_server: u32,
     down: Option<mpsc::Sender<Result<proto::Down, tonic::Status>>>,
@@ -157,6 +159,11 @@ impl Plane {
             .collect()
     }
 
+    /// Which of the agent's machines speaks for a server: the first is 0.
+    pub fn machine_of(&self, n: u32) -> u32 {
+        self.book().spoke_for[&server(n)].counter() - 1
+    }
+
     async fn wait<T>(&self, what: &str, found: impl Fn(&Book) -> Option<T>) -> T {
         let mut heard = self.heard.clone();
         let waiting = async {
@@ -191,8 +198,11 @@ pub fn server(n: u32) -> ServerId {
     ServerId::of(fleet(), n)
 }
 
-pub fn machine() -> MachineId {
-    MachineId::of(fleet(), 1)
+/// Servers of one machine are numbered from the next multiple of this, plus one.
+pub const MACHINE: u32 = 100;
+
+fn machine(n: u32) -> MachineId {
+    MachineId::of(fleet(), n + 1)
 }
 
 pub fn allocation(n: u128) -> AllocationId {
@@ -201,7 +211,7 @@ pub fn allocation(n: u128) -> AllocationId {
 
 fn frames(specs: Option<Vec<Spec>>, orders: Vec<Order>) -> proto::Down {
     let specs = specs.map(|specs| (1, specs));
-    Down::Frames(vec![Frame { machine: machine(), specs, orders }]).into()
+    Down::Frames(vec![Frame { machine: machine(0), specs, orders }]).into()
 }
 
 /// The service behind the stream.
@@ -245,34 +255,35 @@ async fn listen(
             Up::Resync(statuses) => {
                 let told = {
                     let mut book = book.lock().expect("book");
-                    hear(&mut book, statuses.statuses);
+                    hear(&mut book, statuses);
                     book.streams += 1;
                     book.down = Some(down.clone());
                     frames(Some(book.specs.clone()), book.orders.values().cloned().collect())
                 };
                 let _ended = down.send(Ok(told)).await;
             }
-            Up::Report(statuses) => hear(&mut book.lock().expect("book"), statuses.statuses),
+            Up::Report(statuses) => hear(&mut book.lock().expect("book"), statuses),
         }
         ears.send_modify(|count| *count += 1);
     }
 }
 
-fn hear(book: &mut Book, statuses: Vec<Status>) {
-    for status in statuses {
+fn hear(book: &mut Book, statuses: mainstay_wire::agent::Statuses) {
+    for status in statuses.statuses {
+        book.spoke_for.insert(status.server, statuses.machine);
         book.said.push(status.clone());
         book.statuses.insert(status.server, status);
     }
 }
 
 fn welcome(hello: &mainstay_wire::agent::Hello, first: u32) -> proto::Down {
-    let machines = hello.machines.iter().map(|joining| proto::WelcomedMachine {
-        machine: machine().number(),
+    let machines = (0..).zip(&hello.machines).map(|(place, joining)| proto::WelcomedMachine {
+        machine: machine(place).number(),
         fleet_id: Uuid::from_u128(0xf).into_bytes().to_vec(),
         fleet_name: joining.fleet.clone(),
         region_id: Uuid::from_u128(0xe).into_bytes().to_vec(),
         region_name: joining.region.clone(),
-        slots: (first..)
+        slots: (first + place * MACHINE..)
             .zip(&joining.slots)
             .map(|(n, ports)| proto::WelcomedSlot {
                 server: server(n).number(),
