@@ -37,7 +37,11 @@ fn from_allocation_to_free_ports(example: &str, protocol: &Protocol, program: &s
         let pid = up.pid_when(&server, "ALLOCATED");
         (pid != before).then_some(pid)
     });
-    until("the stock server answers again", || ask(protocol, port));
+    until("the stock server answers again", || {
+        let server = up.server(&server);
+        assert_eq!(server["status"], "ALLOCATED", "{server}\n{}", up.output_of(&server));
+        ask(protocol, port)
+    });
     assert_eq!(up.server(&server)["allocationId"], id.as_str());
 
     let ended = caller.delete(&format!("{}/{id}", caller.allocations(&fleet.id)));
@@ -54,6 +58,6 @@ fn teeworlds_from_allocation_to_free_ports() {
 
 #[test]
 fn minetest_from_allocation_to_free_ports() {
-    let protocol = "udp:4f4574030000000003ffdc0100:4f457403".parse().unwrap();
+    let protocol = "udp:4f45740300000003ffdc0100:4f4574030001".parse().unwrap();
     from_allocation_to_free_ports("minetest", &protocol, "minetestserver");
 }

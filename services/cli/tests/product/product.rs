@@ -160,6 +160,12 @@ impl Product<'_> {
         self.json(&["server", "get", id])
     }
 
+    /// What a server has printed, for the message of a failing test.
+    pub fn output_of(&self, server: &Value) -> String {
+        let logs = self.run(&["server", "logs", &server["id"].to_string()]);
+        String::from_utf8_lossy(&logs.stdout).into_owned()
+    }
+
     /// The servers as `server list` shows them.
     #[track_caller]
     pub fn servers(&self) -> Vec<Value> {
