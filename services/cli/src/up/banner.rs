@@ -47,11 +47,11 @@ fn line(ready: &Ready<'_>) -> String {
 
 fn screen(ready: &Ready<'_>) -> String {
     let Ready { ports, data_dir, source, status, took } = ready;
-    let mut text = format!(
+    let mut parts = vec![format!(
         "mainstay {} · dev mode (this machine only)\n\n  Here is what is running{:33}source\n",
         env!("CARGO_PKG_VERSION"),
         ""
-    );
+    )];
     for fleet in status["fleets"].as_array().into_iter().flatten() {
         let regions: Vec<&str> = names(&fleet["regions"]);
         let what = format!(
@@ -60,29 +60,29 @@ fn screen(ready: &Ready<'_>) -> String {
             regions.join(", "),
             fleet["servers"]["total"]
         );
-        text += &row("fleet", &what, source);
+        parts.push(row("fleet", &what, source));
     }
-    text += &row("data", &format!("{} (kept between runs)", data_dir.display()), "--data-dir");
-    text += &format!(
+    parts.push(row("data", &format!("{} (kept between runs)", data_dir.display()), "--data-dir"));
+    parts.push(format!(
         "\n  API         {}/v1\n  Multiplay   {}/v1/allocations   (credentials: {})\n  Game SDKs   {}\n",
         ports.api,
         ports.api,
         data_dir.join(crate::client::CREDENTIALS_FILE).display(),
         ports.multiplay
-    );
-    text += &format!(
+    ));
+    parts.push(format!(
         "\n  {} slots ready · {} servers online\n  Ready in {:.1} s\n",
         sum(status, "total"),
         sum(status, "online"),
         took.as_secs_f64()
-    );
+    ));
     let at = if *data_dir == Path::new(".mainstay") {
         String::new()
     } else {
         format!(" --data-dir {}", data_dir.display())
     };
     let first = status["fleets"][0]["name"].as_str();
-    text += &match first {
+    parts.push(match first {
         Some(fleet) => format!(
             "\n  Next:  mainstay allocation create --fleet {fleet:?}{at}     a server for a session\n         mainstay server \
              list{at}                      where it is, and its pid\n         kill -9 PID, list again             it is \
@@ -92,8 +92,8 @@ fn screen(ready: &Ready<'_>) -> String {
             "\n  Next:  mainstay up --demo     a small real game\n         mainstay up FILE      your own\n"
                 .to_owned()
         }
-    };
-    text
+    });
+    parts.concat()
 }
 
 fn row(label: &str, what: &str, source: &str) -> String {
