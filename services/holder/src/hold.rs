@@ -97,6 +97,9 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
     let stdout = Log::open(&spec.output, Stream::Stdout)?;
     let stderr = Log::open(&spec.output, Stream::Stderr)?;
     record::reserve(&prepared.slot, EXIT_FILE)?;
+    // The last run's record has been read by whoever asked for this one. Renaming over it would make ext4 write the new
+    // one out at once (auto_da_alloc): milliseconds that a crashed session waits.
+    record::remove(&prepared.slot, HOLDER_FILE)?;
     let mut holder_record = holder_record(&prepared, started_at_ms);
     record::write_atomically(&prepared.slot, HOLDER_FILE, &holder_record)?;
     let launched = match launch::launch(spec) {

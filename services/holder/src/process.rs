@@ -8,7 +8,7 @@ use procfs::ProcResult;
 use procfs::process::{Process, Stat};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
-use crate::record::{HolderRecord, ProcessMark};
+use crate::record::{ExitRecord, HolderRecord, ProcessMark};
 
 /// How long SIGKILL may take to end every process of a slot: a process that survives it is stuck in the kernel
 /// (usually on a dead disk), and waiting longer would hide the exit of the game.
@@ -154,6 +154,19 @@ pub struct Remains {
     pub groups: Vec<PathBuf>,
     /// User that only this slot has.
     pub own_uid: Option<u32>,
+    /// How the last run ended, where its holder lived to say so.
+    pub exit: Option<ExitRecord>,
+}
+
+impl Remains {
+    /// Whether the last holder saw everything below it die, and nothing has come into the slot's groups since. It was
+    /// the reaper of all its descendants, so nothing of its session or user can be left.
+    fn are_known_gone(&self) -> io::Result<bool> {
+        let (Some(holder), Some(exit)) = (&self.record, &self.exit) else { return Ok(false) };
+        let of_the_last =
+            (exit.run, exit.generation, &exit.boot_id) == (holder.run, holder.generation, &holder.boot_id);
+        Ok(of_the_last && exit.leftovers_alive == 0 && grouped(&self.groups)?.is_empty())
+    }
 }
 
 /// Empties a slot whose holder is gone: kills everything in its control group, in the game's session and of the
@@ -166,6 +179,9 @@ pub struct Remains {
 /// # Errors
 /// `/proc` is not readable or a signal was refused.
 pub fn empty(remains: &Remains) -> io::Result<Emptied> {
+    if remains.are_known_gone()? {
+        return Ok(Emptied { killed: 0, alive: 0 });
+    }
     let boot_id = boot_id()?;
     let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
     let mut killed: Vec<i32> = Vec::new();
@@ -189,14 +205,7 @@ pub fn empty(remains: &Remains) -> io::Result<Emptied> {
 
 /// The living processes of a slot without a holder.
 fn members(remains: &Remains, boot_id: &str) -> io::Result<Vec<i32>> {
-    let mut grouped: Vec<i32> = Vec::new();
-    for file in &remains.groups {
-        match std::fs::read_to_string(file) {
-            Ok(text) => grouped.extend(text.lines().filter_map(|line| line.trim().parse::<i32>().ok())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let grouped = grouped(&remains.groups)?;
     let game =
         remains.record.as_ref().filter(|record| record.boot_id == boot_id).and_then(|record| record.game);
     let own_pid = own_pid();
@@ -211,6 +220,19 @@ fn members(remains: &Remains, boot_id: &str) -> io::Result<Vec<i32>> {
             .is_some_and(|uid| uid != 0 && process.status().is_ok_and(|status| status.ruid == uid));
         if in_session || of_user || grouped.contains(&stat.pid) {
             found.push(stat.pid);
+        }
+    }
+    Ok(found)
+}
+
+/// The processes of control groups; a group that is gone has none.
+fn grouped(groups: &[PathBuf]) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for file in groups {
+        match std::fs::read_to_string(file) {
+            Ok(text) => found.extend(text.lines().filter_map(|line| line.trim().parse::<i32>().ok())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)

@@ -188,6 +188,17 @@ pub fn write_atomically<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::
     std::fs::rename(temporary(dir, name), dir.join(name))
 }
 
+/// Removes a record, if it is there.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn remove(dir: &Path, name: &str) -> io::Result<()> {
+    match std::fs::remove_file(dir.join(name)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 fn write_temporary<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<File> {
     let mut bytes = serde_json::to_vec(value)?;
     bytes.push(b'\n');

@@ -93,7 +93,7 @@ pub enum LimitedResource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControlGroup {
-    /// `cgroup.procs` files that the game's pid is written to (one for each v1 hierarchy, one for v2).
+    /// Files that the game writes `0` to, which is itself: `tasks` of each v1 hierarchy, `cgroup.procs` of v2.
     pub join: Vec<PathBuf>,
     /// A file with a line `oom_kill N` (v1 `memory.oom_control`, v2 `memory.events`), read before and after the run.
     pub oom_counter: Option<PathBuf>,

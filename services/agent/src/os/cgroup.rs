@@ -237,7 +237,13 @@ impl SlotGroup {
     /// For the launch: the game joins the group before it runs.
     #[must_use]
     pub fn launch(&self) -> ControlGroup {
-        ControlGroup { join: self.members_files(), oom_counter: self.file(Reading::OomKills).ok() }
+        // A v1 group is joined thread by thread through `tasks`; a game about to be started is one thread.
+        let join = |members: PathBuf| {
+            let tasks = members.with_file_name("tasks");
+            if tasks.exists() { tasks } else { members }
+        };
+        let join = self.members_files().into_iter().map(join).collect();
+        ControlGroup { join, oom_counter: self.file(Reading::OomKills).ok() }
     }
 
     /// The `cgroup.procs` files, one for each hierarchy.
@@ -338,7 +344,7 @@ impl SlotGroup {
     /// # Errors
     /// `/proc` or the group cannot be read, or a signal was refused.
     pub fn kill_all(&self) -> Result<Emptied, OsError> {
-        let remains = Remains { record: None, groups: self.members_files(), own_uid: None };
+        let remains = Remains { record: None, groups: self.members_files(), own_uid: None, exit: None };
         process::empty(&remains).map_err(|source| OsError::Group {
             what: "empty",
             group: self.name.clone(),

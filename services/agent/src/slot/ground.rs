@@ -9,7 +9,7 @@ use mainstay_core::{CommandLine, Generation, ServerId, UnclosedQuote};
 use mainstay_holder::client::{self, ClientError, Connection, Found, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
-use mainstay_holder::record::{self, ExitRecord, HOLDER_FILE};
+use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE};
 use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
@@ -216,7 +216,8 @@ impl Ground {
     fn empty(&self, dirs: &SlotDirs, groups: Vec<PathBuf>, owner: Owner) -> Result<(), GroundError> {
         let failed = |source| OsError::Files { what: "empty", path: dirs.run.clone(), source };
         let record = record::read(&dirs.run, HOLDER_FILE).map_err(failed)?;
-        let remains = Remains { record, groups, own_uid: owner.own_uid() };
+        let exit = record::read(&dirs.run, EXIT_FILE).map_err(failed)?;
+        let remains = Remains { record, groups, own_uid: owner.own_uid(), exit };
         let emptied = process::empty(&remains).map_err(failed)?;
         match emptied.alive {
             0 => Ok(()),

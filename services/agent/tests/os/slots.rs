@@ -117,7 +117,8 @@ fn a_slots_user_is_emptied_whatever_became_of_the_holder() {
     sigkill(a_status.holder);
     until_dead(a_status.game);
     let Found::HolderDead(record) = client::adopt(&a.dirs.run).unwrap() else { panic!("holder lives") };
-    let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: a.owner.own_uid() };
+    let remains =
+        Remains { record: Some(record), groups: Vec::new(), own_uid: a.owner.own_uid(), exit: None };
     assert_eq!(process::empty(&remains).unwrap().alive, 0);
     assert!(!process::is_alive(a_left));
     assert!(process::is_alive(b_left) && process::is_alive(b_status.game), "the neighbour plays on");

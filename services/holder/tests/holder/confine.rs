@@ -122,7 +122,7 @@ fn a_slots_own_user_is_emptied_even_of_what_moved_to_another_session() {
     assert!(process::is_alive(left));
     let Found::HolderDead(record) = client::adopt(&slot.run_dir()).unwrap() else { panic!() };
     assert_eq!(record.own_uid, Some(uid));
-    let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: Some(uid) };
+    let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: Some(uid), exit: None };
     assert_eq!(process::empty(&remains).unwrap().killed, 1);
     assert!(!process::is_alive(left));
 }

@@ -144,7 +144,7 @@ fn a_slot_without_a_holder_is_emptied_by_the_games_session() {
     until_dead(status.game);
     assert!(process::is_alive(left), "the death signal reaches only the game itself");
     let Found::HolderDead(record) = client::adopt(&slot.run_dir()).unwrap() else { panic!() };
-    let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: None };
+    let remains = Remains { record: Some(record), groups: Vec::new(), own_uid: None, exit: None };
     let emptied = process::empty(&remains).unwrap();
     // Two if the game died while it was still waiting with a short sleep.
     assert!((1..=2).contains(&emptied.killed) && emptied.alive == 0, "{emptied:?}");
@@ -161,7 +161,7 @@ fn a_record_of_another_boot_or_of_a_reused_pid_kills_nobody() {
     "another".clone_into(&mut other_boot.boot_id);
     reused.game = Some(ProcessMark { start_ticks: status.game.start_ticks - 1, ..status.game });
     for record in [other_boot, reused] {
-        let remains = Remains { record: Some(record.clone()), groups: Vec::new(), own_uid: None };
+        let remains = Remains { record: Some(record.clone()), groups: Vec::new(), own_uid: None, exit: None };
         assert_eq!(process::empty(&remains).unwrap(), Emptied::default(), "{record:?}");
     }
     assert!(process::is_alive(status.game));
