@@ -35,7 +35,7 @@ async fn main() -> Result<(), Failure> {
     let mut stdin = tokio::io::stdin();
     tokio::select! {
         _ = terminate.recv() => agent.leave().await?,
-        _ = interrupt.recv() => agent.stop_all(Duration::from_secs(30)).await?,
+        _ = interrupt.recv() => agent.stop_all(tokio::time::sleep(Duration::from_secs(30))).await?,
         end = stdin.read(&mut nothing) => {
             end?;
             agent.leave().await?;

@@ -147,16 +147,20 @@ impl Handle {
         stopped
     }
 
-    /// Stops every game, by its own stop ladder for at most `within` and by SIGKILL after, and ends the agent. Sessions
+    /// Stops every game, by its own stop ladder until `patience` ends and by SIGKILL after, and ends the agent. Sessions
     /// outlive it: the next agent starts them again, with the allocations they had.
     ///
     /// # Errors
     /// As [`Handle::leave`]; or games that not even SIGKILL ended.
-    pub async fn stop_all(self, within: Duration) -> Result<(), Error> {
+    pub async fn stop_all(self, patience: impl Future<Output = ()>) -> Result<(), Error> {
         // First, so that no order starts again what is being stopped.
         self.uplink.abort();
         self.brain.report(Command::Park).await.map_err(|_| Error::RulesEnded)?;
-        if timeout(within, self.quiet()).await.is_err() {
+        let quiet = tokio::select! {
+            () = self.quiet() => true,
+            () = patience => false,
+        };
+        if !quiet {
             self.context.end.send_replace(Ending::Kill);
             if timeout(KILL_WITHIN, self.quiet()).await.is_err() {
                 let servers = self.brain.live().await.map_err(|_| Error::RulesEnded)?;

@@ -222,16 +222,13 @@ impl Up<'_> {
         );
         let mut interrupt =
             signal(SignalKind::interrupt()).map_err(|error| failed("signals cannot be heard", &error))?;
-        let mut stopping = Box::pin(agent.stop_all(STOP_WITHIN));
-        let stopped = tokio::select! {
-            stopped = &mut stopping => stopped,
-            _ = interrupt.recv() => {
-                drop(stopping);
-                eprintln!("the servers are left to their holders; start again in the same folder to stop them properly");
-                return Ok(ExitCode::from(130));
+        let patience = async {
+            tokio::select! {
+                () = tokio::time::sleep(STOP_WITHIN) => {}
+                _ = interrupt.recv() => eprintln!("killing them now"),
             }
         };
-        stopped.map_err(|error| failed("not every server stopped", &error))?;
+        agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))?;
         control.shutdown().await.map_err(|error| failed("the control plane did not end in order", &error))?;
         journal.stop().await.map_err(|error| failed("the journal did not end in order", &*error))?;
         drop(upkeep);

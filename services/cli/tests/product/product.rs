@@ -200,6 +200,13 @@ impl Product<'_> {
         until("`mainstay up` ends after SIGTERM", || self.child.try_wait().unwrap())
     }
 
+    /// Another SIGINT, and how it ended.
+    #[track_caller]
+    pub fn interrupted_again(mut self) -> ExitStatus {
+        self.signal(Signal::SIGINT);
+        until("`mainstay up` ends after the second SIGINT", || self.child.try_wait().unwrap())
+    }
+
     /// What else it has said on stdout so far.
     pub fn further_lines(&self) -> Vec<String> {
         self.lines.try_iter().collect()

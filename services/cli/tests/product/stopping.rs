@@ -1,0 +1,38 @@
+//! An operator in a hurry: the second Ctrl-C kills what the first one only asks.
+
+use nix::sys::signal::Signal;
+
+use crate::product::{Home, lives, until};
+
+/// A game that hears no SIGTERM, with a minute to obey it.
+fn deaf() -> String {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_mainstay"));
+    format!(
+        "version: 1.0\n\
+         builds:\n  game:\n    executableName: mainstay\n    buildPath: {folder:?}\n\
+         buildConfigurations:\n  deaf:\n    build: game\n    queryType: sqp\n    binaryPath: {binary:?}\n    \
+         commandLine: demo server --port $$port$$ --query-port $$query_port$$ --fault ignore-sigterm\n    \
+         stop: {{ signal: SIGTERM, killTimeout: 60s }}\n\
+         fleets:\n  here:\n    buildConfigurations: [deaf]\n    startOnProvision: true\n    \
+         usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
+         regions:\n      Home: {{ minAvailable: 1, maxServers: 1 }}\n",
+        folder = program.parent().unwrap().display().to_string(),
+        binary = program.file_name().unwrap().to_str().unwrap(),
+    )
+}
+
+#[test]
+fn the_second_interrupt_kills_what_does_not_stop() {
+    let home = Home::new();
+    let file = home.path().with_file_name("deaf.yaml");
+    std::fs::write(&file, deaf()).unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let id = up.servers()[0]["id"].to_string();
+    let pid = up.pid_when(&id, "ONLINE");
+    up.signal(Signal::SIGINT);
+    until("the stop began", || (up.server(&id)["process"] != "online").then_some(()));
+    assert!(lives(pid));
+    let ended = up.interrupted_again();
+    assert!(ended.success(), "{ended:?}");
+    assert!(!lives(pid));
+}
