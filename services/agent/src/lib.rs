@@ -16,7 +16,6 @@
 #![forbid(unsafe_code)]
 
 mod brain;
-mod codec;
 mod config;
 pub mod daemon;
 mod error;

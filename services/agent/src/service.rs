@@ -9,7 +9,8 @@ use mainstay_core::slot::Status;
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Fold, Limits, ShardName, StoredFold};
 use mainstay_runtime::{
-    Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard, Upkeep, UpkeepConfig,
+    Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard, StoredCodec, Upkeep,
+    UpkeepConfig,
 };
 use mainstay_supervisor::{Command, Supervisor};
 use tokio::sync::Mutex;
@@ -17,7 +18,6 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::brain::Brain;
-use crate::codec::StoredCodec;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hands::SlotHands;

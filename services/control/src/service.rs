@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mainstay_core::FleetNumber;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration};
 use mainstay_journal::ShardName;
-use mainstay_runtime::{Growth, MAILBOX_MAX, Shard};
+use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -16,7 +16,7 @@ use tonic::transport::Server;
 use crate::config::Config;
 use crate::error::{ApplyError, StartError};
 use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
-use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, StoredCodec, catalog_due};
+use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
 /// How long shutting down waits for calls that are being answered.

@@ -1,6 +1,7 @@
 //! The seam between a state machine's events and their stored form, which `adapters/journal/stored` owns.
 
 use mainstay_core::{StateMachine, Timestamp};
+use mainstay_journal::stored::Stored;
 
 /// What does not fit in stored bytes.
 pub type CodecError = Box<dyn std::error::Error + Send + Sync>;
@@ -21,4 +22,22 @@ pub trait Codec<S: StateMachine>: Send + Sync + 'static {
     /// # Errors
     /// Where the bytes are no chunk this program knows.
     fn decode_snapshot(&self, chunk: &[u8]) -> Result<Vec<(Timestamp, S::Event)>, CodecError>;
+}
+
+/// The stored form of `adapters/journal/stored`: what every shard of the product is kept in.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredCodec;
+
+impl<S: Stored> Codec<S> for StoredCodec {
+    fn encode(&self, events: &[S::Event], bytes: &mut Vec<u8>) {
+        S::store(events, bytes);
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Vec<S::Event>, CodecError> {
+        Ok(S::load(bytes)?)
+    }
+
+    fn decode_snapshot(&self, chunk: &[u8]) -> Result<Vec<(Timestamp, S::Event)>, CodecError> {
+        Ok(S::load_story(chunk)?)
+    }
 }

@@ -20,7 +20,7 @@ mod shard;
 mod upkeep;
 
 pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};
-pub use codec::{Codec, CodecError};
+pub use codec::{Codec, CodecError, StoredCodec};
 pub use error::{Error, StartError};
 pub use hands::{Hands, NoHands, TakenUp};
 pub use journal::{JournalFailure, JournalHandle, JournalThread, Tail, TailEvent};

@@ -11,11 +11,11 @@ use mainstay_fleet::catalog::{Catalog, CatalogObservation};
 use mainstay_fleet::{Command, Fleet, FleetSpec};
 use mainstay_journal::ShardName;
 use mainstay_runtime::{
-    Growth, Handle, Hands, JournalHandle, MAILBOX_MAX, RETRY_AFTER, Shard, StartError, TakenUp,
+    Growth, Handle, Hands, JournalHandle, MAILBOX_MAX, RETRY_AFTER, Shard, StartError, StoredCodec, TakenUp,
 };
 use tokio::sync::{mpsc, watch};
 
-use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet, StoredCodec};
+use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet};
 use crate::streams::Outboxes;
 
 /// Hands specifications on to the [`Keeper`].

@@ -1,6 +1,5 @@
 //! The catalog and one shard a fleet, all in one journal, and the list of those that are open.
 
-mod codec;
 mod keeper;
 mod owed;
 
@@ -12,7 +11,6 @@ use mainstay_fleet::catalog::Catalog;
 use mainstay_fleet::{Fleet, FleetSpec};
 use mainstay_runtime::{Growth, Handle, Reply};
 
-pub(crate) use codec::StoredCodec;
 pub(crate) use keeper::{CatalogHands, Keeper};
 pub(crate) use owed::FleetHands;
 
