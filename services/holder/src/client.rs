@@ -26,7 +26,7 @@ pub const START_MS_MAX: u64 = 30_000;
 /// How long a holder may take to answer: it only has to be scheduled.
 pub const ANSWER_MS_MAX: u64 = 5_000;
 /// Pause between two looks at a slot whose holder is just starting or ending, in milliseconds.
-const LOOK_AGAIN_MS: u64 = 5;
+const LOOK_AGAIN_MS: u64 = 1;
 /// Longest report line, in bytes: a record is below 2 kB.
 const REPORT_BYTES_MAX: usize = 64 * 1024;
 
