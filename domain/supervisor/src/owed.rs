@@ -8,7 +8,10 @@ use crate::{Act, Effects, Life, Run, Rung, SessionFile, Stage};
 impl Supervisor {
     pub(crate) fn owed_to(&self, entry: &Entry) -> Effects {
         let wanted = session_file(entry);
-        let write = wanted.filter(|_| entry.soft.file != wanted);
+        // A run nobody has looked for since the agent began may have a holder on its way, which would read a session that
+        // is over by then. Looking withdraws it, so looking comes first (found by the simulator, seed 2510).
+        let unseen = matches!(entry.slot.life, Life::Up { .. }) && entry.process() == Process::Unknown;
+        let write = wanted.filter(|_| entry.soft.file != wanted && !unseen);
         let act = match &entry.slot.life {
             Life::Fresh | Life::Down { .. } | Life::Resting { .. } => Act::Nothing,
             Life::Up { run, stage } => self.owed_up(entry, run, *stage, write.is_none()),
