@@ -106,6 +106,8 @@ async fn on_a_full_disk_allocations_are_503_and_everything_that_ends_goes_on() {
     world.plane.apply(declaration(Growth::Fixed, Duration::from_secs(600))).await.unwrap();
     let _agent = world.agent(1, 4, Habit::Obeys).await;
     assert_eq!(world.allocate(id(1)).await.status, 202);
+    // Its agent's report is an append too, and must not be the one that finds the reserve.
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
     store.set_room(Room::Reserve { left_bytes: 14 << 20 });
     // The append by which the reserve is found to be in use.
     assert_eq!(world.allocate(id(2)).await.status, 202);
