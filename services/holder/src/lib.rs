@@ -3,7 +3,7 @@
 //! The agent (or the whole `mainstay up`) may be killed at any moment. The holder is a process of its own, the same
 //! executable branching here before any runtime starts: no threads, no async, less than a megabyte. It starts the
 //! game once ([`spec`]), keeps its standard streams ([`output`]), holds the lock on the slot ([`lock`]), reaps and
-//! kills what the game leaves behind ([`process`]), makes the exit durable ([`record`]) and then tells whoever is
+//! kills what the game leaves behind ([`process`]), writes the exit down ([`record`]) and then tells whoever is
 //! connected ([`protocol`]). The agent's side is [`client`].
 //!
 //! A slot's run directory (mode 0700) holds the launch file (removed once read), `slot.lock`, `holder.sock`, `holder.json`, `exit.json`

@@ -8,7 +8,7 @@
 //!   `unknown_request` and the connection goes on;
 //! * version 1 is the floor: later holders and agents keep speaking it, so nobody is ever orphaned by an upgrade.
 //!
-//! The exit is pushed to every connected client, once `exit.json` is durable; then the holder ends.
+//! The exit is pushed to every connected client, once `exit.json` is written; then the holder ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +130,7 @@ pub enum Reply {
         /// The output; bytes that are not UTF-8 are replaced.
         text: String,
     },
-    /// The game ended and `exit.json` is durable. Pushed; the holder ends after it.
+    /// The game ended and `exit.json` says how. Pushed; the holder ends after it.
     Exit {
         /// The same record as in `exit.json`.
         record: ExitRecord,

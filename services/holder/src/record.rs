@@ -150,8 +150,8 @@ impl ExitRecord {
     }
 }
 
-/// Sets disk space aside for the record `name`, so that a full disk cannot lose the exit of a game: [`write_durably`]
-/// overwrites these blocks instead of asking for new ones.
+/// Sets disk space aside for the record `name`, so that a full disk cannot lose the exit of a game: what is written
+/// later overwrites these blocks instead of asking for new ones.
 ///
 /// # Errors
 /// What the system said.

@@ -1,7 +1,9 @@
 //! What this machine gives to the agent, and what it does not: found once, at the start, and said loudly.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use mainstay_holder::spec::Isolation;
 use nix::sched::{CloneFlags, unshare};
@@ -23,6 +25,9 @@ pub struct Capabilities {
     pub sight: Sight,
     /// What is missing, for the log and for `doctor`.
     pub missing: Vec<Missing>,
+    /// Owners that have been asked for. Asking the name services is a millisecond in which a crashed session waits, and
+    /// an id that was free when the agent started stays its own.
+    owners: Mutex<BTreeMap<u32, Owner>>,
 }
 
 /// What games see of the file system.
@@ -96,7 +101,8 @@ impl Capabilities {
         };
         if !Uid::effective().is_root() {
             missing.push(Missing::Root);
-            return Ok(Self { groups, users: None, sight: Sight::Shared, missing });
+            let owners = Mutex::default();
+            return Ok(Self { groups, users: None, sight: Sight::Shared, missing, owners });
         }
         let sight = match try_namespace() {
             Ok(()) => Sight::Private,
@@ -112,7 +118,7 @@ impl Capabilities {
                 None
             }
         };
-        Ok(Self { groups, users, sight, missing })
+        Ok(Self { groups, users, sight, missing, owners: Mutex::default() })
     }
 
     /// Whose slot `index` is.
@@ -120,10 +126,14 @@ impl Capabilities {
     /// # Errors
     /// [`OsError::NoUser`] or [`OsError::UserTaken`].
     pub fn owner(&self, index: u32) -> Result<Owner, OsError> {
-        match self.users {
-            Some(users) => users.of_slot(index).map(Owner::Slot),
-            None => Ok(Owner::Agent),
+        let Some(users) = self.users else { return Ok(Owner::Agent) };
+        let owners = || self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(owner) = owners().get(&index).copied() {
+            return Ok(owner);
         }
+        let owner = Owner::Slot(users.of_slot(index)?);
+        owners().insert(index, owner);
+        Ok(owner)
     }
 
     /// The view of a game that needs these paths; none where the machine cannot give one.
