@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use mainstay_holder::client::{self, Started};
+use mainstay_holder::client::{Spawner, Started};
 use mainstay_holder::spec::LaunchSpec;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: starter HOLDER_EXECUTABLE SLOT_DIR SPEC_FILE".into());
     };
     let spec = LaunchSpec::read(Path::new(spec_file))?;
-    match client::spawn(Path::new(executable), &[], Path::new(slot), &spec)? {
+    match Spawner::new(executable.into(), Vec::new()).spawn(Path::new(slot), &spec)? {
         Started::Running(status) => writeln!(std::io::stdout(), "{}", status.game.pid)?,
         Started::SpawnFailed(record) => return Err(format!("{record:?}").into()),
     }

@@ -10,8 +10,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 mod connection;
+mod spawner;
 
 pub use connection::{Connection, connect, connect_with};
+pub use spawner::Spawner;
 
 use connection::{read_line, unanswered};
 
@@ -145,20 +147,29 @@ pub fn spawn(
         Some(stdout) => read_line(stdout, &mut lines, deadline),
         None => Err(io::Error::other("no pipe")),
     };
-    // The holder removes it once read, but only if it got that far; it may hold secrets.
-    match std::fs::remove_file(&launch_file) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(ClientError::Files { what: "remove", path: launch_file, source });
-        }
-        Ok(()) | Err(_) => {}
-    }
+    remove_launch(&launch_file)?;
     // The parent of the detached holder ends right after its fork; without a report it may hang before it.
     let ended = if report.is_ok() { Ok(()) } else { child.kill() };
     ended
         .and_then(|()| child.wait())
         .map_err(|source| ClientError::Executable { executable: executable.to_owned(), source })?;
     let line = report.map_err(|source| unanswered(slot, START_MS_MAX, source))?;
-    let report = serde_json::from_slice(&line)
+    started(slot, &line)
+}
+
+/// The holder removes its launch once read, but only if it got that far; it may hold secrets.
+fn remove_launch(launch_file: &Path) -> Result<(), ClientError> {
+    match std::fs::remove_file(launch_file) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(ClientError::Files { what: "remove", path: launch_file.to_owned(), source })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// What a holder reported.
+fn started(slot: &Path, line: &[u8]) -> Result<Started, ClientError> {
+    let report = serde_json::from_slice(line)
         .map_err(|error| ClientError::Talk { slot: slot.to_owned(), source: error.into() })?;
     match report {
         StartReport::Started { status } => Ok(Started::Running(status)),

@@ -36,8 +36,11 @@ mod peers;
 pub mod process;
 pub mod protocol;
 pub mod record;
+pub mod spawner;
 pub mod spec;
 
+/// Exit code: all is well.
+const EXIT_DONE: u8 = 0;
 /// Exit code: the arguments are wrong (sysexits.h `EX_USAGE`).
 pub const EXIT_USAGE: u8 = 64;
 /// Exit code: the launch file is unreadable, of another version or wrong (`EX_DATAERR`).
@@ -54,49 +57,64 @@ const IGNORED: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, S
 pub const COMPLAINT_FILE: &str = "holder.log";
 
 /// Runs a holder: `arguments` are those after the word `holder`, namely the path of the launch file, whose directory
-/// is the slot's run directory.
+/// is the slot's run directory; or the word [`spawner::SPAWNER_WORD`], for a process that forks holders.
 ///
 /// Must be called before the process has a second thread or an open descriptor of its own. Standard output gets one
 /// [`StartReport`] line; the caller's process ends at once and the holder goes on detached.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let [launch_file] = arguments.as_slice() else {
-        report(&StartReport::HolderFailed { why: "usage: mainstay holder LAUNCH_FILE".to_owned() });
-        return ExitCode::from(EXIT_USAGE);
-    };
-    close_inherited();
-    // The lock comes before the launch: whoever finds a launch and a free lock may take both away, and a holder that is
-    // late then starts nothing.
-    let taken = slot_of(Path::new(launch_file)).and_then(|slot| Ok((lock::take(&slot)?, slot)));
+    match arguments.as_slice() {
+        [word] if word == spawner::SPAWNER_WORD => spawner::main(),
+        [launch_file] => {
+            close_inherited();
+            ExitCode::from(holder(Path::new(launch_file), in_background))
+        }
+        _ => {
+            report(&StartReport::HolderFailed { why: "usage: mainstay holder LAUNCH_FILE".to_owned() });
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+/// Takes up a launch, and has it held by `hold`.
+///
+/// The lock comes before the launch: whoever finds a launch and a free lock may take both away, and a holder that is
+/// late then starts nothing.
+fn holder(launch_file: &Path, hold: impl FnOnce(lock::SlotLock, PathBuf, LaunchSpec) -> u8) -> u8 {
+    let taken = slot_of(launch_file).and_then(|slot| Ok((lock::take(&slot)?, slot)));
     let (held, slot) = match taken {
         Ok((Some(held), slot)) => (held, slot),
         Ok((None, _)) => {
             report(&StartReport::SlotTaken);
-            return ExitCode::from(EXIT_SLOT_TAKEN);
+            return EXIT_SLOT_TAKEN;
         }
         Err(error) => {
             report(&StartReport::HolderFailed { why: error.to_string() });
-            return ExitCode::from(EXIT_SYSTEM);
+            return EXIT_SYSTEM;
         }
     };
-    let read = LaunchSpec::read(Path::new(launch_file));
+    let read = LaunchSpec::read(launch_file);
     if let Err(error) = std::fs::remove_file(launch_file)
         && error.kind() != io::ErrorKind::NotFound
     {
         report(&StartReport::HolderFailed { why: format!("remove the launch file: {error}") });
-        return ExitCode::from(EXIT_SYSTEM);
+        return EXIT_SYSTEM;
     }
-    let spec = match read {
-        Ok(spec) => spec,
+    match read {
+        Ok(spec) => hold(held, slot, spec),
         Err(error) => {
             report(&StartReport::HolderFailed { why: in_full(&error) });
-            return ExitCode::from(EXIT_BAD_SPEC);
+            EXIT_BAD_SPEC
         }
-    };
-    // SAFETY: the process has one thread (see above), so the child finds every lock free.
+    }
+}
+
+/// Ends the starter's child at once; the holder is its child's child.
+fn in_background(held: lock::SlotLock, slot: PathBuf, spec: LaunchSpec) -> u8 {
+    // SAFETY: the process has one thread (see `main`), so the child finds every lock free.
     match unsafe { fork() } {
-        Ok(ForkResult::Parent { .. }) => ExitCode::SUCCESS,
+        Ok(ForkResult::Parent { .. }) => EXIT_DONE,
         Ok(ForkResult::Child) => {
             let code = detached(slot, spec);
             drop(held);
@@ -104,32 +122,32 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Err(errno) => {
             report(&StartReport::HolderFailed { why: format!("fork: {errno}") });
-            ExitCode::from(EXIT_SYSTEM)
+            EXIT_SYSTEM
         }
     }
 }
 
 /// The detached holder: from here on nobody waits for its exit code, the files say everything.
-fn detached(slot: PathBuf, spec: LaunchSpec) -> ExitCode {
+fn detached(slot: PathBuf, spec: LaunchSpec) -> u8 {
     let started = prepare(slot, spec).and_then(hold::start);
     let holder = match started {
         Ok(hold::Start::Holding(holder)) => holder,
         Ok(hold::Start::SpawnFailed(record)) => {
             report(&StartReport::SpawnFailed { record: *record });
-            return ExitCode::SUCCESS;
+            return EXIT_DONE;
         }
         Err(error) => {
             report(&StartReport::HolderFailed { why: error.to_string() });
-            return ExitCode::from(EXIT_SYSTEM);
+            return EXIT_SYSTEM;
         }
     };
     report(&StartReport::Started { status: holder.status() });
     let held = silence_stdout().and_then(|()| holder.hold());
     match held {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => EXIT_DONE,
         Err(error) => {
             complain(&error.to_string());
-            ExitCode::from(EXIT_SYSTEM)
+            EXIT_SYSTEM
         }
     }
 }

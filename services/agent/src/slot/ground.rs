@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mainstay_core::slot::Spec;
 use mainstay_core::{CommandLine, Generation, ServerId, UnclosedQuote};
-use mainstay_holder::client::{self, ClientError, Connection, Found, Started};
+use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
 use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE};
@@ -14,7 +14,7 @@ use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, 
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 
-use crate::config::{Addresses, Config, HolderProgram};
+use crate::config::{Addresses, Config};
 use crate::os::slot_dirs::{Owner, SlotDirs};
 use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
 use crate::roster::SlotFacts;
@@ -69,7 +69,7 @@ pub(crate) enum Begun {
 pub(crate) struct Ground {
     data_dir: PathBuf,
     private_dir: PathBuf,
-    holder: HolderProgram,
+    spawner: Spawner,
     addresses: Addresses,
     local_proxy_url: String,
     capabilities: Capabilities,
@@ -87,7 +87,7 @@ impl Ground {
         Self {
             data_dir: config.data_dir.clone(),
             private_dir: config.private_dir.clone(),
-            holder: config.holder.clone(),
+            spawner: Spawner::new(config.holder.executable.clone(), config.holder.words.clone()),
             addresses: config.addresses,
             local_proxy_url: config.local_proxy_url.clone(),
             capabilities,
@@ -176,8 +176,7 @@ impl Ground {
                 files_max: OUTPUT_FILES_MAX,
             },
         };
-        let words: Vec<&str> = self.holder.words.iter().map(String::as_str).collect();
-        match client::spawn(&self.holder.executable, &words, &dirs.run, &launch) {
+        match self.spawner.spawn(&dirs.run, &launch) {
             Ok(Started::Running(_)) => self.begun(&dirs.run),
             Ok(Started::SpawnFailed(record)) => Ok(Begun::Ended(record)),
             Err(ClientError::SlotTaken { .. }) => Ok(Begun::Taken),

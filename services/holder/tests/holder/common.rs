@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use mainstay_holder::client::{self, Connection, Found, Started};
+use mainstay_holder::client::{self, Connection, Found, Spawner, Started};
 use mainstay_holder::protocol::Status;
 use mainstay_holder::record::{ExitRecord, ProcessMark};
 use mainstay_holder::spec::{Identity, LaunchSpec, Output, SPEC_VERSION};
@@ -15,6 +16,9 @@ use nix::unistd::Pid;
 
 /// Long enough for a machine busy with other builds; a condition that holds ends the wait at once.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// As an agent has one for all its slots.
+pub static SPAWNER: LazyLock<Spawner> = LazyLock::new(|| Spawner::new(program("holder"), Vec::new()));
 
 /// A slot of its own for one test; whatever still runs in it is killed at the end.
 pub struct Slot {
@@ -56,7 +60,7 @@ impl Slot {
 
     /// Starts a game that must run.
     pub fn start(&self, spec: &LaunchSpec) -> Status {
-        match client::spawn(&program("holder"), &[], &self.run_dir(), spec).unwrap() {
+        match SPAWNER.spawn(&self.run_dir(), spec).unwrap() {
             Started::Running(status) => status,
             Started::SpawnFailed(record) => panic!("{record:?}"),
         }

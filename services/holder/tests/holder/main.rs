@@ -6,4 +6,5 @@ mod confine;
 mod crowd;
 mod golden;
 mod life;
+mod spawner;
 mod talk;
