@@ -20,7 +20,7 @@ const ANSWER_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// A running instance.
 pub struct Client {
     agent: ureq::Agent,
-    api: String,
+    ports: Ports,
     authorization: String,
 }
 
@@ -65,7 +65,12 @@ impl Client {
             .timeout_global(Some(CALL_TIMEOUT))
             .http_status_as_error(false)
             .build();
-        Ok(Self { agent: config.into(), api: ports.api, authorization: basic(&credentials) })
+        Ok(Self { agent: config.into(), ports, authorization: basic(&credentials) })
+    }
+
+    /// Where the instance listens.
+    pub const fn ports(&self) -> &Ports {
+        &self.ports
     }
 
     /// GET.
@@ -99,7 +104,7 @@ impl Client {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.api)
+        format!("{}{path}", self.ports.api)
     }
 
     fn read(
@@ -116,7 +121,12 @@ impl Client {
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {
-        Failure::new(Exit::Unreachable, "MS-U002", format!("nothing answers at {}", self.api))
+        if let ureq::Error::Timeout(what) = error {
+            return Failure::new(Exit::TimedOut, "MS-U016", format!("no answer from {}", self.ports.api))
+                .why(format!("{what} took longer than {} s", CALL_TIMEOUT.as_secs()))
+                .fix("is the machine overloaded, or its disk slow? look at the log of mainstay up");
+        }
+        Failure::new(Exit::Unreachable, "MS-U002", format!("nothing answers at {}", self.ports.api))
             .why(error)
             .fix("start it: mainstay up, with the same --data-dir")
     }
@@ -138,9 +148,10 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Exit::Usage,
         _ => Exit::Failed,
     };
-    let title = text("title").unwrap_or_else(|| format!("the API answered {status}"));
-    let mut failure = Failure::new(exit, &text("code").unwrap_or_default(), title);
-    failure.why = text("detail");
+    // The title is the status in words; the detail says what happened.
+    let what =
+        text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("the API answered {status}"));
+    let mut failure = Failure::new(exit, &text("code").unwrap_or_default(), what);
     failure.fix = text("fix");
     failure
 }

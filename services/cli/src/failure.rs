@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::commands::explain;
+
 /// Exit codes (docs/reference/cli.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -91,5 +93,53 @@ impl fmt::Display for Failure {
             write!(f, "\n  more: mainstay explain {}", self.code)?;
         }
         Ok(())
+    }
+}
+
+/// A failure of a part, whose reason is the chain of its causes. It carries the code of the innermost cause that has
+/// one, and that code's way out: what happened is worth more than where it was noticed.
+pub fn failed(what: &str, error: &dyn std::error::Error) -> Failure {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        why = format!("{why}: {error}");
+        cause = error.source();
+    }
+    let code = last_code(&why).unwrap_or("MS-U021").to_owned();
+    let mut failure = Failure::new(Exit::Failed, &code, what).why(why);
+    failure.fix = explain::mend(&code).map(str::to_owned);
+    failure
+}
+
+/// The last code in a text, written as errors write it: `(MS-J001)`.
+fn last_code(text: &str) -> Option<&str> {
+    let (_, rest) = text.rsplit_once("(MS-")?;
+    let digits = rest.find(')')?;
+    let start = text.len() - rest.len() - "MS-".len();
+    text.get(start..start + "MS-".len() + digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_code_is_the_one_that_is_told() {
+        let rows = [
+            ("disk full (MS-J004)", Some("MS-J004")),
+            ("open (MS-J002): in use (MS-J001): errno 11", Some("MS-J001")),
+            ("nothing", None),
+            ("(MS-", None),
+        ];
+        for (text, code) in rows {
+            assert_eq!(last_code(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failed_part_says_the_way_out_of_its_cause() {
+        let failure = failed("the journal does not open", &std::io::Error::other("in use (MS-J001)"));
+        assert_eq!(failure.code, "MS-J001");
+        assert!(failure.fix.is_some());
     }
 }

@@ -10,9 +10,10 @@ use mainstay_runtime::{Clock, SystemClock};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::AgentArguments;
+use crate::failure::failed;
 use crate::failure::{Exit, Failure};
 use crate::output;
-use crate::up::{data, failed, holder, machine};
+use crate::up::{data, holder, machine};
 
 pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let config = config(arguments, &data::make(data_dir)?)?;

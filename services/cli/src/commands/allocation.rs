@@ -1,11 +1,13 @@
 //! `mainstay allocation`. Creating waits until the server plays, because that is what a person wants to know.
 
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mainstay_fleet::Request;
 use serde_json::{Value, json};
 
 use super::{every, segment};
@@ -93,12 +95,26 @@ fn failed(allocation: &Value) -> Failure {
 }
 
 fn payload(given: Option<&str>) -> Result<Option<String>, Failure> {
-    let Some(file) = given.and_then(|payload| payload.strip_prefix('@')) else {
-        return Ok(given.map(str::to_owned));
+    let Some(given) = given else { return Ok(None) };
+    let text = match given.strip_prefix('@') {
+        Some(file) => read(file).map_err(|error| {
+            Failure::new(Exit::Usage, "MS-U006", format!("cannot read {file}")).why(error)
+        })?,
+        None => given.to_owned(),
     };
-    let text = fs::read_to_string(file);
-    text.map(Some)
-        .map_err(|error| Failure::new(Exit::Usage, "MS-U006", format!("cannot read {file}")).why(error))
+    if text.len() > Request::PAYLOAD_MAX {
+        return Err(Failure::new(Exit::Usage, "MS-U017", "the payload is too large")
+            .why(format!("it has more than {} bytes", Request::PAYLOAD_MAX))
+            .fix("keep it small, and let the game fetch the rest"));
+    }
+    Ok(Some(text))
+}
+
+/// At most one byte more than is allowed: enough to see that it is too much.
+fn read(file: &str) -> io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(file)?.take(Request::PAYLOAD_MAX as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn path(id: &str) -> String {

@@ -20,11 +20,31 @@ pub fn run(code: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The row of a code in the page's tables.
+/// The row of a code in the page's table.
 fn row(code: &str) -> Option<String> {
-    let line = CODES
-        .lines()
-        .find(|line| line.contains(&format!("| {code} |")) || line.contains(&format!("`{code}`")))?;
-    let cells = line.split('|').map(str::trim).filter(|cell| !cell.is_empty() && !cell.contains(code));
-    Some(cells.collect::<Vec<_>>().join("\n  "))
+    let cells: Vec<&str> = cells(code)?.into_iter().filter(|cell| !cell.is_empty()).collect();
+    Some(cells.join("\n  "))
+}
+
+/// How to mend what a code stands for, where the page has an answer.
+pub fn mend(code: &str) -> Option<&'static str> {
+    cells(code)?.get(1).copied().filter(|mend| !mend.is_empty())
+}
+
+/// What a code means, and how to mend it.
+fn cells(code: &str) -> Option<Vec<&'static str>> {
+    let line = CODES.lines().find_map(|line| line.strip_prefix(&format!("| `{code}` |")))?;
+    Some(line.trim_end_matches('|').split(" | ").map(str::trim).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_has_a_meaning_and_where_there_is_one_a_way_out() {
+        assert!(row("MS-J001").is_some_and(|text| text.contains("--data-dir")));
+        assert!(mend("MS-J001").is_some());
+        assert_eq!((row("MS-X999"), mend("MS-X999")), (None, None));
+    }
 }

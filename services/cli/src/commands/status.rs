@@ -1,15 +1,41 @@
-//! `mainstay status`.
+//! `mainstay status`: what is running, and where.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::arguments::Format;
-use crate::client::Client;
+use crate::client::{Client, Ports};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Column};
+
+const FLEETS: &[Column] = &[
+    ("fleet", "/name"),
+    ("slots", "/servers/total"),
+    ("online", "/servers/online"),
+    ("allocated", "/servers/allocated"),
+    ("regions", "/regions"),
+];
 
 pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
-    output::one(&client.get("/v1/status")?, format)?;
+    let status = client.get("/v1/status")?;
+    match format {
+        Format::Json => output::json(&status)?,
+        Format::Table => {
+            output::write(&places(client.ports(), data_dir))?;
+            output::list(&status["fleets"], FLEETS, format)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn places(ports: &Ports, data_dir: &Path) -> String {
+    format!(
+        "API         {api}/v1\nMultiplay   {api}/v1/allocations\nGame SDKs   {multiplay}\nAgents      {agents}\n\
+         Data        {data}\n\n",
+        api = ports.api,
+        multiplay = ports.multiplay,
+        agents = ports.agents,
+        data = data_dir.display()
+    )
 }

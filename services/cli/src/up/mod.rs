@@ -20,7 +20,7 @@ use mainstay_control::Control;
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use mainstay_journal::Limits;
 use mainstay_journal::history::History;
-use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::sqlite::{SqliteJournal, SqliteReader};
 use mainstay_runtime::{Chronicle, Clock, JournalHandle, JournalThread, SystemClock, Upkeep, UpkeepConfig};
 use sha2::Digest as _;
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,7 +30,7 @@ use self::listen::Addresses;
 use self::source::Source;
 use crate::arguments::UpArguments;
 use crate::client::{Client, Credentials, PORTS_FILE, Ports};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 
 /// How long servers may take to stop before they are killed: the stop ladder's 20 s and a little.
 const STOP_WITHIN: Duration = Duration::from_secs(25);
@@ -99,15 +99,9 @@ impl Up<'_> {
     fn journal(&self, clock: &Arc<dyn Clock>) -> Result<(JournalHandle, Upkeep), Failure> {
         let opened = |error: mainstay_journal::OpenError| failed("the journal does not open", &error);
         let journal = SqliteJournal::open(&self.data_dir.join("journal")).map_err(opened)?;
-        let history =
-            History::open(self.data_dir).map_err(|error| failed("the history does not open", &error))?;
         let upkeep = Upkeep::start(UpkeepConfig {
             reader: journal.reader().map_err(opened)?,
-            history: Some(Chronicle {
-                history,
-                reader: journal.reader().map_err(opened)?,
-                tell: Box::new(mainstay_control::history::tell),
-            }),
+            history: self.history(&journal)?,
             journal: journal.clone(),
             empty: Box::new(mainstay_control::history::empty_fold),
             clock: Arc::clone(clock),
@@ -116,6 +110,20 @@ impl Up<'_> {
         let handle = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(clock))
             .map_err(|error| failed("the journal has no thread", &error))?;
         Ok((handle, upkeep))
+    }
+
+    /// No state depends on the history, so a full disk that keeps it from opening keeps no server from playing.
+    fn history(&self, journal: &SqliteJournal) -> Result<Option<Chronicle<SqliteReader>>, Failure> {
+        let history = match History::open(self.data_dir) {
+            Ok(history) => history,
+            Err(error) => {
+                let failure = failed("the history does not open; it is not told until the next start", &error);
+                tracing::error!("{failure}");
+                return Ok(None);
+            }
+        };
+        let reader = journal.reader().map_err(|error| failed("the journal does not open", &error))?;
+        Ok(Some(Chronicle { history, reader, tell: Box::new(mainstay_control::history::tell) }))
     }
 
     async fn control(
@@ -270,15 +278,4 @@ pub fn holder() -> Result<mainstay_agent::HolderProgram, Failure> {
     let executable =
         std::env::current_exe().map_err(|error| failed("cannot tell where this program is", &error))?;
     Ok(mainstay_agent::HolderProgram { executable, words: vec!["holder".to_owned()] })
-}
-
-/// A failure whose text is the chain of its causes.
-pub fn failed(what: &str, error: &dyn std::error::Error) -> Failure {
-    let mut why = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        why = format!("{why}: {error}");
-        cause = error.source();
-    }
-    Failure::new(Exit::Failed, "MS-U021", what).why(why)
 }
