@@ -21,6 +21,9 @@ pub struct Problem {
     pub docs: String,
     /// The path that was asked for.
     pub instance: String,
+    /// Every problem of what was sent, where there can be several; the form of `mainstay check -o json`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub problems: Vec<serde_json::Value>,
 }
 
 impl Problem {

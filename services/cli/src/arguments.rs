@@ -44,6 +44,11 @@ pub enum Command {
     /// Read configuration files and say everything that is wrong with them
     #[command(after_help = "Examples:\n  mainstay check mainstay.yaml\n  mainstay check game.gsh -o json")]
     Check(CheckArguments),
+    /// Bring what a configuration file says to a running instance: all of it, or nothing and every reason at once
+    #[command(
+        after_help = "Examples:\n  mainstay apply mainstay.yaml\n  mainstay apply mainstay.yaml --dry-run -o json"
+    )]
+    Apply(ApplyArguments),
     /// Explain an error code
     #[command(after_help = "Example:\n  mainstay explain MS-P006")]
     Explain {
@@ -134,6 +139,20 @@ pub struct CheckArguments {
     /// Configuration files, merged as `up` merges them
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+/// `mainstay apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArguments {
+    /// The configuration file; what it names is found or created, nothing is deleted
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Say what is wrong with it, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only if nobody has changed the configuration since this revision
+    #[arg(long, value_name = "REVISION")]
+    pub if_revision: Option<u64>,
 }
 
 /// What can be done with what is only looked at.

@@ -97,6 +97,17 @@ impl Client {
         self.read(request.send_json(body))
     }
 
+    /// PUT of a text, for one revision or whichever there is.
+    pub fn put(&self, path: &str, kind: &str, revision: Option<u64>, body: &[u8]) -> Result<Value, Failure> {
+        let request = self.agent.put(self.url(path)).header("authorization", &self.authorization);
+        let request = request.header("content-type", kind);
+        let request = match revision {
+            Some(revision) => request.header("if-match", format!("\"{revision}\"")),
+            None => request,
+        };
+        self.read(request.send(body))
+    }
+
     /// DELETE.
     pub fn delete(&self, path: &str) -> Result<Value, Failure> {
         let request = self.agent.delete(self.url(path)).header("authorization", &self.authorization);
@@ -144,7 +155,7 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     let exit = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Exit::Denied,
         StatusCode::NOT_FOUND => Exit::NotFound,
-        StatusCode::CONFLICT => Exit::Refused,
+        StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => Exit::Refused,
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Exit::Usage,
         _ => Exit::Failed,
     };
@@ -152,6 +163,9 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     let what =
         text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("the API answered {status}"));
     let mut failure = Failure::new(exit, &text("code").unwrap_or_default(), what);
+    let problems = problem.get("problems").and_then(Value::as_array).into_iter().flatten();
+    let lines: Vec<String> = problems.map(crate::commands::apply::one_line).collect();
+    failure.why = (!lines.is_empty()).then(|| lines.join("\n       "));
     failure.fix = text("fix");
     failure
 }

@@ -47,6 +47,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
         Command::Check(arguments) => commands::check::run(&arguments, output),
+        Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, output),
         Command::Explain { code } => commands::explain::run(&code),
         Command::Status => commands::status::run(&data_dir, output),
         Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use mainstay_config::MachineSize;
 use mainstay_core::ServerId;
 use mainstay_fleet::catalog::CredentialDeclaration;
 use mainstay_runtime::{Clock, JournalHandle};
@@ -29,6 +30,8 @@ pub struct Config {
     pub join_token: String,
     /// Where servers' output is read, where that is on this machine.
     pub logs: Arc<dyn LogTail>,
+    /// How large a machine is that a configuration says nothing of: this one.
+    pub machine: MachineSize,
 }
 
 impl std::fmt::Debug for Config {

@@ -66,6 +66,20 @@ fn catalog_row(event: &CatalogEvent) -> Row {
         CatalogEvent::CredentialAdmitted(known) => {
             ("credential.admitted", vec![known.key.to_string()], Value::Null)
         }
+        CatalogEvent::BuildReleased { id, release } => (
+            "build.released",
+            vec![id.to_string()],
+            json!({ "version": release.version, "files": release.files, "bytes": release.bytes }),
+        ),
+        CatalogEvent::BuildDeleted(id) => ("build.deleted", vec![id.to_string()], Value::Null),
+        CatalogEvent::ConfigurationDeleted(id) => {
+            ("buildConfiguration.deleted", vec![id.to_string()], Value::Null)
+        }
+        CatalogEvent::FleetDeleted(number) => ("fleet.deleted", vec![], json!({ "number": number.get() })),
+        CatalogEvent::CountersKept(_) => ("catalog.countersKept", vec![], Value::Null),
+        CatalogEvent::Revised { number, by } => {
+            ("configuration.revised", vec![by.to_string()], json!({ "revision": number, "by": &**by }))
+        }
     }
 }
 

@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod declare;
+mod editor;
 mod error;
 pub mod history;
 mod http;
@@ -19,5 +21,7 @@ mod shards;
 mod streams;
 
 pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
+pub use declare::{declaration, fleet_id, region_id};
 pub use error::{ApplyError, StartError};
+pub use mainstay_config::MachineSize;
 pub use service::{Control, Handle};

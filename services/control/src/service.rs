@@ -3,8 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use mainstay_core::FleetNumber;
-use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration};
+use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::TcpListener;
@@ -14,6 +13,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 
 use crate::config::Config;
+use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
@@ -21,6 +21,9 @@ use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
 /// How long shutting down waits for calls that are being answered.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Who changes the catalog where nobody asked by a call: the files a control plane is started with.
+const ITSELF: &str = "start";
 
 /// Starts control planes.
 #[derive(Debug)]
@@ -32,8 +35,8 @@ pub struct Handle {
     api: SocketAddr,
     agents: SocketAddr,
     catalog: mainstay_runtime::Handle<Catalog>,
+    editor: Editor,
     fleets: Fleets,
-    configured: watch::Receiver<std::collections::BTreeMap<FleetNumber, u64>>,
     closing: watch::Sender<bool>,
     failed: watch::Receiver<Option<Arc<str>>>,
     serving: Vec<JoinHandle<()>>,
@@ -57,20 +60,22 @@ impl Control {
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let access = admit(&catalog, config.credentials).await?;
 
+        let editor = Editor::new(catalog.clone(), configured);
         let mut handle = Handle {
             api: api.0,
             agents: agents.0,
             catalog: catalog.clone(),
+            editor: editor.clone(),
             fleets: fleets.clone(),
-            configured,
             closing,
             failed,
             serving: vec![keeping],
         };
-        handle.all_configured().await?;
+        handle.editor.all_configured().await?;
 
         let app = Arc::new(App {
             catalog,
+            editor,
             fleets: fleets.clone(),
             access,
             tokens: TokenKeys::of(&config.join_token),
@@ -78,6 +83,7 @@ impl Control {
             project: config.project,
             environment: config.environment,
             logs: config.logs,
+            machine: config.machine,
         });
         let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
         handle.serving.push(tokio::spawn(serve(api.1, router(app), closed.clone())));
@@ -105,9 +111,7 @@ impl Handle {
     /// # Errors
     /// Where the catalog refuses or gives no answer.
     pub async fn apply(&self, declaration: Declaration) -> Result<(), ApplyError> {
-        let command = CatalogCommand::Declare(Arc::new(declaration));
-        self.catalog.command(command, Growth::Grows).await??;
-        Ok(self.all_configured().await?)
+        self.editor.declare(declaration, Edit::by(ITSELF)).await
     }
 
     /// Waits until something failed that the process should end for; says what.
@@ -144,22 +148,6 @@ impl Handle {
             fleet.shard.drain().await?;
         }
         Ok(())
-    }
-
-    /// Waits until every fleet has durably taken what the catalog says of it.
-    async fn all_configured(&self) -> Result<(), mainstay_runtime::Error> {
-        let wanted = self
-            .catalog
-            .query(|catalog, _| catalog.fleets().map(|spec| (spec.number, spec.revision)).collect::<Vec<_>>())
-            .await?;
-        let mut configured = self.configured.clone();
-        let all = |has: &std::collections::BTreeMap<FleetNumber, u64>| {
-            wanted.iter().all(|(number, revision)| has.get(number).is_some_and(|has| has >= revision))
-        };
-        match configured.wait_for(all).await {
-            Ok(_all) => Ok(()),
-            Err(_keeper_ended) => Err(mainstay_runtime::Error::Stopping),
-        }
     }
 }
 

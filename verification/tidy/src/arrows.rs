@@ -25,7 +25,14 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-runtime", &["mainstay-core", "mainstay-journal"]),
     (
         "mainstay-control",
-        &["mainstay-core", "mainstay-fleet", "mainstay-journal", "mainstay-runtime", "mainstay-wire"],
+        &[
+            "mainstay-config",
+            "mainstay-core",
+            "mainstay-fleet",
+            "mainstay-journal",
+            "mainstay-runtime",
+            "mainstay-wire",
+        ],
     ),
     (
         "mainstay-agent",

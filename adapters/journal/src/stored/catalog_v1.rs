@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{BuildId, FleetId, FleetNumber, RegionId};
-use mainstay_fleet::catalog::{BuildDeclaration, CatalogEvent, CredentialDeclaration, Role as DomainRole};
+use mainstay_core::{BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId};
+use mainstay_fleet::catalog::{
+    BuildDeclaration, CatalogEvent, Counters, CredentialDeclaration, Release, Role as DomainRole,
+};
 use mainstay_fleet::{FleetSpec as DomainFleetSpec, Growth, IdleServers, RegionOpening, RegionSpec};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,25 @@ pub(super) enum Event<'a> {
         key: &'a str,
         secret_sha256: [u8; 32],
         role: Role,
+    },
+    BuildReleased {
+        id: BuildId,
+        version: u32,
+        manifest: [u8; 32],
+        files: u32,
+        bytes: u64,
+    },
+    BuildDeleted(BuildId),
+    ConfigurationDeleted(BuildConfigurationId),
+    FleetDeleted(FleetNumber),
+    CountersKept {
+        builds: u32,
+        configurations: u32,
+        fleets: u32,
+    },
+    Revised {
+        number: u64,
+        by: &'a str,
     },
 }
 
@@ -91,6 +112,17 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
                 };
                 Self::CredentialAdmitted { key, secret_sha256: *secret_sha256, role }
             }
+            CatalogEvent::BuildReleased { id, release } => {
+                let Release { version, manifest, files, bytes } = *release;
+                Self::BuildReleased { id: *id, version, manifest, files, bytes }
+            }
+            CatalogEvent::BuildDeleted(id) => Self::BuildDeleted(*id),
+            CatalogEvent::ConfigurationDeleted(id) => Self::ConfigurationDeleted(*id),
+            CatalogEvent::FleetDeleted(number) => Self::FleetDeleted(*number),
+            CatalogEvent::CountersKept(Counters { builds, configurations, fleets }) => {
+                Self::CountersKept { builds: *builds, configurations: *configurations, fleets: *fleets }
+            }
+            CatalogEvent::Revised { number, by } => Self::Revised { number: *number, by },
         }
     }
 }
@@ -111,6 +143,16 @@ impl From<Event<'_>> for CatalogEvent {
                 };
                 Self::CredentialAdmitted(CredentialDeclaration { key: key.into(), secret_sha256, role })
             }
+            Event::BuildReleased { id, version, manifest, files, bytes } => {
+                Self::BuildReleased { id, release: Release { version, manifest, files, bytes } }
+            }
+            Event::BuildDeleted(id) => Self::BuildDeleted(id),
+            Event::ConfigurationDeleted(id) => Self::ConfigurationDeleted(id),
+            Event::FleetDeleted(number) => Self::FleetDeleted(number),
+            Event::CountersKept { builds, configurations, fleets } => {
+                Self::CountersKept(Counters { builds, configurations, fleets })
+            }
+            Event::Revised { number, by } => Self::Revised { number, by: by.into() },
         }
     }
 }

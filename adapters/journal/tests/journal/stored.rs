@@ -13,7 +13,9 @@ use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
     RegionId, ServerId, Strikes, Timestamp,
 };
-use mainstay_fleet::catalog::{BuildDeclaration, Catalog, CatalogEvent, CredentialDeclaration, Role};
+use mainstay_fleet::catalog::{
+    BuildDeclaration, Catalog, CatalogEvent, Counters, CredentialDeclaration, Release, Role,
+};
 use mainstay_fleet::{
     Addresses, End, Event as FleetEvent, Fleet, FleetSpec, Growth, IdleServers, Losers, Ports, RegionOpening,
     RegionSpec, Renewal, Request,
@@ -251,6 +253,19 @@ fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
         (shared(), any::<[u8; 32]>(), role).prop_map(|(key, secret_sha256, role)| {
             CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role })
         }),
+        (number(), any::<(u32, [u8; 32], u32, u64)>()).prop_map(|(id, (version, manifest, files, bytes))| {
+            let release = Release { version, manifest, files, bytes };
+            CatalogEvent::BuildReleased { id: BuildId::from_number(id).unwrap(), release }
+        }),
+        number().prop_map(|id| CatalogEvent::BuildDeleted(BuildId::from_number(id).unwrap())),
+        number().prop_map(|id| {
+            CatalogEvent::ConfigurationDeleted(BuildConfigurationId::from_number(id).unwrap())
+        }),
+        (0..1_u32 << 20).prop_map(|number| CatalogEvent::FleetDeleted(FleetNumber::new(number).unwrap())),
+        any::<(u32, u32, u32)>().prop_map(|(builds, configurations, fleets)| {
+            CatalogEvent::CountersKept(Counters { builds, configurations, fleets })
+        }),
+        (any::<u64>(), shared()).prop_map(|(number, by)| CatalogEvent::Revised { number, by }),
     ]
 }
 
@@ -592,11 +607,20 @@ mod golden {
             CredentialDeclaration { key: "k".into(), secret_sha256: [0xAB; 32], role: Role::Allocator };
         let declared = BuildDeclaration { name: "b".into(), folder: "/b".into() };
         let id = BuildId::from_number(4).unwrap();
+        let release = Release { version: 2, manifest: [0xCD; 32], files: 3, bytes: 42 };
+        let configuration = BuildConfigurationId::from_number(5).unwrap();
+        let counters = Counters { builds: 1, configurations: 2, fleets: 3 };
         for (event, golden) in [
             (CatalogEvent::BuildDeclared { id, declared }, "0101 00 04 0162 022f62".to_owned()),
             (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0101 01 SPEC".to_owned()),
             (CatalogEvent::FleetDeclared(Arc::new(fleet_spec())), "0101 02 FLEET".to_owned()),
             (CatalogEvent::CredentialAdmitted(credential), format!("0101 03 016b {} 01", "ab".repeat(32))),
+            (CatalogEvent::BuildReleased { id, release }, format!("0101 04 04 02 {} 03 2a", "cd".repeat(32))),
+            (CatalogEvent::BuildDeleted(id), "0101 05 04".to_owned()),
+            (CatalogEvent::ConfigurationDeleted(configuration), "0101 06 05".to_owned()),
+            (CatalogEvent::FleetDeleted(FleetNumber::new(7).unwrap()), "0101 07 07".to_owned()),
+            (CatalogEvent::CountersKept(counters), "0101 08 01 02 03".to_owned()),
+            (CatalogEvent::Revised { number: 9, by: "k".into() }, "0101 09 09 016b".to_owned()),
         ] {
             keeps_its_bytes::<Catalog>(event, &bytes(&golden));
         }

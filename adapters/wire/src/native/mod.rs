@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::multiplay::AllocationView;
 
+mod configuration;
 mod of_state;
 
+pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use of_state::Within;
 
 /// What a page lists unasked.

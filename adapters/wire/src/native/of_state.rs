@@ -59,7 +59,7 @@ impl ServerCounts {
 }
 
 impl BuildConfigurationView {
-    fn of(spec: &Spec) -> Self {
+    pub(super) fn of(spec: &Spec) -> Self {
         Self {
             id: spec.configuration.id.number(),
             name: spec.name.to_string(),

@@ -33,6 +33,13 @@ pub(super) fn declare(
     Ok(())
 }
 
+/// A known build is this now, and so is everything that starts it.
+pub(super) fn rebuild(turn: &mut Turn<'_, Catalog>, declared: &BuildDeclaration) {
+    declare_build(turn, declared);
+    follow_builds(turn, &BTreeSet::from([&*declared.name]));
+    refresh_fleets(turn);
+}
+
 pub(super) fn admit(
     turn: &mut Turn<'_, Catalog>,
     credential: &CredentialDeclaration,
@@ -90,7 +97,7 @@ fn declare_build(turn: &mut Turn<'_, Catalog>, declared: &BuildDeclaration) {
     let id = match turn.state().builds.get(&declared.name) {
         Some(known) if known.declared == *declared => return,
         Some(known) => known.id,
-        None => BuildId::of(SHARED, counter(turn.state().builds.len())),
+        None => BuildId::of(SHARED, next(turn.state().counters.builds)),
     };
     turn.emit(CatalogEvent::BuildDeclared { id, declared: declared.clone() });
 }
@@ -100,7 +107,7 @@ fn declare_configuration(turn: &mut Turn<'_, Catalog>, declared: &ConfigurationD
     let known = turn.state().configurations.get(&declared.name);
     let reference = known.map_or(
         ConfigurationRef {
-            id: BuildConfigurationId::of(SHARED, counter(turn.state().configurations.len())),
+            id: BuildConfigurationId::of(SHARED, next(turn.state().counters.configurations)),
             revision: 1,
         },
         |known| known.configuration,
@@ -145,7 +152,7 @@ fn declare_fleet(turn: &mut Turn<'_, Catalog>, declared: &FleetDeclaration) {
     let state = turn.state();
     let known = state.fleets.values().find(|fleet| fleet.name == declared.name);
     let Some(number) =
-        known.map_or_else(|| FleetNumber::new(counter(state.fleets.len())), |known| Some(known.number))
+        known.map_or_else(|| FleetNumber::new(next(state.counters.fleets)), |known| Some(known.number))
     else {
         return;
     };
@@ -220,7 +227,7 @@ const SHARED: FleetNumber = match FleetNumber::new(0) {
     None => unreachable!(),
 };
 
-/// The counter of the next of `count` entries. Nothing is ever deleted, and [`Catalog::ENTRIES_MAX`] bounds the count.
-fn counter(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX - 1) + 1
+/// The counter after the last given out. Every one is a command of its own, so that 32 bits last.
+const fn next(last: u32) -> u32 {
+    last.saturating_add(1)
 }

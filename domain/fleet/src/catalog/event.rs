@@ -3,10 +3,12 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use mainstay_core::BuildId;
 use mainstay_core::slot::Spec;
+use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber};
 
+use super::Counters;
 use super::declaration::{BuildDeclaration, CredentialDeclaration};
+use super::edit::Release;
 use crate::spec::FleetSpec;
 
 /// What happened.
@@ -25,4 +27,26 @@ pub enum CatalogEvent {
     FleetDeclared(Arc<FleetSpec>),
     /// A credential may ask.
     CredentialAdmitted(CredentialDeclaration),
+    /// A build's uploaded files are its newest version.
+    BuildReleased {
+        /// Which build.
+        id: BuildId,
+        /// What they are.
+        release: Release,
+    },
+    /// A build is gone.
+    BuildDeleted(BuildId),
+    /// A build configuration is gone.
+    ConfigurationDeleted(BuildConfigurationId),
+    /// A fleet is gone from the list; its shard's journal stays as it ended.
+    FleetDeleted(FleetNumber),
+    /// The counters given out so far. Only snapshots tell it.
+    CountersKept(Counters),
+    /// What the events before it changed is this revision. The last event of each change.
+    Revised {
+        /// Which.
+        number: u64,
+        /// Whose change it was: a credential's key id.
+        by: Arc<str>,
+    },
 }

@@ -1,24 +1,29 @@
 //! The catalog: what fleets share. Builds, build configurations, the list of fleets, and who may ask.
 //!
 //! Identity is the name, as in Unity's deploy files: declaring finds or creates, changes what differs, and never
-//! deletes. Each fleet is owed its newest specification until it says it has it.
+//! deletes; deleting is a command of its own. Every change raises the revision and says whose it was. Each fleet is owed
+//! its newest specification until it says it has it.
 
 mod apply;
 mod decide;
 mod declaration;
+mod edit;
 mod event;
+mod rejection;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::slot::Spec;
-use mainstay_core::{BuildId, FleetNumber, StateMachine, Timestamp, Turn};
+use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber, StateMachine, Timestamp, Turn};
 
 pub use self::declaration::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
 };
+pub use self::edit::{Edit, Entry, Release, Revision, Written};
 pub use self::event::CatalogEvent;
+pub use self::rejection::CatalogRejection;
 use crate::spec::FleetSpec;
 
 /// What fleets share.
@@ -28,6 +33,11 @@ pub struct Catalog {
     pub(crate) configurations: BTreeMap<Arc<str>, Spec>,
     pub(crate) fleets: BTreeMap<FleetNumber, Arc<FleetSpec>>,
     pub(crate) credentials: BTreeMap<Arc<str>, CredentialDeclaration>,
+    /// The last counters given out: what is deleted never lends its id to another.
+    pub(crate) counters: Counters,
+    pub(crate) revision: Revision,
+    pub(crate) builds_written: BTreeMap<BuildId, Written>,
+    pub(crate) configurations_written: BTreeMap<BuildConfigurationId, Written>,
     /// The revision each fleet has said it has. Soft.
     pub(crate) acknowledged: BTreeMap<FleetNumber, u64>,
     pub(crate) touched: BTreeSet<FleetNumber>,
@@ -40,13 +50,49 @@ pub struct Build {
     pub id: BuildId,
     /// What was declared of it.
     pub declared: BuildDeclaration,
+    /// Its newest release, where its files were uploaded.
+    pub release: Option<Release>,
+}
+
+/// The last counters given out, of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Builds.
+    pub builds: u32,
+    /// Build configurations.
+    pub configurations: u32,
+    /// Fleets.
+    pub fleets: u32,
 }
 
 /// What is asked of a catalog.
 #[derive(Debug, Clone)]
 pub enum CatalogCommand {
     /// Have these builds, build configurations and fleets, as they are here.
-    Declare(Arc<Declaration>),
+    Declare {
+        /// What to have.
+        declaration: Arc<Declaration>,
+        /// Who says so.
+        edit: Edit,
+    },
+    /// A build's uploaded files are its next version.
+    Release {
+        /// Which build.
+        build: BuildId,
+        /// What they are; its version is given here.
+        files: Release,
+        /// Where machines that share the control plane's disk find them.
+        folder: alloc::string::String,
+        /// Who says so.
+        edit: Edit,
+    },
+    /// Forget this.
+    Delete {
+        /// What.
+        entry: Entry,
+        /// Who says so.
+        edit: Edit,
+    },
     /// Let this credential ask.
     Admit(CredentialDeclaration),
 }
@@ -63,47 +109,6 @@ pub enum CatalogObservation {
     },
     /// Everything soft is gone.
     Forgotten,
-}
-
-/// Why a declaration was refused. Nothing of it was taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CatalogRejection {
-    /// A build configuration names a build that neither the declaration nor the catalog has.
-    #[error("build configuration \"{configuration}\" names build \"{build}\", which does not exist")]
-    UnknownBuild {
-        /// The build configuration.
-        configuration: Arc<str>,
-        /// The build.
-        build: Arc<str>,
-    },
-    /// A fleet names a build configuration that neither the declaration nor the catalog has.
-    #[error("fleet \"{fleet}\" names build configuration \"{configuration}\", which does not exist")]
-    UnknownConfiguration {
-        /// The fleet.
-        fleet: Arc<str>,
-        /// The build configuration.
-        configuration: Arc<str>,
-    },
-    /// More than [`Catalog::ENTRIES_MAX`] of a kind.
-    #[error("there would be {count} {kind}, {} are allowed", Catalog::ENTRIES_MAX)]
-    TooMany {
-        /// Of what.
-        kind: &'static str,
-        /// How many.
-        count: usize,
-    },
-}
-
-impl CatalogRejection {
-    /// Its code, explained by `mainstay explain`.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownBuild { .. } => "MS-P020",
-            Self::UnknownConfiguration { .. } => "MS-P021",
-            Self::TooMany { .. } => "MS-P022",
-        }
-    }
 }
 
 impl Catalog {
@@ -131,6 +136,36 @@ impl Catalog {
         self.credentials.values()
     }
 
+    /// The build of that id.
+    #[must_use]
+    pub fn build(&self, id: BuildId) -> Option<&Build> {
+        self.builds().find(|build| build.id == id)
+    }
+
+    /// The build configuration of that id.
+    #[must_use]
+    pub fn configuration(&self, id: BuildConfigurationId) -> Option<&Spec> {
+        self.configurations().find(|spec| spec.configuration.id == id)
+    }
+
+    /// The newest revision: how many changes there were, and whose and when the last was.
+    #[must_use]
+    pub const fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// When a build was first and last written.
+    #[must_use]
+    pub fn build_written(&self, id: BuildId) -> Option<Written> {
+        self.builds_written.get(&id).copied()
+    }
+
+    /// When a build configuration was first and last written.
+    #[must_use]
+    pub fn configuration_written(&self, id: BuildConfigurationId) -> Option<Written> {
+        self.configurations_written.get(&id).copied()
+    }
+
     /// A credential by its key id.
     #[must_use]
     pub fn credential(&self, key: &str) -> Option<&CredentialDeclaration> {
@@ -150,13 +185,30 @@ impl StateMachine for Catalog {
 
     fn decide(turn: &mut Turn<'_, Self>, command: &CatalogCommand) -> Result<(), CatalogRejection> {
         match command {
-            CatalogCommand::Declare(declaration) => decide::declare(turn, declaration),
+            CatalogCommand::Declare { declaration, edit } => {
+                edit::expected(turn, edit)?;
+                decide::declare(turn, declaration)?;
+                edit::revise(turn, edit);
+                Ok(())
+            }
+            CatalogCommand::Release { build, files, folder, edit } => {
+                edit::expected(turn, edit)?;
+                edit::release(turn, *build, files, folder)?;
+                edit::revise(turn, edit);
+                Ok(())
+            }
+            CatalogCommand::Delete { entry, edit } => {
+                edit::expected(turn, edit)?;
+                edit::delete(turn, *entry)?;
+                edit::revise(turn, edit);
+                Ok(())
+            }
             CatalogCommand::Admit(credential) => decide::admit(turn, credential),
         }
     }
 
-    fn apply(&mut self, _at: Timestamp, event: &CatalogEvent) {
-        self.apply_event(event);
+    fn apply(&mut self, at: Timestamp, event: &CatalogEvent) {
+        self.apply_event(at, event);
     }
 
     fn observe(&mut self, _now: Timestamp, observation: CatalogObservation) {
@@ -188,21 +240,7 @@ impl StateMachine for Catalog {
     }
 
     fn snapshot(&self) -> Vec<(Timestamp, CatalogEvent)> {
-        let builds = self
-            .builds
-            .values()
-            .map(|build| CatalogEvent::BuildDeclared { id: build.id, declared: build.declared.clone() });
-        let configurations =
-            self.configurations.values().map(|spec| CatalogEvent::ConfigurationDeclared(spec.clone().into()));
-        let fleets = self.fleets.values().map(|spec| CatalogEvent::FleetDeclared(spec.clone()));
-        let credentials =
-            self.credentials.values().map(|known| CatalogEvent::CredentialAdmitted(known.clone()));
-        builds
-            .chain(configurations)
-            .chain(fleets)
-            .chain(credentials)
-            .map(|event| (Timestamp::EPOCH, event))
-            .collect()
+        self.story()
     }
 }
 

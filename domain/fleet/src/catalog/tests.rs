@@ -43,7 +43,13 @@ fn fleet(name: &str, configurations: &[&str]) -> FleetDeclaration {
 }
 
 fn declare(catalog: &mut Catalog, declaration: Declaration) -> Outcome<Catalog> {
-    let outcome = Turn::run(Timestamp::EPOCH, catalog, &CatalogCommand::Declare(Arc::new(declaration)));
+    let edit = Edit::by("test");
+    run(catalog, 1, &CatalogCommand::Declare { declaration: Arc::new(declaration), edit })
+}
+
+/// Runs a command at a moment, and checks that a snapshot rebuilds what it left.
+fn run(catalog: &mut Catalog, at: u64, command: &CatalogCommand) -> Outcome<Catalog> {
+    let outcome = Turn::run(Timestamp::from_unix_ms(at), catalog, command);
     let mut told = Catalog::default();
     for (at, event) in catalog.snapshot() {
         told.apply(at, &event);
@@ -63,7 +69,7 @@ fn arena(command_line: &str, folder: &str) -> Declaration {
 #[test]
 fn declaring_the_same_again_changes_nothing() {
     let mut catalog = Catalog::default();
-    assert_eq!(declare(&mut catalog, arena("-port 1", "/a")).events.len(), 3);
+    assert_eq!(declare(&mut catalog, arena("-port 1", "/a")).events.len(), 4);
     assert_eq!(declare(&mut catalog, arena("-port 1", "/a")).events, vec![]);
 }
 
@@ -114,4 +120,80 @@ fn a_fleet_is_owed_its_newest_revision_until_it_says_it_has_it() {
     catalog.observe(Timestamp::EPOCH, CatalogObservation::Configured { fleet, revision: 2 });
     catalog.observe(Timestamp::EPOCH, CatalogObservation::Forgotten);
     assert_eq!(catalog.owed(&fleet).unwrap().revision, 2, "after forgetting, it is simply owed again");
+}
+
+#[test]
+fn every_change_raises_the_revision_and_says_whose_it_was() {
+    let mut catalog = Catalog::default();
+    assert_eq!(catalog.revision().number, 0);
+    declare(&mut catalog, arena("-port 1", "/a"));
+    declare(&mut catalog, arena("-port 1", "/a"));
+    assert_eq!(catalog.revision().number, 1, "declaring the same again is no change");
+    let declaration = Arc::new(arena("-port 2", "/a"));
+    let edit = Edit::of_revision("ann", 1);
+    run(&mut catalog, 7, &CatalogCommand::Declare { declaration, edit }).answer.unwrap();
+    let Revision { number, by, at } = catalog.revision().clone();
+    assert_eq!((number, &*by, at), (2, "ann", Timestamp::from_unix_ms(7)));
+    let id = catalog.configurations().next().unwrap().configuration.id;
+    let written = catalog.configuration_written(id).unwrap();
+    assert_eq!((written.created, written.updated), (Timestamp::from_unix_ms(1), Timestamp::from_unix_ms(7)));
+}
+
+#[test]
+fn a_change_made_for_an_older_revision_is_refused() {
+    let mut catalog = Catalog::default();
+    declare(&mut catalog, arena("-port 1", "/a"));
+    let declaration = Arc::new(arena("-port 2", "/a"));
+    let edit = Edit::of_revision("bob", 0);
+    let outcome = run(&mut catalog, 2, &CatalogCommand::Declare { declaration, edit });
+    assert_eq!(outcome.answer, Err(CatalogRejection::Outdated { seen: 0, now: 1 }));
+}
+
+#[test]
+fn what_is_used_is_not_deleted_and_what_was_deleted_lends_its_id_to_nobody() {
+    let mut catalog = Catalog::default();
+    declare(&mut catalog, arena("-port 1", "/a"));
+    let build = catalog.builds().next().unwrap().id;
+    let ranked = catalog.configurations().next().unwrap().configuration.id;
+    let europe = catalog.fleets().next().unwrap().number;
+    let delete = |catalog: &mut Catalog, entry| {
+        run(catalog, 3, &CatalogCommand::Delete { entry, edit: Edit::by("ann") }).answer
+    };
+    assert!(matches!(delete(&mut catalog, Entry::Build(build)), Err(CatalogRejection::InUse { .. })));
+    assert!(matches!(
+        delete(&mut catalog, Entry::Configuration(ranked)),
+        Err(CatalogRejection::InUse { .. })
+    ));
+    delete(&mut catalog, Entry::Fleet(europe)).unwrap();
+    delete(&mut catalog, Entry::Configuration(ranked)).unwrap();
+    delete(&mut catalog, Entry::Build(build)).unwrap();
+    assert_eq!(delete(&mut catalog, Entry::Build(build)), Err(CatalogRejection::Unknown { kind: "build" }));
+    declare(&mut catalog, arena("-port 1", "/a"));
+    assert_ne!(catalog.builds().next().unwrap().id, build);
+    assert_ne!(catalog.configurations().next().unwrap().configuration.id, ranked);
+    assert_ne!(catalog.fleets().next().unwrap().number, europe);
+}
+
+#[test]
+fn a_release_is_the_builds_next_version_and_moves_what_starts_it() {
+    let mut catalog = Catalog::default();
+    declare(&mut catalog, arena("-port 1", ""));
+    let build = catalog.builds().next().unwrap().id;
+    let release = |catalog: &mut Catalog, manifest, folder: &str| {
+        let files = Release { version: 0, manifest: [manifest; 32], files: 1, bytes: 2 };
+        let edit = Edit::by("ann");
+        let command = CatalogCommand::Release { build, files, folder: folder.to_string(), edit };
+        run(catalog, 4, &command).answer.unwrap();
+    };
+    release(&mut catalog, 1, "/store/1");
+    release(&mut catalog, 1, "/store/1");
+    assert_eq!(
+        catalog.build(build).unwrap().release.unwrap().version,
+        1,
+        "the same files are no new version"
+    );
+    release(&mut catalog, 2, "/store/2");
+    assert_eq!(catalog.build(build).unwrap().release.unwrap().version, 2);
+    let europe = catalog.fleets().next().unwrap();
+    assert_eq!((europe.revision, &*europe.configurations[0].launch.folder), (3, "/store/2"));
 }

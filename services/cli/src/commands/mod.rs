@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod allocation;
+pub mod apply;
 pub mod bench;
 pub mod check;
 pub mod explain;

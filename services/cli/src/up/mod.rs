@@ -5,7 +5,6 @@
 
 mod banner;
 pub mod data;
-mod declare;
 mod listen;
 mod logs;
 pub mod machine;
@@ -68,9 +67,10 @@ impl Up<'_> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let (journal, upkeep) = self.journal(&clock)?;
         let outputs = Arc::new(logs::Outputs::default());
-        let control = self.control(&clock, &journal, &outputs).await?;
         let size = machine::size()?;
-        let declaration = declare::declaration(&self.source.config, self.credentials.environment_id, &size);
+        let control = self.control(&clock, &journal, &outputs, &size).await?;
+        let declaration =
+            mainstay_control::declaration(&self.source.config, self.credentials.environment_id, &size);
         control.apply(declaration).await.map_err(|error| failed("the configuration is not taken", &error))?;
         let ports = self.ports();
         let agent = self.agent(&clock, &ports, &size).await?;
@@ -131,6 +131,7 @@ impl Up<'_> {
         clock: &Arc<dyn Clock>,
         journal: &JournalHandle,
         outputs: &Arc<logs::Outputs>,
+        size: &mainstay_config::MachineSize,
     ) -> Result<mainstay_control::Handle, Failure> {
         let config = mainstay_control::Config {
             journal: journal.clone(),
@@ -145,6 +146,7 @@ impl Up<'_> {
             }],
             join_token: self.credentials.join_token.clone(),
             logs: outputs.clone(),
+            machine: *size,
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }

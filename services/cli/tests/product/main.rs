@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test where it stands")]
 
 mod allocations;
+mod applying;
 mod by_hand;
 mod caller;
 mod demo;

@@ -36,6 +36,8 @@ pub(crate) enum Permission {
     Read,
     /// Start, stop and restart servers; read what they print.
     Operate,
+    /// Change builds, build configurations and fleets.
+    Configure,
 }
 
 /// Why a caller is turned away.
@@ -139,7 +141,14 @@ impl Caller {
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
         let by_role = match self.role {
             Role::Admin => true,
-            Role::Allocator => permission != Permission::Operate,
+            Role::Allocator => match permission {
+                Permission::Operate | Permission::Configure => false,
+                Permission::AllocationsCreate
+                | Permission::AllocationsGet
+                | Permission::AllocationsList
+                | Permission::AllocationsDelete
+                | Permission::Read => true,
+            },
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {
@@ -151,7 +160,7 @@ impl Caller {
 }
 
 impl Permission {
-    /// The scope that grants it (reference 1.3; the last is ours).
+    /// The scope that grants it (reference 1.3; the last two are ours).
     const fn scope(self) -> &'static str {
         match self {
             Self::AllocationsCreate => "multiplay.allocations.create",
@@ -160,6 +169,7 @@ impl Permission {
             Self::AllocationsDelete => "multiplay.allocations.delete",
             Self::Read => "multiplay.machines.list",
             Self::Operate => "mainstay.servers.operate",
+            Self::Configure => "mainstay.configure",
         }
     }
 }

@@ -9,13 +9,17 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER as RETRY_AFTER_HEADER, WWW_AU
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use mainstay_config::Refused;
 use mainstay_fleet::Rejection;
+use mainstay_fleet::catalog::CatalogRejection;
 use mainstay_runtime::RETRY_AFTER;
 use mainstay_wire::multiplay::{BodyError, ErrorBody};
 use mainstay_wire::problem::Problem;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::access::Denied;
+use crate::error::ApplyError;
 
 /// The header that carries our code where a body has no place for it.
 pub(super) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
@@ -27,6 +31,7 @@ pub(super) struct Failure {
     code: &'static str,
     detail: String,
     fix: &'static str,
+    problems: Vec<Value>,
 }
 
 /// A failure, as Unity's gateway tells it.
@@ -44,7 +49,21 @@ impl Failure {
         detail: String,
         fix: &'static str,
     ) -> Self {
-        Self { status, code, detail, fix }
+        Self { status, code, detail, fix, problems: Vec::new() }
+    }
+
+    /// A configuration that may not be used: every problem at once.
+    pub(super) fn configuration(refused: &Refused) -> Self {
+        let all = refused.problems.len() + refused.left_out;
+        let detail = match refused.left_out {
+            0 => format!("the configuration has problems: {all}"),
+            left_out => format!("the configuration has problems: {all}, of which {left_out} are left out"),
+        };
+        let fix = "mend them all: each says where it is and how";
+        Self {
+            problems: reports(&refused.problems),
+            ..Self::new(StatusCode::BAD_REQUEST, "MS-U111", detail, fix)
+        }
     }
 
     fn not_found(code: &'static str, detail: String, fix: &'static str) -> Self {
@@ -76,6 +95,37 @@ impl Failure {
     pub(super) fn internal(detail: String) -> Self {
         let fix = "this is our bug: please report it with the log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-U109", detail, fix)
+    }
+}
+
+/// Problems of a configuration in the form of `mainstay check -o json`.
+pub(super) fn reports(problems: &[mainstay_config::Problem]) -> Vec<Value> {
+    // A report is texts and numbers, which always serialise.
+    problems.iter().filter_map(|problem| serde_json::to_value(problem.report()).ok()).collect()
+}
+
+impl From<CatalogRejection> for Failure {
+    fn from(rejection: CatalogRejection) -> Self {
+        let status = match rejection {
+            CatalogRejection::UnknownBuild { .. } | CatalogRejection::UnknownConfiguration { .. } => {
+                StatusCode::BAD_REQUEST
+            }
+            CatalogRejection::Unknown { .. } => StatusCode::NOT_FOUND,
+            CatalogRejection::Outdated { .. } => StatusCode::PRECONDITION_FAILED,
+            CatalogRejection::TooMany { .. }
+            | CatalogRejection::InUse { .. }
+            | CatalogRejection::FleetOnline { .. } => StatusCode::CONFLICT,
+        };
+        Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Refused(rejection) => rejection.into(),
+            ApplyError::Runtime(error) => error.into(),
+        }
     }
 }
 
@@ -226,6 +276,7 @@ fn problem(failure: &Failure, instance: &str) -> Response {
         fix: Some(failure.fix.to_owned()),
         docs: Problem::docs_of(failure.code),
         instance: instance.to_owned(),
+        problems: failure.problems.clone(),
     };
     let mut response = (failure.status, Json(problem)).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(Problem::CONTENT_TYPE));

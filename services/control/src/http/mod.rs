@@ -14,11 +14,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use mainstay_config::MachineSize;
 use mainstay_fleet::catalog::Catalog;
 use mainstay_runtime::{Clock, Handle};
 use uuid::Uuid;
 
 use crate::config::LogTail;
+use crate::editor::Editor;
 use crate::shards::Fleets;
 
 pub(crate) use access::{Access, sha256};
@@ -35,6 +37,8 @@ pub(crate) struct App {
     pub(crate) project: Uuid,
     pub(crate) environment: Uuid,
     pub(crate) logs: Arc<dyn LogTail>,
+    pub(crate) editor: Editor,
+    pub(crate) machine: MachineSize,
 }
 
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.

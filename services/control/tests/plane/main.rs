@@ -4,6 +4,7 @@
 mod access;
 mod agent;
 mod allocations;
+mod configuration;
 mod durable;
 mod native;
 mod refusals;

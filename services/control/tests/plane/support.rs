@@ -113,6 +113,7 @@ impl World {
             credentials: vec![credential(ADMIN, Role::Admin), credential(ALLOCATOR, Role::Allocator)],
             join_token: TOKEN.to_owned(),
             logs: Arc::new(OneLog),
+            machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
         })
         .await
         .unwrap();
@@ -148,11 +149,32 @@ impl World {
     }
 
     pub async fn call(&self, method: &str, path: &str, authorization: Option<&str>, body: Vec<u8>) -> Answer {
-        let mut request =
-            hyper::Request::builder().method(method).uri(format!("http://{}{path}", self.plane.api()));
+        let mut request = hyper::Request::builder();
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
         }
+        self.send(request, method, path, body).await
+    }
+
+    /// A call of the administrator with headers of its own.
+    pub async fn request(
+        &self,
+        request: hyper::http::request::Builder,
+        method: &str,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Answer {
+        self.send(request.header("authorization", basic(ADMIN)), method, path, body).await
+    }
+
+    async fn send(
+        &self,
+        request: hyper::http::request::Builder,
+        method: &str,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Answer {
+        let request = request.method(method).uri(format!("http://{}{path}", self.plane.api()));
         let request = request.body(Full::new(Bytes::from(body))).unwrap();
         let response = self.client.request(request).await.unwrap();
         let (parts, body) = response.into_parts();

@@ -59,6 +59,7 @@ impl World {
             }],
             join_token: SECRET.to_owned(),
             logs: Arc::new(NoLogs),
+            machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
         })
         .await?;
         control.apply(declaration()).await?;

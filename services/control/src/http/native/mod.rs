@@ -1,6 +1,7 @@
 //! The native face, `/v1`: fleets, machines, servers, allocations, status. Errors are `application/problem+json`.
 
 mod allocations;
+mod configuration;
 mod fleets;
 mod machines;
 mod paging;
@@ -25,17 +26,23 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .merge(servers::routes())
         .merge(allocations::routes())
         .merge(status::routes())
+        .merge(configuration::routes())
         .layer(axum::middleware::from_fn(tell))
+}
+
+/// A body that could be read whole.
+fn bytes(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Native> {
+    body.map_err(|rejection| {
+        let status = rejection.status();
+        let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "MS-U102" } else { "MS-U101" };
+        let detail = format!("the body was not read: {}", rejection.body_text());
+        Failure::new(status, code, detail, "send a smaller body").into()
+    })
 }
 
 /// Reads a body; what cannot be read is refused before anything else is looked at.
 fn body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, Native> {
-    let body = body.map_err(|rejection| {
-        let status = rejection.status();
-        let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "MS-U102" } else { "MS-U101" };
-        let detail = format!("the body was not read: {}", rejection.body_text());
-        Failure::new(status, code, detail, "send a smaller body")
-    })?;
+    let body = bytes(body)?;
     serde_json::from_slice(&body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
         Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md").into()

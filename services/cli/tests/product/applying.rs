@@ -1,0 +1,27 @@
+//! `mainstay apply`: a file's configuration becomes a running instance's, all of it or nothing.
+
+use crate::game::{Game, Idle};
+use crate::product::Home;
+
+#[test]
+fn apply_changes_a_running_instance_and_refuses_a_wrong_file_whole() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let fleet = up.json(&["fleet", "list"])[0].clone();
+    let name = fleet["name"].as_str().unwrap();
+    let before = fleet["regions"][0]["maxServers"].as_u64().unwrap();
+    let text = std::fs::read_to_string(game.file()).unwrap();
+    let changed = text.replace(&format!("maxServers: {before}"), &format!("maxServers: {}", before + 1));
+    assert_ne!(text, changed, "the game's file says maxServers: {before}");
+    std::fs::write(game.file(), &changed).unwrap();
+    let taken = up.json(&["apply", game.file()]);
+    assert_eq!(taken["revision"], 2, "{taken}");
+    assert_eq!(up.json(&["fleet", "get", name])["regions"][0]["maxServers"], before + 1);
+
+    std::fs::write(game.file(), changed.replace("maxServers:", "maxServer:")).unwrap();
+    let refused = up.run(&["apply", game.file()]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains(concat!("MS-", "U111")) && said.contains(concat!("MS-", "C004")), "{said}");
+    assert_eq!(up.json(&["fleet", "get", name])["regions"][0]["maxServers"], before + 1, "nothing was taken");
+}

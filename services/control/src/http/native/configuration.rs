@@ -1,0 +1,98 @@
+//! `/v1/configuration`: the whole of it as YAML, taken or refused as one.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::IF_MATCH;
+use axum::routing::get;
+use axum::{Json, Router};
+use mainstay_config::limits::FILE_BYTES_MAX;
+use mainstay_config::{SourceFile, check_files, load, look_on_disk};
+use mainstay_fleet::catalog::Edit;
+use mainstay_wire::native::ConfigurationView;
+use serde::Deserialize;
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::{Failure, Native, reports};
+use crate::declare::declaration;
+
+/// What a text without a name is called in its problems.
+const NAMELESS: &str = "configuration";
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/configuration", get(read).put(apply))
+        .layer(DefaultBodyLimit::max(FILE_BYTES_MAX))
+}
+
+async fn read(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<ConfigurationView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    Ok(Json(app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?))
+}
+
+/// How a configuration is taken.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    /// The file's path, against whose folder relative build paths count.
+    name: Option<String>,
+    /// Say what is wrong with it, and take nothing.
+    #[serde(default)]
+    dry_run: DryRun,
+}
+
+/// Whether a call only looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub(super) enum DryRun {
+    #[default]
+    #[serde(rename = "false", alias = "0")]
+    Off,
+    #[serde(rename = "true", alias = "1")]
+    On,
+}
+
+/// Has what the file says: finds or creates by name, changes what differs, deletes nothing.
+async fn apply(
+    State(app): State<Arc<App>>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<ConfigurationView>, Native> {
+    let caller = app.caller(&headers)?;
+    let fix = "see docs/reference/http-api.md";
+    let Query(asked) = query.map_err(|error| Failure::bad_request(error.body_text(), fix))?;
+    let body = super::bytes(body)?;
+    caller.may(Permission::Configure)?;
+    let file = SourceFile::new(asked.name.as_deref().unwrap_or(NAMELESS), body.to_vec());
+    let (environment, machine) = (app.environment, app.machine);
+    let read = tokio::task::spawn_blocking(move || {
+        let accepted = load(&[file]).map_err(|refused| Failure::configuration(&refused))?;
+        // Machines elsewhere may have what this one has not, so what is missing here is said and not refused.
+        let missing = check_files(&accepted.config, &look_on_disk);
+        let warnings = reports(&accepted.warnings).into_iter().chain(reports(&missing)).collect::<Vec<_>>();
+        Ok((declaration(&accepted.config, environment, &machine), warnings))
+    });
+    let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    let (declaration, warnings) = read?;
+    if asked.dry_run == DryRun::Off {
+        let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
+        app.editor.declare(declaration, edit).await?;
+    }
+    let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
+    Ok(Json(ConfigurationView { warnings, ..view }))
+}
+
+/// The revision that a change was made for, where its caller says so.
+fn revision(headers: &HeaderMap) -> Result<Option<u64>, Native> {
+    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.trim_matches('"').parse().ok());
+    let unreadable = || {
+        let fix = "send the `revision` of GET /v1/configuration, or leave the header out";
+        Failure::bad_request("If-Match is no revision of the configuration".to_owned(), fix)
+    };
+    number.map(Some).ok_or_else(|| unreadable().into())
+}

@@ -1,0 +1,86 @@
+//! `/v1/configuration`: YAML in, all of it or every reason at once.
+
+use serde_json::json;
+
+use crate::support::{ADMIN, ALLOCATOR, Answer, World, basic};
+
+const ARENA: &str = "
+version: 1.0
+builds:
+  arena: { executableName: server, buildPath: /srv/arena }
+buildConfigurations:
+  ranked: { build: arena, queryType: none, binaryPath: server, commandLine: -port $$port$$, variables: {}, readiness: false }
+fleets:
+  europe:
+    buildConfigurations: [ranked]
+    regions: { Europe: { minAvailable: 0, maxServers: 10 } }
+";
+
+impl World {
+    async fn put(&self, path: &str, who: (&str, &str), body: &str) -> Answer {
+        self.call("PUT", path, Some(&basic(who)), body.as_bytes().to_vec()).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_configuration_declares_everything_and_says_whose_change_it_was() {
+    let world = World::new().await;
+    let taken = world.put("/v1/configuration", ADMIN, ARENA).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    assert_eq!((&taken.body["revision"], &taken.body["changedBy"]), (&json!(1), &json!(ADMIN.0)));
+    assert_eq!(
+        taken.body["warnings"][0]["code"], "MS-C027",
+        "the build is not on this machine: {}",
+        taken.text
+    );
+    let fleet = world.get("/v1/fleets/europe").await;
+    assert_eq!(fleet.body["regions"][0]["name"], "Europe", "{}", fleet.text);
+    let again = world.put("/v1/configuration", ADMIN, ARENA).await;
+    assert_eq!(again.body["revision"], 1, "the same again is no change");
+    let changed = ARENA.replace("maxServers: 10", "maxServers: 20");
+    assert_eq!(world.put("/v1/configuration", ADMIN, &changed).await.body["revision"], 2);
+    assert_eq!(world.get("/v1/fleets/europe").await.body["regions"][0]["maxServers"], 20);
+    let read = world.get("/v1/configuration").await.body;
+    assert_eq!((&read["revision"], read.get("warnings")), (&json!(2), None));
+    // Durable: the next control plane has it.
+    let world = World::at(world.shutdown().await).await;
+    assert_eq!(world.get("/v1/configuration").await.body["revision"], 2);
+    assert_eq!(world.get("/v1/fleets/europe").await.body["regions"][0]["maxServers"], 20);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_configuration_tells_all_errors_at_once_and_takes_nothing() {
+    let world = World::new().await;
+    let wrong = ARENA.replace("maxServers: 10", "maxServers: x").replace("build: arena", "build: arenna");
+    let refused = world.put("/v1/configuration?name=/tmp/mainstay.yaml", ADMIN, &wrong).await;
+    refused.expect(400, "MS-U111");
+    let problems = refused.body["problems"].as_array().unwrap();
+    let codes: Vec<&str> = problems.iter().map(|it| it["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"MS-C010") && codes.contains(&"MS-C015"), "{codes:?}");
+    assert_eq!(problems[0]["places"][0]["file"], "/tmp/mainstay.yaml");
+    assert_eq!(world.get("/v1/configuration").await.body["revision"], 0);
+    assert_eq!(world.get("/v1/fleets").await.body["items"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_configuration_dry_run_looks_and_if_match_refuses_what_was_made_for_an_older_revision() {
+    let world = World::new().await;
+    let looked = world.put("/v1/configuration?dryRun=true", ADMIN, ARENA).await;
+    assert_eq!((looked.status, &looked.body["revision"]), (200, &json!(0)), "{}", looked.text);
+    assert_eq!(world.put("/v1/configuration", ADMIN, ARENA).await.body["revision"], 1);
+    let request = hyper::Request::builder().header("if-match", "\"0\"");
+    let late = world.request(request, "PUT", "/v1/configuration", ARENA.into()).await;
+    late.expect(412, "MS-P023");
+    let request = hyper::Request::builder().header("if-match", "newest");
+    world.request(request, "PUT", "/v1/configuration", ARENA.into()).await.expect(400, "MS-U101");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_configuration_is_the_administrators_and_bounded() {
+    let world = World::new().await;
+    world.put("/v1/configuration", ALLOCATOR, ARENA).await.expect(403, "MS-A003");
+    world.call("PUT", "/v1/configuration", None, ARENA.into()).await.expect(401, "MS-A001");
+    assert_eq!(world.call("GET", "/v1/configuration", Some(&basic(ALLOCATOR)), vec![]).await.status, 200);
+    let long = format!("{ARENA}# {}", "x".repeat(1 << 20));
+    world.put("/v1/configuration", ADMIN, &long).await.expect(413, "MS-U102");
+}
