@@ -180,6 +180,6 @@ fn read<T: for<'de> Deserialize<'de>>(data_dir: &Path, name: &str) -> Result<T, 
     serde_json::from_slice(&text).map_err(|error| {
         Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
             .why(error)
-            .fix("restart the instance: it writes the file anew")
+            .fix("ports.json is written anew at the next start; credentials.json must be restored, or removed for new ones")
     })
 }

@@ -8,8 +8,10 @@ mod client;
 mod commands;
 mod failure;
 mod output;
+mod system;
 mod up;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -38,7 +40,8 @@ fn main() -> ExitCode {
 fn talk() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -48,7 +51,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
         Command::Check(arguments) => commands::check::run(&arguments, output),
         Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, output),
-        Command::Explain { code } => commands::explain::run(&code),
+        Command::Explain { code } => commands::explain::run(&code, output),
         Command::Status => commands::status::run(&data_dir, output),
         Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),
         Command::Machine(verb) => commands::machine::run(&verb, &data_dir, output),

@@ -109,15 +109,23 @@ struct Rounds<R, J> {
     compactor: Compactor<R, J, Box<dyn Fold>>,
     empty: EmptyFold,
     history: Option<Chronicle<R>>,
+    telling: Telling,
     clock: Arc<dyn Clock>,
     round: u32,
+}
+
+/// How the last telling went: a full disk fails every round, and is worth one line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    Goes,
+    Fails,
 }
 
 impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
     fn new(config: UpkeepConfig<R, J>) -> Self {
         let UpkeepConfig { reader, journal, empty, history, clock } = config;
         let compactor = Compactor::new(reader, journal.clone(), COMPACT_EVENTS_MIN);
-        Self { heads: journal, compactor, empty, history, clock, round: 0 }
+        Self { heads: journal, compactor, empty, history, telling: Telling::Goes, clock, round: 0 }
     }
 
     fn round(&mut self) {
@@ -135,11 +143,21 @@ impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
             while history.prune(self.clock.now(), Retention::STANDARD)? == Pruned::Some {}
             Ok(())
         };
-        if let Err(error) = follow() {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "the history is not told; the state is whole"
-            );
+        let before = self.telling;
+        self.telling = match follow() {
+            Ok(()) => Telling::Goes,
+            Err(error) => {
+                if before == Telling::Goes {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "the history is not told; the state is whole; it is tried again each second"
+                    );
+                }
+                Telling::Fails
+            }
+        };
+        if (before, self.telling) == (Telling::Fails, Telling::Goes) {
+            tracing::warn!("the history is told again");
         }
     }
 

@@ -6,6 +6,9 @@
 mod error;
 mod tables;
 
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -97,6 +100,13 @@ pub struct History {
     conn: Connection,
 }
 
+/// For its owner's eyes alone, whatever its folder is open to; the database's own files beside it get the same mode.
+fn make_private(file: &Path) -> io::Result<()> {
+    const PRIVATE: u32 = 0o600;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE).open(file)?;
+    file.set_permissions(Permissions::from_mode(PRIVATE))
+}
+
 impl History {
     /// Opens the history of a data directory. One that is damaged is put aside as `history.sqlite.damaged`, and a new one
     /// begins.
@@ -104,7 +114,9 @@ impl History {
     /// # Errors
     /// Where the disk fails, or a newer Mainstay wrote it.
     pub fn open(dir: &Path) -> Result<Self, HistoryError> {
-        Ok(Self { conn: tables::open(&dir.join("history.sqlite"))? })
+        let file = dir.join("history.sqlite");
+        make_private(&file).map_err(|error| HistoryError::Io { cause: error.into() })?;
+        Ok(Self { conn: tables::open(&file)? })
     }
 
     /// Takes what has become durable since the last call, of every shard. Returns how many turns that were.

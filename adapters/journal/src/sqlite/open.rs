@@ -1,6 +1,8 @@
 //! Opens a data directory, and refuses what it cannot vouch for.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -45,7 +47,7 @@ enum Found {
 
 /// See [`super::SqliteJournal::open`].
 pub(super) fn open(dir: &Path) -> Result<(DirLock, Core), OpenError> {
-    fs::create_dir_all(dir).map_err(|error| fault(dir, error))?;
+    make_private(dir).map_err(|error| fault(dir, error))?;
     let lock = DirLock::take(dir)?;
     let file = dir.join("journal.db");
     let sqlite = |error: rusqlite::Error| fault(&file, error);
@@ -65,6 +67,15 @@ pub(super) fn open(dir: &Path) -> Result<(DirLock, Core), OpenError> {
     let reserve = Reserve::open(dir).map_err(|error| fault(&dir.join("journal.reserve"), error))?;
     Ok((lock, Core::new(conn, file, list, mark, reserve)))
 }
+
+/// A journal holds payloads: its folder is its owner's alone, whatever the folder above is open to.
+fn make_private(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(dir)?;
+    fs::set_permissions(dir, Permissions::from_mode(PRIVATE))
+}
+
+/// Entered by the owner alone.
+const PRIVATE: u32 = 0o700;
 
 fn find(dir: &Path, file: &Path) -> Result<(Connection, Found), OpenError> {
     let sqlite = |error: rusqlite::Error| fault(file, error);

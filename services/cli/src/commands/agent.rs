@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use mainstay_agent::{Config, MachineOffer, Plane, PortRange, Service};
 use mainstay_runtime::{Clock, SystemClock};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::AgentArguments;
 use crate::failure::failed;
 use crate::failure::{Exit, Failure};
 use crate::output;
+use crate::system::{self, Endings};
 use crate::up::{data, holder, machine};
 
 pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let config = config(arguments, &data::make(data_dir)?)?;
+    system::take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -25,15 +26,13 @@ pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Fail
 }
 
 async fn serve(config: Config) -> Result<ExitCode, Failure> {
-    let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
-    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let mut endings = Endings::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let agent =
         Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
     output::write("{\"msg\":\"agent running\"}\n")?;
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = endings.asked() => {}
         failure = agent.failed() => return Err(failed("the agent's journal failed; its servers play on", &*failure)),
     }
     agent

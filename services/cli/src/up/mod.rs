@@ -22,7 +22,6 @@ use mainstay_journal::history::History;
 use mainstay_journal::sqlite::{SqliteJournal, SqliteReader};
 use mainstay_runtime::{Chronicle, Clock, JournalHandle, JournalThread, SystemClock, Upkeep, UpkeepConfig};
 use sha2::Digest as _;
-use tokio::signal::unix::{SignalKind, signal};
 
 use self::banner::Ready;
 use self::listen::Addresses;
@@ -30,9 +29,10 @@ use self::source::Source;
 use crate::arguments::UpArguments;
 use crate::client::{Client, Credentials, PORTS_FILE, Ports};
 use crate::failure::{Exit, Failure, failed};
+use crate::system::{self, Endings};
 
-/// How long servers may take to stop before they are killed: the stop ladder's 20 s and a little.
-const STOP_WITHIN: Duration = Duration::from_secs(25);
+/// How much longer than their stop ladder servers may take to be gone before they are killed.
+const STOP_SLACK: Duration = Duration::from_secs(5);
 /// How long idle servers may take to answer before `up` says what it has: a world that loads slowly is no failure.
 const ONLINE_WITHIN: Duration = Duration::from_secs(15);
 /// How often the wait for them looks.
@@ -45,6 +45,7 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
     let data_dir = &data::make(data_dir)?;
     let credentials = data::credentials(data_dir)?;
     let addresses = listen::choose(arguments.ports)?;
+    system::take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -117,7 +118,8 @@ impl Up<'_> {
         let history = match History::open(self.data_dir) {
             Ok(history) => history,
             Err(error) => {
-                let failure = failed("the history does not open; it is not told until the next start", &error);
+                let failure =
+                    failed("the history does not open; it is not told until the next start", &error);
                 tracing::error!("{failure}");
                 return Ok(None);
             }
@@ -199,9 +201,7 @@ impl Up<'_> {
     }
 
     async fn asked_to_stop(&self) -> Result<(), Failure> {
-        let listen = |kind| signal(kind).map_err(|error| failed("signals cannot be heard", &error));
-        let (mut terminate, mut interrupt) =
-            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        let mut endings = Endings::listen()?;
         let parent_gone = async {
             if self.arguments.with_parent {
                 let mut ignored = tokio::io::sink();
@@ -212,11 +212,16 @@ impl Up<'_> {
             }
         };
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = endings.asked() => {}
             () = parent_gone => {}
         }
         Ok(())
+    }
+
+    /// The longest stop ladder of what this instance was started with.
+    fn longest_stop(&self) -> Duration {
+        let configurations = self.source.config.build_configurations.values();
+        configurations.map(|known| known.stop.kill_timeout.value).max().unwrap_or_default()
     }
 
     async fn stop(
@@ -226,16 +231,16 @@ impl Up<'_> {
         journal: JournalHandle,
         upkeep: Upkeep,
     ) -> Result<ExitCode, Failure> {
+        let longest = self.longest_stop();
         eprintln!(
             "stopping the servers (by their stop ladder, at most {} s); again to kill them now",
-            STOP_WITHIN.as_secs()
+            longest.as_secs()
         );
-        let mut interrupt =
-            signal(SignalKind::interrupt()).map_err(|error| failed("signals cannot be heard", &error))?;
+        let mut endings = Endings::listen()?;
         let patience = async {
             tokio::select! {
-                () = tokio::time::sleep(STOP_WITHIN) => {}
-                _ = interrupt.recv() => eprintln!("killing them now"),
+                () = tokio::time::sleep(longest + STOP_SLACK) => {}
+                () = endings.asked() => eprintln!("killing them now"),
             }
         };
         agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))?;

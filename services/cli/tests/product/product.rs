@@ -195,16 +195,15 @@ impl Product<'_> {
 
     /// SIGTERM, and how it ended.
     #[track_caller]
-    pub fn stop(mut self) -> ExitStatus {
-        self.signal(Signal::SIGTERM);
-        until("`mainstay up` ends after SIGTERM", || self.child.try_wait().unwrap())
+    pub fn stop(self) -> ExitStatus {
+        self.ended_by(Signal::SIGTERM)
     }
 
-    /// Another SIGINT, and how it ended.
+    /// A signal, and how it ended.
     #[track_caller]
-    pub fn interrupted_again(mut self) -> ExitStatus {
-        self.signal(Signal::SIGINT);
-        until("`mainstay up` ends after the second SIGINT", || self.child.try_wait().unwrap())
+    pub fn ended_by(mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        until("`mainstay up` ends after a signal", || self.child.try_wait().unwrap())
     }
 
     /// What else it has said on stdout so far.

@@ -32,7 +32,34 @@ fn the_second_interrupt_kills_what_does_not_stop() {
     up.signal(Signal::SIGINT);
     until("the stop began", || (up.server(&id)["process"] != "online").then_some(()));
     assert!(lives(pid));
-    let ended = up.interrupted_again();
+    let ended = up.ended_by(Signal::SIGINT);
     assert!(ended.success(), "{ended:?}");
     assert!(!lives(pid));
+}
+
+/// A terminal that is closed ends `up` as Ctrl-C does: its servers are stopped, not left behind unwatched.
+#[test]
+fn the_closing_of_the_terminal_stops_the_servers() {
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    let id = up.servers()[0]["id"].to_string();
+    let pid = up.pid_when(&id, "ONLINE");
+    let ended = up.ended_by(Signal::SIGHUP);
+    assert!(ended.success(), "{ended:?}");
+    assert!(!lives(pid));
+}
+
+/// The journal holds payloads: nobody else reads it, even where the data directory was made for all to enter.
+#[test]
+fn the_journal_and_the_history_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    std::fs::create_dir_all(home.path()).unwrap();
+    std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let up = home.up(&["--demo"]);
+    for (name, mode) in [("journal", 0o700), ("agent/journal", 0o700), ("history.sqlite", 0o600)] {
+        let found = std::fs::metadata(home.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{name}");
+    }
+    up.stop();
 }
