@@ -117,6 +117,7 @@ fn build(dir: &std::path::Path, name: &ShardName, events: u64) -> Result<u64, Bo
         configurations: Vec::new(),
         placement_timeout: Duration::from_secs(60),
         retention: RETENTION,
+        hosting: mainstay_fleet::Hosting::default(),
     }));
     let mut told = vec![vec![configured], vec![joined], vec![added]].into_iter();
     let mut cycle: u64 = 0;
@@ -156,7 +157,14 @@ fn allocation(
     Ok(vec![
         vec![
             Event::AllocationRequested { id, request, until },
-            Event::AllocationPlaced { id, server, generation, configuration, intent: Intent::Run },
+            Event::AllocationPlaced {
+                id,
+                server,
+                generation,
+                configuration,
+                intent: Intent::Run,
+                cause: mainstay_fleet::Cause::Allocated(mainstay_fleet::Fit::Stopped),
+            },
         ],
         vec![Event::AllocationFulfilled { id }],
         vec![Event::AllocationEnded { id, end: End::Deallocated }],

@@ -190,7 +190,7 @@ impl AllocationView {
             ipv6: addresses.ipv6.map(|address| address.to_string()),
             machine_id: server.map(|server| server.machine.number()),
             readiness: false,
-            ready: None,
+            ready: allocation.ready.map(instant),
             region_id: allocation.request.region,
             request_id: id.0,
             requested: instant(allocation.requested),

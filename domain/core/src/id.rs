@@ -188,6 +188,8 @@ macro_rules! uuid_ids {
 uuid_ids! {
     /// An allocation, as its caller named it: the idempotency key.
     AllocationId;
+    /// A reservation, as the server that made it is told.
+    ReservationId;
     /// A fleet, as Multiplay's clients name it.
     FleetId;
     /// A region, as Multiplay's clients name it (`regionId`).

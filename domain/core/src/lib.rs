@@ -22,7 +22,7 @@ pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, MachineId, MachineKey,
-    RegionId, ServerId,
+    RegionId, ReservationId, ServerId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};

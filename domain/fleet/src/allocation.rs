@@ -40,6 +40,8 @@ pub struct Allocation {
     pub request: Request,
     /// When it was asked.
     pub requested: Timestamp,
+    /// Since when its game has said it takes players, where it has.
+    pub ready: Option<Timestamp>,
     /// How far it is.
     pub stage: Stage,
 }

@@ -1,6 +1,7 @@
 //! The only changes of state: events for what is durable, observations for what is soft. No rules here.
 
 mod allocation;
+mod claim;
 mod fleet;
 mod soft;
 mod story;
@@ -8,6 +9,7 @@ mod story;
 use mainstay_core::slot::Spec;
 use mainstay_core::{ServerId, Timestamp};
 
+use crate::claim::{Claim, Reservation};
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::server::Server;
@@ -21,7 +23,7 @@ impl Fleet {
                 self.specs.insert(spec.configuration, Spec::clone(spec));
             }
             Event::MachineJoined { machine, key, region, name, addresses } => {
-                self.machine_joined(*machine, *key, *region, name, *addresses);
+                self.machine_joined(at, *machine, *key, *region, name, *addresses);
             }
             Event::MachineReaddressed { machine, name, addresses } => {
                 if let Some(machine) = self.machines.get_mut(machine) {
@@ -32,21 +34,22 @@ impl Fleet {
             Event::ServersAdded { machine, first, ports, configuration } => {
                 self.servers_added(*machine, *first, ports, *configuration);
             }
-            Event::ServerOrdered { server, generation, configuration, intent } => {
-                self.change(*server, |server| {
-                    server.generation = *generation;
-                    server.configuration = *configuration;
-                    server.intent = *intent;
-                });
+            Event::ServerOrdered { server, generation, configuration, intent, cause } => {
+                self.ordered(*server, *generation, *configuration, *intent, *cause);
             }
+            Event::ServerHeld { server, until } => self.claim(at, *server, Claim::Held { until: *until }),
+            Event::ServerReserved { server, reservation } => {
+                self.claim(at, *server, Claim::Reserved(Reservation { id: *reservation, at }));
+            }
+            Event::HoldEnded { server, .. } | Event::ReservationEnded { server, .. } => {
+                self.claim(at, *server, Claim::Free);
+            }
+            Event::ServerReadied { server } => self.readied(*server, Some(at)),
+            Event::ServerUnreadied { server } => self.readied(*server, None),
             Event::AllocationRequested { id, request, until } => self.requested(at, *id, request, *until),
-            Event::AllocationPlaced { id, server, generation, configuration, intent } => {
+            Event::AllocationPlaced { id, server, generation, configuration, intent, cause } => {
                 self.placed(at, *id, *server);
-                self.change(*server, |server| {
-                    server.generation = *generation;
-                    server.configuration = *configuration;
-                    server.intent = *intent;
-                });
+                self.ordered(*server, *generation, *configuration, *intent, *cause);
             }
             Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
             Event::AllocationEnded { id, end } => self.ended(at, *id, end),
@@ -57,7 +60,10 @@ impl Fleet {
     pub(crate) fn change(&mut self, id: ServerId, change: impl FnOnce(&mut Server)) {
         self.unshelve(id);
         if let Some(server) = self.servers.get_mut(&id) {
+            let (before, machine) = (server.status(), server.machine);
             change(server);
+            let after = server.status();
+            self.recount(machine, before, after);
         }
         self.shelve(id);
         self.settle_debt(id);

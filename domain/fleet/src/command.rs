@@ -4,9 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::slot::Status;
-use mainstay_core::{AllocationId, Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp};
+use mainstay_core::{
+    AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
+};
 
 use crate::allocation::Request;
+use crate::claim::Reservation;
 use crate::machine::{Addresses, Ports};
 use crate::spec::FleetSpec;
 
@@ -68,6 +71,55 @@ pub enum Command {
     StopServer(ServerId),
     /// An operator restarts a server.
     RestartServer(ServerId),
+    /// An operator ends a server's hold or reservation.
+    Release(ServerId),
+    /// A game asks that its machine be kept; the same again refreshes it (seed 003).
+    Hold {
+        /// Which server.
+        server: ServerId,
+        /// Which process asks: the newest order its agent had obeyed. Any but the newest order given is refused, so
+        /// that the late wish of a process that is being replaced changes nothing.
+        process: Generation,
+        /// Until when, by this plane's clock: now and the asked time. A machine's own clock may be wrong.
+        until: Timestamp,
+    },
+    /// A game no longer needs its hold. Without one, nothing is done.
+    ReleaseHold {
+        /// Which server.
+        server: ServerId,
+        /// As in [`Command::Hold`].
+        process: Generation,
+    },
+    /// A game of a reservation fleet takes itself out of the pool. One that is reserved keeps the reservation it has.
+    Reserve {
+        /// Which server.
+        server: ServerId,
+        /// As in [`Command::Hold`].
+        process: Generation,
+        /// The reservation's id, made by who passes this on.
+        reservation: ReservationId,
+    },
+    /// A game is back in the pool. Without a reservation, nothing is done.
+    Unreserve {
+        /// Which server.
+        server: ServerId,
+        /// As in [`Command::Hold`].
+        process: Generation,
+    },
+    /// A game takes players now; an allocation it has is `ready` from now on.
+    SetReady {
+        /// Which server.
+        server: ServerId,
+        /// As in [`Command::Hold`].
+        process: Generation,
+    },
+    /// A game takes no players now.
+    SetUnready {
+        /// Which server.
+        server: ServerId,
+        /// As in [`Command::Hold`].
+        process: Generation,
+    },
     /// A deadline has come.
     Due,
 }
@@ -96,6 +148,13 @@ pub enum Answer {
     },
     /// The id is known; nothing was done.
     Known,
+    /// The server is held.
+    Held {
+        /// Until when.
+        until: Timestamp,
+    },
+    /// The server has this reservation.
+    Reserved(Reservation),
 }
 
 /// A slot that joined.
@@ -146,4 +205,6 @@ pub enum Observation {
 pub enum Why {
     /// An allocation has waited long enough.
     PlacementTimeout(AllocationId),
+    /// A hold has run out.
+    HoldTimeout(ServerId),
 }

@@ -5,9 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Intent, Spec};
-use mainstay_core::{AllocationId, Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp};
+use mainstay_core::{
+    AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
+};
 
 use crate::allocation::{End, Request};
+use crate::cause::Cause;
+use crate::claim::{HoldEnd, ReservationEnd};
 use crate::machine::{Addresses, Ports};
 use crate::spec::FleetSpec;
 
@@ -61,6 +65,46 @@ pub enum Event {
         configuration: ConfigurationRef,
         /// What is wanted of its process.
         intent: Intent,
+        /// Why.
+        cause: Cause,
+    },
+    /// Its game asked that it be kept, or kept longer or shorter than it had asked before.
+    ServerHeld {
+        /// Which.
+        server: ServerId,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// It is no longer held. Where something else claims it, that follows in the same turn.
+    HoldEnded {
+        /// Which.
+        server: ServerId,
+        /// Why.
+        end: HoldEnd,
+    },
+    /// Its game took it out of the pool.
+    ServerReserved {
+        /// Which.
+        server: ServerId,
+        /// The reservation.
+        reservation: ReservationId,
+    },
+    /// It is no longer reserved.
+    ReservationEnded {
+        /// Which.
+        server: ServerId,
+        /// Why.
+        end: ReservationEnd,
+    },
+    /// Its game takes players.
+    ServerReadied {
+        /// Which.
+        server: ServerId,
+    },
+    /// Its game takes none, or its process is gone.
+    ServerUnreadied {
+        /// Which.
+        server: ServerId,
     },
     /// A caller asked for a server.
     AllocationRequested {
@@ -83,6 +127,8 @@ pub enum Event {
         configuration: ConfigurationRef,
         /// What is wanted of its process.
         intent: Intent,
+        /// Why: always [`Cause::Allocated`], but for what was stored before causes were.
+        cause: Cause,
     },
     /// Its server plays.
     AllocationFulfilled {

@@ -11,13 +11,14 @@ use mainstay_core::{
 
 use crate::allocation::Allocation;
 use crate::command::{Answer, Command, Observation, Why};
+use crate::counts::Counts;
 use crate::decide;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::owed::Owed;
 use crate::placement::Shelf;
 use crate::rejection::Rejection;
-use crate::server::Server;
+use crate::server::{Server, ServerStatus};
 use crate::spec::FleetSpec;
 
 /// One fleet with all its regions.
@@ -44,7 +45,12 @@ pub struct Fleet {
     pub(crate) waiting_until: BTreeSet<(Timestamp, AllocationId)>,
     /// Those that ended, by the time they did.
     pub(crate) ended: BTreeSet<(Timestamp, AllocationId)>,
-    pub(crate) allocated_by_region: BTreeMap<RegionId, u32>,
+    /// Those that go on: placed, or waiting.
+    pub(crate) live: BTreeSet<(Timestamp, AllocationId)>,
+    /// Holds by the time they run out.
+    pub(crate) holds: BTreeSet<(Timestamp, ServerId)>,
+    /// How the servers of each region stand.
+    pub(crate) counts: BTreeMap<RegionId, Counts>,
     /// Servers whose newest order has neither been obeyed nor sent on the current stream.
     pub(crate) debts: BTreeMap<MachineId, BTreeSet<ServerId>>,
     pub(crate) shelf: Shelf,
@@ -68,7 +74,9 @@ impl Fleet {
             waiting: BTreeSet::new(),
             waiting_until: BTreeSet::new(),
             ended: BTreeSet::new(),
-            allocated_by_region: BTreeMap::new(),
+            live: BTreeSet::new(),
+            holds: BTreeSet::new(),
+            counts: BTreeMap::new(),
             debts: BTreeMap::new(),
             shelf: Shelf::new(),
             touched: BTreeSet::new(),
@@ -137,10 +145,29 @@ impl Fleet {
         self.specs.get(&reference)
     }
 
+    /// Allocations that go on, the newest request first. Costs nothing for those that ended.
+    pub fn live_allocations(&self) -> impl Iterator<Item = (AllocationId, &Allocation)> {
+        self.live.iter().rev().filter_map(|(_, id)| Some((*id, self.allocations.get(id)?)))
+    }
+
     /// How many servers of a region are allocated.
     #[must_use]
     pub fn allocated_in(&self, region: RegionId) -> u32 {
-        self.allocated_by_region.get(&region).copied().unwrap_or(0)
+        self.counts_in(region).of(ServerStatus::Allocated)
+    }
+
+    /// How a region's servers stand.
+    #[must_use]
+    pub fn counts_in(&self, region: RegionId) -> Counts {
+        self.counts.get(&region).copied().unwrap_or_default()
+    }
+
+    /// How the fleet's servers stand.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut all = Counts::default();
+        self.counts.values().for_each(|counts| all += *counts);
+        all
     }
 
     /// How many allocations wait for a server.
@@ -181,7 +208,9 @@ impl StateMachine for Fleet {
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Why)> {
-        self.waiting_until.first().map(|&(until, id)| (until, Why::PlacementTimeout(id)))
+        let placement = self.waiting_until.first().map(|&(until, id)| (until, Why::PlacementTimeout(id)));
+        let hold = self.holds.first().map(|&(until, id)| (until, Why::HoldTimeout(id)));
+        placement.into_iter().chain(hold).min_by_key(|(due, _)| *due)
     }
 
     fn snapshot(&self) -> Vec<(Timestamp, Event)> {

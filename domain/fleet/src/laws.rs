@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 use mainstay_core::{AllocationId, Generation, ServerId};
 
 use crate::allocation::Stage;
+use crate::claim::Claim;
 use crate::event::Event;
 use crate::fleet::Fleet;
-use crate::server::Claim;
 
 /// A law that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +38,12 @@ pub enum Law {
     Debts,
     /// The candidate index says what a full derivation says.
     Candidates,
-    /// Fullness counts say what a full derivation says.
-    Fullness,
+    /// The counts of servers by status, of each machine and region, say what a full derivation says.
+    Counts,
+    /// Holds by time say what a full derivation says: one that is missing would never run out.
+    Holds,
+    /// A machine with an allocated, reserved or held server is not free to be taken away.
+    Removal,
     /// The orders of allocations by time say what a full derivation says.
     AllocationOrders,
     /// Machines and servers name each other.
@@ -57,7 +61,13 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::MachineJoined { .. }
         | Event::MachineReaddressed { .. }
         | Event::ServersAdded { .. } => Ok(()),
-        Event::ServerOrdered { server, .. } => server_holds(fleet, *server),
+        Event::ServerOrdered { server, .. }
+        | Event::ServerHeld { server, .. }
+        | Event::HoldEnded { server, .. }
+        | Event::ServerReserved { server, .. }
+        | Event::ReservationEnded { server, .. }
+        | Event::ServerReadied { server }
+        | Event::ServerUnreadied { server } => server_holds(fleet, *server),
         Event::AllocationRequested { id, .. } | Event::AllocationFulfilled { id } => {
             allocation_holds(fleet, *id)
         }
@@ -97,6 +107,11 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
         })?;
         ensure(server.generation > Generation::NONE, Law::OrderedByGeneration, || {
             format!("{id} is allocated without an order")
+        })?;
+    }
+    if let Some(until) = server.held_until() {
+        ensure(fleet.holds.contains(&(until, id)), Law::Holds, || {
+            format!("{id}'s hold would never run out")
         })?;
     }
     let configuration = server.configuration;

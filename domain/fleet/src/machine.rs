@@ -4,9 +4,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use mainstay_core::{MachineKey, RegionId, ServerId};
+use mainstay_core::{MachineKey, RegionId, ServerId, Timestamp};
 
 use crate::command::StreamId;
+use crate::counts::Counts;
 use crate::placement::Candidates;
 
 /// The most slots one machine may bring. A game server needs two ports and an agent one process more for each; past
@@ -26,8 +27,10 @@ pub struct Machine {
     pub addresses: Addresses,
     /// Its servers, in the order of their slots.
     pub servers: Vec<ServerId>,
-    /// How many of them are allocated: its fullness. Derived.
-    pub(crate) allocated: u32,
+    /// When the last of its servers that had been allocated or reserved no longer was; when it joined, before the first.
+    pub(crate) used: Timestamp,
+    /// How they stand. How many are claimed is its fullness. Derived.
+    pub(crate) counts: Counts,
     /// Its agent's stream. Soft.
     pub(crate) link: Link,
     /// Its servers that could take an allocation. Derived.
@@ -41,10 +44,10 @@ impl Machine {
         self.link
     }
 
-    /// How many of its servers are allocated.
+    /// How its servers stand.
     #[must_use]
-    pub const fn allocated(&self) -> u32 {
-        self.allocated
+    pub const fn counts(&self) -> Counts {
+        self.counts
     }
 }
 

@@ -21,7 +21,7 @@ use mainstay_core::{BuildConfigurationId, MachineId, RegionId, ServerId};
 
 use crate::fleet::Fleet;
 use crate::machine::Link;
-use crate::server::{Claim, Server};
+use crate::server::{Server, ServerStatus};
 
 /// What a free server would have to do to take an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub(crate) type Shelf = BTreeMap<(RegionId, Candidate), BTreeSet<(Reverse<u32>, 
 pub struct Losers {
     /// How many servers the region has.
     pub servers: u32,
-    /// How many of them are allocated.
+    /// How many of them are allocated or reserved.
     pub allocated: u32,
     /// How many of the free ones are on machines whose agent is silent.
     pub silent: u32,
@@ -71,7 +71,7 @@ impl fmt::Display for Losers {
 impl Fleet {
     /// What a server would have to do; `None` where it cannot take an allocation now.
     pub(crate) fn candidate(&self, server: &Server) -> Option<Candidate> {
-        if server.claim != Claim::Free || self.machines.get(&server.machine)?.link == Link::Silent {
+        if !server.claim.is_open() || self.machines.get(&server.machine)?.link == Link::Silent {
             return None;
         }
         let seen = server.seen.as_ref()?;
@@ -123,9 +123,9 @@ impl Fleet {
         for machine in self.machines.values().filter(|machine| machine.region == region) {
             let servers = u32::try_from(machine.servers.len()).unwrap_or(u32::MAX);
             let ready: usize = machine.candidates.values().map(BTreeSet::len).sum();
-            let free = servers - machine.allocated;
+            let free = machine.counts.unclaimed();
             losers.servers += servers;
-            losers.allocated += machine.allocated;
+            losers.allocated += machine.counts.claimed();
             match machine.link {
                 Link::Silent => losers.silent += free,
                 Link::Up { .. } => losers.unreported += free - u32::try_from(ready).unwrap_or(free).min(free),
@@ -145,7 +145,7 @@ impl Fleet {
         if servers.is_empty() {
             machine.candidates.remove(&candidate);
             let key = (machine.region, candidate);
-            let place = (Reverse(machine.allocated), machine_id);
+            let place = (Reverse(machine.counts.claimed()), machine_id);
             if let Some(machines) = self.shelf.get_mut(&key) {
                 machines.remove(&place);
                 if machines.is_empty() {
@@ -162,19 +162,31 @@ impl Fleet {
         let machine_id = server.machine;
         let Some(machine) = self.machines.get_mut(&machine_id) else { return };
         machine.candidates.entry(candidate).or_default().insert(id);
-        let place = (Reverse(machine.allocated), machine_id);
+        let place = (Reverse(machine.counts.claimed()), machine_id);
         self.shelf.entry((machine.region, candidate)).or_default().insert(place);
     }
 
-    /// Changes a machine's fullness, and moves it on every shelf it stands on.
-    pub(crate) fn set_fullness(&mut self, id: MachineId, allocated: u32) {
+    /// Counts a server that stood one way and now stands another, and moves its machine on every shelf it stands on
+    /// where that changes its fullness.
+    pub(crate) fn recount(&mut self, id: MachineId, before: ServerStatus, after: ServerStatus) {
+        if before == after {
+            return;
+        }
         let Some(machine) = self.machines.get_mut(&id) else { return };
-        let (old, region) = (machine.allocated, machine.region);
-        machine.allocated = allocated;
+        let old = machine.counts.claimed();
+        machine.counts.remove(before);
+        machine.counts.add(after);
+        let of_region = self.counts.entry(machine.region).or_default();
+        of_region.remove(before);
+        of_region.add(after);
+        let new = machine.counts.claimed();
+        if old == new {
+            return;
+        }
         for candidate in machine.candidates.keys() {
-            if let Some(machines) = self.shelf.get_mut(&(region, *candidate)) {
+            if let Some(machines) = self.shelf.get_mut(&(machine.region, *candidate)) {
                 machines.remove(&(Reverse(old), id));
-                machines.insert((Reverse(allocated), id));
+                machines.insert((Reverse(new), id));
             }
         }
     }

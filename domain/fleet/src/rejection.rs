@@ -1,12 +1,16 @@
 //! Why a command was refused. A refusal is part of the rules: it has a code, numbers, and a way out.
 
 use alloc::string::String;
+use core::time::Duration;
 
-use mainstay_core::{AllocationId, BuildConfigurationId, MachineId, RegionId, ServerId};
+use mainstay_core::{
+    AllocationId, BuildConfigurationId, Generation, MachineId, RegionId, ReservationId, ServerId,
+};
 
 use crate::allocation::Request;
 use crate::machine::SLOTS_PER_MACHINE_MAX;
 use crate::placement::Losers;
+use crate::server::ServerStatus;
 
 /// Why not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +67,49 @@ pub enum Rejection {
         /// Its allocation.
         allocation: AllocationId,
     },
+    /// A server with a reservation is not stopped or restarted by hand: players are on it.
+    #[error("server {server} is reserved ({reservation})")]
+    ServerReserved {
+        /// The server.
+        server: ServerId,
+        /// Its reservation.
+        reservation: ReservationId,
+    },
+    /// The asking process has been ordered away, or its server has just got another order.
+    #[error("the process asks under order {asked}, and server {server} has order {newest}")]
+    StaleProcess {
+        /// The server.
+        server: ServerId,
+        /// The order the process runs under.
+        asked: Generation,
+        /// The newest.
+        newest: Generation,
+    },
+    /// "A server cannot transition into this state if it is in any of the ALLOCATED or RESERVED states" (seed 003).
+    #[error("server {server} is {} and cannot be held", .status.word())]
+    NotHoldable {
+        /// The server.
+        server: ServerId,
+        /// What it is instead.
+        status: ServerStatus,
+    },
+    /// A hold that would have run out already.
+    #[error("the hold would end now or earlier")]
+    HoldTooShort,
+    /// A hold for longer than the fleet allows.
+    #[error("the hold would last {} s, the fleet allows {} s", .asked.as_secs(), .max.as_secs())]
+    HoldTooLong {
+        /// How long it would last.
+        asked: Duration,
+        /// How long it may.
+        max: Duration,
+    },
+    /// A game reserved itself in a fleet whose servers are taken by allocations.
+    #[error("the fleet's servers are allocated by callers, not reserved by their games")]
+    NotAReservationFleet,
+    /// A caller allocated in a fleet whose games reserve themselves.
+    #[error("the fleet's servers are reserved by their games, not allocated by callers")]
+    NotAnAllocationFleet,
     /// The machine has another, newer stream.
     #[error("the stream is not the machine's current one")]
     StaleStream,
@@ -94,6 +141,13 @@ impl Rejection {
             Self::UnknownServer(_) => "MS-S001",
             Self::UnknownMachine(_) => "MS-S002",
             Self::ServerAllocated { .. } => "MS-S003",
+            Self::ServerReserved { .. } => "MS-H001",
+            Self::StaleProcess { .. } => "MS-H002",
+            Self::NotHoldable { .. } => "MS-H003",
+            Self::HoldTooShort => "MS-H004",
+            Self::HoldTooLong { .. } => "MS-H005",
+            Self::NotAReservationFleet => "MS-H006",
+            Self::NotAnAllocationFleet => "MS-H007",
             Self::StaleStream => "MS-S004",
             Self::SlotsChanged(_) => "MS-S005",
             Self::TooManySlots { .. } => "MS-S006",
@@ -118,6 +172,13 @@ impl Rejection {
             Self::UnknownServer(_) => "list them: mainstay server list",
             Self::UnknownMachine(_) => "list them: mainstay machine list",
             Self::ServerAllocated { .. } => "end the session first: mainstay allocation delete ALLOCATION",
+            Self::ServerReserved { .. } => "end the reservation first: mainstay server release SERVER",
+            Self::StaleProcess { .. } => "ask again: a process that is to stay hears of its new order first",
+            Self::NotHoldable { .. } => "hold it once its session is over",
+            Self::HoldTooShort => "hold it for a second or longer",
+            Self::HoldTooLong { .. } => "hold it for less, refresh it later, or raise the fleet's hold.max",
+            Self::NotAReservationFleet => "set the fleet's `allocationType: RESERVATION`, or do not reserve",
+            Self::NotAnAllocationFleet => "join one of its servers, or allocate in an allocation fleet",
             Self::StaleStream => "the agent connects again by itself",
             Self::SlotsChanged(_) => "give the machine its old slots and ports back, or a new data directory",
             Self::TooManySlots { .. } => "split the host into several machines",

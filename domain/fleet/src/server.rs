@@ -1,8 +1,10 @@
 //! A server is two facts, process and claim; the statuses others see are one table over the two.
 
 use mainstay_core::slot::{ConfigurationRef, Intent, Phase};
-use mainstay_core::{AllocationId, Generation, MachineId};
+use mainstay_core::{AllocationId, Generation, MachineId, Timestamp};
 
+use crate::cause::Cause;
+use crate::claim::{Claim, Reservation};
 use crate::machine::Ports;
 
 /// A slot and its game-server process.
@@ -20,19 +22,23 @@ pub struct Server {
     pub configuration: ConfigurationRef,
     /// What that order wants of the process.
     pub intent: Intent,
+    /// Why it got that order.
+    pub cause: Cause,
+    /// Whether its game says it takes players.
+    pub readiness: Readiness,
     /// What its agent last said. Soft: `None` until the agent has spoken to this leader.
     pub(crate) seen: Option<Seen>,
     /// The newest order sent on the machine's current stream. Soft.
     pub(crate) sent: Generation,
 }
 
-/// Who a server is for. Law: a claim has one holder.
+/// What a game last said of itself. It lasts as long as the process and the allocation it was said for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
-    /// Nobody.
-    Free,
-    /// A session.
-    Allocated(AllocationId),
+pub enum Readiness {
+    /// Nothing yet, or that it takes no players.
+    Unready,
+    /// That it takes players.
+    Ready,
 }
 
 /// What an agent last said of a server.
@@ -51,20 +57,33 @@ pub struct Seen {
 pub enum ServerStatus {
     /// Has an active allocation.
     Allocated,
-    /// Runs, without one.
-    Online,
+    /// Serves players its game let in by itself.
+    Reserved,
     /// Does not run; a member of the pool.
     Available,
+    /// Runs, for nobody.
+    Online,
+    /// Runs, for nobody, and its game says it takes players.
+    Ready,
+    /// Its game asked that it be kept for a time.
+    Held,
 }
 
 impl ServerStatus {
+    /// All of them, in the order of Multiplay's own numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Allocated, Self::Reserved, Self::Available, Self::Online, Self::Ready, Self::Held];
+
     /// The word on the wire.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Allocated => "ALLOCATED",
-            Self::Online => "ONLINE",
+            Self::Reserved => "RESERVED",
             Self::Available => "AVAILABLE",
+            Self::Online => "ONLINE",
+            Self::Ready => "READY",
+            Self::Held => "HELD",
         }
     }
 }
@@ -75,20 +94,28 @@ impl Server {
     /// | claim | process | status |
     /// |---|---|---|
     /// | allocated | any | ALLOCATED |
+    /// | reserved | any | RESERVED |
+    /// | held | any: "a server hold does not expire [when] the server exits" | HELD |
+    /// | free | online, and its game says ready | READY |
     /// | free | starting, online, stopping | ONLINE |
     /// | free | stopped, backed off, lost, not heard of | AVAILABLE |
     #[must_use]
     pub const fn status(&self) -> ServerStatus {
-        match (self.claim, &self.seen) {
-            (Claim::Allocated(_), _) => ServerStatus::Allocated,
-            (
-                Claim::Free,
-                Some(Seen { phase: Phase::Starting | Phase::Online { .. } | Phase::Stopping, .. }),
-            ) => ServerStatus::Online,
-            (
-                Claim::Free,
-                None | Some(Seen { phase: Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::Lost, .. }),
-            ) => ServerStatus::Available,
+        match self.claim {
+            Claim::Allocated(_) => ServerStatus::Allocated,
+            Claim::Reserved(_) => ServerStatus::Reserved,
+            Claim::Held { .. } => ServerStatus::Held,
+            Claim::Free => match (&self.seen, self.readiness) {
+                (Some(Seen { phase: Phase::Online { .. }, .. }), Readiness::Ready) => ServerStatus::Ready,
+                (Some(Seen { phase: Phase::Starting | Phase::Online { .. } | Phase::Stopping, .. }), _) => {
+                    ServerStatus::Online
+                }
+                (
+                    None
+                    | Some(Seen { phase: Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::Lost, .. }),
+                    _,
+                ) => ServerStatus::Available,
+            },
         }
     }
 
@@ -101,10 +128,19 @@ impl Server {
     /// The allocation that claims it.
     #[must_use]
     pub const fn allocation(&self) -> Option<AllocationId> {
-        match self.claim {
-            Claim::Allocated(id) => Some(id),
-            Claim::Free => None,
-        }
+        self.claim.allocation()
+    }
+
+    /// The reservation that claims it.
+    #[must_use]
+    pub const fn reservation(&self) -> Option<Reservation> {
+        self.claim.reservation()
+    }
+
+    /// Until when it is held.
+    #[must_use]
+    pub const fn held_until(&self) -> Option<Timestamp> {
+        self.claim.held_until()
     }
 
     /// Whether its agent has obeyed the newest order.

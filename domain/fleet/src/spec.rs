@@ -28,6 +28,37 @@ pub struct FleetSpec {
     pub placement_timeout: Duration,
     /// How long an ended allocation stays readable.
     pub retention: Duration,
+    /// What its servers are for, and for how long.
+    pub hosting: Hosting,
+}
+
+/// What a fleet's servers are for, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosting {
+    /// Who takes servers out of the pool.
+    pub claimed_by: ClaimedBy,
+    /// The furthest away a hold may run out.
+    pub hold_max: Duration,
+}
+
+impl Hosting {
+    /// A game that forgets its hold keeps a machine for a day at most.
+    pub const HOLD_MAX_DEFAULT: Duration = Duration::from_secs(24 * 60 * 60);
+}
+
+impl Default for Hosting {
+    fn default() -> Self {
+        Self { claimed_by: ClaimedBy::Allocations, hold_max: Self::HOLD_MAX_DEFAULT }
+    }
+}
+
+/// Who takes servers out of the pool (`allocationType` of a Multiplay fleet).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimedBy {
+    /// Callers, by allocations; Mainstay chooses the server.
+    Allocations,
+    /// Games, by reservations of themselves; players choose the server, from a list.
+    Reservations,
 }
 
 /// When a fleet's unallocated servers run (seed 002, the start on provision setting).

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::{Agent, World, allocation, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_fleet::{Command, Fleet, Growth, IdleServers, Observation, laws};
+use mainstay_fleet::{ClaimedBy, Command, Fleet, Growth, IdleServers, Observation, laws};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -24,6 +24,7 @@ enum Step {
     Silence(u8),
     Forget,
     Operate(u8, u8),
+    Ask(u8, u8, u16),
     Configure(bool),
     Pass(u16),
 }
@@ -38,7 +39,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(|n| Step::Reconnect(n % 2)),
         1 => any::<u8>().prop_map(|n| Step::Silence(n % 2)),
         1 => Just(Step::Forget),
-        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 3)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 4)),
+        4 => (any::<u8>(), any::<u8>(), any::<u16>())
+            .prop_map(|(slot, what, time)| Step::Ask(slot % 6, what % 7, time)),
         1 => any::<bool>().prop_map(Step::Configure),
         2 => any::<u16>().prop_map(Step::Pass),
     ]
@@ -99,20 +102,41 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
             let command = match action {
                 0 => Command::StartServer(server),
                 1 => Command::StopServer(server),
+                2 => Command::Release(server),
                 _ => Command::RestartServer(server),
             };
             let _: Result<_, _> = world.run(&command);
         }
+        Step::Ask(slot, what, time) => ask(world, agents, *slot, *what, *time),
         Step::Configure(on_provision) => {
             let idle =
                 if *on_provision { IdleServers::StartOnProvision } else { IdleServers::StartOnAllocation };
             let mut spec = fleet_spec(idle, Growth::MachinesMayJoin);
+            spec.hosting.claimed_by =
+                if *on_provision { ClaimedBy::Allocations } else { ClaimedBy::Reservations };
             spec.revision = world.fleet.spec().unwrap().revision + 1;
             spec.configurations[0].configuration.revision = u32::try_from(spec.revision).unwrap();
             world.must(&Command::Configure(Arc::new(spec)));
         }
         Step::Pass(seconds) => world.pass(std::time::Duration::from_secs(u64::from(*seconds))),
     }
+}
+
+/// A game asks; the last kind of asking is a dead process's.
+fn ask(world: &mut World, agents: &[Agent; 2], slot: u8, what: u8, time: u16) {
+    let server = agents[usize::from(slot / 3)].slots[usize::from(slot % 3)].server;
+    let process = world.process(server);
+    let until = world.now + std::time::Duration::from_secs(u64::from(time));
+    let command = match what {
+        0 => Command::Hold { server, process, until },
+        1 => Command::ReleaseHold { server, process },
+        2 => Command::Reserve { server, process, reservation: common::reservation(u128::from(time)) },
+        3 => Command::Unreserve { server, process },
+        4 => Command::SetReady { server, process },
+        5 => Command::SetUnready { server, process },
+        _ => Command::Hold { server, process: process.next(), until },
+    };
+    let _: Result<_, _> = world.run(&command);
 }
 
 fn retold(fleet: &Fleet) -> Fleet {

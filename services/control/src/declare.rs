@@ -111,5 +111,6 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
             .collect(),
         placement_timeout: declared.placement_timeout.value,
         retention: declared.allocation_retention.value,
+        hosting: mainstay_fleet::Hosting::default(),
     }
 }

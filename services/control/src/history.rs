@@ -102,20 +102,38 @@ fn fleet_row(event: &Event) -> Row {
             vec![machine.to_string()],
             json!({ "first": first.to_string(), "count": ports.len() }),
         ),
-        Event::ServerOrdered { server, generation, intent, .. } => (
+        Event::ServerOrdered { server, generation, intent, cause, .. } => (
             "server.ordered",
             vec![server.to_string()],
-            json!({ "generation": generation.number(), "intent": format!("{intent:?}").to_lowercase() }),
+            json!({
+                "generation": generation.number(),
+                "intent": format!("{intent:?}").to_lowercase(),
+                "cause": cause.word(),
+            }),
         ),
+        Event::ServerHeld { server, until } => {
+            ("server.held", vec![server.to_string()], json!({ "untilMs": until.unix_ms() }))
+        }
+        Event::HoldEnded { server, end } => {
+            ("server.holdEnded", vec![server.to_string()], json!({ "reason": end.word() }))
+        }
+        Event::ServerReserved { server, reservation } => {
+            ("server.reserved", vec![server.to_string(), reservation.to_string()], Value::Null)
+        }
+        Event::ReservationEnded { server, end } => {
+            ("server.reservationEnded", vec![server.to_string()], json!({ "reason": end.word() }))
+        }
+        Event::ServerReadied { server } => ("server.ready", vec![server.to_string()], Value::Null),
+        Event::ServerUnreadied { server } => ("server.unready", vec![server.to_string()], Value::Null),
         Event::AllocationRequested { id, request, .. } => (
             "allocation.requested",
             vec![id.to_string(), request.region.to_string(), request.configuration.to_string()],
             Value::Null,
         ),
-        Event::AllocationPlaced { id, server, generation, .. } => (
+        Event::AllocationPlaced { id, server, generation, cause, .. } => (
             "allocation.placed",
             vec![id.to_string(), server.to_string()],
-            json!({ "generation": generation.number() }),
+            json!({ "generation": generation.number(), "cause": cause.word() }),
         ),
         Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
         Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),

@@ -1,13 +1,11 @@
-//! Format 1 of the catalog's events, and of fleet specifications, which the catalog and the fleets both store.
+//! Format 1 of the catalog's events: read, no longer written; and of fleet specifications, which the catalog and the fleets both store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId};
-use mainstay_fleet::catalog::{
-    BuildDeclaration, CatalogEvent, Counters, CredentialDeclaration, Release, Role as DomainRole,
-};
-use mainstay_fleet::{FleetSpec as DomainFleetSpec, Growth, IdleServers, RegionOpening, RegionSpec};
+use mainstay_core::{BuildId, FleetId, FleetNumber, RegionId};
+use mainstay_fleet::catalog::{BuildDeclaration, CatalogEvent, CredentialDeclaration, Role as DomainRole};
+use mainstay_fleet::{FleetSpec as DomainFleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec};
 use serde::{Deserialize, Serialize};
 
 use super::slot_v1::Spec;
@@ -26,25 +24,6 @@ pub(super) enum Event<'a> {
         key: &'a str,
         secret_sha256: [u8; 32],
         role: Role,
-    },
-    BuildReleased {
-        id: BuildId,
-        version: u32,
-        manifest: [u8; 32],
-        files: u32,
-        bytes: u64,
-    },
-    BuildDeleted(BuildId),
-    ConfigurationDeleted(BuildConfigurationId),
-    FleetDeleted(FleetNumber),
-    CountersKept {
-        builds: u32,
-        configurations: u32,
-        fleets: u32,
-    },
-    Revised {
-        number: u64,
-        by: &'a str,
     },
 }
 
@@ -69,13 +48,13 @@ pub(super) struct FleetSpec<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Idle {
+pub(super) enum Idle {
     StartOnProvision,
     StartOnAllocation,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Region<'a> {
+pub(super) struct Region<'a> {
     id: RegionId,
     #[serde(borrow)]
     name: &'a str,
@@ -97,36 +76,6 @@ enum Grows {
     MachinesMayJoin,
 }
 
-impl<'a> From<&'a CatalogEvent> for Event<'a> {
-    fn from(event: &'a CatalogEvent) -> Self {
-        match event {
-            CatalogEvent::BuildDeclared { id, declared: BuildDeclaration { name, folder } } => {
-                Self::BuildDeclared { id: *id, name, folder }
-            }
-            CatalogEvent::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(spec.as_ref().into()),
-            CatalogEvent::FleetDeclared(spec) => Self::FleetDeclared(spec.as_ref().into()),
-            CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role }) => {
-                let role = match role {
-                    DomainRole::Admin => Role::Admin,
-                    DomainRole::Allocator => Role::Allocator,
-                };
-                Self::CredentialAdmitted { key, secret_sha256: *secret_sha256, role }
-            }
-            CatalogEvent::BuildReleased { id, release } => {
-                let Release { version, manifest, files, bytes } = *release;
-                Self::BuildReleased { id: *id, version, manifest, files, bytes }
-            }
-            CatalogEvent::BuildDeleted(id) => Self::BuildDeleted(*id),
-            CatalogEvent::ConfigurationDeleted(id) => Self::ConfigurationDeleted(*id),
-            CatalogEvent::FleetDeleted(number) => Self::FleetDeleted(*number),
-            CatalogEvent::CountersKept(Counters { builds, configurations, fleets }) => {
-                Self::CountersKept { builds: *builds, configurations: *configurations, fleets: *fleets }
-            }
-            CatalogEvent::Revised { number, by } => Self::Revised { number: *number, by },
-        }
-    }
-}
-
 impl From<Event<'_>> for CatalogEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
@@ -143,35 +92,6 @@ impl From<Event<'_>> for CatalogEvent {
                 };
                 Self::CredentialAdmitted(CredentialDeclaration { key: key.into(), secret_sha256, role })
             }
-            Event::BuildReleased { id, version, manifest, files, bytes } => {
-                Self::BuildReleased { id, release: Release { version, manifest, files, bytes } }
-            }
-            Event::BuildDeleted(id) => Self::BuildDeleted(id),
-            Event::ConfigurationDeleted(id) => Self::ConfigurationDeleted(id),
-            Event::FleetDeleted(number) => Self::FleetDeleted(number),
-            Event::CountersKept { builds, configurations, fleets } => {
-                Self::CountersKept(Counters { builds, configurations, fleets })
-            }
-            Event::Revised { number, by } => Self::Revised { number, by: by.into() },
-        }
-    }
-}
-
-impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
-    fn from(spec: &'a DomainFleetSpec) -> Self {
-        Self {
-            number: spec.number,
-            id: spec.id,
-            name: &spec.name,
-            revision: spec.revision,
-            idle_servers: match spec.idle_servers {
-                IdleServers::StartOnProvision => Idle::StartOnProvision,
-                IdleServers::StartOnAllocation => Idle::StartOnAllocation,
-            },
-            regions: spec.regions.iter().map(Into::into).collect(),
-            configurations: spec.configurations.iter().map(Into::into).collect(),
-            placement_timeout: spec.placement_timeout,
-            retention: spec.retention,
         }
     }
 }
@@ -191,6 +111,7 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
             configurations: spec.configurations.into_iter().map(Into::into).collect(),
             placement_timeout: spec.placement_timeout,
             retention: spec.retention,
+            hosting: Hosting::default(),
         }
     }
 }

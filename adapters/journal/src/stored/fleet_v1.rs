@@ -1,11 +1,13 @@
-//! Format 1 of a fleet's events.
+//! Format 1 of a fleet's events: read, and raised to what the rules know; no longer written.
 
 use std::sync::Arc;
 
 use mainstay_core::{
     AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp,
 };
-use mainstay_fleet::{Addresses, End as DomainEnd, Event as DomainEvent, Losers, Ports, Renewal, Request};
+use mainstay_fleet::{
+    Addresses, Cause, End as DomainEnd, Event as DomainEvent, Losers, Ports, Renewal, Request,
+};
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v1::FleetSpec;
@@ -95,67 +97,6 @@ pub(super) enum End<'a> {
     Lost,
 }
 
-impl<'a> From<&'a DomainEvent> for Event<'a> {
-    fn from(event: &'a DomainEvent) -> Self {
-        match event {
-            DomainEvent::Configured(spec) => Self::Configured(spec.as_ref().into()),
-            DomainEvent::SpecKept(spec) => Self::SpecKept(spec.as_ref().into()),
-            DomainEvent::MachineJoined { machine, key, region, name, addresses } => Self::MachineJoined {
-                machine: *machine,
-                key: *key,
-                region: *region,
-                name,
-                reached_at: addresses.into(),
-            },
-            DomainEvent::MachineReaddressed { machine, name, addresses } => {
-                Self::MachineReaddressed { machine: *machine, name, reached_at: addresses.into() }
-            }
-            DomainEvent::ServersAdded { machine, first, ports, configuration } => Self::ServersAdded {
-                machine: *machine,
-                first: *first,
-                ports: ports.iter().map(|Ports { game, query }| (*game, *query)).collect(),
-                configuration: (*configuration).into(),
-            },
-            DomainEvent::ServerOrdered { server, generation, configuration, intent } => Self::ServerOrdered {
-                server: *server,
-                generation: *generation,
-                configuration: (*configuration).into(),
-                intent: (*intent).into(),
-            },
-            DomainEvent::AllocationRequested { id, request, until } => Self::requested(*id, request, *until),
-            DomainEvent::AllocationPlaced { id, server, generation, configuration, intent } => {
-                Self::AllocationPlaced {
-                    id: *id,
-                    server: *server,
-                    generation: *generation,
-                    configuration: (*configuration).into(),
-                    intent: (*intent).into(),
-                }
-            }
-            DomainEvent::AllocationFulfilled { id } => Self::AllocationFulfilled { id: *id },
-            DomainEvent::AllocationEnded { id, end } => Self::AllocationEnded { id: *id, end: end.into() },
-        }
-    }
-}
-
-impl<'a> Event<'a> {
-    fn requested(id: AllocationId, request: &'a Request, until: Timestamp) -> Self {
-        let Request { configuration, region, payload, renewal } = request;
-        let renewal = match renewal {
-            Renewal::Keep => Renews::Keep,
-            Renewal::Restart => Renews::Restart,
-        };
-        Self::AllocationRequested {
-            id,
-            configuration: *configuration,
-            region: *region,
-            payload: payload.as_deref(),
-            renewal,
-            until_ms: until.unix_ms(),
-        }
-    }
-}
-
 impl From<Event<'_>> for DomainEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
@@ -178,6 +119,7 @@ impl From<Event<'_>> for DomainEvent {
                 generation,
                 configuration: configuration.into(),
                 intent: intent.into(),
+                cause: Cause::Unrecorded,
             },
             Event::AllocationRequested { id, configuration, region, payload, renewal, until_ms } => {
                 let renewal = match renewal {
@@ -194,6 +136,7 @@ impl From<Event<'_>> for DomainEvent {
                     generation,
                     configuration: configuration.into(),
                     intent: intent.into(),
+                    cause: Cause::Unrecorded,
                 }
             }
             Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id },
@@ -211,25 +154,6 @@ impl From<&Addresses> for ReachedAt {
 impl From<ReachedAt> for Addresses {
     fn from(ReachedAt { ipv4, ipv6 }: ReachedAt) -> Self {
         Self { ipv4: ipv4.map(Into::into), ipv6: ipv6.map(Into::into) }
-    }
-}
-
-impl<'a> From<&'a DomainEnd> for End<'a> {
-    fn from(end: &'a DomainEnd) -> Self {
-        match end {
-            DomainEnd::Deallocated => Self::Deallocated,
-            DomainEnd::Completed => Self::Completed,
-            DomainEnd::PlacementTimedOut(Losers { servers, allocated, silent, unreported }) => {
-                Self::PlacementTimedOut {
-                    servers: *servers,
-                    allocated: *allocated,
-                    silent: *silent,
-                    unreported: *unreported,
-                }
-            }
-            DomainEnd::BackedOff { crashes, cause } => Self::BackedOff { crashes: *crashes, cause },
-            DomainEnd::Lost => Self::Lost,
-        }
     }
 }
 

@@ -7,7 +7,10 @@
 //! [`StoredError::Version`] and stops before it could misread it.
 
 mod catalog_v1;
+mod catalog_v2;
+mod cause_v2;
 mod fleet_v1;
+mod fleet_v2;
 mod slot_v1;
 mod supervisor_v1;
 
@@ -19,8 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::port::SNAPSHOT_CHUNK_BYTES_MAX;
 
-/// The one format there is so far, of all three state machines.
+/// The first format of all state machines.
 const V1: u8 = 1;
+/// The format of fleets and the catalog since servers can be held and reserved.
+const V2: u8 = 2;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -31,8 +36,15 @@ pub enum StoredError {
     #[error("stored events are empty, without even a format (MS-J017)")]
     Empty,
     /// A format this program does not know.
-    #[error("stored events have format {0}; this program reads up to {V1}: use the newer program (MS-J005)")]
-    Version(u8),
+    #[error(
+        "stored events have format {found}; this program reads up to {newest}: use the newer program (MS-J005)"
+    )]
+    Version {
+        /// The format.
+        found: u8,
+        /// The newest this program knows of that state machine's.
+        newest: u8,
+    },
     /// Bytes that are no event of their format.
     #[error("stored events do not decode at byte {at} (MS-J017)")]
     Shape {
@@ -72,46 +84,49 @@ pub trait Stored: StateMachine {
     fn story_chunks(story: &[(Timestamp, Self::Event)]) -> Vec<Vec<u8>>;
 }
 
+/// The newest format of each state machine, which is written, and the older ones, which are raised to it when read.
 macro_rules! stored {
-    ($($machine:ty, $event:path, $v1:path;)*) => {$(
+    ($($machine:ty, $event:path, $newest:ident = $form:path $(, $older:ident = $old_form:path)*;)*) => {$(
         impl Stored for $machine {
             fn store(events: &[$event], bytes: &mut Vec<u8>) {
                 let mut items = Items::default();
-                events.iter().for_each(|event| items.push(&<$v1>::from(event)));
-                items.write(bytes);
+                events.iter().for_each(|event| items.push(&<$form>::from(event)));
+                items.write($newest, bytes);
             }
 
             fn load(bytes: &[u8]) -> Result<Vec<$event>, StoredError> {
                 match split(bytes)? {
-                    (V1, rest) => read::<$v1, _>(rest),
-                    (version, _) => Err(StoredError::Version(version)),
+                    ($newest, rest) => read::<$form, _>(rest),
+                    $(($older, rest) => read::<$old_form, _>(rest),)*
+                    (found, _) => Err(StoredError::Version { found, newest: $newest }),
                 }
             }
 
             fn store_story(story: &[(Timestamp, $event)], bytes: &mut Vec<u8>) {
                 let mut items = Items::default();
-                story.iter().for_each(|(at, event)| items.push(&Timed(at.unix_ms(), <$v1>::from(event))));
-                items.write(bytes);
+                story.iter().for_each(|(at, event)| items.push(&Timed(at.unix_ms(), <$form>::from(event))));
+                items.write($newest, bytes);
             }
 
             fn load_story(bytes: &[u8]) -> Result<Vec<(Timestamp, $event)>, StoredError> {
                 match split(bytes)? {
-                    (V1, rest) => read::<Timed<$v1>, _>(rest),
-                    (version, _) => Err(StoredError::Version(version)),
+                    ($newest, rest) => read::<Timed<$form>, _>(rest),
+                    $(($older, rest) => read::<Timed<$old_form>, _>(rest),)*
+                    (found, _) => Err(StoredError::Version { found, newest: $newest }),
                 }
             }
 
             fn story_chunks(story: &[(Timestamp, $event)]) -> Vec<Vec<u8>> {
-                chunks(story.iter().map(|(at, event)| Timed(at.unix_ms(), <$v1>::from(event))))
+                chunks($newest, story.iter().map(|(at, event)| Timed(at.unix_ms(), <$form>::from(event))))
             }
         }
     )*};
 }
 
 stored! {
-    Fleet, mainstay_fleet::Event, fleet_v1::Event<'_>;
-    Catalog, mainstay_fleet::catalog::CatalogEvent, catalog_v1::Event<'_>;
-    Supervisor, mainstay_supervisor::Event, supervisor_v1::Event<'_>;
+    Fleet, mainstay_fleet::Event, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
+    Catalog, mainstay_fleet::catalog::CatalogEvent, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
+    Supervisor, mainstay_supervisor::Event, V1 = supervisor_v1::Event<'_>;
 }
 
 /// An event of a snapshot with its time in milliseconds.
@@ -137,19 +152,19 @@ impl Items {
         self.count += 1;
     }
 
-    fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.push(V1);
+    fn write(&self, format: u8, bytes: &mut Vec<u8>) {
+        bytes.push(format);
         append(&self.count, bytes);
         bytes.extend_from_slice(&self.bytes);
     }
 }
 
-fn chunks<S: Serialize>(story: impl Iterator<Item = S>) -> Vec<Vec<u8>> {
+fn chunks<S: Serialize>(format: u8, story: impl Iterator<Item = S>) -> Vec<Vec<u8>> {
     let mut chunks = Vec::new();
     let mut items = Items::default();
     let mut finish = |items: &mut Items| {
         let mut chunk = Vec::with_capacity(items.bytes.len() + CHUNK_HEAD_BYTES_MAX);
-        std::mem::take(items).write(&mut chunk);
+        std::mem::take(items).write(format, &mut chunk);
         chunks.push(chunk);
     };
     let mut next = Vec::new();

@@ -155,6 +155,7 @@ fn fleet_spec() -> FleetSpec {
         configurations: vec![],
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),
+        hosting: mainstay_fleet::Hosting::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every event of every state machine survives being stored, and format 1 keeps its bytes for ever.
+//! Every event of every state machine survives being stored, and each format keeps its bytes for ever.
 //!
 //! A golden test that fails is a new format, never new bytes in this file.
 
@@ -11,14 +11,14 @@ use mainstay_core::slot::{
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
-    RegionId, ServerId, Strikes, Timestamp,
+    RegionId, ReservationId, ServerId, Strikes, Timestamp,
 };
 use mainstay_fleet::catalog::{
     BuildDeclaration, Catalog, CatalogEvent, Counters, CredentialDeclaration, Release, Role,
 };
 use mainstay_fleet::{
-    Addresses, End, Event as FleetEvent, Fleet, FleetSpec, Growth, IdleServers, Losers, Ports, RegionOpening,
-    RegionSpec, Renewal, Request,
+    Addresses, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec, Growth, HoldEnd, Hosting,
+    IdleServers, Losers, Ports, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd,
 };
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
@@ -30,6 +30,51 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::fixture::at;
+
+/// Every cause, in the order of its stored number.
+const CAUSES: [Cause; 22] = [
+    Cause::Unrecorded,
+    Cause::Provisioned,
+    Cause::Allocated(Fit::Running),
+    Cause::Allocated(Fit::Starting),
+    Cause::Allocated(Fit::Stopped),
+    Cause::Allocated(Fit::OtherConfiguration),
+    Cause::Allocated(Fit::OtherBuild),
+    Cause::Allocated(Fit::RestartAsked),
+    Cause::Allocated(Fit::KeptDown),
+    Cause::Allocated(Fit::Stopping),
+    Cause::Deallocated,
+    Cause::TimedToLive,
+    Cause::Exited,
+    Cause::Failed,
+    Cause::Lost,
+    Cause::FoundDown,
+    Cause::StartedByHand,
+    Cause::StoppedByHand,
+    Cause::RestartedByHand,
+    Cause::ConfigurationChanged,
+    Cause::RolledOut,
+    Cause::Restored,
+];
+
+const HOLD_ENDS: [HoldEnd; 7] = [
+    HoldEnd::Released,
+    HoldEnd::TimedOut,
+    HoldEnd::Allocated,
+    HoldEnd::Reserved,
+    HoldEnd::StoppedByHand,
+    HoldEnd::RestartedByHand,
+    HoldEnd::ConfigurationChanged,
+];
+
+const RESERVATION_ENDS: [ReservationEnd; 6] = [
+    ReservationEnd::Released,
+    ReservationEnd::ReleasedByHand,
+    ReservationEnd::Completed,
+    ReservationEnd::Failed,
+    ReservationEnd::Lost,
+    ReservationEnd::RolledOut,
+];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
@@ -139,17 +184,26 @@ fn region() -> impl Strategy<Value = RegionSpec> {
     )
 }
 
+fn hosting() -> impl Strategy<Value = Hosting> {
+    let claimed_by = prop_oneof![Just(ClaimedBy::Allocations), Just(ClaimedBy::Reservations)];
+    (claimed_by, span()).prop_map(|(claimed_by, hold_max)| Hosting { claimed_by, hold_max })
+}
+
+fn cause() -> impl Strategy<Value = Cause> {
+    proptest::sample::select(CAUSES.as_slice())
+}
+
 fn fleet_spec() -> impl Strategy<Value = FleetSpec> {
     let idle = prop_oneof![Just(IdleServers::StartOnProvision), Just(IdleServers::StartOnAllocation)];
     let names = (0..FleetNumber::LIMIT, uuid::<FleetId>(), shared(), any::<u64>());
-    (names, idle, vec(region(), 0..3), vec(spec(), 0..3), span(), span()).prop_map(
+    (names, idle, vec(region(), 0..3), vec(spec(), 0..3), [span(), span()], hosting()).prop_map(
         |(
             (number, id, name, revision),
             idle_servers,
             regions,
             configurations,
-            placement_timeout,
-            retention,
+            [placement_timeout, retention],
+            hosting,
         )| {
             FleetSpec {
                 number: FleetNumber::new(number).unwrap(),
@@ -161,6 +215,7 @@ fn fleet_spec() -> impl Strategy<Value = FleetSpec> {
                 configurations,
                 placement_timeout,
                 retention,
+                hosting,
             }
         },
     )
@@ -221,9 +276,9 @@ fn fleet_event() -> impl Strategy<Value = FleetEvent> {
                 configuration
             }
         ),
-        (server(), generation(), configuration(), intent()).prop_map(
-            |(server, generation, configuration, intent)| {
-                FleetEvent::ServerOrdered { server, generation, configuration, intent }
+        (server(), generation(), configuration(), intent(), cause()).prop_map(
+            |(server, generation, configuration, intent, cause)| {
+                FleetEvent::ServerOrdered { server, generation, configuration, intent, cause }
             }
         ),
         (id(), request(), time()).prop_map(|(id, request, until)| FleetEvent::AllocationRequested {
@@ -231,13 +286,22 @@ fn fleet_event() -> impl Strategy<Value = FleetEvent> {
             request,
             until
         }),
-        (id(), server(), generation(), configuration(), intent()).prop_map(
-            |(id, server, generation, configuration, intent)| {
-                FleetEvent::AllocationPlaced { id, server, generation, configuration, intent }
+        (id(), server(), generation(), configuration(), intent(), cause()).prop_map(
+            |(id, server, generation, configuration, intent, cause)| {
+                FleetEvent::AllocationPlaced { id, server, generation, configuration, intent, cause }
             }
         ),
         id().prop_map(|id| FleetEvent::AllocationFulfilled { id }),
         (id(), end()).prop_map(|(id, end)| FleetEvent::AllocationEnded { id, end }),
+        (server(), time()).prop_map(|(server, until)| FleetEvent::ServerHeld { server, until }),
+        (server(), proptest::sample::select(HOLD_ENDS.as_slice()))
+            .prop_map(|(server, end)| FleetEvent::HoldEnded { server, end }),
+        (server(), uuid::<ReservationId>())
+            .prop_map(|(server, reservation)| FleetEvent::ServerReserved { server, reservation }),
+        (server(), proptest::sample::select(RESERVATION_ENDS.as_slice()))
+            .prop_map(|(server, end)| FleetEvent::ReservationEnded { server, end }),
+        server().prop_map(|server| FleetEvent::ServerReadied { server }),
+        server().prop_map(|server| FleetEvent::ServerUnreadied { server }),
     ]
 }
 
@@ -431,7 +495,7 @@ proptest! {
 #[test]
 fn what_is_no_turn_is_refused() {
     assert!(matches!(Fleet::load(&[]), Err(StoredError::Empty)));
-    assert!(matches!(Fleet::load(&[2, 0]), Err(StoredError::Version(2))));
+    assert!(matches!(Fleet::load(&[3, 0]), Err(StoredError::Version { found: 3, newest: 2 })));
     assert!(matches!(Fleet::load(&[1]), Err(StoredError::Shape { at: 1, .. })));
     assert!(matches!(Fleet::load(&[1, 1, 99]), Err(StoredError::Shape { at: 2, .. })));
     assert!(matches!(Fleet::load(&[1, 0, 7, 7]), Err(StoredError::Trailing(2))));
@@ -452,7 +516,7 @@ fn snapshots_are_cut_into_chunks_below_the_limit() {
     assert!(chunks.iter().all(|chunk| chunk.len() <= SNAPSHOT_CHUNK_BYTES_MAX));
     let told: Vec<_> = chunks.iter().flat_map(|chunk| Fleet::load_story(chunk).unwrap()).collect();
     assert_eq!(told, story);
-    assert_eq!(Fleet::story_chunks(&[]), vec![vec![1, 0]], "an empty state has a snapshot too");
+    assert_eq!(Fleet::story_chunks(&[]), vec![vec![2, 0]], "an empty state has a snapshot too");
 }
 
 mod golden {
@@ -470,6 +534,16 @@ mod golden {
         M::store(std::slice::from_ref(&event), &mut bytes);
         assert_eq!(hex(&bytes), golden, "{event:?}");
         assert_eq!(M::load(&bytes).unwrap(), vec![event]);
+    }
+
+    /// Bytes of an older format are read as what the rules know today.
+    fn is_still_read<M: Stored>(event: M::Event, golden: &str)
+    where
+        M::Event: PartialEq + std::fmt::Debug,
+    {
+        let nibble = |at: usize| u8::from_str_radix(&golden[at..at + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..golden.len()).step_by(2).map(nibble).collect();
+        assert_eq!(M::load(&bytes).unwrap(), vec![event], "{golden}");
     }
 
     const ID: &str = "00112233-4455-6677-8899-aabbccddeeff";
@@ -525,7 +599,12 @@ mod golden {
             configurations: vec![spec()],
             placement_timeout: Duration::from_millis(1500),
             retention: Duration::from_secs(60),
+            hosting: Hosting { claimed_by: ClaimedBy::Reservations, hold_max: Duration::from_secs(90) },
         }
+    }
+
+    fn fleet_spec_of_format_1() -> FleetSpec {
+        FleetSpec { hosting: Hosting::default(), ..fleet_spec() }
     }
 
     const SPEC: &str = "03020163 04 022f62 0167 022d70 01016b0176 00 010373717001 0100 1e00 e807 8002 0001d804 1e1400 01880e00";
@@ -541,9 +620,10 @@ mod golden {
     }
 
     #[test]
-    fn of_a_fleet() {
+    fn of_a_fleet_in_format_1() {
         let id: AllocationId = ID.parse().unwrap();
         let (server, configuration) = (seven(), revision_2());
+        let cause = Cause::Unrecorded;
         let generation = Generation::from_number(5);
         let machine = MachineId::of(FleetNumber::new(1).unwrap(), 2);
         let addresses = Addresses { ipv4: Some([127, 0, 0, 1].into()), ipv6: None };
@@ -564,7 +644,7 @@ mod golden {
         };
         let ports = vec![Ports { game: 7000, query: 7001 }];
         for (event, golden) in [
-            (FleetEvent::Configured(Arc::new(fleet_spec())), "0101 00 FLEET"),
+            (FleetEvent::Configured(Arc::new(fleet_spec_of_format_1())), "0101 00 FLEET"),
             (FleetEvent::SpecKept(Box::new(spec())), "0101 01 SPEC"),
             (joined, "0101 02 8280808010 UUID UUID 016d 017f000001 00"),
             (
@@ -576,7 +656,7 @@ mod golden {
                 "0101 04 8280808010 SERVER 01 d836d936 0302",
             ),
             (
-                FleetEvent::ServerOrdered { server, generation, configuration, intent: Intent::Leave },
+                FleetEvent::ServerOrdered { server, generation, configuration, intent: Intent::Leave, cause },
                 "0101 05 SERVER 05 0302 03",
             ),
             (
@@ -584,7 +664,14 @@ mod golden {
                 "0101 06 UUID 03 UUID 01026869 01 80a0f1c2b134",
             ),
             (
-                FleetEvent::AllocationPlaced { id, server, generation, configuration, intent: Intent::Run },
+                FleetEvent::AllocationPlaced {
+                    id,
+                    server,
+                    generation,
+                    configuration,
+                    intent: Intent::Run,
+                    cause,
+                },
                 "0101 07 UUID SERVER 05 0302 01",
             ),
             (FleetEvent::AllocationFulfilled { id }, "0101 08 UUID"),
@@ -597,7 +684,98 @@ mod golden {
             (FleetEvent::AllocationEnded { id, end: backed_off }, "0101 09 UUID 03 02 0178"),
             (FleetEvent::AllocationEnded { id, end: End::Lost }, "0101 09 UUID 04"),
         ] {
+            is_still_read::<Fleet>(event, &bytes(golden));
+        }
+    }
+
+    #[test]
+    fn of_a_fleet() {
+        let id: AllocationId = ID.parse().unwrap();
+        let (server, configuration) = (seven(), revision_2());
+        let (cause, placed) = (Cause::StoppedByHand, Cause::Allocated(Fit::RestartAsked));
+        let generation = Generation::from_number(5);
+        let machine = MachineId::of(FleetNumber::new(1).unwrap(), 2);
+        let addresses = Addresses { ipv4: Some([127, 0, 0, 1].into()), ipv6: None };
+        let request = Request {
+            configuration: configuration.id,
+            region: ID.parse().unwrap(),
+            payload: Some("hi".into()),
+            renewal: Renewal::Restart,
+        };
+        let losers = Losers { servers: 4, allocated: 3, silent: 2, unreported: 1 };
+        let backed_off = End::BackedOff { crashes: 2, cause: "x".into() };
+        let joined = FleetEvent::MachineJoined {
+            machine,
+            key: ID.parse().unwrap(),
+            region: ID.parse().unwrap(),
+            name: "m".into(),
+            addresses,
+        };
+        let ports = vec![Ports { game: 7000, query: 7001 }];
+        for (event, golden) in [
+            (FleetEvent::Configured(Arc::new(fleet_spec())), "0201 00 FLEET 01 5a00"),
+            (FleetEvent::SpecKept(Box::new(spec())), "0201 01 SPEC"),
+            (joined, "0201 02 8280808010 UUID UUID 016d 017f000001 00"),
+            (
+                FleetEvent::MachineReaddressed { machine, name: "n".into(), addresses },
+                "0201 03 8280808010 016e 017f000001 00",
+            ),
+            (
+                FleetEvent::ServersAdded { machine, first: server, ports, configuration },
+                "0201 04 8280808010 SERVER 01 d836d936 0302",
+            ),
+            (
+                FleetEvent::ServerOrdered { server, generation, configuration, intent: Intent::Leave, cause },
+                "0201 05 SERVER 05 0302 03 0a",
+            ),
+            (
+                FleetEvent::AllocationRequested { id, request, until: at(1_800_000_000_000) },
+                "0201 06 UUID 03 UUID 01026869 01 80a0f1c2b134",
+            ),
+            (
+                FleetEvent::AllocationPlaced {
+                    id,
+                    server,
+                    generation,
+                    configuration,
+                    intent: Intent::Run,
+                    cause: placed,
+                },
+                "0201 07 UUID SERVER 05 0302 01 0205",
+            ),
+            (FleetEvent::AllocationFulfilled { id }, "0201 08 UUID"),
+            (FleetEvent::AllocationEnded { id, end: End::Deallocated }, "0201 09 UUID 00"),
+            (FleetEvent::AllocationEnded { id, end: End::Completed }, "0201 09 UUID 01"),
+            (
+                FleetEvent::AllocationEnded { id, end: End::PlacementTimedOut(losers) },
+                "0201 09 UUID 02 04030201",
+            ),
+            (FleetEvent::AllocationEnded { id, end: backed_off }, "0201 09 UUID 03 02 0178"),
+            (FleetEvent::AllocationEnded { id, end: End::Lost }, "0201 09 UUID 04"),
+            (FleetEvent::ServerHeld { server, until: at(1_800_000_000_000) }, "0201 0a SERVER 80a0f1c2b134"),
+            (FleetEvent::HoldEnded { server, end: HoldEnd::ConfigurationChanged }, "0201 0b SERVER 06"),
+            (FleetEvent::ServerReserved { server, reservation: ID.parse().unwrap() }, "0201 0c SERVER UUID"),
+            (FleetEvent::ReservationEnded { server, end: ReservationEnd::RolledOut }, "0201 0d SERVER 05"),
+            (FleetEvent::ServerReadied { server }, "0201 0e SERVER"),
+            (FleetEvent::ServerUnreadied { server }, "0201 0f SERVER"),
+        ] {
             keeps_its_bytes::<Fleet>(event, &bytes(golden));
+        }
+    }
+
+    #[test]
+    fn of_a_catalog_in_format_1() {
+        let credential =
+            CredentialDeclaration { key: "k".into(), secret_sha256: [0xAB; 32], role: Role::Allocator };
+        let declared = BuildDeclaration { name: "b".into(), folder: "/b".into() };
+        let id = BuildId::from_number(4).unwrap();
+        for (event, golden) in [
+            (CatalogEvent::BuildDeclared { id, declared }, "0101 00 04 0162 022f62".to_owned()),
+            (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0101 01 SPEC".to_owned()),
+            (CatalogEvent::FleetDeclared(Arc::new(fleet_spec_of_format_1())), "0101 02 FLEET".to_owned()),
+            (CatalogEvent::CredentialAdmitted(credential), format!("0101 03 016b {} 01", "ab".repeat(32))),
+        ] {
+            is_still_read::<Catalog>(event, &bytes(&golden));
         }
     }
 
@@ -611,16 +789,16 @@ mod golden {
         let configuration = BuildConfigurationId::from_number(5).unwrap();
         let counters = Counters { builds: 1, configurations: 2, fleets: 3 };
         for (event, golden) in [
-            (CatalogEvent::BuildDeclared { id, declared }, "0101 00 04 0162 022f62".to_owned()),
-            (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0101 01 SPEC".to_owned()),
-            (CatalogEvent::FleetDeclared(Arc::new(fleet_spec())), "0101 02 FLEET".to_owned()),
-            (CatalogEvent::CredentialAdmitted(credential), format!("0101 03 016b {} 01", "ab".repeat(32))),
-            (CatalogEvent::BuildReleased { id, release }, format!("0101 04 04 02 {} 03 2a", "cd".repeat(32))),
-            (CatalogEvent::BuildDeleted(id), "0101 05 04".to_owned()),
-            (CatalogEvent::ConfigurationDeleted(configuration), "0101 06 05".to_owned()),
-            (CatalogEvent::FleetDeleted(FleetNumber::new(7).unwrap()), "0101 07 07".to_owned()),
-            (CatalogEvent::CountersKept(counters), "0101 08 01 02 03".to_owned()),
-            (CatalogEvent::Revised { number: 9, by: "k".into() }, "0101 09 09 016b".to_owned()),
+            (CatalogEvent::BuildDeclared { id, declared }, "0201 00 04 0162 022f62".to_owned()),
+            (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0201 01 SPEC".to_owned()),
+            (CatalogEvent::FleetDeclared(Arc::new(fleet_spec())), "0201 02 FLEET 01 5a00".to_owned()),
+            (CatalogEvent::CredentialAdmitted(credential), format!("0201 03 016b {} 01", "ab".repeat(32))),
+            (CatalogEvent::BuildReleased { id, release }, format!("0201 04 04 02 {} 03 2a", "cd".repeat(32))),
+            (CatalogEvent::BuildDeleted(id), "0201 05 04".to_owned()),
+            (CatalogEvent::ConfigurationDeleted(configuration), "0201 06 05".to_owned()),
+            (CatalogEvent::FleetDeleted(FleetNumber::new(7).unwrap()), "0201 07 07".to_owned()),
+            (CatalogEvent::CountersKept(counters), "0201 08 01 02 03".to_owned()),
+            (CatalogEvent::Revised { number: 9, by: "k".into() }, "0201 09 09 016b".to_owned()),
         ] {
             keeps_its_bytes::<Catalog>(event, &bytes(&golden));
         }

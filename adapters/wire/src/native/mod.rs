@@ -1,7 +1,7 @@
 //! HTTP v1, the native face: JSON in camelCase, RFC 3339 times, cursor paging (ux.md 8.10).
 
 use jiff::Timestamp as Instant;
-use mainstay_core::{AllocationId, FleetId, RegionId};
+use mainstay_core::{AllocationId, FleetId, RegionId, ReservationId};
 use serde::{Deserialize, Serialize};
 
 use crate::multiplay::AllocationView;
@@ -92,7 +92,16 @@ pub struct RegionView {
 pub struct ServerCounts {
     /// With an allocation.
     pub allocated: usize,
-    /// Running, without one.
+    /// With a reservation of their own.
+    #[serde(default)]
+    pub reserved: usize,
+    /// Kept by their games, for nobody.
+    #[serde(default)]
+    pub held: usize,
+    /// Running for nobody, and their games say they take players.
+    #[serde(default)]
+    pub ready: usize,
+    /// Running for nobody.
     pub online: usize,
     /// Not running.
     pub available: usize,
@@ -138,7 +147,7 @@ pub struct ServerView {
     pub id: u64,
     /// Its id as people read it.
     pub display: String,
-    /// ALLOCATED, ONLINE or AVAILABLE.
+    /// ALLOCATED, RESERVED, HELD, READY, ONLINE or AVAILABLE.
     pub status: String,
     /// The life of its process, as its agent last said: unknown, stopped, starting, online, stopping, backedOff or lost.
     pub process: String,
@@ -165,6 +174,18 @@ pub struct ServerView {
     /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation_id: Option<AllocationId>,
+    /// Until when its game asked that it be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Instant>,
+    /// The reservation its game made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation_id: Option<ReservationId>,
+    /// Whether its game says it takes players.
+    #[serde(default)]
+    pub ready: bool,
+    /// Why it got its newest order.
+    #[serde(default)]
+    pub cause: String,
     /// As players reach it; the IPv6 address where there is no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,

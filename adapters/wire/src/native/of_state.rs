@@ -3,24 +3,20 @@
 use mainstay_core::slot::{Phase, Spec, Stopped};
 use mainstay_core::{AllocationId, MachineId, RegionId, ServerId};
 use mainstay_fleet::{
-    Allocation, Fleet, FleetSpec, Growth, IdleServers, Link, Machine, RegionOpening, Server, ServerStatus,
-    Stage,
+    Allocation, Counts, Fleet, FleetSpec, Growth, IdleServers, Link, Machine, Readiness, RegionOpening,
+    Server, ServerStatus, Stage,
 };
 
 use super::{
     AllocationState, BuildConfigurationView, FleetView, MachineView, NativeAllocation, RegionView,
     ServerCounts, ServerView,
 };
-use crate::multiplay::AllocationView;
+use crate::multiplay::{AllocationView, instant};
 
 impl FleetView {
-    /// A configured fleet. Counts its servers: a pass over all of them.
+    /// A configured fleet.
     #[must_use]
     pub fn of(spec: &FleetSpec, fleet: &Fleet) -> Self {
-        let mut servers = ServerCounts::default();
-        for (_, server) in fleet.servers(None) {
-            servers.count(server);
-        }
         Self {
             id: spec.id,
             name: spec.name.to_string(),
@@ -41,19 +37,23 @@ impl FleetView {
                     machines_may_join: matches!(region.growth, Growth::MachinesMayJoin),
                 })
                 .collect(),
-            servers,
+            servers: ServerCounts::of(fleet.counts()),
             waiting_allocations: fleet.waiting(),
         }
     }
 }
 
 impl ServerCounts {
-    fn count(&mut self, server: &Server) {
-        self.total += 1;
-        match server.status() {
-            ServerStatus::Allocated => self.allocated += 1,
-            ServerStatus::Online => self.online += 1,
-            ServerStatus::Available => self.available += 1,
+    fn of(counts: Counts) -> Self {
+        let of = |status| counts.of(status) as usize;
+        Self {
+            allocated: of(ServerStatus::Allocated),
+            reserved: of(ServerStatus::Reserved),
+            held: of(ServerStatus::Held),
+            ready: of(ServerStatus::Ready),
+            online: of(ServerStatus::Online),
+            available: of(ServerStatus::Available),
+            total: counts.total() as usize,
         }
     }
 }
@@ -86,12 +86,6 @@ impl Within<'_> {
     /// A machine.
     #[must_use]
     pub fn machine(self, id: MachineId, machine: &Machine) -> MachineView {
-        let mut servers = ServerCounts::default();
-        machine
-            .servers
-            .iter()
-            .filter_map(|id| self.fleet.server(*id))
-            .for_each(|server| servers.count(server));
         MachineView {
             id: id.number(),
             display: id.to_string(),
@@ -106,7 +100,7 @@ impl Within<'_> {
             },
             ipv4: machine.addresses.ipv4.map(|address| address.to_string()),
             ipv6: machine.addresses.ipv6.map(|address| address.to_string()),
-            servers,
+            servers: ServerCounts::of(machine.counts()),
         }
     }
 
@@ -132,6 +126,10 @@ impl Within<'_> {
             region_id: machine.region,
             region_name: self.region_name(machine.region),
             allocation_id: server.allocation(),
+            held_until: server.held_until().map(instant),
+            reservation_id: server.reservation().map(|reservation| reservation.id),
+            ready: matches!(server.readiness, Readiness::Ready),
+            cause: server.cause.word().to_owned(),
             ip,
             port: server.ports.game,
             query_port: server.ports.query,

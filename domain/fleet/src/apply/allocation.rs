@@ -3,8 +3,8 @@
 use mainstay_core::{AllocationId, ServerId, Timestamp};
 
 use crate::allocation::{Allocation, End, Placed, Request, Stage};
+use crate::claim::Claim;
 use crate::fleet::Fleet;
-use crate::server::Claim;
 
 /// The most ended allocations kept readable, whatever the retention time: at some 300 bytes each this bounds what a
 /// caller can fill memory with by allocating and deallocating in a loop to about 60 MB.
@@ -12,10 +12,15 @@ const ENDED_MAX: usize = 200_000;
 
 impl Fleet {
     pub(super) fn requested(&mut self, at: Timestamp, id: AllocationId, request: &Request, until: Timestamp) {
-        let allocation =
-            Allocation { request: request.clone(), requested: at, stage: Stage::Waiting { until } };
+        let allocation = Allocation {
+            request: request.clone(),
+            requested: at,
+            ready: None,
+            stage: Stage::Waiting { until },
+        };
         self.allocations.insert(id, allocation);
         self.by_request.insert((at, id));
+        self.live.insert((at, id));
         self.waiting.insert((request.region, at, id));
         self.waiting_until.insert((until, id));
     }
@@ -24,7 +29,7 @@ impl Fleet {
         self.leave_waiting(id);
         let Some(allocation) = self.allocations.get_mut(&id) else { return };
         allocation.stage = Stage::Placed(Placed { server, at });
-        self.claim(server, Claim::Allocated(id));
+        self.claim(at, server, Claim::Allocated(id));
     }
 
     pub(super) fn fulfilled(&mut self, at: Timestamp, id: AllocationId) {
@@ -40,11 +45,12 @@ impl Fleet {
         let placed = allocation.placed();
         allocation.stage = Stage::Ended { placed, fulfilled: allocation.fulfilled(), at, end: end.clone() };
         allocation.request.payload = None;
+        self.live.remove(&(allocation.requested, id));
         self.ended.insert((at, id));
         if let Some(Placed { server, .. }) = placed
             && self.servers.get(&server).and_then(|server| server.allocation()) == Some(id)
         {
-            self.claim(server, Claim::Free);
+            self.claim(at, server, Claim::Free);
         }
     }
 
@@ -63,33 +69,11 @@ impl Fleet {
     }
 
     fn leave_waiting(&mut self, id: AllocationId) {
-        if let Some(Allocation { request, requested, stage: Stage::Waiting { until } }) =
+        if let Some(Allocation { request, requested, stage: Stage::Waiting { until }, .. }) =
             self.allocations.get(&id)
         {
             self.waiting.remove(&(request.region, *requested, id));
             self.waiting_until.remove(&(*until, id));
         }
-    }
-
-    fn claim(&mut self, server: ServerId, claim: Claim) {
-        let Some(machine) = self.servers.get(&server).map(|server| server.machine) else { return };
-        self.change(server, |server| server.claim = claim);
-        let Some((region, allocated)) =
-            self.machines.get(&machine).map(|machine| (machine.region, machine.allocated))
-        else {
-            return;
-        };
-        let in_region = self.allocated_by_region.entry(region).or_insert(0);
-        let fullness = match claim {
-            Claim::Allocated(_) => {
-                *in_region += 1;
-                allocated + 1
-            }
-            Claim::Free => {
-                *in_region -= 1;
-                allocated - 1
-            }
-        };
-        self.set_fullness(machine, fullness);
     }
 }

@@ -5,12 +5,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Intent};
-use mainstay_core::{Generation, MachineId, MachineKey, RegionId, ServerId};
+use mainstay_core::{Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp};
 
+use crate::cause::Cause;
+use crate::claim::Claim;
+use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::machine::{Addresses, Link, Machine, Ports};
 use crate::placement::Candidates;
-use crate::server::{Claim, Server};
+use crate::server::{Readiness, Server};
 use crate::spec::FleetSpec;
 
 impl Fleet {
@@ -25,6 +28,7 @@ impl Fleet {
 
     pub(super) fn machine_joined(
         &mut self,
+        at: Timestamp,
         id: MachineId,
         key: MachineKey,
         region: RegionId,
@@ -39,7 +43,8 @@ impl Fleet {
             name: name.clone(),
             addresses,
             servers: Vec::new(),
-            allocated: 0,
+            used: at,
+            counts: Counts::default(),
             link: Link::Silent,
             candidates: Candidates::new(),
         };
@@ -63,12 +68,17 @@ impl Fleet {
                 generation: Generation::NONE,
                 configuration,
                 intent: Intent::Leave,
+                cause: Cause::Unrecorded,
+                readiness: Readiness::Unready,
                 seen: None,
                 sent: Generation::NONE,
             };
+            let status = server.status();
             self.servers.insert(id, server);
             if let Some(machine) = self.machines.get_mut(&machine) {
                 machine.servers.push(id);
+                machine.counts.add(status);
+                self.counts.entry(machine.region).or_default().add(status);
             }
         }
     }

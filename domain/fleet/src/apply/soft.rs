@@ -51,8 +51,11 @@ impl Fleet {
         for server in &servers {
             self.unshelve(*server);
             if let Some(server) = self.servers.get_mut(server) {
+                let before = server.status();
                 server.seen = None;
                 server.sent = Generation::NONE;
+                let after = server.status();
+                self.recount(id, before, after);
             }
         }
         if let Some(machine) = self.machines.get_mut(&id) {

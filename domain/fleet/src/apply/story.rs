@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use mainstay_core::{AllocationId, Generation, MachineId, ServerId, Timestamp};
 
 use crate::allocation::{Allocation, Stage};
+use crate::claim::{Claim, Reservation};
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::machine::Machine;
-use crate::server::{Claim, Server};
+use crate::server::{Readiness, Server};
 
 impl Fleet {
     pub(crate) fn story(&self) -> Vec<(Timestamp, Event)> {
@@ -35,7 +36,7 @@ impl Fleet {
             self.tell_allocation(id, allocation, &mut story);
         }
         for (id, server) in &self.servers {
-            tell_order(*id, server, &mut story);
+            tell_server(*id, server, &mut story);
         }
         story
     }
@@ -49,7 +50,7 @@ impl Fleet {
             name: name.clone(),
             addresses: *addresses,
         };
-        story.push((Timestamp::EPOCH, joined));
+        story.push((machine.used, joined));
         for (first, server) in machine.servers.iter().filter_map(|id| Some((*id, self.servers.get(id)?))) {
             let added = Event::ServersAdded {
                 machine: id,
@@ -67,7 +68,7 @@ impl Fleet {
         allocation: &Allocation,
         story: &mut Vec<(Timestamp, Event)>,
     ) {
-        let Allocation { request, requested, stage } = allocation;
+        let Allocation { request, requested, ready, stage } = allocation;
         let until = match stage {
             Stage::Waiting { until } => *until,
             Stage::Placed(_) | Stage::Fulfilled { .. } | Stage::Ended { .. } => *requested,
@@ -82,11 +83,15 @@ impl Fleet {
                 generation: server.generation,
                 configuration: server.configuration,
                 intent: server.intent,
+                cause: server.cause,
             };
             story.push((placed.at, placement));
         }
         if let Some(at) = allocation.fulfilled() {
             story.push((at, Event::AllocationFulfilled { id }));
+        }
+        if let (Some(at), Some(placed)) = (*ready, allocation.placed()) {
+            story.push((at, Event::ServerReadied { server: placed.server }));
         }
         if let Some((at, end)) = allocation.end() {
             story.push((at, Event::AllocationEnded { id, end: end.clone() }));
@@ -94,11 +99,25 @@ impl Fleet {
     }
 }
 
-/// A free server's order; that of an allocated one is told with its allocation.
-fn tell_order(id: ServerId, server: &Server, story: &mut Vec<(Timestamp, Event)>) {
-    if server.claim == Claim::Free && server.generation != Generation::NONE {
-        let Server { generation, configuration, intent, .. } = *server;
-        story
-            .push((Timestamp::EPOCH, Event::ServerOrdered { server: id, generation, configuration, intent }));
+/// The order of a server without an allocation, and what claims it; the rest is told with its allocation.
+fn tell_server(id: ServerId, server: &Server, story: &mut Vec<(Timestamp, Event)>) {
+    let Server { claim, generation, configuration, intent, cause, readiness, .. } = *server;
+    if claim.allocation().is_some() {
+        return;
+    }
+    if generation != Generation::NONE {
+        let ordered = Event::ServerOrdered { server: id, generation, configuration, intent, cause };
+        story.push((Timestamp::EPOCH, ordered));
+    }
+    match readiness {
+        Readiness::Ready => story.push((Timestamp::EPOCH, Event::ServerReadied { server: id })),
+        Readiness::Unready => {}
+    }
+    match claim {
+        Claim::Free | Claim::Allocated(_) => {}
+        Claim::Held { until } => story.push((Timestamp::EPOCH, Event::ServerHeld { server: id, until })),
+        Claim::Reserved(Reservation { id: reservation, at }) => {
+            story.push((at, Event::ServerReserved { server: id, reservation }));
+        }
     }
 }

@@ -168,6 +168,7 @@ fn declare_fleet(turn: &mut Turn<'_, Catalog>, declared: &FleetDeclaration) {
         configurations: configurations.collect(),
         placement_timeout: declared.placement_timeout,
         retention: declared.retention,
+        hosting: declared.hosting.clone(),
     };
     match known {
         Some(known) if **known == spec => return,

@@ -8,7 +8,7 @@ use core::time::Duration;
 use mainstay_core::FleetId;
 use mainstay_core::slot::{Caps, Limits, Query, RestartPolicy, StopPolicy};
 
-use crate::spec::{IdleServers, RegionSpec};
+use crate::spec::{Hosting, IdleServers, RegionSpec};
 
 /// Builds, build configurations and fleets to have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -74,6 +74,8 @@ pub struct FleetDeclaration {
     pub placement_timeout: Duration,
     /// How long an ended allocation stays readable.
     pub retention: Duration,
+    /// What its servers are for, and for how long.
+    pub hosting: Hosting,
 }
 
 /// Somebody who may ask.

@@ -39,6 +39,7 @@ fn fleet(name: &str, configurations: &[&str]) -> FleetDeclaration {
         configurations: configurations.iter().map(|name| (*name).into()).collect(),
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),
+        hosting: crate::spec::Hosting::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::command::Answer;
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
-use crate::spec::{Growth, RegionOpening, RegionSpec};
+use crate::spec::{ClaimedBy, Growth, RegionOpening, RegionSpec};
 
 /// The most allocations that may wait at once. Each is owed a decision on every change of capacity, and a caller that
 /// waits behind ten thousand others is better told to come back.
@@ -30,6 +30,10 @@ pub(super) fn allocate(
     let region = spec.region(request.region).ok_or(Rejection::UnknownRegion(request.region))?;
     if spec.configuration(request.configuration).is_none() {
         return Err(Rejection::UnknownConfiguration(request.configuration));
+    }
+    match spec.hosting.claimed_by {
+        ClaimedBy::Allocations => {}
+        ClaimedBy::Reservations => return Err(Rejection::NotAnAllocationFleet),
     }
     let until = turn.now() + spec.placement_timeout;
     let server = match admit(turn.state(), region, request)? {

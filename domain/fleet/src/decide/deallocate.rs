@@ -5,6 +5,7 @@ use mainstay_core::{AllocationId, Turn};
 
 use super::{ordering, waiting};
 use crate::allocation::{End, Stage};
+use crate::cause::Cause;
 use crate::command::Answer;
 use crate::event::Event;
 use crate::fleet::Fleet;
@@ -20,7 +21,7 @@ pub(super) fn deallocate(turn: &mut Turn<'_, Fleet>, id: AllocationId) -> Result
     };
     turn.emit(Event::AllocationEnded { id, end: End::Deallocated });
     if let Some(server) = server {
-        ordering::rest(turn, server);
+        ordering::rest(turn, server, Cause::Deallocated);
         waiting::place(turn, region);
     }
     Ok(Answer::Done)

@@ -1,8 +1,10 @@
-//! A deadline has come: allocations that waited long enough fail, with the reason.
+//! A deadline has come: allocations that waited long enough fail, with the reason; holds that ran out end.
 
 use mainstay_core::Turn;
 
+use super::hold;
 use crate::allocation::End;
+use crate::claim::HoldEnd;
 use crate::command::Answer;
 use crate::event::Event;
 use crate::fleet::Fleet;
@@ -15,6 +17,12 @@ pub(super) fn due(turn: &mut Turn<'_, Fleet>) -> Answer {
         let region = turn.state().allocations.get(&id).map(|allocation| allocation.request.region);
         let losers = region.map(|region| turn.state().losers(region)).unwrap_or_default();
         turn.emit(Event::AllocationEnded { id, end: End::PlacementTimedOut(losers) });
+    }
+    while let Some(&(until, server)) = turn.state().holds.first() {
+        if until > turn.now() {
+            break;
+        }
+        hold::end(turn, server, HoldEnd::TimedOut);
     }
     Answer::Done
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::{MachineId, MachineKey, RegionId, ServerId, Turn};
 
 use super::ordering;
+use crate::cause::Cause;
 use crate::command::{Answer, JoinedSlot};
 use crate::event::Event;
 use crate::fleet::Fleet;
@@ -56,7 +57,7 @@ pub(super) fn join(
         if spec.idle_servers == IdleServers::StartOnProvision {
             let added = turn.state().machine(machine).map(|machine| machine.servers[had.len()..].to_vec());
             for server in added.unwrap_or_default() {
-                ordering::run_idle(turn, server);
+                ordering::run_idle(turn, server, Cause::Provisioned);
             }
         }
     }

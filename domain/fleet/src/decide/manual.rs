@@ -4,36 +4,57 @@
 use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{ServerId, Turn};
 
-use super::ordering;
+use super::{hold, ordering};
+use crate::cause::Cause;
+use crate::claim::{Claim, HoldEnd, Reservation};
 use crate::command::Answer;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
-use crate::server::Claim;
 
 pub(super) fn start(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
-    order_free(turn, server, Intent::Run)
-}
-
-pub(super) fn stop(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
-    order_free(turn, server, Intent::Stop)
-}
-
-pub(super) fn restart(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
-    order_free(turn, server, Intent::Renew)
-}
-
-fn order_free(turn: &mut Turn<'_, Fleet>, server: ServerId, intent: Intent) -> Result<Answer, Rejection> {
     let known = turn.state().server(server).ok_or(Rejection::UnknownServer(server))?;
     if let Claim::Allocated(allocation) = known.claim {
         return Err(Rejection::ServerAllocated { server, allocation });
     }
-    let configuration = current_revision(turn.state(), known.configuration);
-    ordering::order(turn, server, configuration, intent);
+    order_current(turn, server, Intent::Run, Cause::StartedByHand);
     Ok(Answer::Done)
 }
 
+/// "The server has been manually stopped (the server transitions to the AVAILABLE state)" ends a hold (seed 003).
+pub(super) fn stop(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
+    unclaimed(turn, server)?;
+    hold::end(turn, server, HoldEnd::StoppedByHand);
+    order_current(turn, server, Intent::Stop, Cause::StoppedByHand);
+    Ok(Answer::Done)
+}
+
+/// "The server has been manually restarted (the server transitions to the ONLINE state)" ends a hold (seed 003).
+pub(super) fn restart(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
+    unclaimed(turn, server)?;
+    hold::end(turn, server, HoldEnd::RestartedByHand);
+    order_current(turn, server, Intent::Renew, Cause::RestartedByHand);
+    Ok(Answer::Done)
+}
+
+/// Refuses where players are on the server.
+fn unclaimed(turn: &Turn<'_, Fleet>, server: ServerId) -> Result<(), Rejection> {
+    match turn.state().server(server).ok_or(Rejection::UnknownServer(server))?.claim {
+        Claim::Allocated(allocation) => Err(Rejection::ServerAllocated { server, allocation }),
+        Claim::Reserved(Reservation { id: reservation, .. }) => {
+            Err(Rejection::ServerReserved { server, reservation })
+        }
+        Claim::Free | Claim::Held { .. } => Ok(()),
+    }
+}
+
+fn order_current(turn: &mut Turn<'_, Fleet>, server: ServerId, intent: Intent, cause: Cause) {
+    let Some(runs) = turn.state().server(server).map(|server| server.configuration) else { return };
+    let configuration = current_revision(turn.state(), runs);
+    ordering::order(turn, server, configuration, intent, cause);
+}
+
 /// The revision now in force of what the server runs; what idle servers run, where the fleet no longer has it.
-fn current_revision(state: &Fleet, runs: ConfigurationRef) -> ConfigurationRef {
+pub(super) fn current_revision(state: &Fleet, runs: ConfigurationRef) -> ConfigurationRef {
     let spec = state.spec();
     let same = spec.and_then(|spec| spec.configuration(runs.id)).map(|spec| spec.configuration);
     same.or_else(|| spec.and_then(|spec| spec.idle_configuration())).unwrap_or(runs)

@@ -1,13 +1,17 @@
 //! Every rule of a fleet, one command a file.
 
 mod allocate;
+mod asking;
 mod configure;
 mod deallocate;
 mod due;
+mod hold;
 mod join;
 mod manual;
 mod ordering;
+mod ready;
 mod report;
+mod reserve;
 mod waiting;
 
 use mainstay_core::Turn;
@@ -35,6 +39,15 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
         Command::StartServer(server) => manual::start(turn, *server),
         Command::StopServer(server) => manual::stop(turn, *server),
         Command::RestartServer(server) => manual::restart(turn, *server),
+        Command::Release(server) => reserve::release_by_hand(turn, *server),
+        Command::Hold { server, process, until } => hold::hold(turn, *server, *process, *until),
+        Command::ReleaseHold { server, process } => hold::release(turn, *server, *process),
+        Command::Reserve { server, process, reservation } => {
+            reserve::reserve(turn, *server, *process, *reservation)
+        }
+        Command::Unreserve { server, process } => reserve::unreserve(turn, *server, *process),
+        Command::SetReady { server, process } => ready::ready(turn, *server, *process),
+        Command::SetUnready { server, process } => ready::unready(turn, *server, *process),
         Command::Due => Ok(due::due(turn)),
     }
 }

@@ -3,6 +3,7 @@
 use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{ServerId, Turn};
 
+use crate::cause::Cause;
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::spec::IdleServers;
@@ -13,31 +14,32 @@ pub(super) fn order(
     server: ServerId,
     configuration: ConfigurationRef,
     intent: Intent,
+    cause: Cause,
 ) {
     let Some(known) = turn.state().server(server) else { return };
     let generation = known.generation.next();
-    turn.emit(Event::ServerOrdered { server, generation, configuration, intent });
+    turn.emit(Event::ServerOrdered { server, generation, configuration, intent, cause });
 }
 
 /// Has an idle server run what idle servers run.
-pub(super) fn run_idle(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+pub(super) fn run_idle(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Cause) {
     if let Some(configuration) = turn.state().spec().and_then(|spec| spec.idle_configuration()) {
-        order(turn, server, configuration, Intent::Run);
+        order(turn, server, configuration, Intent::Run, cause);
     }
 }
 
 /// What a server does whose process ended by its own will, or was lost, and that nobody claims now: with start on
 /// provision it runs again, idle (seed 002); else it rests until an allocation or an operator starts it.
-pub(super) fn after_the_end(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+pub(super) fn after_the_end(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Cause) {
     match turn.state().spec().map(|spec| spec.idle_servers) {
-        Some(IdleServers::StartOnProvision) => run_idle(turn, server),
-        Some(IdleServers::StartOnAllocation) | None => rest(turn, server),
+        Some(IdleServers::StartOnProvision) => run_idle(turn, server, cause),
+        Some(IdleServers::StartOnAllocation) | None => rest(turn, server, cause),
     }
 }
 
 /// Leaves a server's process as it is, without an allocation.
-pub(super) fn rest(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+pub(super) fn rest(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Cause) {
     if let Some(configuration) = turn.state().server(server).map(|server| server.configuration) {
-        order(turn, server, configuration, Intent::Leave);
+        order(turn, server, configuration, Intent::Leave, cause);
     }
 }

@@ -4,13 +4,14 @@
 use mainstay_core::slot::{Intent, Phase, Status, Stopped};
 use mainstay_core::{AllocationId, MachineId, ServerId, Turn};
 
-use super::{ordering, waiting};
+use super::{ordering, ready, reserve, waiting};
 use crate::allocation::{End, Stage};
+use crate::cause::Cause;
+use crate::claim::{Claim, ReservationEnd};
 use crate::command::{Answer, Observation, StreamId};
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
-use crate::server::Claim;
 use crate::spec::IdleServers;
 
 pub(super) fn report(
@@ -24,7 +25,11 @@ pub(super) fn report(
     }
     for status in statuses {
         if turn.state().server(status.server).is_some_and(|server| server.machine == machine) {
+            let replaced = runs_another_process(turn, status);
             turn.observe(Observation::Seen(status.clone()));
+            if replaced {
+                ready::end(turn, status.server);
+            }
             judge(turn, status);
         }
     }
@@ -34,6 +39,22 @@ pub(super) fn report(
     Ok(Answer::Done)
 }
 
+/// Whether what a server's game said of itself was said by a process that no longer runs.
+fn runs_another_process(turn: &Turn<'_, Fleet>, status: &Status) -> bool {
+    let Some(server) = turn.state().server(status.server) else { return false };
+    if status.generation < server.generation {
+        return false;
+    }
+    match (&status.phase, server.seen().map(|seen| &seen.phase)) {
+        (Phase::Online { pid }, Some(Phase::Online { pid: known })) => pid != known,
+        (Phase::Online { .. }, _) => false,
+        (
+            Phase::Stopped(_) | Phase::Starting | Phase::Stopping | Phase::BackedOff { .. } | Phase::Lost,
+            _,
+        ) => true,
+    }
+}
+
 fn judge(turn: &mut Turn<'_, Fleet>, status: &Status) {
     let Some(server) = turn.state().server(status.server) else { return };
     if status.generation > server.generation {
@@ -41,7 +62,8 @@ fn judge(turn: &mut Turn<'_, Fleet>, status: &Status) {
         // above what the agent has seen, or it would refuse them for ever.
         let (configuration, intent) = (server.configuration, server.intent);
         let generation = status.generation.next();
-        turn.emit(Event::ServerOrdered { server: status.server, generation, configuration, intent });
+        let cause = Cause::Restored;
+        turn.emit(Event::ServerOrdered { server: status.server, generation, configuration, intent, cause });
         return;
     }
     if status.generation < server.generation {
@@ -49,7 +71,8 @@ fn judge(turn: &mut Turn<'_, Fleet>, status: &Status) {
     }
     match server.claim {
         Claim::Allocated(id) => judge_allocated(turn, status.server, id, &status.phase),
-        Claim::Free => judge_free(turn, status.server, &status.phase),
+        Claim::Reserved(_) => judge_reserved(turn, status.server, &status.phase),
+        Claim::Free | Claim::Held { .. } => judge_free(turn, status.server, &status.phase),
     }
 }
 
@@ -64,20 +87,42 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
         }
         Phase::Stopped(Stopped::Completed) => {
             turn.emit(Event::AllocationEnded { id, end: End::Completed });
-            ordering::after_the_end(turn, server);
+            ordering::after_the_end(turn, server, Cause::Exited);
         }
         Phase::Lost => {
             turn.emit(Event::AllocationEnded { id, end: End::Lost });
-            ordering::after_the_end(turn, server);
+            ordering::after_the_end(turn, server, Cause::Lost);
         }
         Phase::BackedOff { crashes, cause } => {
             turn.emit(Event::AllocationEnded {
                 id,
                 end: End::BackedOff { crashes: *crashes, cause: cause.clone() },
             });
-            ordering::rest(turn, server);
+            ordering::rest(turn, server, Cause::Failed);
         }
         Phase::Stopped(Stopped::Idle | Stopped::Ordered) | Phase::Starting | Phase::Stopping => {}
+    }
+}
+
+/// A reservation goes as its process does: a crash is recovered under it, an intended exit ends it.
+fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
+    match phase {
+        Phase::Stopped(Stopped::Completed) => {
+            reserve::end(turn, server, ReservationEnd::Completed);
+            ordering::after_the_end(turn, server, Cause::Exited);
+        }
+        Phase::Lost => {
+            reserve::end(turn, server, ReservationEnd::Lost);
+            ordering::after_the_end(turn, server, Cause::Lost);
+        }
+        Phase::BackedOff { .. } => {
+            reserve::end(turn, server, ReservationEnd::Failed);
+            ordering::rest(turn, server, Cause::Failed);
+        }
+        Phase::Stopped(Stopped::Idle | Stopped::Ordered)
+        | Phase::Starting
+        | Phase::Online { .. }
+        | Phase::Stopping => {}
     }
 }
 
@@ -86,16 +131,16 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
 /// stopped, or that backed off, stays down.
 fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
     let stays_down = turn.state().server(server).is_none_or(|server| server.intent == Intent::Stop);
+    if stays_down || !starts_on_provision(turn) {
+        return;
+    }
     match phase {
-        Phase::Stopped(_) | Phase::Lost if !stays_down && starts_on_provision(turn) => {
-            ordering::run_idle(turn, server);
+        Phase::Stopped(Stopped::Completed) => ordering::run_idle(turn, server, Cause::Exited),
+        Phase::Stopped(Stopped::Idle | Stopped::Ordered) => {
+            ordering::run_idle(turn, server, Cause::FoundDown);
         }
-        Phase::Stopped(_)
-        | Phase::Lost
-        | Phase::Starting
-        | Phase::Online { .. }
-        | Phase::Stopping
-        | Phase::BackedOff { .. } => {}
+        Phase::Lost => ordering::run_idle(turn, server, Cause::Lost),
+        Phase::Starting | Phase::Online { .. } | Phase::Stopping | Phase::BackedOff { .. } => {}
     }
 }
 

@@ -1,12 +1,17 @@
 //! Allocations that wait for a server get one as soon as there is one, first come first.
 
-use mainstay_core::slot::Intent;
+use mainstay_core::slot::{Intent, Spec};
 use mainstay_core::{AllocationId, RegionId, ServerId, Timestamp, Turn};
 
+use super::hold;
 use crate::allocation::{Renewal, Request};
+use crate::cause::{Cause, Fit};
+use crate::claim::HoldEnd;
 use crate::event::Event;
 use crate::fleet::Fleet;
-use crate::spec::RegionSpec;
+use crate::placement::Candidate;
+use crate::server::Server;
+use crate::spec::{ClaimedBy, RegionSpec};
 
 /// Places what waits for a region, until one finds no server.
 ///
@@ -34,6 +39,10 @@ pub(super) fn place_all(turn: &mut Turn<'_, Fleet>) {
 /// The server an allocation would get now; `None` also where the region is at its maximum.
 pub(super) fn free_server(state: &Fleet, request: &Request) -> Option<ServerId> {
     let spec = state.spec()?;
+    match spec.hosting.claimed_by {
+        ClaimedBy::Allocations => {}
+        ClaimedBy::Reservations => return None,
+    }
     let RegionSpec { id, max_servers, .. } = spec.region(request.region)?;
     if state.allocated_in(*id) >= *max_servers {
         return None;
@@ -56,8 +65,33 @@ pub(super) fn give(turn: &mut Turn<'_, Fleet>, id: AllocationId, request: &Reque
             Renewal::Keep => Intent::Run,
             Renewal::Restart => Intent::Renew,
         },
+        cause: Cause::Allocated(fit(state, known, spec, request.renewal)),
     };
+    hold::end(turn, server, HoldEnd::Allocated);
     turn.emit(event);
+}
+
+/// What a slot must do for an allocation.
+fn fit(state: &Fleet, server: &Server, wanted: &Spec, renewal: Renewal) -> Fit {
+    let Some(candidate) = state.candidate(server) else { return Fit::Stopped };
+    let runs = match candidate {
+        Candidate::Stopped => return Fit::Stopped,
+        Candidate::BackedOff => return Fit::KeptDown,
+        Candidate::Stopping => return Fit::Stopping,
+        Candidate::Online(runs) | Candidate::Starting(runs) => runs,
+    };
+    if runs != wanted.configuration {
+        let build = state.configuration(runs).map(|spec| spec.build);
+        return if build == Some(wanted.build) { Fit::OtherConfiguration } else { Fit::OtherBuild };
+    }
+    match (renewal, candidate) {
+        (Renewal::Restart, _) => Fit::RestartAsked,
+        (Renewal::Keep, Candidate::Starting(_)) => Fit::Starting,
+        (
+            Renewal::Keep,
+            Candidate::Online(_) | Candidate::Stopped | Candidate::BackedOff | Candidate::Stopping,
+        ) => Fit::Running,
+    }
 }
 
 fn first_waiting(state: &Fleet, region: RegionId) -> Option<AllocationId> {

@@ -4,16 +4,19 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::time::Duration;
 
-use mainstay_core::{MachineId, RegionId};
+use mainstay_core::{RegionId, Timestamp};
 
 use super::{Broken, Law, ensure};
 use crate::allocation::Stage;
+use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::placement::{Candidates, Shelf};
+use crate::removal::Removal;
 
 pub(super) fn check(fleet: &Fleet, broken: &mut Vec<Broken>) {
-    let checks = [membership, fullness, candidates, debts, orders];
+    let checks = [membership, counts, holds, removal, candidates, debts, orders];
     broken.extend(checks.iter().filter_map(|check| check(fleet).err()));
 }
 
@@ -30,28 +33,43 @@ fn membership(fleet: &Fleet) -> Result<(), Broken> {
     ensure(keys == fleet.machines_by_key, Law::Membership, || "machines by key".into())
 }
 
-fn fullness(fleet: &Fleet) -> Result<(), Broken> {
-    let mut by_machine: BTreeMap<MachineId, u32> = fleet.machines.keys().map(|id| (*id, 0)).collect();
-    let mut by_region: BTreeMap<RegionId, u32> = BTreeMap::new();
-    for server in fleet.servers.values().filter(|server| server.allocation().is_some()) {
-        *by_machine.entry(server.machine).or_default() += 1;
-        if let Some(machine) = fleet.machines.get(&server.machine) {
-            *by_region.entry(machine.region).or_default() += 1;
-        }
-    }
+fn counts(fleet: &Fleet) -> Result<(), Broken> {
+    let mut by_region: BTreeMap<RegionId, Counts> = BTreeMap::new();
     for (id, machine) in &fleet.machines {
-        let counted = by_machine.get(id).copied().unwrap_or(0);
-        ensure(machine.allocated == counted, Law::Fullness, || {
-            format!("{id}: {} is not {counted}", machine.allocated)
+        let mut counted = Counts::default();
+        for server in machine.servers.iter().filter_map(|server| fleet.servers.get(server)) {
+            counted.add(server.status());
+        }
+        ensure(machine.counts == counted, Law::Counts, || {
+            format!("{id}: {:?} is not {counted:?}", machine.counts)
         })?;
+        *by_region.entry(machine.region).or_default() += counted;
     }
-    let known: BTreeMap<_, _> = fleet
-        .allocated_by_region
-        .iter()
-        .filter(|(_, count)| **count > 0)
-        .map(|(id, count)| (*id, *count))
-        .collect();
-    ensure(known == by_region, Law::Fullness, || format!("{known:?} is not {by_region:?}"))
+    for region in fleet.counts.keys().chain(by_region.keys()) {
+        let (known, counted) = (fleet.counts_in(*region), by_region.get(region).copied().unwrap_or_default());
+        ensure(known == counted, Law::Counts, || format!("{region}: {known:?} is not {counted:?}"))?;
+    }
+    Ok(())
+}
+
+fn holds(fleet: &Fleet) -> Result<(), Broken> {
+    let holds: BTreeSet<_> =
+        fleet.servers.iter().filter_map(|(id, server)| Some((server.held_until()?, *id))).collect();
+    ensure(holds == fleet.holds, Law::Holds, || format!("{:?} is not {holds:?}", fleet.holds))
+}
+
+/// However long ago a machine was used: what claims or holds one of its servers keeps it.
+fn removal(fleet: &Fleet) -> Result<(), Broken> {
+    for (id, machine) in &fleet.machines {
+        let servers = || machine.servers.iter().filter_map(|server| fleet.servers.get(server));
+        let claimed = servers().any(|server| !server.claim.is_open());
+        let moment = servers().filter_map(|server| server.held_until()).max();
+        let just_before = moment.map(|until| until.back(Duration::from_millis(1)));
+        let now = if claimed { Some(Timestamp::from_unix_ms(u64::MAX)) } else { just_before };
+        let removal = now.and_then(|now| fleet.removal(*id, Duration::ZERO, now));
+        ensure(removal != Some(Removal::Now), Law::Removal, || format!("{id} could be taken away"))?;
+    }
+    Ok(())
 }
 
 fn candidates(fleet: &Fleet) -> Result<(), Broken> {
@@ -67,7 +85,7 @@ fn candidates(fleet: &Fleet) -> Result<(), Broken> {
             format!("{id}: {:?} is not {candidates:?}", machine.candidates)
         })?;
         for candidate in candidates.keys() {
-            let place = (Reverse(machine.allocated), *id);
+            let place = (Reverse(machine.counts.claimed()), *id);
             shelf.entry((machine.region, *candidate)).or_default().insert(place);
         }
     }
@@ -87,10 +105,14 @@ fn debts(fleet: &Fleet) -> Result<(), Broken> {
 
 fn orders(fleet: &Fleet) -> Result<(), Broken> {
     let (mut waiting, mut until_order, mut ended) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut live = BTreeSet::new();
     for (requested, id) in &fleet.by_request {
         let Some(allocation) = fleet.allocations.get(id) else {
             return ensure(false, Law::AllocationOrders, || format!("{id} is listed and unknown"));
         };
+        if allocation.end().is_none() {
+            live.insert((*requested, *id));
+        }
         match &allocation.stage {
             Stage::Waiting { until } => {
                 waiting.insert((allocation.request.region, *requested, *id));
@@ -105,6 +127,7 @@ fn orders(fleet: &Fleet) -> Result<(), Broken> {
     let holds = waiting == fleet.waiting
         && until_order == fleet.waiting_until
         && ended == fleet.ended
+        && live == fleet.live
         && fleet.by_request.len() == fleet.allocations.len();
     ensure(holds, Law::AllocationOrders, || "an order of allocations by time is not what it should be".into())
 }

@@ -15,11 +15,11 @@ use mainstay_core::slot::{
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
-    RegionId, ServerId, StateMachine, Timestamp, Turn,
+    RegionId, ReservationId, ServerId, StateMachine, Timestamp, Turn,
 };
 use mainstay_fleet::{
     Addresses, Answer, Command, Event, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Observation, Ports,
-    RegionOpening, RegionSpec, Rejection, Renewal, Request, StreamId, laws,
+    RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request, StreamId, laws,
 };
 
 pub const EUROPE: RegionId = RegionId(uuid::Uuid::from_u128(1));
@@ -35,6 +35,10 @@ pub fn casual() -> BuildConfigurationId {
 
 pub fn allocation(n: u128) -> AllocationId {
     AllocationId(uuid::Uuid::from_u128(n))
+}
+
+pub fn reservation(n: u128) -> ReservationId {
+    ReservationId(uuid::Uuid::from_u128(n))
 }
 
 pub fn reference(id: BuildConfigurationId) -> ConfigurationRef {
@@ -79,6 +83,7 @@ pub fn fleet_spec(idle_servers: IdleServers, growth: Growth) -> FleetSpec {
         configurations: vec![spec(reference(ranked())), spec(reference(casual()))],
         placement_timeout: MINUTE,
         retention: 60 * MINUTE,
+        hosting: mainstay_fleet::Hosting::default(),
     }
 }
 
@@ -211,6 +216,28 @@ impl World {
             Ok(Answer::Placed { server }) => server,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The order that a server's process runs under, as its agent would say.
+    pub fn process(&self, server: ServerId) -> Generation {
+        self.fleet.server(server).unwrap().generation
+    }
+
+    /// A game asks to be held from now.
+    pub fn hold(&mut self, server: ServerId, time: Duration) -> Result<Answer, Rejection> {
+        let (process, until) = (self.process(server), self.now + time);
+        self.run(&Command::Hold { server, process, until })
+    }
+
+    /// A game reserves itself.
+    pub fn reserve(&mut self, server: ServerId, n: u128) -> Result<Answer, Rejection> {
+        let process = self.process(server);
+        self.run(&Command::Reserve { server, process, reservation: reservation(n) })
+    }
+
+    /// Whether a machine may be taken away now.
+    pub fn removal(&self, agent: &Agent, idle_for: Duration) -> Removal {
+        self.fleet.removal(agent.machine, idle_for, self.now).unwrap()
     }
 
     pub fn status(&self, server: ServerId) -> &'static str {

@@ -148,6 +148,8 @@ impl From<Rejection> for Failure {
             Rejection::NotConfigured => StatusCode::SERVICE_UNAVAILABLE,
             Rejection::UnknownRegion(_)
             | Rejection::UnknownConfiguration(_)
+            | Rejection::HoldTooShort
+            | Rejection::HoldTooLong { .. }
             | Rejection::PayloadTooLarge { .. } => StatusCode::BAD_REQUEST,
             Rejection::UnknownAllocation(_) | Rejection::UnknownServer(_) | Rejection::UnknownMachine(_) => {
                 StatusCode::NOT_FOUND
@@ -157,6 +159,11 @@ impl From<Rejection> for Failure {
             | Rejection::AtMaximum { .. }
             | Rejection::NoServer(_)
             | Rejection::ServerAllocated { .. }
+            | Rejection::ServerReserved { .. }
+            | Rejection::StaleProcess { .. }
+            | Rejection::NotHoldable { .. }
+            | Rejection::NotAReservationFleet
+            | Rejection::NotAnAllocationFleet
             | Rejection::StaleStream
             | Rejection::SlotsChanged(_)
             | Rejection::TooManySlots { .. } => StatusCode::CONFLICT,

@@ -103,6 +103,14 @@ pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
     use mainstay_fleet::Command;
     match command {
         Command::Configure(_) | Command::Join { .. } | Command::Allocate { .. } => Growth::Grows,
+        // A hold or a reservation stands in the place of an earlier one, or of none; a server has room for one of them.
+        Command::Hold { .. }
+        | Command::ReleaseHold { .. }
+        | Command::Reserve { .. }
+        | Command::Unreserve { .. }
+        | Command::SetReady { .. }
+        | Command::SetUnready { .. }
+        | Command::Release(_) => Growth::Shrinks,
         // A start or restart is an order in the place of an older one.
         Command::Connect { .. }
         | Command::Report { .. }

@@ -121,9 +121,14 @@ impl Session {
                 };
                 Ok((welcomed, fleet.shard.clone()))
             }
-            Ok(Ok(Answer::Done | Answer::Placed { .. } | Answer::Waiting { .. } | Answer::Known)) => {
-                Err(Status::internal("a join was answered with something else; this is our bug"))
-            }
+            Ok(Ok(
+                Answer::Done
+                | Answer::Placed { .. }
+                | Answer::Waiting { .. }
+                | Answer::Known
+                | Answer::Held { .. }
+                | Answer::Reserved(_),
+            )) => Err(Status::internal("a join was answered with something else; this is our bug")),
             Ok(Err(rejection)) => Err(refused(&rejection)),
             Err(error) => Err(unavailable(error)),
         }

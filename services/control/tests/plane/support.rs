@@ -279,6 +279,7 @@ pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
             configurations: vec!["ranked".into()],
             placement_timeout,
             retention: Duration::from_secs(3600),
+            hosting: mainstay_fleet::Hosting::default(),
         }],
     }
 }

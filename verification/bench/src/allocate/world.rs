@@ -146,6 +146,7 @@ fn declaration() -> Declaration {
             configurations: vec!["bench".into()],
             placement_timeout: Duration::from_secs(60),
             retention: Duration::from_secs(3600),
+            hosting: mainstay_fleet::Hosting::default(),
         }],
     }
 }

@@ -2,7 +2,7 @@
 
 use mainstay_core::RegionId;
 use mainstay_core::slot::Phase;
-use mainstay_fleet::{Claim, Fleet, Link, Server};
+use mainstay_fleet::{Fleet, Link, Server};
 
 use super::{Broken, ensure};
 
@@ -33,5 +33,5 @@ fn could_take(fleet: &Fleet, server: &Server) -> bool {
         Phase::Starting | Phase::Online { .. } => seen.configuration.is_some(),
         Phase::Stopped(_) | Phase::Stopping | Phase::BackedOff { .. } | Phase::Lost => true,
     });
-    heard && reported && server.claim == Claim::Free
+    heard && reported && server.claim.is_open()
 }

@@ -286,6 +286,7 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
         configurations: configurations.collect(),
         placement_timeout: Duration::from_micros(knobs.placement_timeout),
         retention: Duration::from_secs(60),
+        hosting: mainstay_fleet::Hosting::default(),
     })
 }
 

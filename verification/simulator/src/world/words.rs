@@ -21,6 +21,15 @@ pub(super) fn brief(command: &Command) -> String {
         Command::StartServer(server) => format!("start {server}"),
         Command::StopServer(server) => format!("stop {server}"),
         Command::RestartServer(server) => format!("restart {server}"),
+        Command::Release(server) => format!("release {server}"),
+        Command::Hold { server, process, until } => {
+            format!("hold {server} until {until:?}, asks {process:?}")
+        }
+        Command::ReleaseHold { server, process } => format!("end the hold of {server}, asks {process:?}"),
+        Command::Reserve { server, process, .. } => format!("reserve {server}, asks {process:?}"),
+        Command::Unreserve { server, process } => format!("unreserve {server}, asks {process:?}"),
+        Command::SetReady { server, process } => format!("{server} is ready, says {process:?}"),
+        Command::SetUnready { server, process } => format!("{server} is not ready, says {process:?}"),
         Command::Due => "due".to_owned(),
     }
 }
@@ -38,9 +47,15 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::MachineJoined { machine, .. } => format!("{machine} joined"),
         Event::MachineReaddressed { machine, .. } => format!("{machine} readdressed"),
         Event::ServersAdded { first, ports, .. } => format!("{} servers from {first}", ports.len()),
-        Event::ServerOrdered { server, generation, intent, .. } => {
-            format!("{server} ordered {generation:?} {intent:?}")
+        Event::ServerOrdered { server, generation, intent, cause, .. } => {
+            format!("{server} ordered {generation:?} {intent:?}: {cause:?}")
         }
+        Event::ServerHeld { server, until } => format!("{server} held until {until:?}"),
+        Event::HoldEnded { server, end } => format!("{server} no longer held: {end:?}"),
+        Event::ServerReserved { server, .. } => format!("{server} reserved"),
+        Event::ReservationEnded { server, end } => format!("{server} no longer reserved: {end:?}"),
+        Event::ServerReadied { server } => format!("{server} ready"),
+        Event::ServerUnreadied { server } => format!("{server} no longer ready"),
         Event::AllocationRequested { id, .. } => format!("{} requested", short(*id)),
         Event::AllocationPlaced { id, server, generation, intent, .. } => {
             format!("{} placed on {server} {generation:?} {intent:?}", short(*id))

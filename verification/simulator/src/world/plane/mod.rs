@@ -225,7 +225,14 @@ impl World {
                 let servers = slots.iter().map(|slot| slot.server).collect();
                 Some(Reply::Joined { stream, machine, servers })
             }
-            Ok(Answer::Done | Answer::Placed { .. } | Answer::Waiting { .. } | Answer::Known) => {
+            Ok(
+                Answer::Done
+                | Answer::Placed { .. }
+                | Answer::Waiting { .. }
+                | Answer::Known
+                | Answer::Held { .. }
+                | Answer::Reserved(_),
+            ) => {
                 if self.has(Bug::PlaneTrustsStoredSeen)
                     && let Some(machine) = machine
                 {

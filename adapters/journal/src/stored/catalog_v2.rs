@@ -1,0 +1,198 @@
+//! Format 2 of the catalog's events, and of fleet specifications, which the catalog and the fleets both store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::{BuildConfigurationId, BuildId, FleetId, FleetNumber};
+use mainstay_fleet::catalog::{
+    BuildDeclaration, CatalogEvent, Counters, CredentialDeclaration, Release, Role as DomainRole,
+};
+use mainstay_fleet::{ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers};
+use serde::{Deserialize, Serialize};
+
+use super::catalog_v1::{Idle, Region, Role};
+use super::slot_v1::Spec;
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Event<'a> {
+    BuildDeclared {
+        id: BuildId,
+        #[serde(borrow)]
+        name: &'a str,
+        folder: &'a str,
+    },
+    ConfigurationDeclared(Spec<'a>),
+    FleetDeclared(FleetSpec<'a>),
+    CredentialAdmitted {
+        key: &'a str,
+        secret_sha256: [u8; 32],
+        role: Role,
+    },
+    BuildReleased {
+        id: BuildId,
+        version: u32,
+        manifest: [u8; 32],
+        files: u32,
+        bytes: u64,
+    },
+    BuildDeleted(BuildId),
+    ConfigurationDeleted(BuildConfigurationId),
+    FleetDeleted(FleetNumber),
+    CountersKept {
+        builds: u32,
+        configurations: u32,
+        fleets: u32,
+    },
+    Revised {
+        number: u64,
+        by: &'a str,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FleetSpec<'a> {
+    number: FleetNumber,
+    id: FleetId,
+    #[serde(borrow)]
+    name: &'a str,
+    revision: u64,
+    idle_servers: Idle,
+    regions: Vec<Region<'a>>,
+    configurations: Vec<Spec<'a>>,
+    placement_timeout: Duration,
+    retention: Duration,
+    hosting: Hosts,
+}
+
+/// What a fleet's servers are for, and for how long.
+#[derive(Serialize, Deserialize)]
+struct Hosts {
+    claimed_by: Claimers,
+    hold_max: Duration,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Claimers {
+    Allocations,
+    Reservations,
+}
+
+impl<'a> From<&'a CatalogEvent> for Event<'a> {
+    fn from(event: &'a CatalogEvent) -> Self {
+        match event {
+            CatalogEvent::BuildDeclared { id, declared: BuildDeclaration { name, folder } } => {
+                Self::BuildDeclared { id: *id, name, folder }
+            }
+            CatalogEvent::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(spec.as_ref().into()),
+            CatalogEvent::FleetDeclared(spec) => Self::FleetDeclared(spec.as_ref().into()),
+            CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role }) => {
+                let role = match role {
+                    DomainRole::Admin => Role::Admin,
+                    DomainRole::Allocator => Role::Allocator,
+                };
+                Self::CredentialAdmitted { key, secret_sha256: *secret_sha256, role }
+            }
+            CatalogEvent::BuildReleased { id, release } => {
+                let Release { version, manifest, files, bytes } = *release;
+                Self::BuildReleased { id: *id, version, manifest, files, bytes }
+            }
+            CatalogEvent::BuildDeleted(id) => Self::BuildDeleted(*id),
+            CatalogEvent::ConfigurationDeleted(id) => Self::ConfigurationDeleted(*id),
+            CatalogEvent::FleetDeleted(number) => Self::FleetDeleted(*number),
+            CatalogEvent::CountersKept(Counters { builds, configurations, fleets }) => {
+                Self::CountersKept { builds: *builds, configurations: *configurations, fleets: *fleets }
+            }
+            CatalogEvent::Revised { number, by } => Self::Revised { number: *number, by },
+        }
+    }
+}
+
+impl From<Event<'_>> for CatalogEvent {
+    fn from(event: Event<'_>) -> Self {
+        match event {
+            Event::BuildDeclared { id, name, folder } => Self::BuildDeclared {
+                id,
+                declared: BuildDeclaration { name: name.into(), folder: folder.into() },
+            },
+            Event::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
+            Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),
+            Event::CredentialAdmitted { key, secret_sha256, role } => {
+                let role = match role {
+                    Role::Admin => DomainRole::Admin,
+                    Role::Allocator => DomainRole::Allocator,
+                };
+                Self::CredentialAdmitted(CredentialDeclaration { key: key.into(), secret_sha256, role })
+            }
+            Event::BuildReleased { id, version, manifest, files, bytes } => {
+                Self::BuildReleased { id, release: Release { version, manifest, files, bytes } }
+            }
+            Event::BuildDeleted(id) => Self::BuildDeleted(id),
+            Event::ConfigurationDeleted(id) => Self::ConfigurationDeleted(id),
+            Event::FleetDeleted(number) => Self::FleetDeleted(number),
+            Event::CountersKept { builds, configurations, fleets } => {
+                Self::CountersKept(Counters { builds, configurations, fleets })
+            }
+            Event::Revised { number, by } => Self::Revised { number, by: by.into() },
+        }
+    }
+}
+
+impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
+    fn from(spec: &'a DomainFleetSpec) -> Self {
+        Self {
+            number: spec.number,
+            id: spec.id,
+            name: &spec.name,
+            revision: spec.revision,
+            idle_servers: match spec.idle_servers {
+                IdleServers::StartOnProvision => Idle::StartOnProvision,
+                IdleServers::StartOnAllocation => Idle::StartOnAllocation,
+            },
+            regions: spec.regions.iter().map(Into::into).collect(),
+            configurations: spec.configurations.iter().map(Into::into).collect(),
+            placement_timeout: spec.placement_timeout,
+            retention: spec.retention,
+            hosting: (&spec.hosting).into(),
+        }
+    }
+}
+
+impl From<FleetSpec<'_>> for DomainFleetSpec {
+    fn from(spec: FleetSpec<'_>) -> Self {
+        Self {
+            number: spec.number,
+            id: spec.id,
+            name: spec.name.into(),
+            revision: spec.revision,
+            idle_servers: match spec.idle_servers {
+                Idle::StartOnProvision => IdleServers::StartOnProvision,
+                Idle::StartOnAllocation => IdleServers::StartOnAllocation,
+            },
+            regions: spec.regions.into_iter().map(Into::into).collect(),
+            configurations: spec.configurations.into_iter().map(Into::into).collect(),
+            placement_timeout: spec.placement_timeout,
+            retention: spec.retention,
+            hosting: spec.hosting.into(),
+        }
+    }
+}
+
+impl From<&Hosting> for Hosts {
+    fn from(Hosting { claimed_by, hold_max }: &Hosting) -> Self {
+        let claimed_by = match claimed_by {
+            ClaimedBy::Allocations => Claimers::Allocations,
+            ClaimedBy::Reservations => Claimers::Reservations,
+        };
+        Self { claimed_by, hold_max: *hold_max }
+    }
+}
+
+impl From<Hosts> for Hosting {
+    fn from(Hosts { claimed_by, hold_max }: Hosts) -> Self {
+        let claimed_by = match claimed_by {
+            Claimers::Allocations => ClaimedBy::Allocations,
+            Claimers::Reservations => ClaimedBy::Reservations,
+        };
+        Self { claimed_by, hold_max }
+    }
+}

@@ -1,0 +1,279 @@
+//! Format 2 of a fleet's events: holds, reservations, readiness, and why a server got an order.
+
+use std::sync::Arc;
+
+use mainstay_core::{
+    AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
+    Timestamp,
+};
+use mainstay_fleet::{End as DomainEnd, Event as DomainEvent, Losers, Ports, Renewal, Request};
+use serde::{Deserialize, Serialize};
+
+use super::catalog_v2::FleetSpec;
+use super::cause_v2::{Cause, HoldEnd, ReservationEnd};
+use super::fleet_v1::{ReachedAt, Renews};
+use super::slot_v1::{ConfigurationRef, Intent, Spec};
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Event<'a> {
+    #[serde(borrow)]
+    Configured(FleetSpec<'a>),
+    SpecKept(Spec<'a>),
+    MachineJoined {
+        machine: MachineId,
+        key: MachineKey,
+        region: RegionId,
+        name: &'a str,
+        reached_at: ReachedAt,
+    },
+    MachineReaddressed {
+        machine: MachineId,
+        name: &'a str,
+        reached_at: ReachedAt,
+    },
+    ServersAdded {
+        machine: MachineId,
+        first: ServerId,
+        /// Game and query port of each.
+        ports: Vec<(u16, u16)>,
+        configuration: ConfigurationRef,
+    },
+    ServerOrdered {
+        server: ServerId,
+        generation: Generation,
+        configuration: ConfigurationRef,
+        intent: Intent,
+        cause: Cause,
+    },
+    AllocationRequested {
+        id: AllocationId,
+        configuration: BuildConfigurationId,
+        region: RegionId,
+        payload: Option<&'a str>,
+        renewal: Renews,
+        until_ms: u64,
+    },
+    AllocationPlaced {
+        id: AllocationId,
+        server: ServerId,
+        generation: Generation,
+        configuration: ConfigurationRef,
+        intent: Intent,
+        cause: Cause,
+    },
+    AllocationFulfilled {
+        id: AllocationId,
+    },
+    AllocationEnded {
+        id: AllocationId,
+        end: End<'a>,
+    },
+    ServerHeld {
+        server: ServerId,
+        until_ms: u64,
+    },
+    HoldEnded {
+        server: ServerId,
+        end: HoldEnd,
+    },
+    ServerReserved {
+        server: ServerId,
+        reservation: ReservationId,
+    },
+    ReservationEnded {
+        server: ServerId,
+        end: ReservationEnd,
+    },
+    ServerReadied {
+        server: ServerId,
+    },
+    ServerUnreadied {
+        server: ServerId,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum End<'a> {
+    Deallocated,
+    Completed,
+    PlacementTimedOut {
+        servers: u32,
+        allocated: u32,
+        silent: u32,
+        unreported: u32,
+    },
+    BackedOff {
+        crashes: u32,
+        #[serde(borrow)]
+        cause: &'a str,
+    },
+    Lost,
+}
+
+impl<'a> From<&'a DomainEvent> for Event<'a> {
+    fn from(event: &'a DomainEvent) -> Self {
+        match event {
+            DomainEvent::Configured(spec) => Self::Configured(spec.as_ref().into()),
+            DomainEvent::SpecKept(spec) => Self::SpecKept(spec.as_ref().into()),
+            DomainEvent::MachineJoined { machine, key, region, name, addresses } => Self::MachineJoined {
+                machine: *machine,
+                key: *key,
+                region: *region,
+                name,
+                reached_at: addresses.into(),
+            },
+            DomainEvent::MachineReaddressed { machine, name, addresses } => {
+                Self::MachineReaddressed { machine: *machine, name, reached_at: addresses.into() }
+            }
+            DomainEvent::ServersAdded { machine, first, ports, configuration } => Self::ServersAdded {
+                machine: *machine,
+                first: *first,
+                ports: ports.iter().map(|Ports { game, query }| (*game, *query)).collect(),
+                configuration: (*configuration).into(),
+            },
+            DomainEvent::ServerOrdered { server, generation, configuration, intent, cause } => {
+                Self::ServerOrdered {
+                    server: *server,
+                    generation: *generation,
+                    configuration: (*configuration).into(),
+                    intent: (*intent).into(),
+                    cause: (*cause).into(),
+                }
+            }
+            DomainEvent::AllocationRequested { id, request, until } => Self::requested(*id, request, *until),
+            DomainEvent::AllocationPlaced { id, server, generation, configuration, intent, cause } => {
+                Self::AllocationPlaced {
+                    id: *id,
+                    server: *server,
+                    generation: *generation,
+                    configuration: (*configuration).into(),
+                    intent: (*intent).into(),
+                    cause: (*cause).into(),
+                }
+            }
+            DomainEvent::AllocationFulfilled { id } => Self::AllocationFulfilled { id: *id },
+            DomainEvent::AllocationEnded { id, end } => Self::AllocationEnded { id: *id, end: end.into() },
+            DomainEvent::ServerHeld { server, until } => {
+                Self::ServerHeld { server: *server, until_ms: until.unix_ms() }
+            }
+            DomainEvent::HoldEnded { server, end } => Self::HoldEnded { server: *server, end: (*end).into() },
+            DomainEvent::ServerReserved { server, reservation } => {
+                Self::ServerReserved { server: *server, reservation: *reservation }
+            }
+            DomainEvent::ReservationEnded { server, end } => {
+                Self::ReservationEnded { server: *server, end: (*end).into() }
+            }
+            DomainEvent::ServerReadied { server } => Self::ServerReadied { server: *server },
+            DomainEvent::ServerUnreadied { server } => Self::ServerUnreadied { server: *server },
+        }
+    }
+}
+
+impl<'a> Event<'a> {
+    fn requested(id: AllocationId, request: &'a Request, until: Timestamp) -> Self {
+        let Request { configuration, region, payload, renewal } = request;
+        let renewal = match renewal {
+            Renewal::Keep => Renews::Keep,
+            Renewal::Restart => Renews::Restart,
+        };
+        Self::AllocationRequested {
+            id,
+            configuration: *configuration,
+            region: *region,
+            payload: payload.as_deref(),
+            renewal,
+            until_ms: until.unix_ms(),
+        }
+    }
+}
+
+impl From<Event<'_>> for DomainEvent {
+    fn from(event: Event<'_>) -> Self {
+        match event {
+            Event::Configured(spec) => Self::Configured(Arc::new(spec.into())),
+            Event::SpecKept(spec) => Self::SpecKept(Box::new(spec.into())),
+            Event::MachineJoined { machine, key, region, name, reached_at } => {
+                Self::MachineJoined { machine, key, region, name: name.into(), addresses: reached_at.into() }
+            }
+            Event::MachineReaddressed { machine, name, reached_at } => {
+                Self::MachineReaddressed { machine, name: name.into(), addresses: reached_at.into() }
+            }
+            Event::ServersAdded { machine, first, ports, configuration } => Self::ServersAdded {
+                machine,
+                first,
+                ports: ports.into_iter().map(|(game, query)| Ports { game, query }).collect(),
+                configuration: configuration.into(),
+            },
+            Event::ServerOrdered { server, generation, configuration, intent, cause } => {
+                Self::ServerOrdered {
+                    server,
+                    generation,
+                    configuration: configuration.into(),
+                    intent: intent.into(),
+                    cause: cause.into(),
+                }
+            }
+            Event::AllocationRequested { id, configuration, region, payload, renewal, until_ms } => {
+                let renewal = match renewal {
+                    Renews::Keep => Renewal::Keep,
+                    Renews::Restart => Renewal::Restart,
+                };
+                let request = Request { configuration, region, payload: payload.map(Into::into), renewal };
+                Self::AllocationRequested { id, request, until: Timestamp::from_unix_ms(until_ms) }
+            }
+            Event::AllocationPlaced { id, server, generation, configuration, intent, cause } => {
+                Self::AllocationPlaced {
+                    id,
+                    server,
+                    generation,
+                    configuration: configuration.into(),
+                    intent: intent.into(),
+                    cause: cause.into(),
+                }
+            }
+            Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id },
+            Event::AllocationEnded { id, end } => Self::AllocationEnded { id, end: end.into() },
+            Event::ServerHeld { server, until_ms } => {
+                Self::ServerHeld { server, until: Timestamp::from_unix_ms(until_ms) }
+            }
+            Event::HoldEnded { server, end } => Self::HoldEnded { server, end: end.into() },
+            Event::ServerReserved { server, reservation } => Self::ServerReserved { server, reservation },
+            Event::ReservationEnded { server, end } => Self::ReservationEnded { server, end: end.into() },
+            Event::ServerReadied { server } => Self::ServerReadied { server },
+            Event::ServerUnreadied { server } => Self::ServerUnreadied { server },
+        }
+    }
+}
+
+impl<'a> From<&'a DomainEnd> for End<'a> {
+    fn from(end: &'a DomainEnd) -> Self {
+        match end {
+            DomainEnd::Deallocated => Self::Deallocated,
+            DomainEnd::Completed => Self::Completed,
+            DomainEnd::PlacementTimedOut(Losers { servers, allocated, silent, unreported }) => {
+                Self::PlacementTimedOut {
+                    servers: *servers,
+                    allocated: *allocated,
+                    silent: *silent,
+                    unreported: *unreported,
+                }
+            }
+            DomainEnd::BackedOff { crashes, cause } => Self::BackedOff { crashes: *crashes, cause },
+            DomainEnd::Lost => Self::Lost,
+        }
+    }
+}
+
+impl From<End<'_>> for DomainEnd {
+    fn from(end: End<'_>) -> Self {
+        match end {
+            End::Deallocated => Self::Deallocated,
+            End::Completed => Self::Completed,
+            End::PlacementTimedOut { servers, allocated, silent, unreported } => {
+                Self::PlacementTimedOut(Losers { servers, allocated, silent, unreported })
+            }
+            End::BackedOff { crashes, cause } => Self::BackedOff { crashes, cause: cause.into() },
+            End::Lost => Self::Lost,
+        }
+    }
+}
