@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 pub const PAGE: &str = "docs/reference/error-codes.md";
 
 /// The rooms a code can belong to, by the letter after `MS-`.
-const ROOMS: &str = "CPSJAU";
+const ROOMS: &str = "CPSJAUH";
 
 /// How a code begins, and the crate that gives it its meaning. The longest beginning counts.
 pub const OWNERS: &[(&str, &str)] = &[
     ("A", "mainstay-control"),
     ("C", "mainstay-config"),
     ("C2", "mainstay-query"),
+    ("H", "mainstay-fleet"),
     ("J", "mainstay-journal"),
     ("J1", "mainstay-runtime"),
     ("P", "mainstay-fleet"),
