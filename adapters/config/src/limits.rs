@@ -42,12 +42,8 @@ pub const SERVERS_PER_MACHINE_MAX: u64 = 20_000;
 /// Longest probe request or expected answer: longer than any known greeting, and what `adapters/query` takes.
 pub const PROBE_BYTES_MAX: usize = 256;
 
-/// The tolerance of the memory check (seed 001: "with a 200 megabyte tolerance"). A cap at or below limit plus this
-/// would kill before the check can see anything.
-pub const MEMORY_TOLERANCE_BYTES: u64 = 200_000_000;
-
-/// The tolerance of the CPU check in percent (seed 001: "with a 10% tolerance").
-pub const CPU_TOLERANCE_PERCENT: u64 = 10;
+/// The largest tolerance of the CPU check: ten times the limit. Above that nothing is checked any more.
+pub const CPU_TOLERANCE_PERCENT_MAX: u32 = 1_000;
 
 /// What `.gsh` takes for a server where a file states nothing: 750 MHz of one core.
 pub const GSH_SPEED_MHZ: u32 = 750;
@@ -71,6 +67,13 @@ pub(crate) const KILL_TIMEOUT: DurationRange =
     range(0, 3_600, "a stop that takes longer than an hour holds the slot and the machine's shutdown");
 pub(crate) const RESTART_WITHIN: DurationRange =
     range(1_000, 7 * 86_400, "restarts are counted over seconds to a week");
+pub(crate) const CHECKS_EVERY: DurationRange = range(
+    100,
+    3_600,
+    "a check more often than ten times a second costs more than it tells, and after an hour nobody plays",
+);
+pub(crate) const CHECKS_WITHIN: DurationRange =
+    range(1_000, 7 * 86_400, "failures are counted over seconds to a week");
 pub(crate) const START_TIMEOUT: DurationRange =
     range(100, 3_600, "a server that needs more than an hour to start is not starting");
 pub(crate) const QUERY_TIMEOUT: DurationRange =

@@ -70,6 +70,10 @@ pub struct BuildConfiguration {
     pub stop: Stop,
     /// How often a crashed server is restarted before it is backed off.
     pub restart: Restart,
+    /// When a server counts as misbehaving.
+    pub checks: Checks,
+    /// What follows when an allocated server no longer answers its query (default pre-recovery).
+    pub recovery: Sourced<Recovery>,
     /// How long a started server may take to its first answer (default 2 min: large worlds load slowly).
     pub start_timeout: Sourced<Duration>,
     /// The whole environment of the process beyond what the agent itself sets; nothing is inherited.
@@ -217,6 +221,69 @@ pub struct Restart {
     pub attempts: Sourced<u32>,
     /// The window (default 30 min).
     pub within: Sourced<Duration>,
+}
+
+/// The checks of a running server (seed 001, misbehavior).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// The time between two (default 60 s).
+    pub every: Sourced<Duration>,
+    /// How many failures of the same check within the window make it misbehave (default 3).
+    pub failures: Sourced<u32>,
+    /// The window (default 30 min).
+    pub within: Sourced<Duration>,
+    /// How far CPU use may lie above the limit, in percent of it (default 10).
+    pub cpu_tolerance_percent: Sourced<u32>,
+    /// How far memory may lie above the limit, in bytes (default 200 MB).
+    pub memory_tolerance_bytes: Sourced<u64>,
+    /// What a misbehaving server is sent (default SIGSEGV, for its core dump).
+    pub signal: Sourced<MisbehaviourSignal>,
+}
+
+/// The signals that may end a misbehaving server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MisbehaviourSignal {
+    /// SIGQUIT: a core dump, or a Go program's stacks.
+    Quit,
+    /// SIGABRT: a core dump.
+    Abrt,
+    /// SIGSEGV: a core dump.
+    Segv,
+    /// SIGTERM: no core dump.
+    Term,
+    /// SIGKILL: no core dump, and no last words.
+    Kill,
+}
+
+impl MisbehaviourSignal {
+    /// Every signal with its name.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("SIGSEGV", Self::Segv),
+        ("SIGABRT", Self::Abrt),
+        ("SIGQUIT", Self::Quit),
+        ("SIGTERM", Self::Term),
+        ("SIGKILL", Self::Kill),
+    ];
+
+    /// Its number on Linux.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Quit => 3,
+            Self::Abrt => 6,
+            Self::Kill => 9,
+            Self::Segv => 11,
+            Self::Term => 15,
+        }
+    }
+}
+
+/// What follows when an allocated server no longer answers its query (seed 001 has both).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// It stays stopped until a new allocation, and its allocation ends as failed.
+    PreRecovery,
+    /// It is restarted with the same allocation id, within its back-off.
+    Restart,
 }
 
 /// A fleet.

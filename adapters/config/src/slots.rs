@@ -6,7 +6,7 @@ use mainstay_core::slot;
 
 use crate::density::MachineSize;
 use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
-use crate::model::{BuildConfiguration, CpuLimit, CpuQuota, QueryKind, QueryPort};
+use crate::model::{BuildConfiguration, Checks, CpuLimit, CpuQuota, QueryKind, QueryPort, Recovery};
 
 const MIB: u64 = 1 << 20;
 
@@ -63,6 +63,30 @@ impl BuildConfiguration {
     /// Crash back-off.
     pub const fn slot_restart(&self) -> slot::RestartPolicy {
         slot::RestartPolicy { attempts: self.restart.attempts.value, within: self.restart.within.value }
+    }
+}
+
+impl BuildConfiguration {
+    /// When a process counts as misbehaving.
+    pub const fn slot_checks(&self) -> slot::Checks {
+        let Checks { every, failures, within, cpu_tolerance_percent, memory_tolerance_bytes, signal } =
+            &self.checks;
+        slot::Checks {
+            every: every.value,
+            failures: failures.value,
+            within: within.value,
+            cpu_tolerance_percent: cpu_tolerance_percent.value,
+            memory_tolerance_bytes: memory_tolerance_bytes.value,
+            signal: signal.value.number(),
+        }
+    }
+
+    /// What follows silence under an allocation.
+    pub const fn slot_recovery(&self) -> slot::Recovery {
+        match self.recovery.value {
+            Recovery::PreRecovery => slot::Recovery::PreRecovery,
+            Recovery::Restart => slot::Recovery::Restart,
+        }
     }
 }
 

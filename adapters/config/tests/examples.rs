@@ -85,6 +85,10 @@ buildConfigurations:
     caps: { cpuQuota: 1.5, memoryMiB: 1GiB }
     stop: { signal: sigint, killTimeout: 1m }
     restart: { attempts: 3, within: 1h }
+    queryType: sqp
+    checks:
+      { every: 1s, failures: 2, within: 1m, cpuTolerance: 25%, memoryTolerance: 50MB, signal: SIGABRT }
+    recovery: restart
 ";
     let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
     let of = |name: &str| &config.build_configurations[name];
@@ -99,4 +103,18 @@ buildConfigurations:
         of("capped").slot_restart(),
         slot::RestartPolicy { attempts: 3, within: Duration::from_secs(3_600) }
     );
+    assert_eq!(of("plain").slot_checks(), slot::Checks::default());
+    assert_eq!(of("plain").slot_recovery(), slot::Recovery::PreRecovery);
+    assert_eq!(
+        of("capped").slot_checks(),
+        slot::Checks {
+            every: Duration::from_secs(1),
+            failures: 2,
+            within: Duration::from_secs(60),
+            cpu_tolerance_percent: 25,
+            memory_tolerance_bytes: 50_000_000,
+            signal: 6,
+        }
+    );
+    assert_eq!(of("capped").slot_recovery(), slot::Recovery::Restart);
 }

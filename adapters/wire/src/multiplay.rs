@@ -212,6 +212,7 @@ fn end_reason(end: &End) -> String {
                 "the server crashed {crashes} times within its restart policy's window; the last: {cause}"
             )
         }
+        End::PreRecovery { cause } => format!("the server no longer answered its query: {cause}"),
         End::Lost => "the machine lost the process: it rebooted, or the process's holder died".to_owned(),
     }
 }

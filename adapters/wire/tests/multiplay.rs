@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use mainstay_core::slot::{Caps, ConfigurationRef, Launch, Limits, RestartPolicy, Spec, StopPolicy};
+use mainstay_core::slot::{
+    Caps, Checks, ConfigurationRef, Launch, Limits, Recovery, RestartPolicy, Spec, StopPolicy,
+};
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, MachineKey, RegionId,
     StateMachine as _, Timestamp, Turn,
@@ -123,6 +125,8 @@ fn spec() -> FleetSpec {
             caps: Caps::default(),
             stop: StopPolicy::default(),
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }],
         placement_timeout: std::time::Duration::from_secs(60),
         retention: std::time::Duration::from_secs(3600),

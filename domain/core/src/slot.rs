@@ -12,6 +12,10 @@ use core::time::Duration;
 
 use crate::{AllocationId, BuildConfigurationId, BuildId, Generation, ServerId};
 
+mod supervision;
+
+pub use supervision::{Check, Checks, Fault, Heard, Incident, Reading, Recovery, Scene};
+
 /// What the control plane wants of one slot. Of two orders the one with the higher generation counts; the same again
 /// changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,13 +89,19 @@ pub enum Phase {
         /// The game's own process.
         pid: u32,
     },
-    /// On its way down, because an order said so.
+    /// On its way down: an order said so, or it misbehaves.
     Stopping,
     /// Crashed more often than the restart policy allows; stays down until a newer order starts it.
     BackedOff {
         /// Crashes within the policy's window.
         crashes: u32,
         /// How the last of them ended, in words.
+        cause: Arc<str>,
+    },
+    /// Fell silent to its query under an allocation, and stays down until a newer order starts it (seed 001, allocation
+    /// pre-recovery).
+    PreRecovery {
+        /// Which checks it failed, in words.
         cause: Arc<str>,
     },
     /// The machine lost it: it rebooted, or the process's holder died. Nobody knows how the process ended.
@@ -155,6 +165,10 @@ pub struct Spec {
     pub stop: StopPolicy,
     /// What follows a crash.
     pub restart: RestartPolicy,
+    /// When it counts as misbehaving.
+    pub checks: Checks,
+    /// What follows silence under an allocation.
+    pub recovery: Recovery,
 }
 
 /// What is started.

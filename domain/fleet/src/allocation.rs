@@ -103,6 +103,11 @@ pub enum End {
     },
     /// Its machine lost the process.
     Lost,
+    /// Its server fell silent to its query (seed 001, allocation pre-recovery).
+    PreRecovery {
+        /// Which checks it failed, in words.
+        cause: Arc<str>,
+    },
 }
 
 impl End {
@@ -111,7 +116,9 @@ impl End {
     pub const fn failed(&self) -> bool {
         match self {
             Self::Deallocated | Self::Completed => false,
-            Self::PlacementTimedOut(_) | Self::BackedOff { .. } | Self::Lost => true,
+            Self::PlacementTimedOut(_) | Self::BackedOff { .. } | Self::Lost | Self::PreRecovery { .. } => {
+                true
+            }
         }
     }
 }

@@ -53,6 +53,11 @@ impl Fleet {
             }
             Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
             Event::AllocationEnded { id, end } => self.ended(at, *id, end),
+            Event::IncidentTold { incident } => {
+                if let Some(server) = self.servers.get_mut(&incident.server) {
+                    server.incident = Some(incident.clone());
+                }
+            }
         }
     }
 

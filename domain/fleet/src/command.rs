@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Incident, Reading, Status};
 use mainstay_core::{
     AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
 };
@@ -52,6 +52,16 @@ pub enum Command {
         stream: StreamId,
         /// Some slots.
         statuses: Vec<Status>,
+    },
+    /// A machine's agent tells of processes that ended as nobody wished. It tells each until its stream has taken it, and
+    /// on every new stream again: what is known already changes nothing.
+    TakeIncidents {
+        /// Which machine's.
+        machine: MachineId,
+        /// On which stream; any but the current is refused.
+        stream: StreamId,
+        /// In any order.
+        incidents: Vec<Incident>,
     },
     /// Give me a server. The id is the caller's, and a known one is answered with what it already has.
     Allocate {
@@ -185,6 +195,15 @@ pub enum Observation {
     },
     /// How a slot stands.
     Seen(Status),
+    /// What a machine's agent last read of its running processes.
+    Read {
+        /// Which machine's.
+        machine: MachineId,
+        /// On which stream; nothing is taken from any but the current.
+        stream: StreamId,
+        /// What was read of some of its slots.
+        readings: Vec<(ServerId, Reading)>,
+    },
     /// What was owed has been put on the machine's stream.
     Sent {
         /// Which machine.

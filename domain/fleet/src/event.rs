@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::slot::{ConfigurationRef, Intent, Spec};
+use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Spec};
 use mainstay_core::{
     AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
 };
@@ -141,5 +141,10 @@ pub enum Event {
         id: AllocationId,
         /// Why.
         end: End,
+    },
+    /// A server's process ended as nobody wished.
+    IncidentTold {
+        /// What its agent knows of it.
+        incident: Box<Incident>,
     },
 }

@@ -68,6 +68,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::ReservationEnded { server, .. }
         | Event::ServerReadied { server }
         | Event::ServerUnreadied { server } => server_holds(fleet, *server),
+        Event::IncidentTold { incident } => server_holds(fleet, incident.server),
         Event::AllocationRequested { id, .. } | Event::AllocationFulfilled { id } => {
             allocation_holds(fleet, *id)
         }

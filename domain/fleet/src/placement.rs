@@ -78,7 +78,7 @@ impl Fleet {
         let down_soon = server.intent == Intent::Stop;
         Some(match &seen.phase {
             Phase::Stopped(_) | Phase::Lost => Candidate::Stopped,
-            Phase::BackedOff { .. } => Candidate::BackedOff,
+            Phase::BackedOff { .. } | Phase::PreRecovery { .. } => Candidate::BackedOff,
             Phase::Stopping => Candidate::Stopping,
             Phase::Starting | Phase::Online { .. } if down_soon => Candidate::Stopping,
             Phase::Starting => Candidate::Starting(seen.configuration?),

@@ -1,6 +1,8 @@
 //! A server is two facts, process and claim; the statuses others see are one table over the two.
 
-use mainstay_core::slot::{ConfigurationRef, Intent, Phase};
+use alloc::boxed::Box;
+
+use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Phase, Reading};
 use mainstay_core::{AllocationId, Generation, MachineId, Timestamp};
 
 use crate::cause::Cause;
@@ -26,6 +28,10 @@ pub struct Server {
     pub cause: Cause,
     /// Whether its game says it takes players.
     pub readiness: Readiness,
+    /// The newest process of it that ended as nobody wished.
+    pub(crate) incident: Option<Box<Incident>>,
+    /// What its agent last read of its process. Soft: `None` until it has said so to this leader, and where none runs.
+    pub(crate) reading: Option<Reading>,
     /// What its agent last said. Soft: `None` until the agent has spoken to this leader.
     pub(crate) seen: Option<Seen>,
     /// The newest order sent on the machine's current stream. Soft.
@@ -98,7 +104,7 @@ impl Server {
     /// | held | any: "a server hold does not expire [when] the server exits" | HELD |
     /// | free | online, and its game says ready | READY |
     /// | free | starting, online, stopping | ONLINE |
-    /// | free | stopped, backed off, lost, not heard of | AVAILABLE |
+    /// | free | stopped, backed off, in pre-recovery, lost, not heard of | AVAILABLE |
     #[must_use]
     pub const fn status(&self) -> ServerStatus {
         match self.claim {
@@ -112,7 +118,11 @@ impl Server {
                 }
                 (
                     None
-                    | Some(Seen { phase: Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::Lost, .. }),
+                    | Some(Seen {
+                        phase:
+                            Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost,
+                        ..
+                    }),
                     _,
                 ) => ServerStatus::Available,
             },
@@ -123,6 +133,18 @@ impl Server {
     #[must_use]
     pub const fn seen(&self) -> Option<&Seen> {
         self.seen.as_ref()
+    }
+
+    /// The newest process of it that ended as nobody wished: a crash, or misbehaviour.
+    #[must_use]
+    pub fn incident(&self) -> Option<&Incident> {
+        self.incident.as_deref()
+    }
+
+    /// What its agent last read of its process: CPU, memory, players.
+    #[must_use]
+    pub const fn reading(&self) -> Option<&Reading> {
+        self.reading.as_ref()
     }
 
     /// The allocation that claims it.

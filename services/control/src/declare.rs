@@ -75,6 +75,8 @@ fn configuration(declared: &config::BuildConfiguration, machine: &MachineSize) -
         caps: declared.slot_caps(),
         stop: declared.slot_stop(),
         restart: declared.slot_restart(),
+        checks: declared.slot_checks(),
+        recovery: declared.slot_recovery(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! What of the journal is worth telling later: an event a row, with the ids it is about, in the words of the API.
 
+use mainstay_core::slot::{Fault, Incident};
 use mainstay_fleet::catalog::{Catalog, CatalogEvent};
 use mainstay_fleet::{End, Event, Fleet};
 use mainstay_journal::history::Told;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
+use mainstay_wire::native::IncidentView;
 use serde_json::{Value, json};
 
 use crate::shards::{CATALOG, FLEET_PREFIX};
@@ -137,7 +139,21 @@ fn fleet_row(event: &Event) -> Row {
         ),
         Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
         Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),
+        Event::IncidentTold { incident } => incident_row(incident),
     }
+}
+
+/// In the words of `/v1/servers/{id}`.
+fn incident_row(incident: &Incident) -> Row {
+    let kind = match incident.fault {
+        Fault::Crash => "server.crashed",
+        Fault::Misbehaviour(_) => "server.misbehaved",
+    };
+    let mut subjects = vec![incident.server.to_string(), incident.configuration.id.to_string()];
+    subjects.extend(incident.allocation.map(|id| id.to_string()));
+    // Plain data always has a JSON form.
+    let detail = serde_json::to_value(IncidentView::of(incident)).unwrap_or(Value::Null);
+    (kind, subjects, detail)
 }
 
 fn end_detail(end: &End) -> Value {
@@ -151,5 +167,6 @@ fn end_detail(end: &End) -> Value {
             json!({ "reason": "backedOff", "crashes": crashes, "cause": &**cause })
         }
         End::Lost => json!({ "reason": "lost" }),
+        End::PreRecovery { cause } => json!({ "reason": "preRecovery", "cause": &**cause }),
     }
 }

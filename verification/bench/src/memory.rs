@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Launch, Limits, Phase, RestartPolicy, Spec, Status, StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Phase, Recovery, RestartPolicy, Spec, Status, StopPolicy,
 };
 use mainstay_core::{
     BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineKey, Outcome, RegionId,
@@ -97,6 +97,8 @@ fn spec() -> Result<FleetSpec, Failure> {
             caps: Caps::default(),
             stop: StopPolicy::default(),
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }],
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use super::{limits, query};
+use super::{checks, limits, query};
 use crate::codes::Code;
 use crate::limits::{
     COMMAND_LINE_BYTES_MAX, KILL_TIMEOUT, RESTART_WITHIN, START_TIMEOUT, VARIABLE_BYTES_MAX, VARIABLES_MAX,
@@ -32,10 +32,12 @@ pub(super) const KEYS: Keys = Keys {
         "caps",
         "stop",
         "restart",
+        "checks",
+        "recovery",
         "startTimeout",
         "env",
     ],
-    later: &[("protocol", "choose the game's SDK"), ("checks", "tune the checks for misbehaviour")],
+    later: &[("protocol", "choose the game's SDK")],
 };
 
 pub(super) const STOP: Keys = Keys { known: &["signal", "killTimeout"], later: &[] };
@@ -113,10 +115,12 @@ pub(crate) fn configuration(
     let variables = variables(check, &fields);
     let command_line = command_line(check, &fields, &variables);
     let limits = limits::limits(check, &fields);
-    let caps = limits::caps(check, &fields, &limits);
+    let checked = checks::checks(check, &fields);
+    let caps = limits::caps(check, &fields, &limits, &checked);
     let stop = stop(check, &fields);
     let restart = restart(check, &fields);
     let query = query::query(check, &fields);
+    let recovery = checks::recovery(check, &fields, &query);
     let env = env(check, &fields);
     let readiness = readiness(check, &fields);
     let start_timeout = fields.duration(check, "startTimeout", START_WITHIN, START_TIMEOUT);
@@ -132,6 +136,8 @@ pub(crate) fn configuration(
         caps,
         stop,
         restart,
+        checks: checked,
+        recovery,
         start_timeout,
         env,
     })

@@ -2,8 +2,8 @@
 
 use super::configurations::block;
 use crate::codes::Code;
-use crate::limits::{CPU_TOLERANCE_PERCENT, GSH_MEMORY_MIB, GSH_SPEED_MHZ, MEMORY_TOLERANCE_BYTES};
-use crate::model::{Caps, CpuLimit, CpuQuota, Limits};
+use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
+use crate::model::{Caps, Checks, CpuLimit, CpuQuota, Limits};
 use crate::place::{Origin, Sourced};
 use crate::problem::Problem;
 use crate::read::{Check, Fields, Keys};
@@ -71,7 +71,7 @@ fn cores(check: &mut Check<'_>, fields: &Fields<'_>, name: &str) -> Option<Sourc
     fields.parsed(check, name, parse, refuse, Code::BadNumber)
 }
 
-pub(crate) fn caps(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits) -> Caps {
+pub(crate) fn caps(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits, checks: &Checks) -> Caps {
     let block = block(check, fields, "caps", CAPS);
     let off = block.get("cpuQuota").is_some_and(|(_, node)| match &node.value {
         crate::tree::Value::Scalar(text) => scalar::boolean(text) == Some(false),
@@ -82,15 +82,21 @@ pub(crate) fn caps(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits) 
         cpu_quota: quota.map_or(Sourced::default_of(CpuQuota::Off), |quota| quota.map(CpuQuota::Millicores)),
         memory_bytes: block.memory(check, "memoryMiB"),
     };
-    memory_cap_above_tolerance(check, fields, limits, &caps);
-    quota_above_tolerance(check, fields, limits, &caps);
+    memory_cap_above_tolerance(check, fields, limits, &caps, checks.memory_tolerance_bytes.value);
+    quota_above_tolerance(check, fields, limits, &caps, checks.cpu_tolerance_percent.value);
     caps
 }
 
-fn memory_cap_above_tolerance(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits, caps: &Caps) {
+fn memory_cap_above_tolerance(
+    check: &mut Check<'_>,
+    fields: &Fields<'_>,
+    limits: &Limits,
+    caps: &Caps,
+    tolerance_bytes: u64,
+) {
     let (Some(limit), Some(cap)) = (&limits.memory_bytes, &caps.memory_bytes) else { return };
     let Some(place) = cap.place() else { return };
-    let least = limit.value.saturating_add(MEMORY_TOLERANCE_BYTES);
+    let least = limit.value.saturating_add(tolerance_bytes);
     if cap.value > least {
         return;
     }
@@ -104,18 +110,25 @@ fn memory_cap_above_tolerance(check: &mut Check<'_>, fields: &Fields<'_>, limits
         };
         problem
             .why(format!(
-                "the check tolerates 200 MB above the limit, {} in all; a cap there would kill before it",
+                "the check tolerates {} MB above the limit, {} in all; a cap there would kill before it",
+                tolerance_bytes / 1_000_000,
                 mib(least)
             ))
             .fix(format!("write at least memoryMiB: {}, or remove the cap", (least >> 20) + 1))
     });
 }
 
-fn quota_above_tolerance(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Limits, caps: &Caps) {
+fn quota_above_tolerance(
+    check: &mut Check<'_>,
+    fields: &Fields<'_>,
+    limits: &Limits,
+    caps: &Caps,
+    tolerance_percent: u32,
+) {
     let CpuQuota::Millicores(quota) = caps.cpu_quota.value else { return };
     let Some(Sourced { value: CpuLimit::Millicores(limit), .. }) = limits.cpu else { return };
     let Some(place) = caps.cpu_quota.place() else { return };
-    let least = u64::from(limit) * (100 + CPU_TOLERANCE_PERCENT);
+    let least = u64::from(limit) * (100 + u64::from(tolerance_percent));
     if u64::from(quota) * 100 > least {
         return;
     }
@@ -124,7 +137,7 @@ fn quota_above_tolerance(check: &mut Check<'_>, fields: &Fields<'_>, limits: &Li
         Problem::new(Code::QuotaHidesCheck, what)
             .at(sources, place, "at or below what the check tolerates")
             .why(format!(
-                "the limit is {limit} thousandths of a core, and the check tolerates {CPU_TOLERANCE_PERCENT} % more"
+                "the limit is {limit} thousandths of a core, and the check tolerates {tolerance_percent} % more"
             ))
             .fix("raise the quota, or write cpuQuota: off")
     });

@@ -1,6 +1,7 @@
 //! The sections of a file, each in its module: from nodes to values of the model, problems recorded on the way.
 
 pub(crate) mod builds;
+pub(crate) mod checks;
 pub(crate) mod configurations;
 pub(crate) mod fleets;
 pub(crate) mod limits;

@@ -11,7 +11,7 @@ use mainstay_fleet::{ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServe
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v1::{Idle, Region, Role};
-use super::slot_v1::Spec;
+use super::slot_v2::Spec;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::catalog_v2::FleetSpec;
 use super::cause_v2::{Cause, HoldEnd, ReservationEnd};
 use super::fleet_v1::{ReachedAt, Renews};
-use super::slot_v1::{ConfigurationRef, Intent, Spec};
+use super::slot_v1::{ConfigurationRef, Intent};
+use super::slot_v2::{Incident, Spec};
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
@@ -90,6 +91,7 @@ pub(super) enum Event<'a> {
     ServerUnreadied {
         server: ServerId,
     },
+    IncidentTold(Incident<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -108,6 +110,9 @@ pub(super) enum End<'a> {
         cause: &'a str,
     },
     Lost,
+    PreRecovery {
+        cause: &'a str,
+    },
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
@@ -165,6 +170,7 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             }
             DomainEvent::ServerReadied { server } => Self::ServerReadied { server: *server },
             DomainEvent::ServerUnreadied { server } => Self::ServerUnreadied { server: *server },
+            DomainEvent::IncidentTold { incident } => Self::IncidentTold(incident.as_ref().into()),
         }
     }
 }
@@ -241,6 +247,7 @@ impl From<Event<'_>> for DomainEvent {
             Event::ReservationEnded { server, end } => Self::ReservationEnded { server, end: end.into() },
             Event::ServerReadied { server } => Self::ServerReadied { server },
             Event::ServerUnreadied { server } => Self::ServerUnreadied { server },
+            Event::IncidentTold(incident) => Self::IncidentTold { incident: Box::new(incident.into()) },
         }
     }
 }
@@ -260,6 +267,7 @@ impl<'a> From<&'a DomainEnd> for End<'a> {
             }
             DomainEnd::BackedOff { crashes, cause } => Self::BackedOff { crashes: *crashes, cause },
             DomainEnd::Lost => Self::Lost,
+            DomainEnd::PreRecovery { cause } => Self::PreRecovery { cause },
         }
     }
 }
@@ -274,6 +282,7 @@ impl From<End<'_>> for DomainEnd {
             }
             End::BackedOff { crashes, cause } => Self::BackedOff { crashes, cause: cause.into() },
             End::Lost => Self::Lost,
+            End::PreRecovery { cause } => Self::PreRecovery { cause: cause.into() },
         }
     }
 }

@@ -12,6 +12,7 @@ mod cause_v2;
 mod fleet_v1;
 mod fleet_v2;
 mod slot_v1;
+mod slot_v2;
 mod supervisor_v1;
 
 use mainstay_core::{StateMachine, Timestamp};
@@ -24,7 +25,8 @@ use crate::port::SNAPSHOT_CHUNK_BYTES_MAX;
 
 /// The first format of all state machines.
 const V1: u8 = 1;
-/// The format of fleets and the catalog since servers can be held and reserved.
+/// The format since servers can be held and reserved, and their processes misbehave. The supervisor's only appends
+/// variants to its format 1, so that one enum reads both.
 const V2: u8 = 2;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
@@ -126,7 +128,7 @@ macro_rules! stored {
 stored! {
     Fleet, mainstay_fleet::Event, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
     Catalog, mainstay_fleet::catalog::CatalogEvent, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
-    Supervisor, mainstay_supervisor::Event, V1 = supervisor_v1::Event<'_>;
+    Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }
 
 /// An event of a snapshot with its time in milliseconds.

@@ -178,7 +178,20 @@ impl From<Order<'_>> for slot::Order {
 
 impl<'a> From<&'a slot::Spec> for Spec<'a> {
     fn from(spec: &'a slot::Spec) -> Self {
-        let slot::Spec { configuration, name, build, launch, query, limits, caps, stop, restart } = spec;
+        // The last two came with format 2.
+        let slot::Spec {
+            configuration,
+            name,
+            build,
+            launch,
+            query,
+            limits,
+            caps,
+            stop,
+            restart,
+            checks: _,
+            recovery: _,
+        } = spec;
         Self {
             configuration: (*configuration).into(),
             name,
@@ -206,6 +219,8 @@ impl From<Spec<'_>> for slot::Spec {
             caps: slot::Caps { cpu_millis: caps.cpu_millis, memory_mib: caps.memory_mib },
             stop: slot::StopPolicy { signal: stop.signal, kill_after: stop.kill_after },
             restart: slot::RestartPolicy { attempts: restart.attempts, within: restart.within },
+            checks: slot::Checks::default(),
+            recovery: slot::Recovery::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Format 1 of a supervisor's events.
+//! Formats 1 and 2 of a supervisor's events: format 2 appends variants, and what format 1 wrote means what it meant.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use mainstay_supervisor::RunNumber;
 use serde::{Deserialize, Serialize};
 
 use super::slot_v1::{ConfigurationRef, Order, Spec};
+use super::slot_v2;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
@@ -63,6 +64,8 @@ pub(super) enum Event<'a> {
     RunsCounted {
         newest: u64,
     },
+    // Since format 2.
+    SpecTaken2(slot_v2::Spec<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -136,7 +139,7 @@ impl<'a> From<&'a domain::Event> for Event<'a> {
     fn from(event: &'a domain::Event) -> Self {
         use domain::Event as Told;
         match event {
-            Told::SpecTaken { spec } => Self::SpecTaken(spec.as_ref().into()),
+            Told::SpecTaken { spec } => Self::SpecTaken2(spec.as_ref().into()),
             Told::OrderTaken { order } => Self::OrderTaken(order.into()),
             Told::RunBegan { server, run, configuration, generation } => Self::RunBegan {
                 server: *server,
@@ -175,6 +178,7 @@ impl From<Event<'_>> for domain::Event {
     fn from(event: Event<'_>) -> Self {
         match event {
             Event::SpecTaken(spec) => Self::SpecTaken { spec: Arc::new(spec.into()) },
+            Event::SpecTaken2(spec) => Self::SpecTaken { spec: Arc::new(spec.into()) },
             Event::OrderTaken(order) => Self::OrderTaken { order: order.into() },
             Event::RunBegan { server, run, configuration, generation } => Self::RunBegan {
                 server,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Query, QueryPort, RestartPolicy, Session, Spec,
-    StopPolicy,
+    Caps, Check, Checks, ConfigurationRef, Exit, Fault, Incident, Intent, Killer, Launch, Limits, Order,
+    Query, QueryPort, Recovery, RestartPolicy, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
@@ -142,6 +142,52 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
+fn checks() -> impl Strategy<Value = Checks> {
+    (span(), any::<u32>(), span(), any::<u32>(), any::<u64>(), any::<i32>()).prop_map(
+        |(every, failures, within, cpu_tolerance_percent, memory_tolerance_bytes, signal)| Checks {
+            every,
+            failures,
+            within,
+            cpu_tolerance_percent,
+            memory_tolerance_bytes,
+            signal,
+        },
+    )
+}
+
+fn recovery() -> impl Strategy<Value = Recovery> {
+    prop_oneof![Just(Recovery::PreRecovery), Just(Recovery::Restart)]
+}
+
+fn check() -> impl Strategy<Value = Check> {
+    prop_oneof![Just(Check::Cpu), Just(Check::Memory), Just(Check::Query)]
+}
+
+fn incident() -> impl Strategy<Value = Incident> {
+    let fault = prop_oneof![Just(Fault::Crash), check().prop_map(Fault::Misbehaviour)];
+    let killer = prop_oneof![Just(Killer::Unknown), Just(Killer::OutOfMemory)];
+    let exit = prop_oneof![
+        any::<i32>().prop_map(Exit::Code),
+        (any::<i32>(), killer).prop_map(|(signal, killed_by)| Exit::Signal { signal, killed_by }),
+        shared().prop_map(Exit::NotStarted),
+    ];
+    let place = (server(), any::<u64>(), time(), configuration(), option::of(uuid::<AllocationId>()));
+    (place, fault, shared(), option::of(exit), shared(), option::of(shared())).prop_map(
+        |((server, run, at, configuration, allocation), fault, cause, exit, last_words, core)| Incident {
+            server,
+            run,
+            at,
+            fault,
+            cause,
+            exit,
+            configuration,
+            allocation,
+            last_words,
+            core,
+        },
+    )
+}
+
 fn spec() -> impl Strategy<Value = Spec> {
     let launch = (text(), text(), text(), pairs(), pairs()).prop_map(
         |(folder, binary, command_line, variables, environment)| Launch {
@@ -153,7 +199,7 @@ fn spec() -> impl Strategy<Value = Spec> {
         },
     );
     let bounds = (any::<[u32; 2]>(), option::of(any::<u32>()), option::of(any::<u32>()));
-    let policies = (any::<i32>(), span(), any::<u32>(), span());
+    let policies = (any::<i32>(), span(), any::<u32>(), span(), checks(), recovery());
     (configuration(), shared(), number(), launch, option::of(query()), bounds, policies).prop_map(
         |(configuration, name, build, launch, query, bounds, policies)| Spec {
             configuration,
@@ -165,6 +211,8 @@ fn spec() -> impl Strategy<Value = Spec> {
             caps: Caps { cpu_millis: bounds.1, memory_mib: bounds.2 },
             stop: StopPolicy { signal: policies.0, kill_after: policies.1 },
             restart: RestartPolicy { attempts: policies.2, within: policies.3 },
+            checks: policies.4,
+            recovery: policies.5,
         },
     )
 }
@@ -230,6 +278,7 @@ fn end() -> impl Strategy<Value = End> {
         }),
         (any::<u32>(), shared()).prop_map(|(crashes, cause)| End::BackedOff { crashes, cause }),
         Just(End::Lost),
+        shared().prop_map(|cause| End::PreRecovery { cause }),
     ]
 }
 
@@ -293,6 +342,7 @@ fn fleet_event() -> impl Strategy<Value = FleetEvent> {
         ),
         id().prop_map(|id| FleetEvent::AllocationFulfilled { id }),
         (id(), end()).prop_map(|(id, end)| FleetEvent::AllocationEnded { id, end }),
+        incident().prop_map(|incident| FleetEvent::IncidentTold { incident: Box::new(incident) }),
         (server(), time()).prop_map(|(server, until)| FleetEvent::ServerHeld { server, until }),
         (server(), proptest::sample::select(HOLD_ENDS.as_slice()))
             .prop_map(|(server, end)| FleetEvent::HoldEnded { server, end }),
@@ -578,6 +628,8 @@ mod golden {
             caps: Caps { cpu_millis: None, memory_mib: Some(600) },
             stop: StopPolicy::default(),
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }
     }
 
@@ -608,11 +660,33 @@ mod golden {
     }
 
     const SPEC: &str = "03020163 04 022f62 0167 022d70 01016b0176 00 010373717001 0100 1e00 e807 8002 0001d804 1e1400 01880e00";
+    /// What a configuration has since format 2, as seed 001 has it: 60 s, 3 in 30 min, 10 %, 200 MB, signal 11, pre-recovery.
+    const SETTINGS: &str = "3c00 03 880e00 0a 8084af5f 16 00";
+    const INCIDENT: &str = "SERVER 06 ac02 0102 0178 010116 0302 01 UUID 0177 00";
+
+    fn incident() -> Incident {
+        Incident {
+            server: seven(),
+            run: 6,
+            at: at(300),
+            fault: Fault::Misbehaviour(Check::Query),
+            cause: "x".into(),
+            exit: Some(Exit::Signal { signal: 11, killed_by: Killer::Unknown }),
+            configuration: revision_2(),
+            allocation: Some(ID.parse().unwrap()),
+            last_words: "w".into(),
+            core: None,
+        }
+    }
+
     const FLEET_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
         01 1000112233445566778899aabbccddeeff 0172 01 02 01 01 01 SPEC 01 80cab5ee01 3c 00";
 
     fn bytes(pattern: &str) -> String {
-        let whole = pattern.replace("FLEET", FLEET_SPEC).replace("SPEC", SPEC);
+        // A configuration is longer since format 2.
+        let since_2 = if pattern.starts_with("02") { SETTINGS } else { "" };
+        let whole = pattern.replace("FLEET", FLEET_SPEC).replace("SPEC", &format!("{SPEC}{since_2}"));
+        let whole = whole.replace("INCIDENT", INCIDENT);
         whole
             .replace("UUID", "1000112233445566778899aabbccddeeff")
             .replace("SERVER", "8780808010")
@@ -752,6 +826,11 @@ mod golden {
             ),
             (FleetEvent::AllocationEnded { id, end: backed_off }, "0201 09 UUID 03 02 0178"),
             (FleetEvent::AllocationEnded { id, end: End::Lost }, "0201 09 UUID 04"),
+            (
+                FleetEvent::AllocationEnded { id, end: End::PreRecovery { cause: "x".into() } },
+                "0201 09 UUID 05 0178",
+            ),
+            (FleetEvent::IncidentTold { incident: Box::new(incident()) }, "0201 10 INCIDENT"),
             (FleetEvent::ServerHeld { server, until: at(1_800_000_000_000) }, "0201 0a SERVER 80a0f1c2b134"),
             (FleetEvent::HoldEnded { server, end: HoldEnd::ConfigurationChanged }, "0201 0b SERVER 06"),
             (FleetEvent::ServerReserved { server, reservation: ID.parse().unwrap() }, "0201 0c SERVER UUID"),
@@ -823,41 +902,46 @@ mod golden {
         let (reason, rung) = (Reason::Resumed, Rung::Kill);
         let ending = Ending::BackedOff { crashes: 2, cause: "x".into() };
         for (event, golden) in [
-            (Event::SpecTaken { spec: Arc::new(spec()) }, "0101 00 SPEC"),
-            (Event::OrderTaken { order: order.clone() }, "0101 01 SERVER 05 0302 01 UUID 00 02"),
-            (Event::RunBegan { server, run: number, configuration, generation }, "0101 02 SERVER 06 0302 05"),
-            (Event::Answered { server }, "0101 03 SERVER"),
-            (Event::StopBegan { server, reason, rung }, "0101 04 SERVER 05 01"),
-            (Event::StopTurned { server, reason: Reason::Ordered }, "0101 05 SERVER 00"),
-            (Event::KillBegan { server }, "0101 06 SERVER"),
+            (Event::SpecTaken { spec: Arc::new(spec()) }, "0201 0e SPEC"),
+            (Event::OrderTaken { order: order.clone() }, "0201 01 SERVER 05 0302 01 UUID 00 02"),
+            (Event::RunBegan { server, run: number, configuration, generation }, "0201 02 SERVER 06 0302 05"),
+            (Event::Answered { server }, "0201 03 SERVER"),
+            (Event::StopBegan { server, reason, rung }, "0201 04 SERVER 05 01"),
+            (Event::StopTurned { server, reason: Reason::Ordered }, "0201 05 SERVER 00"),
+            (Event::KillBegan { server }, "0201 06 SERVER"),
             (
                 Event::Crashed { server, cause: "x".into(), within: Duration::from_secs(1800) },
-                "0101 07 SERVER 0178 880e 00",
+                "0201 07 SERVER 0178 880e 00",
             ),
-            (Event::StrikesCleared { server }, "0101 08 SERVER"),
-            (Event::Ended { server, ending: Ending::Parked }, "0101 09 SERVER 04"),
-            (Event::RestBegan { server, until: at(300) }, "0101 0a SERVER ac02"),
-            (Event::SlotForgotten { server }, "0101 0b SERVER"),
-            (kept(Life::Fresh), "0101 0c SERVER 05 0302 01 UUID 00 02 00 02 0102"),
+            (Event::StrikesCleared { server }, "0201 08 SERVER"),
+            (Event::Ended { server, ending: Ending::Parked }, "0201 09 SERVER 04"),
+            (Event::RestBegan { server, until: at(300) }, "0201 0a SERVER ac02"),
+            (Event::SlotForgotten { server }, "0201 0b SERVER"),
+            (kept(Life::Fresh), "0201 0c SERVER 05 0302 01 UUID 00 02 00 02 0102"),
             (
                 kept(Life::Down { last: run, ending }),
-                "0101 0c SERVER 05 0302 01 UUID 00 02 01 06030205ac02 02020178 020102",
+                "0201 0c SERVER 05 0302 01 UUID 00 02 01 06030205ac02 02020178 020102",
             ),
             (
                 kept(Life::Resting { last: run, until: at(1) }),
-                "0101 0c SERVER 05 0302 01 UUID 00 02 02 06030205ac02 01 020102",
+                "0201 0c SERVER 05 0302 01 UUID 00 02 02 06030205ac02 01 020102",
             ),
             (
                 kept(Life::Up { run, stage: Stage::Answered }),
-                "0101 0c SERVER 05 0302 01 UUID 00 02 03 06030205ac02 01 020102",
+                "0201 0c SERVER 05 0302 01 UUID 00 02 03 06030205ac02 01 020102",
             ),
             (
                 kept(Life::Stopping { run, began: at(9), rung, reason }),
-                "0101 0c SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102",
+                "0201 0c SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102",
             ),
-            (Event::RunsCounted { newest: number }, "0101 0d 06"),
+            (Event::RunsCounted { newest: number }, "0201 0d 06"),
         ] {
-            keeps_its_bytes::<Supervisor>(event, &bytes(golden));
+            keeps_its_bytes::<Supervisor>(event.clone(), &bytes(golden));
+            // What has not changed is read as format 1 as well.
+            if !golden.starts_with("0201 0e") {
+                is_still_read::<Supervisor>(event, &bytes(&golden.replacen("0201", "0101", 1)));
+            }
         }
+        is_still_read::<Supervisor>(Event::SpecTaken { spec: Arc::new(spec()) }, &bytes("0101 00 SPEC"));
     }
 }

@@ -13,6 +13,7 @@ use mainstay_core::{
 };
 use mainstay_fleet::{JoinedSlot, Ports, SLOTS_PER_MACHINE_MAX};
 
+use super::supervision::recovery;
 use super::{
     CAUSE_BYTES_MAX, Down, Frame, Hello, JoiningMachine, MACHINES_PER_AGENT_MAX, Malformed, NAME_BYTES_MAX,
     PROTOCOL, Statuses, Up, Welcome, WelcomedMachine, proto,
@@ -27,6 +28,8 @@ impl TryFrom<proto::Up> for Up {
             What::Hello(hello) => Ok(Self::Hello(hello.try_into()?)),
             What::Resync(statuses) => Ok(Self::Resync(statuses.try_into()?)),
             What::Report(statuses) => Ok(Self::Report(statuses.try_into()?)),
+            What::Incidents(incidents) => Ok(Self::Incidents(incidents.try_into()?)),
+            What::Readings(readings) => Ok(Self::Readings(readings.try_into()?)),
         }
     }
 }
@@ -216,6 +219,10 @@ impl TryFrom<proto::Status> for Status {
                 let cause = short(cause, CAUSE_BYTES_MAX, "BackedOff", "cause")?;
                 Phase::BackedOff { crashes, cause: cause.into() }
             }
+            Said::PreRecovery(proto::PreRecovery { cause }) => {
+                let cause = short(cause, CAUSE_BYTES_MAX, "PreRecovery", "cause")?;
+                Phase::PreRecovery { cause: cause.into() }
+            }
             Said::Lost(proto::Lost {}) => Phase::Lost,
         };
         Ok(Self {
@@ -269,6 +276,8 @@ impl TryFrom<proto::Spec> for Spec {
                 attempts: restart.attempts,
                 within: Duration::from_millis(restart.within_ms),
             },
+            checks: spec.checks.map(Into::into).unwrap_or_default(),
+            recovery: recovery(spec.recovery)?,
         })
     }
 }
@@ -293,15 +302,19 @@ impl TryFrom<proto::Query> for Query {
     }
 }
 
-fn required<T>(value: Option<T>, message: &'static str, field: &'static str) -> Result<T, Malformed> {
+pub(super) fn required<T>(
+    value: Option<T>,
+    message: &'static str,
+    field: &'static str,
+) -> Result<T, Malformed> {
     value.ok_or(Malformed::Missing { message, field })
 }
 
-fn all<T, U: TryFrom<T, Error = Malformed>>(values: Vec<T>) -> Result<Vec<U>, Malformed> {
+pub(super) fn all<T, U: TryFrom<T, Error = Malformed>>(values: Vec<T>) -> Result<Vec<U>, Malformed> {
     values.into_iter().map(U::try_from).collect()
 }
 
-fn at_most<T>(
+pub(super) fn at_most<T>(
     values: Vec<T>,
     max: usize,
     message: &'static str,
@@ -313,7 +326,12 @@ fn at_most<T>(
     }
 }
 
-fn short(text: String, max: usize, message: &'static str, field: &'static str) -> Result<String, Malformed> {
+pub(super) fn short(
+    text: String,
+    max: usize,
+    message: &'static str,
+    field: &'static str,
+) -> Result<String, Malformed> {
     match text.len() {
         found if found > max => Err(Malformed::TooLong { message, field, found, max }),
         _fits => Ok(text),
@@ -324,11 +342,19 @@ fn name(text: String, message: &'static str, field: &'static str) -> Result<Stri
     short(text, NAME_BYTES_MAX, message, field)
 }
 
-fn uuid(bytes: &[u8], message: &'static str, field: &'static str) -> Result<uuid::Uuid, Malformed> {
+pub(super) fn uuid(
+    bytes: &[u8],
+    message: &'static str,
+    field: &'static str,
+) -> Result<uuid::Uuid, Malformed> {
     uuid::Uuid::from_slice(bytes).map_err(|_| Malformed::Uuid { message, field, bytes: bytes.len() })
 }
 
-fn id<T>(number: Result<T, IdError>, message: &'static str, field: &'static str) -> Result<T, Malformed> {
+pub(super) fn id<T>(
+    number: Result<T, IdError>,
+    message: &'static str,
+    field: &'static str,
+) -> Result<T, Malformed> {
     number.map_err(|cause| Malformed::Id { message, field, cause })
 }
 

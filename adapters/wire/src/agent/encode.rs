@@ -16,6 +16,8 @@ impl From<Up> for proto::Up {
             Up::Hello(hello) => What::Hello(hello.into()),
             Up::Resync(statuses) => What::Resync(statuses.into()),
             Up::Report(statuses) => What::Report(statuses.into()),
+            Up::Incidents(incidents) => What::Incidents(incidents.into()),
+            Up::Readings(readings) => What::Readings(readings.into()),
         };
         Self { what: Some(what) }
     }
@@ -163,6 +165,9 @@ impl From<Status> for proto::Status {
             Phase::BackedOff { crashes, cause } => {
                 Said::BackedOff(proto::BackedOff { crashes, cause: cause.to_string() })
             }
+            Phase::PreRecovery { cause } => {
+                Said::PreRecovery(proto::PreRecovery { cause: cause.to_string() })
+            }
             Phase::Lost => Said::Lost(proto::Lost {}),
         };
         Self {
@@ -213,10 +218,12 @@ impl From<Spec> for proto::Spec {
                 attempts: spec.restart.attempts,
                 within_ms: millis(spec.restart.within),
             }),
+            checks: Some(spec.checks.into()),
+            recovery: proto::Recovery::from(spec.recovery).into(),
         }
     }
 }
 
-fn millis(span: Duration) -> u64 {
+pub(super) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -6,14 +6,15 @@
 mod decode;
 mod encode;
 mod malformed;
+mod supervision;
 #[cfg(test)]
 mod tests;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use mainstay_core::slot::{Order, Spec, Status};
-use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
+use mainstay_core::slot::{Incident, Order, Reading, Spec, Status};
+use mainstay_core::{FleetId, MachineId, MachineKey, RegionId, ServerId};
 use mainstay_fleet::JoinedSlot;
 use mainstay_fleet::Ports;
 
@@ -40,6 +41,8 @@ pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const FRAME_ORDERS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The longest cause of a back-off, in bytes: a sentence.
 pub const CAUSE_BYTES_MAX: usize = 1024;
+/// The longest path of a core dump, in bytes: the kernel's own limit.
+pub const PATH_BYTES_MAX: usize = 4096;
 
 /// How an agent introduces itself.
 #[derive(Clone, PartialEq, Eq)]
@@ -117,6 +120,24 @@ pub struct Statuses {
     pub statuses: Vec<Status>,
 }
 
+/// Processes of one machine that ended as nobody wished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incidents {
+    /// Whose.
+    pub machine: MachineId,
+    /// What is known of them.
+    pub incidents: Vec<Incident>,
+}
+
+/// What was last read of some running processes of one machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readings {
+    /// Whose.
+    pub machine: MachineId,
+    /// Of which slots, what.
+    pub readings: Vec<(ServerId, Reading)>,
+}
+
 /// What an agent says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Up {
@@ -126,6 +147,10 @@ pub enum Up {
     Resync(Statuses),
     /// How some slots of a machine stand.
     Report(Statuses),
+    /// What ended as nobody wished; on every new stream again.
+    Incidents(Incidents),
+    /// What was read of running processes.
+    Readings(Readings),
 }
 
 /// What the plane says.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Phase, Query, QueryPort, RestartPolicy, Session,
-    Spec, Status, StopPolicy, Stopped,
+    Caps, Check, Checks, ConfigurationRef, Exit, Fault, Heard, Incident, Intent, Killer, Launch, Limits,
+    Order, Phase, Query, QueryPort, Reading, Recovery, RestartPolicy, Scene, Session, Spec, Status,
+    StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
-    RegionId, ServerId,
+    RegionId, ServerId, Timestamp,
 };
 use mainstay_fleet::{JoinedSlot, Ports};
 use proptest::prelude::*;
@@ -166,6 +167,7 @@ fn phase() -> impl Strategy<Value = Phase> {
         Just(Phase::Stopping),
         (any::<u32>(), ".{0,40}")
             .prop_map(|(crashes, cause)| Phase::BackedOff { crashes, cause: cause.into() }),
+        ".{0,40}".prop_map(|cause| Phase::PreRecovery { cause: cause.into() }),
         Just(Phase::Lost),
     ]
 }
@@ -232,11 +234,126 @@ fn spec() -> impl Strategy<Value = Spec> {
                 caps: Caps { cpu_millis: cpu_cap, memory_mib: memory_cap },
                 stop: StopPolicy { signal, kill_after: Duration::from_millis(kill_after.into()) },
                 restart: RestartPolicy { attempts, within: Duration::from_millis(within.into()) },
+                checks: Checks {
+                    every: Duration::from_millis(kill_after.into()),
+                    failures: attempts,
+                    within: Duration::from_millis(within.into()),
+                    cpu_tolerance_percent: cpu,
+                    memory_tolerance_bytes: memory.into(),
+                    signal,
+                },
+                recovery: if attempts % 2 == 0 { Recovery::PreRecovery } else { Recovery::Restart },
             }
         })
 }
 
+fn incident() -> impl Strategy<Value = Incident> {
+    let fault = prop_oneof![
+        Just(Fault::Crash),
+        Just(Fault::Misbehaviour(Check::Cpu)),
+        Just(Fault::Misbehaviour(Check::Memory)),
+        Just(Fault::Misbehaviour(Check::Query)),
+    ];
+    let killer = prop_oneof![Just(Killer::Unknown), Just(Killer::OutOfMemory)];
+    let exit = prop_oneof![
+        any::<i32>().prop_map(Exit::Code),
+        (any::<i32>(), killer).prop_map(|(signal, killed_by)| Exit::Signal { signal, killed_by }),
+        ".{0,40}".prop_map(|why| Exit::NotStarted(why.into())),
+    ];
+    let place =
+        (any::<u32>(), any::<u64>(), any::<u64>(), reference(), proptest::option::of(any::<[u8; 16]>()));
+    let text = || ".{0,40}";
+    (place, fault, text(), proptest::option::of(exit), text(), proptest::option::of(text())).prop_map(
+        |((counter, run, at, configuration, session), fault, cause, exit, last_words, core)| Incident {
+            server: server(counter),
+            run,
+            at: Timestamp::from_unix_ms(at),
+            fault,
+            cause: cause.into(),
+            exit,
+            configuration,
+            allocation: session.map(|id| AllocationId(Uuid::from_bytes(id))),
+            last_words: last_words.into(),
+            core: core.map(Into::into),
+        },
+    )
+}
+
+fn reading() -> impl Strategy<Value = (ServerId, Reading)> {
+    let number = || proptest::option::of(any::<u32>());
+    let heard = prop_oneof![
+        Just(Heard::Unasked),
+        Just(Heard::Silence),
+        (number(), number()).prop_map(|(players, players_max)| Heard::Answer { players, players_max }),
+    ];
+    (any::<u32>(), number(), proptest::option::of(any::<u64>()), heard).prop_map(
+        |(counter, cpu_millis, memory_bytes, heard)| {
+            (server(counter), Reading { cpu_millis, memory_bytes, heard })
+        },
+    )
+}
+
+/// A plane of before sends no settings of checks: the seed's hold. What makes no sense is refused by name.
+#[test]
+fn settings_of_checks_have_defaults_and_incidents_have_bounds() {
+    let told = proto::Spec {
+        configuration: Some(configuration().into()),
+        build: 1,
+        launch: Some(proto::Launch::default()),
+        limits: Some(proto::Limits::default()),
+        caps: Some(proto::Caps::default()),
+        stop: Some(proto::StopPolicy::default()),
+        restart: Some(proto::RestartPolicy::default()),
+        ..proto::Spec::default()
+    };
+    let spec = Spec::try_from(told.clone()).unwrap();
+    assert_eq!((spec.checks, spec.recovery), (Checks::default(), Recovery::PreRecovery));
+    let unknown = Malformed::Meaningless { message: "Spec", field: "recovery", value: 7 };
+    assert_eq!(Spec::try_from(proto::Spec { recovery: 7, ..told }), Err(unknown));
+
+    let incident = |change: fn(&mut proto::Incident)| {
+        let mut told = proto::Incident {
+            server: server(1).number(),
+            fault: proto::Fault::Crash.into(),
+            configuration: Some(configuration().into()),
+            ..proto::Incident::default()
+        };
+        change(&mut told);
+        Incident::try_from(told).map(drop)
+    };
+    let long = |field, found, max| Err(Malformed::TooLong { message: "Incident", field, found, max });
+    assert_eq!(incident(|_| {}), Ok(()));
+    assert_eq!(
+        incident(|it| it.fault = 0),
+        Err(Malformed::Meaningless { message: "Incident", field: "fault", value: 0 })
+    );
+    assert_eq!(
+        incident(|it| it.last_words = "x".repeat(513)),
+        long("last_words", 513, Scene::LAST_WORDS_BYTES_MAX)
+    );
+    assert_eq!(incident(|it| it.core = Some("x".repeat(4097))), long("core", 4097, PATH_BYTES_MAX));
+    assert_eq!(incident(|it| it.cause = "x".repeat(1025)), long("cause", 1025, CAUSE_BYTES_MAX));
+    assert_eq!(
+        incident(|it| it.exit = Some(proto::Exit { how: None })),
+        Err(Malformed::Missing { message: "Exit", field: "how" })
+    );
+}
+
 proptest! {
+    #[test]
+    fn every_incident_and_reading_survives_the_wire(
+        incidents in proptest::collection::vec(incident(), 0..4),
+        readings in proptest::collection::vec(reading(), 0..4),
+    ) {
+        for up in [
+            Up::Incidents(Incidents { machine: machine(), incidents }),
+            Up::Readings(Readings { machine: machine(), readings }),
+        ] {
+            let bytes = proto::Up::from(up.clone()).encode_to_vec();
+            prop_assert_eq!(Up::try_from(proto::Up::decode(bytes.as_slice()).unwrap()), Ok(up));
+        }
+    }
+
     #[test]
     fn every_report_survives_the_wire(statuses in proptest::collection::vec(status(), 0..8)) {
         let up = Up::Report(Statuses { machine: machine(), statuses });

@@ -8,9 +8,11 @@ use crate::multiplay::AllocationView;
 
 mod configuration;
 mod of_state;
+mod supervision;
 
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use of_state::Within;
+pub use supervision::{IncidentView, ReadingView};
 
 /// What a page lists unasked.
 pub const PAGE_DEFAULT: usize = 100;
@@ -149,7 +151,8 @@ pub struct ServerView {
     pub display: String,
     /// ALLOCATED, RESERVED, HELD, READY, ONLINE or AVAILABLE.
     pub status: String,
-    /// The life of its process, as its agent last said: unknown, stopped, starting, online, stopping, backedOff or lost.
+    /// The life of its process, as its agent last said: unknown, stopped, starting, online, stopping, backedOff,
+    /// preRecovery or lost.
     pub process: String,
     /// What more there is to say of its process: how it ended, why it is kept down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +160,12 @@ pub struct ServerView {
     /// The game's own process, while it is online.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// What its agent last read of its process, at its last check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<ReadingView>,
+    /// The newest process of it that ended as nobody wished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_incident: Option<IncidentView>,
     /// Its machine.
     pub machine_id: u64,
     /// Its machine's id as people read it.

@@ -8,8 +8,8 @@ use mainstay_fleet::{
 };
 
 use super::{
-    AllocationState, BuildConfigurationView, FleetView, MachineView, NativeAllocation, RegionView,
-    ServerCounts, ServerView,
+    AllocationState, BuildConfigurationView, FleetView, IncidentView, MachineView, NativeAllocation,
+    ReadingView, RegionView, ServerCounts, ServerView,
 };
 use crate::multiplay::{AllocationView, instant};
 
@@ -118,6 +118,8 @@ impl Within<'_> {
             process: process.word.to_owned(),
             detail: process.detail,
             pid: process.pid,
+            reading: server.reading().map(ReadingView::of),
+            last_incident: server.incident().map(IncidentView::of),
             machine_id: server.machine.number(),
             machine_display: server.machine.to_string(),
             machine_name: machine.name.to_string(),
@@ -189,6 +191,13 @@ impl Process {
                 detail: Some(format!(
                     "crashed {crashes} times within its restart policy's window; the last: {cause}; \
                      a new allocation or a start brings it back"
+                )),
+            },
+            Phase::PreRecovery { cause } => Self {
+                word: "preRecovery",
+                pid: None,
+                detail: Some(format!(
+                    "no longer answered its query under an allocation: {cause}; a new allocation or a start brings it back"
                 )),
             },
             Phase::Lost => Self::said(

@@ -70,6 +70,8 @@ impl Fleet {
                 intent: Intent::Leave,
                 cause: Cause::Unrecorded,
                 readiness: Readiness::Unready,
+                incident: None,
+                reading: None,
                 seen: None,
                 sent: Generation::NONE,
             };

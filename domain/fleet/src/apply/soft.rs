@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Phase, Reading, Status};
 use mainstay_core::{Generation, MachineId, ServerId};
 
 use crate::command::{Observation, StreamId};
@@ -22,7 +22,23 @@ impl Fleet {
                 }
             }
             Observation::Seen(Status { server, generation, configuration, phase }) => {
-                self.change(server, |server| server.seen = Some(Seen { generation, configuration, phase }));
+                self.change(server, |server| {
+                    // What was read of a process goes with it.
+                    match phase {
+                        Phase::Online { .. } | Phase::Stopping => {}
+                        Phase::Stopped(_)
+                        | Phase::Starting
+                        | Phase::BackedOff { .. }
+                        | Phase::PreRecovery { .. }
+                        | Phase::Lost => server.reading = None,
+                    }
+                    server.seen = Some(Seen { generation, configuration, phase });
+                });
+            }
+            Observation::Read { machine, stream, readings } => {
+                if self.is_current(machine, stream) {
+                    self.read(machine, &readings);
+                }
             }
             Observation::Sent { machine, stream, specs, orders } => {
                 if self.is_current(machine, stream) {
@@ -34,6 +50,14 @@ impl Fleet {
                 for machine in machines {
                     self.forget_machine(machine, Link::Silent);
                 }
+            }
+        }
+    }
+
+    fn read(&mut self, machine: MachineId, readings: &[(ServerId, Reading)]) {
+        for (id, reading) in readings {
+            if let Some(server) = self.servers.get_mut(id).filter(|server| server.machine == machine) {
+                server.reading = Some(*reading);
             }
         }
     }
@@ -53,6 +77,7 @@ impl Fleet {
             if let Some(server) = self.servers.get_mut(server) {
                 let before = server.status();
                 server.seen = None;
+                server.reading = None;
                 server.sent = Generation::NONE;
                 let after = server.status();
                 self.recount(id, before, after);

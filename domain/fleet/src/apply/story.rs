@@ -37,6 +37,9 @@ impl Fleet {
         }
         for (id, server) in &self.servers {
             tell_server(*id, server, &mut story);
+            if let Some(incident) = &server.incident {
+                story.push((Timestamp::EPOCH, Event::IncidentTold { incident: incident.clone() }));
+            }
         }
         story
     }

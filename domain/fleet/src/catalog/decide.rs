@@ -219,6 +219,8 @@ fn spec(configuration: ConfigurationRef, declared: &ConfigurationDeclaration, bu
         caps: declared.caps,
         stop: declared.stop,
         restart: declared.restart,
+        checks: declared.checks,
+        recovery: declared.recovery,
     }
 }
 

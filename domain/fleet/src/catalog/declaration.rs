@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::FleetId;
-use mainstay_core::slot::{Caps, Limits, Query, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{Caps, Checks, Limits, Query, Recovery, RestartPolicy, StopPolicy};
 
 use crate::spec::{Hosting, IdleServers, RegionSpec};
 
@@ -55,6 +55,10 @@ pub struct ConfigurationDeclaration {
     pub stop: StopPolicy,
     /// What follows a crash.
     pub restart: RestartPolicy,
+    /// When it counts as misbehaving.
+    pub checks: Checks,
+    /// What follows silence under an allocation.
+    pub recovery: Recovery,
 }
 
 /// A fleet.

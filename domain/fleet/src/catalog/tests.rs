@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use core::time::Duration;
 
-use mainstay_core::slot::{Caps, Limits, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{Caps, Checks, Limits, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, Outcome};
 
 use super::*;
@@ -27,6 +27,8 @@ fn configuration(name: &str, build: &str, command_line: &str) -> ConfigurationDe
         caps: Caps::default(),
         stop: StopPolicy::default(),
         restart: RestartPolicy::default(),
+        checks: Checks::default(),
+        recovery: Recovery::default(),
     }
 }
 

@@ -6,6 +6,7 @@ mod configure;
 mod deallocate;
 mod due;
 mod hold;
+mod incidents;
 mod join;
 mod manual;
 mod ordering;
@@ -34,6 +35,9 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
             report::report(turn, *machine, *stream, statuses)
         }
         Command::Report { machine, stream, statuses } => report::report(turn, *machine, *stream, statuses),
+        Command::TakeIncidents { machine, stream, incidents } => {
+            incidents::take(turn, *machine, *stream, incidents)
+        }
         Command::Allocate { id, request } => allocate::allocate(turn, *id, request),
         Command::Deallocate { id } => deallocate::deallocate(turn, *id),
         Command::StartServer(server) => manual::start(turn, *server),

@@ -49,7 +49,12 @@ fn runs_another_process(turn: &Turn<'_, Fleet>, status: &Status) -> bool {
         (Phase::Online { pid }, Some(Phase::Online { pid: known })) => pid != known,
         (Phase::Online { .. }, _) => false,
         (
-            Phase::Stopped(_) | Phase::Starting | Phase::Stopping | Phase::BackedOff { .. } | Phase::Lost,
+            Phase::Stopped(_)
+            | Phase::Starting
+            | Phase::Stopping
+            | Phase::BackedOff { .. }
+            | Phase::PreRecovery { .. }
+            | Phase::Lost,
             _,
         ) => true,
     }
@@ -100,6 +105,10 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
             });
             ordering::rest(turn, server, Cause::Failed);
         }
+        Phase::PreRecovery { cause } => {
+            turn.emit(Event::AllocationEnded { id, end: End::PreRecovery { cause: cause.clone() } });
+            ordering::rest(turn, server, Cause::Failed);
+        }
         Phase::Stopped(Stopped::Idle | Stopped::Ordered) | Phase::Starting | Phase::Stopping => {}
     }
 }
@@ -115,7 +124,7 @@ fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
             reserve::end(turn, server, ReservationEnd::Lost);
             ordering::after_the_end(turn, server, Cause::Lost);
         }
-        Phase::BackedOff { .. } => {
+        Phase::BackedOff { .. } | Phase::PreRecovery { .. } => {
             reserve::end(turn, server, ReservationEnd::Failed);
             ordering::rest(turn, server, Cause::Failed);
         }
@@ -128,7 +137,7 @@ fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
 
 /// A free server that is down through nobody's order and nobody's fault runs again where idle servers run: its game
 /// exited by itself, its machine lost it, or its session ended while it was being restarted. One that an operator
-/// stopped, or that backed off, stays down.
+/// stopped, that backed off or fell silent under an allocation, stays down.
 fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
     let stays_down = turn.state().server(server).is_none_or(|server| server.intent == Intent::Stop);
     if stays_down || !starts_on_provision(turn) {
@@ -140,7 +149,11 @@ fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
             ordering::run_idle(turn, server, Cause::FoundDown);
         }
         Phase::Lost => ordering::run_idle(turn, server, Cause::Lost),
-        Phase::Starting | Phase::Online { .. } | Phase::Stopping | Phase::BackedOff { .. } => {}
+        Phase::Starting
+        | Phase::Online { .. }
+        | Phase::Stopping
+        | Phase::BackedOff { .. }
+        | Phase::PreRecovery { .. } => {}
     }
 }
 

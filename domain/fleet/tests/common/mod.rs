@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Launch, Limits, Order, Phase, RestartPolicy, Spec, Status, StopPolicy, Stopped,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Order, Phase, Recovery, RestartPolicy, Spec, Status,
+    StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
@@ -62,6 +63,8 @@ pub fn spec(configuration: ConfigurationRef) -> Spec {
         caps: Caps::default(),
         stop: StopPolicy::default(),
         restart: RestartPolicy::default(),
+        checks: Checks::default(),
+        recovery: Recovery::default(),
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Exit, Intent, Killer, Launch, Limits, Order, Phase, Query, QueryPort,
-    RestartPolicy, Session, Spec, StopPolicy,
+    Caps, Checks, ConfigurationRef, Exit, Intent, Killer, Launch, Limits, Order, Phase, Query, QueryPort,
+    Recovery, RestartPolicy, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetNumber, Generation, ServerId, StateMachine, Timestamp,
@@ -97,6 +97,8 @@ pub fn spec(configuration: ConfigurationRef) -> Arc<Spec> {
         caps: Caps::default(),
         stop: StopPolicy::default(),
         restart: RestartPolicy::default(),
+        checks: Checks::default(),
+        recovery: Recovery::default(),
     })
 }
 

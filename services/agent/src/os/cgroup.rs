@@ -25,10 +25,6 @@ use super::{Missing, OsError};
 /// Parent of all of Mainstay's groups, where none is configured.
 pub const PARENT: &str = "mainstay";
 
-/// What the check of memory tolerates above a slot's limit (seed 001: "200 MB"); a cap must lie above it, or it would
-/// kill before the check can notice anything.
-pub const MEMORY_TOLERANCE_BYTES: u64 = 200_000_000;
-
 /// Period of a CPU quota in microseconds: the kernel's own default.
 const QUOTA_PERIOD_US: u64 = 100_000;
 /// Smallest quota the kernel takes, in microseconds.
@@ -260,12 +256,13 @@ impl SlotGroup {
         files
     }
 
-    /// Sets the slot's CPU weight from its limit, and its hard caps; what is not asked for is lifted.
+    /// Sets the slot's CPU weight from its limit, and its hard caps; what is not asked for is lifted. A memory cap lies
+    /// above the limit by more than the memory check tolerates, or it would hide what the check is for.
     ///
     /// # Errors
     /// [`OsError::CapTooLow`], or the kernel refused.
-    pub fn allow(&self, limits: Limits, caps: Caps) -> Result<(), OsError> {
-        let memory = memory_cap(limits, caps)?;
+    pub fn allow(&self, limits: Limits, caps: Caps, tolerance_bytes: u64) -> Result<(), OsError> {
+        let memory = memory_cap(limits, caps, tolerance_bytes)?;
         let failed = |what| {
             move |error: cgroups_rs::fs::error::Error| OsError::Group {
                 what,
@@ -385,11 +382,11 @@ fn quota_us(cpu_millis: u32) -> i64 {
 }
 
 /// The cap in bytes, or [`NO_LIMIT`].
-fn memory_cap(limits: Limits, caps: Caps) -> Result<i64, OsError> {
+fn memory_cap(limits: Limits, caps: Caps, tolerance_bytes: u64) -> Result<i64, OsError> {
     let Some(cap_mib) = caps.memory_mib else { return Ok(NO_LIMIT) };
     let (cap_bytes, limit_bytes) = (u64::from(cap_mib) * MIB, u64::from(limits.memory_mib) * MIB);
-    if cap_bytes <= limit_bytes + MEMORY_TOLERANCE_BYTES {
-        return Err(OsError::CapTooLow { cap_bytes, limit_bytes, tolerance_bytes: MEMORY_TOLERANCE_BYTES });
+    if cap_bytes <= limit_bytes.saturating_add(tolerance_bytes) {
+        return Err(OsError::CapTooLow { cap_bytes, limit_bytes, tolerance_bytes });
     }
     Ok(i64::try_from(cap_bytes).unwrap_or(i64::MAX))
 }
@@ -442,7 +439,7 @@ mod tests {
     #[test]
     fn a_cap_must_lie_above_what_the_check_tolerates() {
         let limits = Limits { cpu_millis: 1000, memory_mib: 100 };
-        let cap = |memory_mib| memory_cap(limits, Caps { cpu_millis: None, memory_mib });
+        let cap = |memory_mib| memory_cap(limits, Caps { cpu_millis: None, memory_mib }, 200_000_000);
         assert_eq!(cap(None).unwrap(), NO_LIMIT);
         // 200 MB are 190.7 MiB.
         assert_eq!(cap(Some(291)).unwrap(), 291 << 20);

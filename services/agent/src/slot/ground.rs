@@ -152,7 +152,7 @@ impl Ground {
         self.empty(&dirs, group.as_ref().map(|group| group.members_files()).unwrap_or_default(), owner)?;
         dirs.prepare(owner)?;
         if let Some(group) = &group {
-            group.allow(spec.limits, spec.caps)?;
+            group.allow(spec.limits, spec.caps, spec.checks.memory_tolerance_bytes)?;
         }
         let told = self.told(facts, spec, &dirs);
         let line = CommandLine::parse(&spec.launch.command_line)?;

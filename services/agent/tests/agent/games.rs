@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Launch, Limits, Query, QueryPort, RestartPolicy, Spec, StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, Recovery, RestartPolicy, Spec,
+    StopPolicy,
 };
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber};
 
@@ -68,6 +69,8 @@ impl Build {
             caps: Caps::default(),
             stop: StopPolicy { signal: 15, kill_after: Duration::from_secs(10) },
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mainstay_core::slot::{Intent, Order, Phase, Session, Spec, Status};
+use mainstay_core::slot::{Incident, Intent, Order, Phase, Reading, Session, Spec, Status};
 use mainstay_core::{AllocationId, Generation, MachineId, ServerId};
 use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
 use mainstay_wire::agent::{Down, Frame, Up, proto};
@@ -31,6 +31,8 @@ struct Book {
     orders: BTreeMap<ServerId, Order>,
     statuses: BTreeMap<ServerId, Status>,
     said: Vec<Status>,
+    incidents: Vec<Incident>,
+    readings: BTreeMap<ServerId, Reading>,
     streams: u32,
     /// The machine that spoke last of each server.
     spoke_for: BTreeMap<ServerId, MachineId>,
@@ -149,6 +151,19 @@ impl Plane {
         self.book().streams
     }
 
+    /// Waits for the last word on a run that ended as nobody wished.
+    pub async fn incident(&self, n: u32, what: &str, holds: impl Fn(&Incident) -> bool) -> Incident {
+        let found =
+            |book: &Book| book.incidents.iter().rev().find(|it| it.server == server(n) && holds(it)).cloned();
+        self.wait(what, found).await
+    }
+
+    /// Waits for what was read of a slot.
+    pub async fn reading(&self, n: u32, what: &str, holds: impl Fn(&Reading) -> bool) -> Reading {
+        let found = |book: &Book| book.readings.get(&server(n)).copied().filter(|reading| holds(reading));
+        self.wait(what, found).await
+    }
+
     /// Every word on a slot so far, in order.
     pub fn said(&self, n: u32) -> Vec<Phase> {
         let book = self.book();
@@ -263,6 +278,8 @@ async fn listen(
                 let _ended = down.send(Ok(told)).await;
             }
             Up::Report(statuses) => hear(&mut book.lock().expect("book"), statuses),
+            Up::Incidents(told) => book.lock().expect("book").incidents.extend(told.incidents),
+            Up::Readings(told) => book.lock().expect("book").readings.extend(told.readings),
         }
         ears.send_modify(|count| *count += 1);
     }

@@ -1,6 +1,6 @@
 //! Control groups and measurements with real processes.
 
-use mainstay_agent::os::cgroup::{Groups, MEMORY_TOLERANCE_BYTES, SlotGroup, Version};
+use mainstay_agent::os::cgroup::{Groups, SlotGroup, Version};
 use mainstay_agent::os::measure::Meter;
 use mainstay_core::slot::{Caps, Limits};
 use mainstay_holder::client::{self, Found};
@@ -12,6 +12,8 @@ use nix::libc;
 use crate::common::{Data, Slot, sigkill, until, until_dead};
 
 const LIMITS: Limits = Limits { cpu_millis: 500, memory_mib: 16 };
+/// Seed 001's.
+const MEMORY_TOLERANCE_BYTES: u64 = 200_000_000;
 const NO_CAPS: Caps = Caps { cpu_millis: None, memory_mib: None };
 
 fn group(groups: &Groups, slot: &Slot) -> SlotGroup {
@@ -42,17 +44,17 @@ fn a_slot_is_weighted_by_default_and_capped_only_if_asked() {
     let settings = || names.map(|name| setting(&group, name));
     let before = settings();
     let caps = Caps { cpu_millis: Some(250), memory_mib: Some(256) };
-    group.allow(LIMITS, caps).unwrap();
+    group.allow(LIMITS, caps, MEMORY_TOLERANCE_BYTES).unwrap();
     let expected = match groups.version() {
         Version::One => ["512", "25000", "268435456"],
         Version::Two => ["50", "25000 100000", "268435456"],
     };
     assert_eq!(settings(), expected);
-    group.allow(LIMITS, NO_CAPS).unwrap();
+    group.allow(LIMITS, NO_CAPS, MEMORY_TOLERANCE_BYTES).unwrap();
     assert_eq!(settings()[1..], before[1..], "caps that are no longer asked for are lifted");
 
     let too_low = Caps { cpu_millis: None, memory_mib: Some(200) };
-    let error = group.allow(LIMITS, too_low).unwrap_err();
+    let error = group.allow(LIMITS, too_low, MEMORY_TOLERANCE_BYTES).unwrap_err();
     assert_eq!(error.code(), "MS-S503");
     assert!(error.to_string().contains(&MEMORY_TOLERANCE_BYTES.to_string()), "{error}");
     group.remove().unwrap();
@@ -101,7 +103,7 @@ fn an_oom_kill_under_a_cap_is_told_from_any_other_kill() {
     let slot = data.slot(0);
     let group = group(groups, &slot);
     let caps = Caps { cpu_millis: None, memory_mib: Some(220) };
-    group.allow(LIMITS, caps).unwrap();
+    group.allow(LIMITS, caps, MEMORY_TOLERANCE_BYTES).unwrap();
     slot.start(&launch(&slot, &group, "x=x; while :; do x=$x$x; done"));
     let record = slot.exit();
     assert!(record.out_of_memory(), "{record:?}");

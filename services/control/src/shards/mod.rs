@@ -114,6 +114,7 @@ pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
         // A start or restart is an order in the place of an older one.
         Command::Connect { .. }
         | Command::Report { .. }
+        | Command::TakeIncidents { .. }
         | Command::Deallocate { .. }
         | Command::StartServer(_)
         | Command::StopServer(_)

@@ -7,7 +7,9 @@ use futures_util::stream::FuturesUnordered;
 use mainstay_core::MachineId;
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
-use mainstay_wire::agent::{Hello, JoiningMachine, Statuses, Up, Welcome, WelcomedMachine, proto};
+use mainstay_wire::agent::{
+    Hello, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine, proto,
+};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::watch;
@@ -63,7 +65,7 @@ impl Session {
             Ok(Err(status)) => return status,
             Ok(Ok(None)) => return Status::ok(""),
             Ok(Ok(Some(Up::Hello(hello)))) => hello,
-            Ok(Ok(Some(Up::Resync(_) | Up::Report(_)))) => {
+            Ok(Ok(Some(Up::Resync(_) | Up::Report(_) | Up::Incidents(_) | Up::Readings(_)))) => {
                 return Status::invalid_argument("MS-S604: the first message of a stream is a hello");
             }
         };
@@ -150,17 +152,21 @@ impl Session {
                     return Status::unavailable("the control plane is stopping; connect again");
                 }
                 message = next(up), if answers.len() < REPORTS_IN_FLIGHT_MAX => {
-                    let (statuses, kind) = match message {
+                    let taken = match message {
                         Err(status) => return status,
                         Ok(None) => return Status::ok(""),
-                        Ok(Some(Up::Resync(statuses))) => (statuses, Kind::Resync),
-                        Ok(Some(Up::Report(statuses))) => (statuses, Kind::Report),
                         Ok(Some(Up::Hello(_))) => {
                             return Status::invalid_argument("MS-S604: a stream has one hello");
                         }
+                        Ok(Some(Up::Readings(readings))) => self.see(readings, machines).await.map(|()| None),
+                        Ok(Some(Up::Resync(statuses))) => self.resync(statuses, machines).await.map(Some),
+                        Ok(Some(Up::Report(statuses))) => self.report(statuses, machines).await.map(Some),
+                        Ok(Some(Up::Incidents(incidents))) => {
+                            self.note(incidents, machines).await.map(Some)
+                        }
                     };
-                    match self.take_in(kind, statuses, machines).await {
-                        Ok(answer) => answers.push(answer),
+                    match taken {
+                        Ok(answer) => answers.extend(answer),
                         Err(status) => return status,
                     }
                 }
@@ -168,29 +174,39 @@ impl Session {
         }
     }
 
-    async fn take_in(
-        &self,
-        kind: Kind,
-        Statuses { machine, statuses }: Statuses,
-        machines: &Machines,
-    ) -> Result<Answering, Status> {
-        let fleet = machines.get(&machine).ok_or_else(|| {
-            Status::permission_denied(format!("MS-S607: this stream does not speak for machine {machine}"))
-        })?;
-        let stream = self.stream;
-        let command = match kind {
-            Kind::Resync => Command::Connect { machine, stream, statuses },
-            Kind::Report => Command::Report { machine, stream, statuses },
-        };
-        let answer = fleet.submit(command, Growth::Shrinks).await.map_err(unavailable)?;
-        Ok(Box::pin(answer))
+    async fn resync(&self, told: Statuses, machines: &Machines) -> Result<Answering, Status> {
+        let (stream, Statuses { machine, statuses }) = (self.stream, told);
+        submit(machines, machine, Command::Connect { machine, stream, statuses }).await
+    }
+
+    async fn report(&self, told: Statuses, machines: &Machines) -> Result<Answering, Status> {
+        let (stream, Statuses { machine, statuses }) = (self.stream, told);
+        submit(machines, machine, Command::Report { machine, stream, statuses }).await
+    }
+
+    /// What ended as nobody wished becomes part of the server's story, a full disk or not.
+    async fn note(&self, told: Incidents, machines: &Machines) -> Result<Answering, Status> {
+        let (stream, Incidents { machine, incidents }) = (self.stream, told);
+        submit(machines, machine, Command::TakeIncidents { machine, stream, incidents }).await
+    }
+
+    /// What was read changes nothing durable, and nobody waits for it.
+    async fn see(&self, told: Readings, machines: &Machines) -> Result<(), Status> {
+        let (stream, Readings { machine, readings }) = (self.stream, told);
+        let read = Observation::Read { machine, stream, readings };
+        of(machines, machine)?.observe(read).await.map_err(unavailable)
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Resync,
-    Report,
+fn of(machines: &Machines, machine: MachineId) -> Result<&Handle<Fleet>, Status> {
+    machines.get(&machine).ok_or_else(|| {
+        Status::permission_denied(format!("MS-S607: this stream does not speak for machine {machine}"))
+    })
+}
+
+async fn submit(machines: &Machines, machine: MachineId, command: Command) -> Result<Answering, Status> {
+    let answer = of(machines, machine)?.submit(command, Growth::Shrinks).await.map_err(unavailable)?;
+    Ok(Box::pin(answer))
 }
 
 async fn next(up: &mut Streaming<proto::Up>) -> Result<Option<Up>, Status> {

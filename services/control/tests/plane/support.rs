@@ -11,7 +11,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mainstay_control::{Config, Control, Handle, Listen, LogTail};
-use mainstay_core::slot::{Caps, Limits, Query, QueryPort, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, RegionId, ServerId};
 use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
@@ -263,6 +263,8 @@ pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
             caps: Caps::default(),
             stop: StopPolicy::default(),
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }],
         fleets: vec![FleetDeclaration {
             name: "arena".into(),

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use mainstay_control::{Config, Control, Handle, Listen, NoLogs};
-use mainstay_core::slot::{Caps, ConfigurationRef, Limits as SlotLimits, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{
+    Caps, Checks, ConfigurationRef, Limits as SlotLimits, Recovery, RestartPolicy, StopPolicy,
+};
 use mainstay_core::{BuildConfigurationId, FleetId, RegionId};
 use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
@@ -130,6 +132,8 @@ fn declaration() -> Declaration {
             caps: Caps::default(),
             stop: StopPolicy::default(),
             restart: RestartPolicy::default(),
+            checks: Checks::default(),
+            recovery: Recovery::default(),
         }],
         fleets: vec![FleetDeclaration {
             name: "bench".into(),

@@ -53,7 +53,9 @@ pub(crate) fn slot(
 fn process_is_as_reported(id: ServerId, phase: &Phase, truth: &SlotTruth) -> Result<(), Broken> {
     let holds = match phase {
         Phase::Online { pid } => truth.held.as_ref().is_some_and(|game| game.pid == *pid),
-        Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::Lost => truth.held.is_none(),
+        Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost => {
+            truth.held.is_none()
+        }
         Phase::Starting | Phase::Stopping => false,
     };
     ensure(holds, "a slot at rest is as it is reported", || {
@@ -76,7 +78,9 @@ fn process_is_as_wanted(
             let runs = truth.held.as_ref().map(|game| game.configuration);
             runs == Some(server.configuration) && given == allocation
         }
-        (Intent::Run | Intent::Renew, Phase::BackedOff { .. } | Phase::Lost) => allocation.is_none(),
+        (Intent::Run | Intent::Renew, Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost) => {
+            allocation.is_none()
+        }
         (Intent::Run | Intent::Renew, Phase::Stopped(Stopped::Completed)) => allocation.is_none(),
         (Intent::Run | Intent::Renew, Phase::Stopped(_) | Phase::Starting | Phase::Stopping) => false,
         (Intent::Leave, Phase::Online { .. }) => given == allocation,

@@ -24,7 +24,7 @@ pub(crate) fn has_cause(
     let caused = match end {
         End::Deallocated => deallocated,
         End::Completed => lately(ends.completed),
-        End::BackedOff { .. } => lately(ends.crashed),
+        End::BackedOff { .. } | End::PreRecovery { .. } => lately(ends.crashed),
         End::Lost => lately(ends.lost),
         End::PlacementTimedOut(_) => true,
     };

@@ -31,7 +31,11 @@ fn could_take(fleet: &Fleet, server: &Server) -> bool {
     };
     let reported = server.seen().is_some_and(|seen| match seen.phase {
         Phase::Starting | Phase::Online { .. } => seen.configuration.is_some(),
-        Phase::Stopped(_) | Phase::Stopping | Phase::BackedOff { .. } | Phase::Lost => true,
+        Phase::Stopped(_)
+        | Phase::Stopping
+        | Phase::BackedOff { .. }
+        | Phase::PreRecovery { .. }
+        | Phase::Lost => true,
     });
     heard && reported && server.claim.is_open()
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Launch, Limits, Query, QueryPort, RestartPolicy, Spec, StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, Recovery, RestartPolicy, Spec,
+    StopPolicy,
 };
 use mainstay_core::{AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId};
 use mainstay_fleet::{FleetSpec, Growth, IdleServers, RegionOpening, RegionSpec, Renewal, Request};
@@ -317,5 +318,7 @@ fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {
             attempts: knobs.restarts,
             within: Duration::from_micros(knobs.restart_window),
         },
+        checks: Checks::default(),
+        recovery: Recovery::default(),
     }
 }

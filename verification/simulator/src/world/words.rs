@@ -16,6 +16,11 @@ pub(super) fn brief(command: &Command) -> String {
             let statuses: Vec<String> = statuses.iter().map(status_words).collect();
             format!("report {machine} [{}]", statuses.join(", "))
         }
+        Command::TakeIncidents { machine, incidents, .. } => {
+            let told: Vec<String> =
+                incidents.iter().map(|it| format!("{} run {}", it.server, it.run)).collect();
+            format!("incidents of {machine} [{}]", told.join(", "))
+        }
         Command::Allocate { id, .. } => format!("allocate {}", short(*id)),
         Command::Deallocate { id } => format!("deallocate {}", short(*id)),
         Command::StartServer(server) => format!("start {server}"),
@@ -62,6 +67,9 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         }
         Event::AllocationFulfilled { id } => format!("{} fulfilled", short(*id)),
         Event::AllocationEnded { id, end } => format!("{} ended: {end:?}", short(*id)),
+        Event::IncidentTold { incident } => {
+            format!("{} run {}: {:?}", incident.server, incident.run, incident.fault)
+        }
     };
     first + &more
 }
