@@ -99,6 +99,18 @@ pub struct UpArguments {
     /// Stop when standard input closes, for parents that may die
     #[arg(long)]
     pub with_parent: bool,
+    /// What becomes of its servers when it is told to stop
+    #[arg(long, value_enum, default_value_t = OnStop::Stop)]
+    pub on_stop: OnStop,
+}
+
+/// What becomes of an instance's servers when it is told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnStop {
+    /// They are stopped, by their stop ladder.
+    Stop,
+    /// They play on; the next instance of the data directory finds them. For service managers.
+    Leave,
 }
 
 /// Which ports an instance listens on.

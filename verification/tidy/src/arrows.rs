@@ -50,6 +50,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-simulator", BELOW_VERIFICATION),
     ("mainstay-bench", BELOW_CLI),
     ("mainstay-fuzz", &["mainstay-query", "mainstay-config", "mainstay-tugboat"]),
+    ("mainstay-lab", &["mainstay-tugboat"]),
     ("mainstay-tidy", &[]),
     // The one binary carries the simulator and the benchmarks as commands, so it stands above them.
     ("mainstay", BELOW_CLI_AND_BENCH),

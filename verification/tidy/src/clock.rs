@@ -26,6 +26,7 @@ pub const READERS: &[(&str, &str)] = &[
     ("verification/simulator/src/command_line.rs", "asked for so many seconds of seeds, it counts them"),
     ("adapters/journal/examples/", "a measurement, run by hand"),
     ("verification/bench/", "a benchmark measures"),
+    ("verification/lab/", "waits for a real machine, as a test does"),
 ];
 
 /// Reads of a clock outside [`READERS`] and tests.

@@ -1,7 +1,8 @@
 //! `mainstay up`: control plane, agent and the servers of a file, in one process on this machine.
 //!
-//! The parts speak over the same sockets as they would across machines. SIGTERM and Ctrl-C stop the servers; SIGKILL
-//! leaves them playing under their holders, and the next `up` in the same data directory finds them.
+//! The parts speak over the same sockets as they would across machines. SIGTERM and Ctrl-C stop the servers, unless
+//! `--on-stop leave` says otherwise; SIGKILL leaves them playing under their holders, and the next `up` in the same data
+//! directory finds them.
 
 mod banner;
 pub mod data;
@@ -26,7 +27,7 @@ use sha2::Digest as _;
 use self::banner::Ready;
 use self::listen::Addresses;
 use self::source::Source;
-use crate::arguments::UpArguments;
+use crate::arguments::{OnStop, UpArguments};
 use crate::client::{Client, Credentials, PORTS_FILE, Ports};
 use crate::failure::{Exit, Failure, failed};
 use crate::system::{self, Endings};
@@ -231,6 +232,21 @@ impl Up<'_> {
         journal: JournalHandle,
         upkeep: Upkeep,
     ) -> Result<ExitCode, Failure> {
+        match self.arguments.on_stop {
+            OnStop::Stop => self.stop_servers(agent).await?,
+            OnStop::Leave => agent
+                .leave()
+                .await
+                .map_err(|error| failed("the agent did not end in order; its servers play on", &error))?,
+        }
+        control.shutdown().await.map_err(|error| failed("the control plane did not end in order", &error))?;
+        journal.stop().await.map_err(|error| failed("the journal did not end in order", &*error))?;
+        drop(upkeep);
+        eprintln!("stopped; data kept in {}", self.data_dir.display());
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn stop_servers(&self, agent: mainstay_agent::Handle) -> Result<(), Failure> {
         let longest = self.longest_stop();
         eprintln!(
             "stopping the servers (by their stop ladder, at most {} s); again to kill them now",
@@ -243,12 +259,7 @@ impl Up<'_> {
                 () = endings.asked() => eprintln!("killing them now"),
             }
         };
-        agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))?;
-        control.shutdown().await.map_err(|error| failed("the control plane did not end in order", &error))?;
-        journal.stop().await.map_err(|error| failed("the journal did not end in order", &*error))?;
-        drop(upkeep);
-        eprintln!("stopped; data kept in {}", self.data_dir.display());
-        Ok(ExitCode::SUCCESS)
+        agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))
     }
 }
 

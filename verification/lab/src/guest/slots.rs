@@ -1,0 +1,101 @@
+//! The product's slots in control groups of version 2, under its unit: a group each, CPU by weight, a hard cap only where
+//! asked for, and its kill told as what it is.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::product::{Product, TOKEN, configuration, configure, fleet, systemctl, until};
+use crate::wire;
+
+const LIMITS: &str = "    limits: { cpu: 0.25, memoryMiB: 64 }\n";
+const CAPPED: &str = "    limits: { cpu: 0.5, memoryMiB: 64 }\n    caps: { cpuQuota: 0.75, memoryMiB: 300 }\n    \
+                      restart: { attempts: 0 }\n";
+const SESSION: &str = "00000000-0000-4000-8000-000000000001";
+
+pub fn run() {
+    configure(
+        &[configuration("plain", LIMITS), configuration("capped", CAPPED)].concat(),
+        &[fleet("plain", 2, "    startOnProvision: true\n"), fleet("capped", 1, "")].concat(),
+    );
+    systemctl(&["start", "mainstay"]);
+    let product = Product::connect();
+    let playing = product.playing(2, 2);
+    let groups: Vec<Group> = playing.iter().map(|(id, pid)| Group::of(*id, *pid)).collect();
+    for group in &groups {
+        assert_eq!(group.setting("cpu.weight"), "25");
+        assert_eq!(group.setting("cpu.max"), "max 100000");
+        assert_eq!(group.setting("memory.max"), "max");
+        assert!(group.number("memory.stat", "anon") > 0);
+        assert!(group.number("cpu.stat", "usage_usec") > 0);
+    }
+    assert!(groups[0].path != groups[1].path);
+    wire::holds("each slot has a group of its own, weighted by its share and capped by nothing");
+
+    // Another unit that wants no CPU weight, and systemd's own look at everything, take nothing away.
+    systemctl(&["daemon-reload"]);
+    crate::run(Command::new("systemd-run").args(["--wait", "--quiet", "true"]));
+    assert_eq!(groups[0].setting("cpu.weight"), "25");
+    wire::holds("systemd leaves the slots' groups alone");
+
+    product.allocate("capped", SESSION);
+    let (id, pid) = until("the capped server plays", || {
+        let servers = product.servers();
+        let server = servers.iter().find(|server| server.allocation_id.as_deref() == Some(SESSION))?;
+        Some((server.id, server.pid?))
+    });
+    let group = Group::of(id, pid);
+    assert_eq!(group.setting("cpu.weight"), "50");
+    assert_eq!(group.setting("cpu.max"), "75000 100000");
+    assert_eq!(group.setting("memory.max"), (300_u64 << 20).to_string());
+    let seen = product.get(&format!("/v1/servers/{id}"));
+    let port = seen["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+    let command = |fault| {
+        mainstay_tugboat::client::control(
+            ([127, 0, 0, 1], port).into(),
+            TOKEN,
+            fault,
+            Duration::from_secs(30),
+        )
+        .expect("the game obeys");
+    };
+    command("eat-memory=400M");
+    let detail = until("the greedy server is kept down", || {
+        let seen = product.get(&format!("/v1/servers/{id}"));
+        (seen["process"] == "backedOff").then(|| seen["detail"].to_string())
+    });
+    assert!(detail.contains("killed by the kernel for memory above the slot's cap"), "{detail}");
+    wire::holds("a hard cap's kill is a cause of its own");
+}
+
+/// The control group of a slot, found by the process that plays in it.
+struct Group {
+    path: PathBuf,
+}
+
+impl Group {
+    #[track_caller]
+    fn of(server: u64, pid: u32) -> Self {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("the process lives");
+        let path = text.trim().strip_prefix("0::/").expect("one hierarchy");
+        assert!(path.starts_with("mainstay/") && path.ends_with(&format!("/{server}")), "{path}");
+        let group = Self { path: PathBuf::from("/sys/fs/cgroup").join(path) };
+        assert!(group.setting("cgroup.procs").lines().any(|line| line == pid.to_string()));
+        group
+    }
+
+    #[track_caller]
+    fn setting(&self, file: &str) -> String {
+        let path = self.path.join(file);
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        text.trim().to_owned()
+    }
+
+    #[track_caller]
+    fn number(&self, file: &str, name: &str) -> u64 {
+        let text = self.setting(file);
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        found.unwrap_or_else(|| panic!("no {name} in {text}"))
+    }
+}

@@ -1,0 +1,84 @@
+//! The programs of this workspace that go into the machine, as cargo has just built them.
+//!
+//! Cargo is asked, not the target folder: a leftover of yesterday proves nothing. Where everything is built (as in
+//! `./check`, whose command this is) the answer takes a moment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::failure::{LabError, run};
+
+/// Programs by kind and name: `("bin", "mainstay")`, `("test", "os")`, `("example", "slot_holder")`.
+#[derive(Debug, Clone)]
+pub struct Products(BTreeMap<(String, String), PathBuf>);
+
+/// The part of cargo's messages that is read.
+#[derive(Debug, Deserialize)]
+struct Message {
+    reason: String,
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+impl Products {
+    /// Builds all of the workspace, tests included, with `cargo`.
+    ///
+    /// # Errors
+    /// It does not build.
+    pub fn build(cargo: &str, workspace: &Path) -> Result<Self, LabError> {
+        let mut command = Command::new(cargo);
+        command
+            .args(["test", "--workspace", "--no-run", "--locked", "--quiet", "--message-format=json"])
+            .current_dir(workspace);
+        let messages = run(&mut command)?;
+        Ok(Self(messages.lines().filter_map(Self::program).collect()))
+    }
+
+    /// A line of cargo's that tells of a program; others are passed over.
+    fn program(line: &str) -> Option<((String, String), PathBuf)> {
+        let message: Message = serde_json::from_str(line).ok()?;
+        let (target, executable) = (message.target?, message.executable?);
+        let kind = target.kind.into_iter().next()?;
+        (message.reason == "compiler-artifact").then_some(((kind, target.name), executable))
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn get(&self, kind: &str, name: &str) -> Result<PathBuf, LabError> {
+        let key = (kind.to_owned(), name.to_owned());
+        let missing = || LabError::Missing(format!("cargo built no {kind} of the name {name}"));
+        self.0.get(&key).cloned().ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_from_cargos_messages_and_nothing_else_is() {
+        let line =
+            r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"os"},"executable":"/t/os-1"}"#;
+        let key = ("test".to_owned(), "os".to_owned());
+        assert_eq!(Products::program(line), Some((key, PathBuf::from("/t/os-1"))));
+        for line in [
+            "",
+            "talk",
+            r#"{"reason":"build-finished","success":true}"#,
+            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"os"},"executable":null}"#,
+        ] {
+            assert_eq!(Products::program(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What guest and host say to each other: a scenario on the kernel's command line, and words on a serial line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Begins a line that is a word, so that whatever else comes over the wire is talk.
+pub const MARK: &str = "@lab ";
+/// The guest's end of the wire.
+pub const WIRE: &str = "/dev/ttyS1";
+/// Before the scenario on the kernel's command line.
+pub const SCENARIO: &str = "lab.scenario=";
+
+/// What the machine does after its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scenario {
+    /// The agent's own tests of control groups and measurements, under version 2.
+    Groups,
+    /// The product's slots in their groups: weight, members, a hard cap.
+    Slots,
+    /// The systemd units.
+    Units,
+    /// Allocates and deallocates until the power goes; after a cut, says first what is there.
+    Power {
+        /// What the choices are made from.
+        seed: u64,
+        /// How often this disk has been started, from 1 on.
+        boot: u32,
+    },
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Groups => f.write_str("groups"),
+            Self::Slots => f.write_str("slots"),
+            Self::Units => f.write_str("units"),
+            Self::Power { seed, boot } => write!(f, "power/{seed}/{boot}"),
+        }
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || format!("{text:?} is no scenario");
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts[..] {
+            ["groups"] => Ok(Self::Groups),
+            ["slots"] => Ok(Self::Slots),
+            ["units"] => Ok(Self::Units),
+            ["power", seed, boot] => Ok(Self::Power {
+                seed: seed.parse().map_err(|_| unknown())?,
+                boot: boot.parse().map_err(|_| unknown())?,
+            }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// What a client asks of the control plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Asked {
+    /// A server for a new allocation.
+    Allocate,
+    /// The end of an allocation.
+    Deallocate,
+}
+
+/// An allocation as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenAllocation {
+    /// The caller's id.
+    pub allocation_id: String,
+    /// Waiting, placed, fulfilled, ended or failed.
+    pub state: String,
+    /// Its server, where it ever had one.
+    pub server_id: Option<u64>,
+    /// Why it ended.
+    pub end_reason: Option<String>,
+}
+
+/// A server as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenServer {
+    /// Its id.
+    pub id: u64,
+    /// The life of its process.
+    pub process: String,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// Its session.
+    pub allocation_id: Option<String>,
+}
+
+/// What the guest says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "word", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Word {
+    /// Something was looked at, and holds.
+    Holds {
+        /// What.
+        what: String,
+    },
+    /// A client is about to send a request.
+    Asking {
+        /// What it asks.
+        asked: Asked,
+        /// Of which allocation.
+        id: String,
+    },
+    /// A client has its answer, and it is yes.
+    Acknowledged {
+        /// What was asked.
+        asked: Asked,
+        /// Of which allocation.
+        id: String,
+    },
+    /// What stands after a start, once all servers and allocations have come to rest.
+    Stands {
+        /// All allocations.
+        allocations: Vec<SeenAllocation>,
+        /// All servers.
+        servers: Vec<SeenServer>,
+        /// The acknowledgements that the guest had written into a file without a sync.
+        unsynced_lines: usize,
+    },
+    /// The scenario ended well.
+    Done,
+    /// It did not.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Word {
+    /// As a line, with its end.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let text = serde_json::to_string(self).expect("strings and numbers are JSON");
+        format!("{MARK}{text}\n")
+    }
+
+    /// From a line; `None` where it is talk.
+    ///
+    /// # Errors
+    /// A marked line that is no word.
+    pub fn read(line: &str) -> Option<Result<Self, serde_json::Error>> {
+        line.trim_end().strip_prefix(MARK).map(serde_json::from_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_and_words_are_read_as_they_are_written() {
+        for scenario in
+            [Scenario::Groups, Scenario::Slots, Scenario::Units, Scenario::Power { seed: u64::MAX, boot: 3 }]
+        {
+            assert_eq!(scenario.to_string().parse(), Ok(scenario));
+        }
+        for text in ["", "groups/1", "power", "power/1", "power/x/1", "power/1/-1"] {
+            assert!(text.parse::<Scenario>().is_err(), "{text}");
+        }
+        let word = Word::Acknowledged { asked: Asked::Deallocate, id: "a".to_owned() };
+        let line = word.line();
+        assert_eq!(line, "@lab {\"word\":\"acknowledged\",\"asked\":\"deallocate\",\"id\":\"a\"}\n");
+        assert_eq!(Word::read(&line.replace('\n', "\r\n")).unwrap().unwrap(), word);
+        assert!(Word::read("[    0.0] talk").is_none());
+        assert!(Word::read("@lab {\"word\":\"ackno").unwrap().is_err());
+    }
+}
