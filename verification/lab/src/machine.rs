@@ -15,7 +15,7 @@ use crate::words::{SCENARIO, Scenario, Word};
 /// How long the machine may be silent: it takes seconds, and one whose host is busy with ten other builds some minutes.
 const SILENCE_MAX: Duration = Duration::from_secs(400);
 /// How much of the talk a failure shows, in characters.
-const TALK_SHOWN: usize = 6_000;
+const TALK_SHOWN: usize = 4_000;
 /// Its memory: games, and one that is to run into a cap of 300 MiB.
 const MEMORY: &str = "1024M";
 /// The guest's nanoseconds for each of its instructions, as a power of two: 2 ns are a machine of 500 million a second,

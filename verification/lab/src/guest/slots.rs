@@ -2,7 +2,6 @@
 //! asked for, and its kill told as what it is.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use crate::product::{Product, TOKEN, configuration, configure, fleet, systemctl, until};
@@ -11,6 +10,8 @@ use crate::wire;
 const LIMITS: &str = "    limits: { cpu: 0.25, memoryMiB: 64 }\n";
 const CAPPED: &str = "    limits: { cpu: 0.5, memoryMiB: 64 }\n    caps: { cpuQuota: 0.75, memoryMiB: 300 }\n    \
                       restart: { attempts: 0 }\n";
+/// A unit that wants nothing.
+const OTHER: &str = "[Service]\nType=oneshot\nExecStart=/bin/true\n";
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
 pub fn run() {
@@ -32,9 +33,10 @@ pub fn run() {
     assert!(groups[0].path != groups[1].path);
     wire::holds("each slot has a group of its own, weighted by its share and capped by nothing");
 
-    // Another unit that wants no CPU weight, and systemd's own look at everything, take nothing away.
+    // Systemd's new look at everything, and another unit that wants no CPU weight, take nothing away.
+    std::fs::write("/etc/systemd/system/other.service", OTHER).expect("a file");
     systemctl(&["daemon-reload"]);
-    crate::run(Command::new("systemd-run").args(["--wait", "--quiet", "true"]));
+    systemctl(&["start", "other"]);
     assert_eq!(groups[0].setting("cpu.weight"), "25");
     wire::holds("systemd leaves the slots' groups alone");
 
