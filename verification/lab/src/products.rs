@@ -20,7 +20,14 @@ pub struct Products(BTreeMap<(String, String), PathBuf>);
 struct Message {
     reason: String,
     target: Option<Target>,
+    profile: Option<Profile>,
     executable: Option<PathBuf>,
+}
+
+/// A program's unit tests are a program of the same kind and name, with `test` set.
+#[derive(Debug, Deserialize)]
+struct Profile {
+    test: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,7 +55,9 @@ impl Products {
         let message: Message = serde_json::from_str(line).ok()?;
         let (target, executable) = (message.target?, message.executable?);
         let kind = target.kind.into_iter().next()?;
-        (message.reason == "compiler-artifact").then_some(((kind, target.name), executable))
+        let is_unit_tests = message.profile?.test && kind != "test";
+        let is_wanted = message.reason == "compiler-artifact" && !is_unit_tests;
+        is_wanted.then_some(((kind, target.name), executable))
     }
 
     /// One of them.
@@ -68,15 +77,15 @@ mod tests {
 
     #[test]
     fn programs_are_read_from_cargos_messages_and_nothing_else_is() {
-        let line =
-            r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"os"},"executable":"/t/os-1"}"#;
+        let line = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"os"},"profile":{"test":true},"executable":"/t/os-1"}"#;
         let key = ("test".to_owned(), "os".to_owned());
         assert_eq!(Products::program(line), Some((key, PathBuf::from("/t/os-1"))));
         for line in [
             "",
             "talk",
             r#"{"reason":"build-finished","success":true}"#,
-            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"os"},"executable":null}"#,
+            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"os"},"profile":{"test":false},"executable":null}"#,
+            r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"os"},"profile":{"test":true},"executable":"/t/os-2"}"#,
         ] {
             assert_eq!(Products::program(line), None, "{line}");
         }

@@ -125,6 +125,14 @@ fn stand(promises: &Promises, machine: &mut Machine, boot: u32) {
     }
     let word = machine.hear().unwrap_or_else(|error| panic!("{error}"));
     let Word::Stands { allocations, servers, unsynced_lines } = word else { panic!("out of turn: {word:?}") };
+    let states: Vec<&str> = allocations.iter().map(|seen| seen.state.as_str()).collect();
+    let count = |state: &str| states.iter().filter(|it| **it == state).count();
+    println!(
+        "start {boot}: {} ended, {} failed, {} play on",
+        count("ended"),
+        count("failed"),
+        count("fulfilled")
+    );
     promises.are_kept_by(&allocations, &servers);
     assert_eq!(unsynced_lines, 0, "lines that were never synced outlived the cut: it was none");
 }
