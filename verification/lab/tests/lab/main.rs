@@ -59,8 +59,7 @@ impl Lab {
     /// What the scenario has shown to hold.
     #[track_caller]
     fn held(&self, scenario: Scenario) -> Vec<String> {
-        let held = self.boot(scenario).finish().unwrap_or_else(|error| panic!("{error}"));
-        held
+        self.boot(scenario).finish().unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

@@ -111,7 +111,7 @@ fn everything_acknowledged_outlives_power_cuts() {
         sleep(Duration::from_millis(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) % 50));
         let last = machine.cut().unwrap_or_else(|error| panic!("{error}"));
         last.iter().for_each(|word| promises.hear(word));
-        println!("seed {seed}: cut after {} acknowledgements in all", promises.count);
+        eprintln!("seed {seed}: cut after {} acknowledgements in all", promises.count);
     }
     let boot = u32::try_from(SEEDS.len()).unwrap() + 1;
     let mut machine = lab.boot(Scenario::Power { seed: 0, boot });
@@ -125,10 +125,9 @@ fn stand(promises: &Promises, machine: &mut Machine, boot: u32) {
     }
     let word = machine.hear().unwrap_or_else(|error| panic!("{error}"));
     let Word::Stands { allocations, servers, unsynced_lines } = word else { panic!("out of turn: {word:?}") };
-    let states: Vec<&str> = allocations.iter().map(|seen| seen.state.as_str()).collect();
-    let count = |state: &str| states.iter().filter(|it| **it == state).count();
-    println!(
-        "start {boot}: {} ended, {} failed, {} play on",
+    let count = |state: &str| allocations.iter().filter(|seen| seen.state == state).count();
+    eprintln!(
+        "start {boot}: {} ended, {} lost, {} play on",
         count("ended"),
         count("failed"),
         count("fulfilled")
