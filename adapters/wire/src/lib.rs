@@ -5,6 +5,7 @@
 //! decides anything.
 #![forbid(unsafe_code)]
 
+pub mod admin;
 pub mod agent;
 pub mod multiplay;
 pub mod native;

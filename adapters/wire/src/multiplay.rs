@@ -7,6 +7,7 @@ use jiff::Timestamp as Instant;
 use mainstay_core::{AllocationId, BuildConfigurationId, FleetId, RegionId, Timestamp};
 use mainstay_fleet::{Addresses, Allocation, End, Machine, Renewal, Request, Server};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// The largest body of an allocation request: a payload of 30 KB in which every byte is escaped as `\u00XX`, and the other
@@ -111,20 +112,24 @@ pub struct AllocateAnswer {
 }
 
 /// An allocation as its callers see it (reference 1.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocationView {
     /// The caller's id.
+    #[schema(value_type = String, format = "uuid")]
     pub allocation_id: AllocationId,
     /// What it runs.
     pub build_configuration_id: u64,
     /// When it got a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub created: Option<Instant>,
     /// Its fleet.
+    #[schema(value_type = String, format = "uuid")]
     pub fleet_id: FleetId,
     /// When its server began to play.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub fulfilled: Option<Instant>,
     /// Where players connect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,12 +147,16 @@ pub struct AllocationView {
     pub readiness: bool,
     /// When the game said it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ready: Option<Instant>,
     /// Where.
+    #[schema(value_type = String, format = "uuid")]
     pub region_id: RegionId,
     /// The request that made it.
+    #[schema(value_type = String, format = "uuid")]
     pub request_id: Uuid,
     /// When it was asked for.
+    #[schema(value_type = String, format = DateTime)]
     pub requested: Instant,
     /// Its server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +166,7 @@ pub struct AllocationView {
     pub failed: Option<bool>,
     /// When it ended. Ours: Multiplay forgets an allocation that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended: Option<Instant>,
     /// Why it ended, in words. Ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,10 @@
 //! The native face's error body (RFC 9457, `application/problem+json`), and the codes this crate's readers give.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// An error as the native HTTP face tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
     /// The HTTP status, again, for those who only see the body.
@@ -23,6 +24,7 @@ pub struct Problem {
     pub instance: String,
     /// Every problem of what was sent, where there can be several; the form of `mainstay check -o json`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schema(value_type = Vec<Object>)]
     pub problems: Vec<serde_json::Value>,
 }
 

@@ -36,12 +36,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// Logs go to standard error, warnings and worse unless `MAINSTAY_LOG` asks for more (`info`, `mainstay_agent=debug`).
+/// Logs go to standard error, warnings and worse unless `MAINSTAY_LOG` asks for more (`info`, `mainstay_agent=debug`); as
+/// text, or with `MAINSTAY_LOG_FORMAT=json` as one JSON object a line for what collects them.
 fn talk() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
+    if std::env::var_os("MAINSTAY_LOG_FORMAT").is_some_and(|format| format == "json") {
+        format.json().init();
+    } else {
+        format.init();
+    }
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {

@@ -1,6 +1,7 @@
 //! What a control plane is told at its start.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mainstay_config::MachineSize;
@@ -8,6 +9,8 @@ use mainstay_core::ServerId;
 use mainstay_fleet::catalog::CredentialDeclaration;
 use mainstay_runtime::{Clock, JournalHandle};
 use uuid::Uuid;
+
+use crate::metrics::Metrics;
 
 /// The longest secret read from a header, in bytes: ours have 43 characters (256 bits in base64).
 pub const SECRET_BYTES_MAX: usize = 1024;
@@ -32,6 +35,10 @@ pub struct Config {
     pub logs: Arc<dyn LogTail>,
     /// How large a machine is that a configuration says nothing of: this one.
     pub machine: MachineSize,
+    /// What is counted; the same that follows the durable tail.
+    pub metrics: Arc<Metrics>,
+    /// The data directory whose history the faces read; `None`: they say that none is kept.
+    pub history: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Config {

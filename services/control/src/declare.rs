@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_config::{self as config, BuildPath, Config, Join, MachineSize, Sourced};
+use mainstay_config::{
+    self as config, BuildPath, Config, Join, MachineSize, Refused, SourceFile, Sourced, load,
+};
 use mainstay_core::{FleetId, RegionId};
 use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
 use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use serde_json::{Value, json};
 use sha2::Digest as _;
 use uuid::Uuid;
 
@@ -25,8 +28,14 @@ pub fn fleet_id(environment: Uuid, name: &str) -> FleetId {
     FleetId(named(environment, name))
 }
 
+/// The id of a fleet's presence in a region.
+#[must_use]
+pub(crate) fn presence_id(fleet: FleetId, region: RegionId) -> Uuid {
+    named(fleet.0, &region.to_string())
+}
+
 /// The UUID of a name within a namespace: version 8, of their SHA-256 (RFC 9562, 5.8).
-fn named(namespace: Uuid, name: &str) -> Uuid {
+pub(crate) fn named(namespace: Uuid, name: &str) -> Uuid {
     let hash =
         sha2::Sha256::new().chain_update(namespace.as_bytes()).chain_update(name.as_bytes()).finalize();
     let mut bytes = [0; 16];
@@ -46,6 +55,75 @@ pub fn declaration(config: &Config, environment: Uuid, machine: &MachineSize) ->
             .collect(),
         fleets: config.fleets.values().map(|declared| fleet(declared, config, environment)).collect(),
     }
+}
+
+/// A build configuration as a caller gives it; what they leave out is as in a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    pub(crate) name: String,
+    pub(crate) build: String,
+    pub(crate) query_type: String,
+    pub(crate) binary_path: String,
+    pub(crate) command_line: String,
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+/// The declaration of a build configuration that a caller gives, judged as one in a file is.
+///
+/// # Errors
+/// Every problem it has.
+pub(crate) fn configuration_given(
+    given: &Given,
+    machine: &MachineSize,
+) -> Result<ConfigurationDeclaration, Refused> {
+    let variables: BTreeMap<&str, &str> =
+        given.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let file = json!({
+        "version": "1.0",
+        "builds": { &given.build: { "buildPath": "/" } },
+        "buildConfigurations": { &given.name: {
+            "build": given.build,
+            "queryType": given.query_type,
+            "binaryPath": given.binary_path,
+            "commandLine": given.command_line,
+            "variables": variables,
+        } },
+    });
+    let config = load_given(&file)?;
+    let declared = config.build_configurations.values().next().map(|declared| configuration(declared, machine));
+    Ok(declared.expect("a file with one build configuration that loads has one"))
+}
+
+/// The declaration of a fleet that a caller gives by its name and the names of its regions and build configurations; the
+/// rest is as in a file that says nothing of it.
+///
+/// # Errors
+/// Every problem it has.
+pub(crate) fn fleet_given(
+    name: &str,
+    regions: &[&str],
+    configurations: &[Arc<str>],
+    environment: Uuid,
+) -> Result<FleetDeclaration, Refused> {
+    let stub = json!({ "build": "build", "queryType": "none", "binaryPath": "x", "commandLine": "" });
+    let names: Vec<&str> = configurations.iter().map(|name| &**name).collect();
+    let stubs: BTreeMap<&str, &Value> = names.iter().map(|name| (*name, &stub)).collect();
+    let region = json!({ "minAvailable": 0, "maxServers": 1 });
+    let regions: BTreeMap<&str, &Value> = regions.iter().map(|name| (*name, &region)).collect();
+    let file = json!({
+        "version": "1.0",
+        "builds": { "build": { "buildPath": "/" } },
+        "buildConfigurations": stubs,
+        "fleets": { name: { "buildConfigurations": names, "regions": regions } },
+    });
+    let config = load_given(&file)?;
+    let declared = config.fleets.values().next().map(|declared| fleet(declared, &config, environment));
+    Ok(declared.expect("a file with one fleet that loads has one"))
+}
+
+/// JSON is YAML.
+fn load_given(file: &Value) -> Result<Config, Refused> {
+    load(&[SourceFile::new("request", file.to_string())]).map(|accepted| accepted.config)
 }
 
 fn build(build: &config::Build) -> BuildDeclaration {

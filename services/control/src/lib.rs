@@ -10,12 +10,16 @@
 //! said once that was durable. [`Control::start`] gives a [`Handle`]; `main` waits for its [`Handle::failed`].
 #![forbid(unsafe_code)]
 
+mod chronicle;
 mod config;
+mod counted;
 mod declare;
 mod editor;
 mod error;
 pub mod history;
 mod http;
+mod metrics;
+mod samples;
 mod service;
 mod shards;
 mod streams;
@@ -24,4 +28,5 @@ pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
 pub use declare::{declaration, fleet_id, region_id};
 pub use error::{ApplyError, StartError};
 pub use mainstay_config::MachineSize;
+pub use metrics::Metrics;
 pub use service::{Control, Handle};

@@ -12,10 +12,12 @@ use tokio::task::JoinHandle;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 
+use crate::chronicle::Told;
 use crate::config::Config;
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
+use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
@@ -52,10 +54,10 @@ impl Control {
         let agents = bind(config.listen.agents).await?;
         let (closing, closed) = watch::channel(false);
         let (fail, failed) = watch::channel(None);
-        let (outboxes, fleets) = (Outboxes::default(), Fleets::default());
+        let (outboxes, fleets, samples) = (Outboxes::default(), Fleets::default(), Samples::default());
 
         let (keeper, hands, configured) =
-            Keeper::new(config.journal.clone(), outboxes.clone(), fleets.clone());
+            Keeper::new(config.journal.clone(), outboxes.clone(), fleets.clone(), Arc::clone(&config.metrics));
         let catalog = start_catalog(&config, hands).await?;
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let access = admit(&catalog, config.credentials).await?;
@@ -84,7 +86,11 @@ impl Control {
             environment: config.environment,
             logs: config.logs,
             machine: config.machine,
+            metrics: config.metrics,
+            told: Told::open(config.history.as_deref()),
+            samples: samples.clone(),
         });
+        handle.serving.push(tokio::spawn(samples.run(fleets.clone(), closed.clone())));
         let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
         handle.serving.push(tokio::spawn(serve(api.1, router(app), closed.clone())));
         handle.serving.push(tokio::spawn(serve_agents(agents.1, streams, closed, fail)));

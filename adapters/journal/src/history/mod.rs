@@ -69,7 +69,23 @@ pub enum About<'a> {
     Everything,
     /// What names this id.
     Subject(&'a str),
+    /// What happened in this shard.
+    Shard(&'a str),
 }
+
+/// How many events of a kind happened in a step of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// When the step begins.
+    pub at: Timestamp,
+    /// Their kind.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The most steps one [`History::count`] tells apart: a week in quarters of an hour.
+pub const COUNT_STEPS_MAX: u64 = 700;
 
 /// How long rows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,5 +231,23 @@ impl History {
         rows_max: u32,
     ) -> Result<Vec<HistoryRow>, HistoryError> {
         tables::find(&self.conn, about, before, rows_max.clamp(1, FIND_ROWS_MAX))
+    }
+
+    /// How many events of each kind happened from `from` and before `to`, in steps of `step`, oldest first; a step without
+    /// any is not told. A step so short that there would be more than [`COUNT_STEPS_MAX`] is lengthened.
+    ///
+    /// # Errors
+    /// Where reading fails.
+    pub fn count(
+        &self,
+        about: About<'_>,
+        from: Timestamp,
+        to: Timestamp,
+        step: Duration,
+    ) -> Result<Vec<Happened>, HistoryError> {
+        let whole = to.unix_ms().saturating_sub(from.unix_ms());
+        let asked = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
+        let step = asked.max(whole.div_ceil(COUNT_STEPS_MAX)).max(1);
+        tables::count(&self.conn, about, from, to, step)
     }
 }

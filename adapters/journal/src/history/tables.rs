@@ -8,7 +8,7 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
-use super::{About, HistoryError, HistoryRow, SUBJECTS_MAX, Told};
+use super::{About, Happened, HistoryError, HistoryRow, SUBJECTS_MAX, Told};
 use crate::types::{Seq, ShardName};
 
 const FORMAT: u32 = 1;
@@ -32,6 +32,7 @@ const TABLES: &str = "
         row     INTEGER NOT NULL,
         PRIMARY KEY (subject, row)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS history_shard_at ON history (shard, at);
     CREATE TABLE IF NOT EXISTS followed (
         shard TEXT    PRIMARY KEY,
         next  INTEGER NOT NULL
@@ -145,6 +146,11 @@ pub(super) fn find(
             let sql = format!("SELECT {COLUMNS} FROM history WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
             conn.prepare_cached(&sql)?.query_map(params![before, rows_max], row_of)?.collect()
         }
+        About::Shard(shard) => {
+            let sql =
+                format!("SELECT {COLUMNS} FROM history WHERE shard = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+            conn.prepare_cached(&sql)?.query_map(params![shard, before, rows_max], row_of)?.collect()
+        }
         About::Subject(subject) => {
             let sql = format!(
                 "SELECT {COLUMNS} FROM subjects JOIN history ON id = row
@@ -152,6 +158,44 @@ pub(super) fn find(
             );
             conn.prepare_cached(&sql)?.query_map(params![subject, before, rows_max], row_of)?.collect()
         }
+    };
+    Ok(rows?)
+}
+
+pub(super) fn count(
+    conn: &Connection,
+    about: About<'_>,
+    from: Timestamp,
+    to: Timestamp,
+    step: u64,
+) -> Result<Vec<Happened>, HistoryError> {
+    let (from_ms, to_ms, step) = (from.unix_ms().cast_signed(), to.unix_ms().cast_signed(), step.cast_signed());
+    let counted = |tables: &str, named: &str| {
+        format!(
+            "SELECT ?1 + (at - ?1) / ?3 * ?3, kind, count(*) FROM {tables}
+             WHERE at >= ?1 AND at < ?2 {named} GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+    };
+    let happened = |row: &Row<'_>| {
+        Ok(Happened {
+            at: Timestamp::from_unix_ms(row.get::<_, i64>(0)?.cast_unsigned()),
+            kind: row.get(1)?,
+            count: row.get::<_, i64>(2)?.cast_unsigned(),
+        })
+    };
+    let rows: rusqlite::Result<Vec<Happened>> = match about {
+        About::Everything => conn
+            .prepare_cached(&counted("history", ""))?
+            .query_map(params![from_ms, to_ms, step], happened)?
+            .collect(),
+        About::Shard(shard) => conn
+            .prepare_cached(&counted("history", "AND shard = ?4"))?
+            .query_map(params![from_ms, to_ms, step, shard], happened)?
+            .collect(),
+        About::Subject(subject) => conn
+            .prepare_cached(&counted("subjects JOIN history ON id = row", "AND subject = ?4"))?
+            .query_map(params![from_ms, to_ms, step, subject], happened)?
+            .collect(),
     };
     Ok(rows?)
 }

@@ -5,12 +5,13 @@ use mainstay_core::FleetId;
 use mainstay_fleet::FleetSpec;
 use mainstay_fleet::catalog::{Build, Catalog};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::BuildConfigurationView;
 use crate::multiplay::instant;
 
 /// What the catalog has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigurationView {
     /// How often it was changed.
@@ -20,6 +21,7 @@ pub struct ConfigurationView {
     pub changed_by: Option<String>,
     /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub changed_at: Option<Instant>,
     /// Builds, by name.
     pub builds: Vec<BuildView>,
@@ -29,11 +31,12 @@ pub struct ConfigurationView {
     pub fleets: Vec<FleetName>,
     /// What was probably not meant so, in what was sent; the form of `mainstay check -o json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
     pub warnings: Vec<serde_json::Value>,
 }
 
 /// A build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BuildView {
     /// Its id.
@@ -49,10 +52,11 @@ pub struct BuildView {
 }
 
 /// A fleet, in short.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetName {
     /// Its id.
+    #[schema(value_type = String, format = "uuid")]
     pub id: FleetId,
     /// Its name.
     pub name: String,

@@ -3,6 +3,7 @@
 use jiff::Timestamp as Instant;
 use mainstay_core::{AllocationId, FleetId, RegionId, ReservationId};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::multiplay::AllocationView;
 
@@ -20,7 +21,7 @@ pub const PAGE_DEFAULT: usize = 100;
 pub const PAGE_MAX: usize = 1_000;
 
 /// A page of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
     /// What is listed.
@@ -31,10 +32,11 @@ pub struct Page<T> {
 }
 
 /// A fleet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetView {
     /// Its id.
+    #[schema(value_type = String, format = "uuid")]
     pub id: FleetId,
     /// Its name.
     pub name: String,
@@ -55,7 +57,7 @@ pub struct FleetView {
 }
 
 /// A build configuration of a fleet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BuildConfigurationView {
     /// Its id.
@@ -69,10 +71,11 @@ pub struct BuildConfigurationView {
 }
 
 /// A fleet's presence in a region.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegionView {
     /// The `regionId` an allocation names.
+    #[schema(value_type = String, format = "uuid")]
     pub id: RegionId,
     /// Its name.
     pub name: String,
@@ -89,7 +92,7 @@ pub struct RegionView {
 }
 
 /// How many servers stand how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerCounts {
     /// With an allocation.
@@ -112,7 +115,7 @@ pub struct ServerCounts {
 }
 
 /// A machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineView {
     /// Its id.
@@ -122,10 +125,12 @@ pub struct MachineView {
     /// Its name.
     pub name: String,
     /// Its fleet.
+    #[schema(value_type = String, format = "uuid")]
     pub fleet_id: FleetId,
     /// Its fleet's name.
     pub fleet_name: String,
     /// Its region.
+    #[schema(value_type = String, format = "uuid")]
     pub region_id: RegionId,
     /// Its region's name.
     pub region_name: String,
@@ -142,7 +147,7 @@ pub struct MachineView {
 }
 
 /// A server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerView {
     /// Its id.
@@ -173,15 +178,18 @@ pub struct ServerView {
     /// Its machine's name.
     pub machine_name: String,
     /// Its fleet.
+    #[schema(value_type = String, format = "uuid")]
     pub fleet_id: FleetId,
     /// Its fleet's name.
     pub fleet_name: String,
     /// Its region.
+    #[schema(value_type = String, format = "uuid")]
     pub region_id: RegionId,
     /// Its region's name.
     pub region_name: String,
     /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
     pub allocation_id: Option<AllocationId>,
     /// Until when its game asked that it be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,7 +224,7 @@ pub struct ServerView {
 }
 
 /// An allocation, with the names of what it names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NativeAllocation {
     /// As the Multiplay face shows it.
@@ -232,7 +240,7 @@ pub struct NativeAllocation {
 }
 
 /// How far an allocation is, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AllocationState {
     /// No server is free; one may come.
@@ -248,10 +256,11 @@ pub enum AllocationState {
 }
 
 /// The body of a native allocation: names or ids.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocationRequest {
     /// The caller's id: a repeat is answered with what exists.
+    #[schema(value_type = String, format = "uuid")]
     pub allocation_id: AllocationId,
     /// The fleet; may be left out where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -271,7 +280,7 @@ pub struct AllocationRequest {
 }
 
 /// The body of a server action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerActionRequest {
     /// Which.
@@ -279,7 +288,7 @@ pub struct ServerActionRequest {
 }
 
 /// What an operator does to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ServerAction {
     /// Starts it.
@@ -291,12 +300,13 @@ pub enum ServerAction {
 }
 
 /// The state of the whole, in numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// The program's version.
     pub version: String,
     /// Its time.
+    #[schema(value_type = String, format = DateTime)]
     pub now: Instant,
     /// Each fleet.
     pub fleets: Vec<FleetView>,
@@ -304,4 +314,35 @@ pub struct StatusView {
     pub machines: usize,
     /// Machines whose agent is heard.
     pub connected_machines: usize,
+}
+
+/// Whether a control plane is well, check by check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthView {
+    /// `ok`, or `failing` where a check fails.
+    pub status: String,
+    /// Each check.
+    pub checks: Vec<HealthCheck>,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthCheck {
+    /// What is checked, in words that never change.
+    pub name: String,
+    /// Whether it is as it should be.
+    pub ok: bool,
+    /// What was found.
+    pub says: String,
+}
+
+impl HealthView {
+    /// Of its checks.
+    #[must_use]
+    pub fn of(checks: Vec<HealthCheck>) -> Self {
+        let status = if checks.iter().all(|check| check.ok) { "ok" } else { "failing" };
+        Self { status: status.to_owned(), checks }
+    }
 }

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::FleetId;
-use mainstay_core::slot::{Caps, Checks, Limits, Query, Recovery, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{Caps, Checks, Limits, Query, Recovery, RestartPolicy, Spec, StopPolicy};
 
-use crate::spec::{Hosting, IdleServers, RegionSpec};
+use super::Build;
+use crate::spec::{FleetSpec, Hosting, IdleServers, RegionSpec};
 
 /// Builds, build configurations and fleets to have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -80,6 +81,45 @@ pub struct FleetDeclaration {
     pub retention: Duration,
     /// What its servers are for, and for how long.
     pub hosting: Hosting,
+}
+
+impl FleetDeclaration {
+    /// What would have to be declared for a fleet to be as it is.
+    #[must_use]
+    pub fn of(spec: &FleetSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            id: spec.id,
+            idle_servers: spec.idle_servers,
+            regions: spec.regions.clone(),
+            configurations: spec.configurations.iter().map(|it| it.name.clone()).collect(),
+            placement_timeout: spec.placement_timeout,
+            retention: spec.retention,
+            hosting: spec.hosting.clone(),
+        }
+    }
+}
+
+impl ConfigurationDeclaration {
+    /// What would have to be declared for a build configuration to be as it is.
+    #[must_use]
+    pub fn of(spec: &Spec, build: &Build) -> Self {
+        Self {
+            name: spec.name.clone(),
+            build: build.declared.name.clone(),
+            binary: spec.launch.binary.clone(),
+            command_line: spec.launch.command_line.clone(),
+            variables: spec.launch.variables.clone(),
+            environment: spec.launch.environment.clone(),
+            query: spec.query.clone(),
+            limits: spec.limits,
+            caps: spec.caps,
+            stop: spec.stop,
+            restart: spec.restart,
+            checks: spec.checks,
+            recovery: spec.recovery,
+        }
+    }
 }
 
 /// Somebody who may ask.

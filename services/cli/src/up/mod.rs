@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mainstay_control::Control;
+use mainstay_control::{Control, Metrics};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use mainstay_journal::Limits;
 use mainstay_journal::history::History;
@@ -51,7 +51,7 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
         .enable_all()
         .build()
         .map_err(|error| failed("the system gives no threads", &error))?;
-    let up = Up { arguments, data_dir, source, credentials, addresses, began };
+    let up = Up { arguments, data_dir, source, credentials, addresses, metrics: Arc::default(), began };
     runtime.block_on(up.run())
 }
 
@@ -61,6 +61,7 @@ struct Up<'a> {
     source: Source,
     credentials: Credentials,
     addresses: Addresses,
+    metrics: Arc<Metrics>,
     began: Instant,
 }
 
@@ -126,7 +127,12 @@ impl Up<'_> {
             }
         };
         let reader = journal.reader().map_err(|error| failed("the journal does not open", &error))?;
-        Ok(Some(Chronicle { history, reader, tell: Box::new(mainstay_control::history::tell) }))
+        let metrics = Arc::clone(&self.metrics);
+        let tell = move |turn: &mainstay_journal::TurnRecord| {
+            metrics.follow(turn)?;
+            mainstay_control::history::tell(turn)
+        };
+        Ok(Some(Chronicle { history, reader, tell: Box::new(tell) }))
     }
 
     async fn control(
@@ -150,6 +156,8 @@ impl Up<'_> {
             join_token: self.credentials.join_token.clone(),
             logs: outputs.clone(),
             machine: *size,
+            metrics: Arc::clone(&self.metrics),
+            history: Some(self.data_dir.to_owned()),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }

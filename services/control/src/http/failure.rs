@@ -13,12 +13,13 @@ use mainstay_config::Refused;
 use mainstay_fleet::Rejection;
 use mainstay_fleet::catalog::CatalogRejection;
 use mainstay_runtime::RETRY_AFTER;
-use mainstay_wire::multiplay::{BodyError, ErrorBody};
+use mainstay_wire::multiplay::{BodyError, ErrorBody, FieldError};
 use mainstay_wire::problem::Problem;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::access::Denied;
+use crate::chronicle::Untold;
 use crate::error::ApplyError;
 
 /// The header that carries our code where a body has no place for it.
@@ -32,6 +33,7 @@ pub(super) struct Failure {
     detail: String,
     fix: &'static str,
     problems: Vec<Value>,
+    fields: Vec<FieldError>,
 }
 
 /// A failure, as Unity's gateway tells it.
@@ -49,7 +51,13 @@ impl Failure {
         detail: String,
         fix: &'static str,
     ) -> Self {
-        Self { status, code, detail, fix, problems: Vec::new() }
+        Self { status, code, detail, fix, problems: Vec::new(), fields: Vec::new() }
+    }
+
+    /// Which field of the body is at fault.
+    pub(super) fn of_field(mut self, field: &str) -> Self {
+        self.fields.push(FieldError { field: field.to_owned(), error: self.detail.clone() });
+        self
     }
 
     /// A configuration that may not be used: every problem at once.
@@ -60,8 +68,10 @@ impl Failure {
             left_out => format!("the configuration has problems: {all}, of which {left_out} are left out"),
         };
         let fix = "mend them all: each says where it is and how";
+        let field = |it: &mainstay_config::Problem| FieldError { field: it.code.to_string(), error: it.what.clone() };
         Self {
             problems: reports(&refused.problems),
+            fields: refused.problems.iter().map(field).collect(),
             ..Self::new(StatusCode::BAD_REQUEST, "MS-U111", detail, fix)
         }
     }
@@ -90,6 +100,11 @@ impl Failure {
 
     pub(super) fn bad_request(detail: String, fix: &'static str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "MS-U101", detail, fix)
+    }
+
+    /// What something else would have to do first (424).
+    pub(super) fn dependency(self) -> Self {
+        Self { status: StatusCode::FAILED_DEPENDENCY, ..self }
     }
 
     pub(super) fn internal(detail: String) -> Self {
@@ -125,6 +140,18 @@ impl From<ApplyError> for Failure {
         match error {
             ApplyError::Refused(rejection) => rejection.into(),
             ApplyError::Runtime(error) => error.into(),
+        }
+    }
+}
+
+impl From<Untold> for Failure {
+    fn from(untold: Untold) -> Self {
+        let fix = "see the log: a history that does not open is put aside, and a new one begins with the next start";
+        match untold {
+            Untold::NotKept => Self::not_found("MS-U113", untold.to_string(), fix),
+            Untold::Failed(_) | Untold::Bug(_) => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-U113", untold.to_string(), fix)
+            }
         }
     }
 }
@@ -249,7 +276,7 @@ impl IntoResponse for Unity {
             status: failure.status.as_u16(),
             title: title(failure.status),
             detail: format!("{}; {}", failure.detail, failure.fix),
-            details: Vec::new(),
+            details: failure.fields.clone(),
             request_id,
         };
         tracing::debug!(%request_id, code = failure.code, status = body.status, detail = failure.detail, "refused");

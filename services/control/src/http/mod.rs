@@ -4,8 +4,10 @@
 //! only then what the state says. Each face tells errors in its own shape, always with a code.
 
 mod access;
+mod admin;
 mod failure;
 mod listener;
+mod metrics;
 mod multiplay;
 mod native;
 mod token;
@@ -19,8 +21,11 @@ use mainstay_fleet::catalog::Catalog;
 use mainstay_runtime::{Clock, Handle};
 use uuid::Uuid;
 
+use crate::chronicle::Told;
 use crate::config::LogTail;
 use crate::editor::Editor;
+use crate::metrics::Metrics;
+use crate::samples::Samples;
 use crate::shards::Fleets;
 
 pub(crate) use access::{Access, sha256};
@@ -39,6 +44,9 @@ pub(crate) struct App {
     pub(crate) logs: Arc<dyn LogTail>,
     pub(crate) editor: Editor,
     pub(crate) machine: MachineSize,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) told: Told,
+    pub(crate) samples: Samples,
 }
 
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.
@@ -49,8 +57,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .merge(multiplay::routes())
         .merge(token::routes())
         .merge(native::routes())
+        .merge(admin::routes())
+        .merge(metrics::routes())
         .fallback(failure::no_such_path)
         .method_not_allowed_fallback(failure::no_such_method)
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .with_state(app)
 }

@@ -8,7 +8,7 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 use mainstay_core::{AllocationId, Timestamp};
 use mainstay_fleet::{Command, Fleet};
@@ -29,8 +29,18 @@ pub(super) fn routes() -> Router<Arc<App>> {
         let collection =
             format!("{root}/projects/{{project}}/environments/{{environment}}/fleets/{{fleet}}/allocations");
         let one = format!("{collection}/{{allocation}}");
-        router.route(&collection, get(list).post(allocate)).route(&one, get(read).delete(deallocate))
+        router.route(&collection, self::collection()).route(&one, self::one())
     })
+}
+
+/// The calls of a fleet's allocations.
+pub(super) fn collection() -> MethodRouter<Arc<App>> {
+    get(list).post(allocate)
+}
+
+/// The calls of one allocation.
+pub(super) fn one() -> MethodRouter<Arc<App>> {
+    get(read).delete(deallocate)
 }
 
 async fn allocate(
@@ -171,6 +181,17 @@ fn page(state: &Fleet, fleet: mainstay_core::FleetId, asked: &Asked, now: Timest
             .collect()
     };
     AllocationList { pagination: Pagination { limit: asked.limit, offset: asked.offset }, allocations }
+}
+
+/// What goes on in a fleet, the newest first, at most so many.
+pub(super) fn going_on(
+    state: &Fleet,
+    fleet: mainstay_core::FleetId,
+    max: usize,
+    now: Timestamp,
+) -> Vec<AllocationView> {
+    let live = state.allocations(now).filter(|(_, allocation)| allocation.end().is_none());
+    live.take(max).filter_map(|(id, _)| view(state, fleet, id, now)).collect()
 }
 
 fn view(

@@ -16,6 +16,7 @@ use mainstay_runtime::{
 use tokio::sync::{mpsc, watch};
 
 use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet};
+use crate::metrics::Metrics;
 use crate::streams::Outboxes;
 
 /// Hands specifications on to the [`Keeper`].
@@ -48,6 +49,7 @@ pub(crate) struct Keeper {
     journal: JournalHandle,
     outboxes: Outboxes,
     fleets: Fleets,
+    metrics: Arc<Metrics>,
     configured: watch::Sender<BTreeMap<FleetNumber, u64>>,
 }
 
@@ -59,10 +61,11 @@ impl Keeper {
         journal: JournalHandle,
         outboxes: Outboxes,
         fleets: Fleets,
+        metrics: Arc<Metrics>,
     ) -> (Self, CatalogHands, Configured) {
         let (sender, specs) = mpsc::unbounded_channel();
         let (configured, seen) = watch::channel(BTreeMap::new());
-        (Self { specs, journal, outboxes, fleets, configured }, CatalogHands(sender), seen)
+        (Self { specs, journal, outboxes, fleets, metrics, configured }, CatalogHands(sender), seen)
     }
 
     /// Runs until the catalog has ended.
@@ -78,6 +81,7 @@ impl Keeper {
             if !self.configure(&shard, &spec).await {
                 continue;
             }
+            self.metrics.name(spec.number, &spec.name);
             self.fleets.put(OpenFleet { spec: Arc::clone(&spec), shard });
             let acknowledged = CatalogObservation::Configured { fleet: spec.number, revision: spec.revision };
             if catalog.observe(acknowledged).await.is_err() {

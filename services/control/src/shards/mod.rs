@@ -46,6 +46,14 @@ impl Fleets {
         changed.0.insert(fleet.spec.number, fleet);
         *directory = Arc::new(changed);
     }
+
+    /// A fleet that was deleted is no longer here. Its shard runs on until the process ends, and is not opened again.
+    pub(crate) fn close(&self, number: FleetNumber) {
+        let mut directory = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Directory::clone(&directory);
+        changed.0.remove(&number);
+        *directory = Arc::new(changed);
+    }
 }
 
 impl Directory {

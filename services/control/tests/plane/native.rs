@@ -113,7 +113,10 @@ async fn machines_status_and_health_are_shown() {
     assert_eq!((&status["machines"], &status["connectedMachines"]), (&json!(1), &json!(1)));
     assert_eq!(status["fleets"][0]["name"], "arena");
     let health = world.call("GET", "/healthz", None, vec![]).await;
-    assert_eq!((health.status, health.text.as_str()), (200, "ok\n"));
+    assert_eq!((health.status, &health.body["status"]), (200, &json!("ok")), "{}", health.text);
+    assert_eq!(health.body["checks"][1]["name"], "fleets");
+    let ready = world.call("GET", "/readyz", None, vec![]).await;
+    assert_eq!((ready.status, &ready.body["checks"][2]["name"]), (200, &json!("configuration")), "{}", ready.text);
     let machine = agent.machine.number();
     agent.vanish();
     world.eventually(&format!("/v1/machines/{machine}"), |it| it["status"] == "silent").await;

@@ -114,6 +114,8 @@ impl World {
             join_token: TOKEN.to_owned(),
             logs: Arc::new(OneLog),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
+            metrics: Arc::default(),
+            history: None,
         })
         .await
         .unwrap();

@@ -62,6 +62,8 @@ impl World {
             join_token: SECRET.to_owned(),
             logs: Arc::new(NoLogs),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
+            metrics: Arc::default(),
+            history: None,
         })
         .await?;
         control.apply(declaration()).await?;

@@ -7,11 +7,13 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::Json;
 use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, Timestamp};
 use mainstay_fleet::{Command, Renewal, Request};
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
@@ -19,12 +21,17 @@ use super::super::failure::{Failure, Native};
 use super::paging::{Asked, cursor, page};
 use crate::shards::OpenFleet;
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/v1/allocations", get(list).post(allocate))
-        .route("/v1/allocations/{allocation}", get(read).delete(deallocate))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list, allocate)).routes(routes!(read, deallocate))
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/allocations",
+    tag = "allocations",
+    request_body = AllocationRequest,
+    responses((status = 202, description = "It has a server, or waits for one", body = NativeAllocation), (status = 400, description = "What was sent cannot be read", body = Problem), (status = 409, description = "The state of things forbids it", body = Problem)),
+)]
 async fn allocate(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -53,6 +60,13 @@ async fn allocate(
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/allocations/{allocation}",
+    tag = "allocations",
+    params(("allocation" = String, Path, description = "Its id")),
+    responses((status = 200, description = "As asked", body = NativeAllocation), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn read(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,
@@ -62,6 +76,13 @@ async fn read(
     Ok(Json(find(&app, &named).await?.1))
 }
 
+#[utoipa::path(
+    delete,
+    path = "/v1/allocations/{allocation}",
+    tag = "allocations",
+    params(("allocation" = String, Path, description = "Its id")),
+    responses((status = 204, description = "It is over"), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn deallocate(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,
@@ -74,6 +95,13 @@ async fn deallocate(
 }
 
 /// Over all fleets, fleet by fleet; within each the newest first.
+#[utoipa::path(
+    get,
+    path = "/v1/allocations",
+    tag = "allocations",
+    params(Asked),
+    responses((status = 200, description = "As asked", body = Page<NativeAllocation>)),
+)]
 async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<Asked>, QueryRejection>,

@@ -7,13 +7,16 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::Json;
 use mainstay_config::limits::FILE_BYTES_MAX;
 use mainstay_config::{SourceFile, check_files, load, look_on_disk};
 use mainstay_fleet::catalog::Edit;
 use mainstay_wire::native::ConfigurationView;
+use mainstay_wire::problem::Problem;
 use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
@@ -23,25 +26,31 @@ use crate::declare::declaration;
 /// What a text without a name is called in its problems.
 const NAMELESS: &str = "configuration";
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/v1/configuration", get(read).put(apply))
-        .layer(DefaultBodyLimit::max(FILE_BYTES_MAX))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(read, apply)).layer(DefaultBodyLimit::max(FILE_BYTES_MAX))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/configuration",
+    tag = "configuration",
+    responses((status = 200, description = "As asked", body = ConfigurationView)),
+)]
 async fn read(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<ConfigurationView>, Native> {
     app.permit(&headers, Permission::Read)?;
     Ok(Json(app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?))
 }
 
 /// How a configuration is taken.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
 struct Asked {
     /// The file's path, against whose folder relative build paths count.
     name: Option<String>,
     /// Say what is wrong with it, and take nothing.
     #[serde(default)]
+    #[param(value_type = Option<bool>)]
     dry_run: DryRun,
 }
 
@@ -56,6 +65,14 @@ pub(super) enum DryRun {
 }
 
 /// Has what the file says: finds or creates by name, changes what differs, deletes nothing.
+#[utoipa::path(
+    put,
+    path = "/v1/configuration",
+    tag = "configuration",
+    params(Asked, ("If-Match" = Option<String>, Header, description = "The revision the change was made for")),
+    request_body = (content = String, content_type = "application/yaml", description = "mainstay.yaml"),
+    responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
+)]
 async fn apply(
     State(app): State<Arc<App>>,
     query: Result<Query<Asked>, QueryRejection>,

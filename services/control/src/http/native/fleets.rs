@@ -5,9 +5,11 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::Json;
 use mainstay_wire::native::{FleetView, Page};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
@@ -15,10 +17,17 @@ use super::super::failure::{Failure, Native};
 use super::paging::{Asked, page};
 use crate::shards::OpenFleet;
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/fleets", get(list)).route("/v1/fleets/{fleet}", get(read))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/fleets",
+    tag = "fleets",
+    params(Asked),
+    responses((status = 200, description = "As asked", body = Page<FleetView>)),
+)]
 async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<Asked>, QueryRejection>,
@@ -38,6 +47,13 @@ async fn list(
     Ok(Json(page(views, limit, |fleet| fleet.number.to_string())))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/fleets/{fleet}",
+    tag = "fleets",
+    params(("fleet" = String, Path, description = "Its id or name")),
+    responses((status = 200, description = "As asked", body = FleetView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn read(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,

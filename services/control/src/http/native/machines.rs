@@ -5,20 +5,29 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::Json;
 use mainstay_core::MachineId;
 use mainstay_wire::native::{MachineView, Page, Within};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Native};
 use super::paging::{Asked, page};
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/machines", get(list)).route("/v1/machines/{machine}", get(read))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/machines",
+    tag = "machines",
+    params(Asked),
+    responses((status = 200, description = "As asked", body = Page<MachineView>)),
+)]
 async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<Asked>, QueryRejection>,
@@ -45,6 +54,13 @@ async fn list(
     Ok(Json(page(views, limit, |machine| machine.id.to_string())))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/machines/{machine}",
+    tag = "machines",
+    params(("machine" = String, Path, description = "Its id")),
+    responses((status = 200, description = "As asked", body = MachineView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn read(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,

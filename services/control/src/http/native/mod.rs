@@ -14,20 +14,55 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use serde::de::DeserializeOwned;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
 
 use super::App;
 use super::failure::{Failure, Native, tell};
 
+/// The calls, and what describes them: a route that is not described cannot be written, since it is made of its description.
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
+    let (router, openapi) = described().split_for_parts();
+    let text: Arc<str> = serde_json::to_string(&openapi).expect("an OpenAPI document is plain data").into();
+    let served = move || {
+        let text = Arc::clone(&text);
+        async move { ([(CONTENT_TYPE, "application/json")], text.to_string()) }
+    };
+    router.route("/v1/openapi.json", axum::routing::get(served)).layer(axum::middleware::from_fn(tell))
+}
+
+fn described() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Description::openapi())
         .merge(fleets::routes())
         .merge(machines::routes())
         .merge(servers::routes())
         .merge(allocations::routes())
         .merge(status::routes())
         .merge(configuration::routes())
-        .layer(axum::middleware::from_fn(tell))
+}
+
+/// What OpenAPI says before the calls.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Mainstay", description = "Game-server hosting: fleets, machines, servers, allocations. Errors are application/problem+json."),
+    security(("basic" = []), ("token" = [])),
+    modifiers(&Schemes)
+)]
+struct Description;
+
+/// The two ways to say who asks.
+struct Schemes;
+
+impl Modify for Schemes {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_default();
+        let http = |scheme| SecurityScheme::Http(Http::new(scheme));
+        components.add_security_scheme("basic", http(HttpAuthScheme::Basic));
+        components.add_security_scheme("token", http(HttpAuthScheme::Bearer));
+    }
 }
 
 /// A body that could be read whole.

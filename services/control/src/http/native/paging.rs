@@ -6,13 +6,17 @@ use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use mainstay_wire::native::{PAGE_DEFAULT, PAGE_MAX, Page};
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::super::failure::{Failure, Native};
 
 /// What every list can be asked.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// `nextCursor` of the page before.
     pub(super) cursor: Option<String>,
+    /// How many at most; 100 unasked, 1000 at most.
     limit: Option<usize>,
     /// A fleet's name or id.
     pub(super) fleet: Option<String>,

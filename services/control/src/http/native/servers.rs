@@ -8,12 +8,15 @@ use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::Json;
 use mainstay_core::ServerId;
 use mainstay_fleet::Command;
 use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerView, Within};
+use mainstay_wire::problem::Problem;
 use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
@@ -26,14 +29,17 @@ const LOG_LINES_MAX: usize = 10_000;
 /// What a call gives unasked.
 const LOG_LINES_DEFAULT: usize = 100;
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/v1/servers", get(list))
-        .route("/v1/servers/{server}", get(read))
-        .route("/v1/servers/{server}/actions", post(act))
-        .route("/v1/servers/{server}/logs", get(logs))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read)).routes(routes!(act)).routes(routes!(logs))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/servers",
+    tag = "servers",
+    params(Asked),
+    responses((status = 200, description = "As asked", body = Page<ServerView>)),
+)]
 async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<Asked>, QueryRejection>,
@@ -61,6 +67,13 @@ async fn list(
     Ok(Json(page(views, limit, |server| server.id.to_string())))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/servers/{server}",
+    tag = "servers",
+    params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1")),
+    responses((status = 200, description = "As asked", body = ServerView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn read(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,
@@ -76,6 +89,14 @@ async fn read(
     view.await?.map(Json).ok_or_else(|| Failure::no_server(&named).into())
 }
 
+#[utoipa::path(
+    post,
+    path = "/v1/servers/{server}/actions",
+    tag = "servers",
+    params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1")),
+    request_body = ServerActionRequest,
+    responses((status = 202, description = "It is ordered"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "The state of things forbids it", body = Problem)),
+)]
 async fn act(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,
@@ -96,11 +117,20 @@ async fn act(
 }
 
 /// How much of a server's output is wanted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 struct Lines {
+    /// How many lines; 100 unasked, 10000 at most.
     lines: Option<usize>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/servers/{server}/logs",
+    tag = "servers",
+    params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1"), Lines),
+    responses((status = 200, description = "Its last lines", body = String, content_type = "text/plain"), (status = 404, description = "There is no such thing", body = Problem)),
+)]
 async fn logs(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,

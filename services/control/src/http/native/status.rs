@@ -1,24 +1,32 @@
-//! `/v1/status` and `/healthz`.
+//! `/v1/status`, `/healthz` and `/readyz`: each says what it checked.
 
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::http::{HeaderMap, StatusCode};
+use axum::Json;
 use mainstay_fleet::Link;
 use mainstay_wire::multiplay::instant;
-use mainstay_wire::native::StatusView;
+use mainstay_wire::native::{HealthCheck, HealthView, StatusView};
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::Native;
 use super::fleets::view;
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/v1/status", get(status)).route("/healthz", get(healthz))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(status)).routes(routes!(healthz)).routes(routes!(readyz))
 }
 
+#[utoipa::path(
+    get,
+    path = "/v1/status",
+    tag = "status",
+    responses((status = 200, description = "As asked", body = StatusView)),
+)]
 async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<StatusView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let (mut fleets, mut machines, mut connected_machines) = (Vec::new(), 0, 0);
@@ -37,11 +45,84 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
     Ok(Json(StatusView { version, now: instant(app.now()), fleets, machines, connected_machines }))
 }
 
-/// Says that turns are taken and their state is durable, without telling anybody what it is.
-async fn healthz(State(app): State<Arc<App>>) -> Result<&'static str, Native> {
-    app.catalog.query(|_, _| ()).await?;
-    for fleet in app.fleets.now().all() {
-        fleet.read(|_, _| ()).await?;
+/// Alive: turns are taken and what they say is durable, in the catalog and in every fleet. Who restarts a process that
+/// hangs asks this. It says nothing of what is inside, so it asks for no credentials.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "health",
+    security(()),
+    responses(
+        (status = 200, description = "Every check is as it should be", body = HealthView),
+        (status = 503, description = "At least one is not", body = HealthView)
+    ),
+)]
+async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) {
+    told(answering(&app).await)
+}
+
+/// Ready for callers: alive, and every fleet has what the catalog says of it. Who sends callers here asks this.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "health",
+    security(()),
+    responses(
+        (status = 200, description = "Every check is as it should be", body = HealthView),
+        (status = 503, description = "At least one is not", body = HealthView)
+    ),
+)]
+async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) {
+    let mut checks = answering(&app).await;
+    checks.push(configured(&app).await);
+    told(checks)
+}
+
+fn told(checks: Vec<HealthCheck>) -> (StatusCode, Json<HealthView>) {
+    let view = HealthView::of(checks);
+    let well = view.checks.iter().all(|check| check.ok);
+    (if well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, Json(view))
+}
+
+fn check(name: &str, found: Result<String, String>) -> HealthCheck {
+    let ok = found.is_ok();
+    let (Ok(says) | Err(says)) = found;
+    HealthCheck { name: name.to_owned(), ok, says }
+}
+
+/// A query is answered once everything before it is durable, so that an answer shows the journal's health too.
+async fn answering(app: &App) -> Vec<HealthCheck> {
+    let answers = |answered: Result<(), mainstay_runtime::Error>, what: String| match answered {
+        Ok(()) => Ok(format!("{what}; what was asked before is durable")),
+        Err(error) => Err(format!("{error} ({})", error.code())),
+    };
+    let catalog = answers(app.catalog.query(|_, _| ()).await, "it answers".to_owned());
+    let mut fleets: Result<(), mainstay_runtime::Error> = Ok(());
+    let directory = app.fleets.now();
+    for fleet in directory.all() {
+        if let Err(error) = fleet.read(|_, _| ()).await {
+            fleets = Err(error);
+        }
     }
-    Ok("ok\n")
+    let count = directory.all().count();
+    vec![check("catalog", catalog), check("fleets", answers(fleets, format!("all {count} answer")))]
+}
+
+async fn configured(app: &App) -> HealthCheck {
+    let listed = app.catalog.query(|catalog, _| {
+        catalog.fleets().map(|spec| (spec.number, spec.revision)).collect::<Vec<_>>()
+    });
+    let found = match listed.await {
+        Err(error) => Err(error.to_string()),
+        Ok(listed) => {
+            let directory = app.fleets.now();
+            let has = |(number, revision): &&(_, u64)| {
+                directory.number(*number).is_some_and(|open| open.spec.revision >= *revision)
+            };
+            let (all, have) = (listed.len(), listed.iter().filter(has).count());
+            let says = format!("{have} of {all} fleets have the newest configuration");
+            if all == have { Ok(says) } else { Err(says) }
+        }
+    };
+    check("configuration", found)
 }

@@ -1,0 +1,333 @@
+//! Fleets and their regions (reference 3.4 and 3.9).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use mainstay_config::limits::{NAME_CHARS_MAX, SERVERS_MAX};
+use mainstay_core::slot::Spec;
+use mainstay_core::{BuildConfigurationId, FleetNumber, RegionId};
+use mainstay_fleet::catalog::{
+    Catalog, CatalogCommand, Declaration, Edit, Entry, FleetDeclaration,
+};
+use mainstay_fleet::{FleetSpec, Growth, Link, RegionOpening, RegionSpec};
+use mainstay_wire::admin::{
+    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, RegionCreate, RegionTemplate,
+    RegionUpdate, ServerStates,
+};
+use uuid::Uuid;
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::{Failure, Unity};
+use super::Area as _;
+use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
+use crate::counted::Counted;
+use crate::declare::{fleet_given, presence_id, region_id};
+use crate::shards::OpenFleet;
+
+const AREA: &str = "fleets";
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .area(AREA, "/fleets", get(list).post(create))
+        .area(AREA, "/fleets/regions", get(templates))
+        .area(AREA, "/fleets/{fleet}", get(read).put(update).delete(delete))
+        .area(AREA, "/fleets/{fleet}/available-regions", get(available))
+        .area(AREA, "/fleets/{fleet}/regions", post(add_region))
+        .area(AREA, "/fleets/{fleet}/regions/{region}", put(update_region))
+}
+
+async fn list(call: Call) -> Result<Json<Vec<FleetItem>>, Unity> {
+    call.may(Permission::Read)?;
+    let mut items = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        let counts = fleet.read(|state, _| Counted::fleet(state)).await?;
+        let states = ServerStates {
+            allocated: counts.allocated,
+            available: counts.available,
+            avalaible: counts.available,
+            online: counts.online,
+        };
+        let id = fleet.spec.id;
+        items.push(FleetItem::of(&fleet.spec, states, counts.total(), |region| presence_id(id, region.id)));
+    }
+    Ok(Json(items))
+}
+
+async fn read(call: Call) -> Result<Json<FleetAnswer>, Unity> {
+    call.may(Permission::Read)?;
+    let number = call.fleet()?.spec.number;
+    answer(&call, number).await.map(Json)
+}
+
+/// A fleet as the catalog has it.
+async fn answer(call: &Call, number: FleetNumber) -> Result<FleetAnswer, Unity> {
+    let answer = call.app.catalog.query(move |catalog, _| {
+        let spec = catalog.fleets().find(|spec| spec.number == number)?;
+        let names: BTreeMap<u64, String> =
+            catalog.builds().map(|build| (build.id.number(), build.declared.name.to_string())).collect();
+        let name = |id| names.get(&id).cloned().unwrap_or_default();
+        Some(FleetAnswer::of(spec, name, |region| presence_id(spec.id, region.id)))
+    });
+    answer.await?.ok_or_else(|| no_entry("fleet"))
+}
+
+async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<FleetAnswer>, Refused> {
+    let asked: FleetCreate = json(body)?;
+    check_name(&asked.name)?;
+    if asked.os_family.as_deref().is_some_and(|family| !matches!(family, "LINUX" | "ANY")) {
+        return Err(bad_field("osFamily", "osFamily is LINUX here".to_owned()).into());
+    }
+    call.may(Permission::Configure)?;
+    let (by, environment) = (call.by(), call.app.environment);
+    let name: Arc<str> = asked.name.as_str().into();
+    call.app
+        .editor
+        .edit::<Refused>(move |catalog| {
+            if let Some(known) = catalog.fleets().find(|spec| *spec.name == *asked.name) {
+                let reason = format!("a fleet of this name exists: {}", known.name);
+                let id = known.id.to_string();
+                return Err(Conflicting::one("MS-U112", "FLEET", id, ConflictType::Active, reason).into());
+            }
+            let regions =
+                asked.regions.iter().map(|it| region_of(catalog, it)).collect::<Result<Vec<_>, _>>()?;
+            let configurations = names_of(catalog, &asked.build_configurations)?;
+            let names: Vec<&str> = regions.iter().map(|region| &*region.name).collect();
+            let declared = fleet_given(&asked.name, &names, &configurations, environment)
+                .map_err(|refused| Failure::configuration(&refused))?;
+            let declared = FleetDeclaration { regions, ..declared };
+            Ok(declare(catalog, &by, declared))
+        })
+        .await?;
+    let number = call.app.fleets.now().named(&name).map(|fleet| fleet.spec.number);
+    Ok(Json(answer(&call, number.ok_or_else(|| no_entry("fleet"))?).await?))
+}
+
+async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<FleetAnswer>, Refused> {
+    let asked: FleetUpdate = json(body)?;
+    check_name(&asked.name)?;
+    call.may(Permission::Configure)?;
+    let number = call.fleet()?.spec.number;
+    change(&call, number, move |catalog, spec| {
+        if *spec.name != *asked.name {
+            return Err(bad_field("name", renamed(&spec.name)).into());
+        }
+        let configurations = names_of(catalog, &asked.build_configurations)?;
+        Ok(FleetDeclaration { configurations, ..FleetDeclaration::of(spec) })
+    })
+    .await?;
+    Ok(Json(answer(&call, number).await?))
+}
+
+/// Whoever goes by names would not find it again.
+pub(super) fn renamed(name: &str) -> String {
+    format!("a name is an identity here, as in deploy files: \"{name}\" keeps its own; make another instead")
+}
+
+async fn add_region(
+    call: Call,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<FleetRegionAnswer>, Refused> {
+    let asked: RegionCreate = json(body)?;
+    call.may(Permission::Configure)?;
+    let OpenFleet { spec, .. } = call.fleet()?;
+    let (number, fleet) = (spec.number, spec.id);
+    let wanted = asked.clone();
+    change(&call, number, move |catalog, spec| {
+        let region = region_of(catalog, &wanted)?;
+        if spec.region(region.id).is_some() {
+            return Err(bad_field("regionID", format!("the fleet is in {} already", region.name)).into());
+        }
+        let mut declared = FleetDeclaration::of(spec);
+        declared.regions.push(region);
+        Ok(declared)
+    })
+    .await?;
+    let region = call.app.catalog.query(move |catalog, _| region_of(catalog, &asked)).await??;
+    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id))))
+}
+
+async fn update_region(
+    call: Call,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<FleetRegionAnswer>, Refused> {
+    let asked: RegionUpdate = json(body)?;
+    check_limits(asked.min_available_servers, asked.max_servers)?;
+    call.may(Permission::Configure)?;
+    let OpenFleet { spec, .. } = call.fleet()?;
+    let (number, fleet) = (spec.number, spec.id);
+    let named: Uuid = call.path("region").parse().map_err(|_| no_region())?;
+    // By the region's id, or by that of the fleet's presence in it.
+    let is = move |region: &RegionSpec| region.id.0 == named || presence_id(fleet, region.id) == named;
+    change(&call, number, move |_, spec| {
+        let mut declared = FleetDeclaration::of(spec);
+        let region = declared.regions.iter_mut().find(|region| is(region)).ok_or_else(no_region)?;
+        region.min_available = asked.min_available_servers;
+        region.max_servers = asked.max_servers;
+        region.opening =
+            if asked.scaling_enabled { RegionOpening::Online } else { RegionOpening::Offline };
+        Ok(declared)
+    })
+    .await?;
+    let spec = call.app.fleets.now().number(number).map(|fleet| Arc::clone(&fleet.spec));
+    let spec = spec.ok_or_else(|| no_entry("fleet"))?;
+    let region = spec.regions.iter().find(|region| is(region)).ok_or_else(no_region)?;
+    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id))))
+}
+
+/// Every region that a fleet is in: what a new fleet may name by id.
+async fn templates(call: Call) -> Result<Json<Vec<RegionTemplate>>, Unity> {
+    call.may(Permission::Read)?;
+    Ok(Json(call.app.catalog.query(|catalog, _| all_regions(catalog)).await?))
+}
+
+/// Every region that this fleet is not in.
+async fn available(call: Call) -> Result<Json<Vec<RegionTemplate>>, Unity> {
+    call.may(Permission::Read)?;
+    let fleet = call.fleet()?;
+    let mut regions = call.app.catalog.query(|catalog, _| all_regions(catalog)).await?;
+    regions.retain(|region| fleet.spec.region(region.region_id).is_none());
+    Ok(Json(regions))
+}
+
+/// A fleet where somebody plays or waits, or whose machines are heard, is not deleted. One that may be is taken offline
+/// first, looked at again, and only then forgotten, if nobody has changed it in between.
+async fn delete(call: Call) -> Result<StatusCode, Refused> {
+    call.may(Permission::Configure)?;
+    let fleet = call.fleet()?;
+    let number = fleet.spec.number;
+    in_use(&fleet).await?;
+    if call.looks_only() {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let before = FleetDeclaration::of(&fleet.spec);
+    change(&call, number, move |_, spec| {
+        let mut declared = FleetDeclaration::of(spec);
+        declared.regions.iter_mut().for_each(|region| region.opening = RegionOpening::Offline);
+        Ok(declared)
+    })
+    .await?;
+    if let Err(conflict) = in_use(&fleet).await {
+        change(&call, number, move |_, _| Ok(before.clone())).await?;
+        return Err(conflict);
+    }
+    let by = call.by();
+    call.app
+        .editor
+        .edit::<Refused>(move |catalog| {
+            let edit = Edit::of_revision(by.clone(), catalog.revision().number);
+            Ok(CatalogCommand::Delete { entry: Entry::Fleet(number), edit })
+        })
+        .await?;
+    call.app.fleets.close(number);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses with what uses a fleet.
+async fn in_use(fleet: &OpenFleet) -> Result<(), Refused> {
+    let found = fleet.read(|state, _| {
+        let counts = Counted::fleet(state);
+        let heard = state.machines().find(|(_, machine)| matches!(machine.link(), Link::Up { .. }));
+        (counts.claimed(), state.waiting(), heard.map(|(id, machine)| (id, machine.name.clone())))
+    });
+    let (claimed, waiting, heard) = found.await?;
+    let id = fleet.spec.id.to_string();
+    if claimed > 0 || waiting > 0 {
+        let reason = format!("{claimed} of its servers are allocated or reserved, and {waiting} allocations wait");
+        return Err(Conflicting::one("MS-U112", "FLEET", id, ConflictType::Active, reason).into());
+    }
+    if let Some((machine, name)) = heard {
+        let reason = format!("machine {name} runs its servers: stop its agent first");
+        let conflict = ConflictType::Dependent;
+        return Err(Conflicting::one("MS-U112", "MACHINE", machine.number().to_string(), conflict, reason).into());
+    }
+    Ok(())
+}
+
+/// Changes a fleet from what the catalog says of it.
+async fn change(
+    call: &Call,
+    number: FleetNumber,
+    compose: impl Fn(&Catalog, &FleetSpec) -> Result<FleetDeclaration, Refused> + Clone + Send + 'static,
+) -> Result<(), Refused> {
+    let by = call.by();
+    call.app
+        .editor
+        .edit::<Refused>(move |catalog| {
+            let spec = catalog.fleets().find(|spec| spec.number == number).ok_or_else(|| no_entry("fleet"))?;
+            Ok(declare(catalog, &by, compose(catalog, spec)?))
+        })
+        .await
+}
+
+fn declare(catalog: &Catalog, by: &Arc<str>, declared: FleetDeclaration) -> CatalogCommand {
+    let declaration = Arc::new(Declaration { fleets: vec![declared], ..Declaration::default() });
+    let edit = Edit::of_revision(Arc::clone(by), catalog.revision().number);
+    CatalogCommand::Declare { declaration, edit }
+}
+
+fn all_regions(catalog: &Catalog) -> Vec<RegionTemplate> {
+    let regions = catalog.fleets().flat_map(|spec| &spec.regions);
+    let named: BTreeMap<RegionId, &RegionSpec> = regions.map(|region| (region.id, region)).collect();
+    named.values().map(|it| RegionTemplate { region_id: it.id, name: it.name.to_string() }).collect()
+}
+
+fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unity> {
+    check_limits(asked.min_available_servers, asked.max_servers)?;
+    let known = |id: RegionId| catalog.fleets().find_map(|spec| spec.region(id)).map(|region| region.name.clone());
+    let (id, name) = match (&asked.region_id, &asked.region_name) {
+        (_, Some(name)) => {
+            check_name(name)?;
+            let id = region_id(name);
+            (id, known(id).unwrap_or_else(|| name.as_str().into()))
+        }
+        (Some(id), None) => (*id, known(*id).ok_or_else(no_region)?),
+        (None, None) => {
+            return Err(bad_field("regionID", "regionID is missing (or regionName, of a new region)".to_owned()));
+        }
+    };
+    Ok(RegionSpec {
+        id,
+        name,
+        min_available: asked.min_available_servers,
+        max_servers: asked.max_servers,
+        opening: RegionOpening::Online,
+        growth: Growth::MachinesMayJoin,
+    })
+}
+
+fn names_of(catalog: &Catalog, ids: &[u64]) -> Result<Vec<Arc<str>>, Unity> {
+    let name = |id: &u64| {
+        let known = BuildConfigurationId::from_number(*id).ok().and_then(|id| catalog.configuration(id));
+        let unknown = || bad_field("buildConfigurations", format!("there is no build configuration {id}"));
+        known.map(|spec: &Spec| spec.name.clone()).ok_or_else(unknown)
+    };
+    ids.iter().map(name).collect()
+}
+
+fn check_limits(min_available: u32, max_servers: u32) -> Result<(), Unity> {
+    if u64::from(min_available.max(max_servers)) > SERVERS_MAX {
+        return Err(bad_field("maxServers", format!("a region has at most {SERVERS_MAX} servers")));
+    }
+    Ok(())
+}
+
+/// A name as configuration files may have it.
+pub(super) fn check_name(name: &str) -> Result<(), Unity> {
+    let chars = name.chars().count();
+    if chars == 0 || chars > NAME_CHARS_MAX || name.chars().any(char::is_control) {
+        let detail = format!("a name has 1 to {NAME_CHARS_MAX} characters, none of them a control character");
+        return Err(bad_field("name", detail));
+    }
+    Ok(())
+}
+
+fn no_region() -> Unity {
+    let fix = "list them: GET …/fleets/regions";
+    Failure::new(StatusCode::NOT_FOUND, "MS-P002", "there is no such region".to_owned(), fix).into()
+}

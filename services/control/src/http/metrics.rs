@@ -1,0 +1,48 @@
+//! `/metrics`, and the counting of every call.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::CONTENT_TYPE as CONTENT_TYPE_HEADER;
+use axum::http::HeaderMap;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+
+use super::App;
+use super::access::Permission;
+use super::failure::{Failure, Native, tell};
+use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges};
+
+/// What a call to no route of ours is counted as: paths that callers make up are no labels.
+const NO_ROUTE: &str = "none";
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/metrics", get(metrics)).layer(axum::middleware::from_fn(tell))
+}
+
+/// OpenMetrics text. Fleets' names are in it, so it asks for credentials as everything else does.
+async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let mut fleets = Vec::new();
+    for fleet in app.fleets.now().all() {
+        let spec = Arc::clone(&fleet.spec);
+        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state)).await?);
+    }
+    let text = app.metrics.encode(&Gauges::new(fleets)).map_err(|error| Failure::internal(error.to_string()))?;
+    Ok(([(CONTENT_TYPE_HEADER, CONTENT_TYPE)], text).into_response())
+}
+
+/// Counts a call and its time by its route, and says so in the log.
+pub(super) async fn count(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let began = app.clock.since_boot();
+    let method = request.method().clone();
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = matched.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
+    let (status, took) = (response.status().as_u16(), app.clock.since_boot().saturating_sub(began));
+    app.metrics.called(route, method.as_str(), status, took);
+    tracing::debug!(route, %method, status, took_us = took.as_micros(), "a call was answered");
+    response
+}

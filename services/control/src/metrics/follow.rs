@@ -1,0 +1,96 @@
+//! What the durable tail adds to the counters: an allocation's time from its asking, how it ended, which orders were given.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+use mainstay_core::{AllocationId, FleetNumber, Timestamp};
+use mainstay_fleet::{End, Event, Fleet};
+use mainstay_journal::stored::Stored;
+use mainstay_journal::{Cause, TurnRecord};
+
+use super::{CauseLabels, Metrics, ReasonLabels, ResultLabels};
+use crate::shards::FLEET_PREFIX;
+
+/// The most allocations whose asking is remembered until their server plays. Past it new ones are not timed: a gap in a
+/// histogram, where a list without end would take the process.
+const ASKED_MAX: usize = 65_536;
+
+/// Allocations asked for, whose servers do not play yet.
+#[derive(Debug, Default)]
+pub(super) struct Follow(HashMap<AllocationId, Timestamp>);
+
+impl Metrics {
+    /// Counts what a durable turn of any shard says.
+    ///
+    /// # Errors
+    /// Where its bytes are no events.
+    pub fn follow(&self, turn: &TurnRecord) -> Result<(), Cause> {
+        self.events.inc_by(u64::from(turn.count));
+        let number = turn.shard.as_str().strip_prefix(FLEET_PREFIX).and_then(|number| number.parse().ok());
+        if let Some(number) = number.and_then(FleetNumber::new) {
+            for event in Fleet::load(&turn.bytes)? {
+                self.count(number, turn.at, &event);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, number: FleetNumber, at: Timestamp, event: &Event) {
+        let mut asked = self.follow.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::AllocationRequested { id, .. } => {
+                if asked.0.len() < ASKED_MAX {
+                    asked.0.insert(*id, at);
+                }
+            }
+            Event::AllocationFulfilled { id } => {
+                if let Some(since) = asked.0.remove(id) {
+                    self.timed(number, "fulfilled", since, at);
+                }
+            }
+            Event::AllocationEnded { id, end } => {
+                let cause = cause(end);
+                if let Some(since) = asked.0.remove(id) {
+                    self.timed(number, cause, since, at);
+                }
+                if end.failed() {
+                    let labels = CauseLabels { fleet: self.fleet(number), cause };
+                    self.allocation_failures.get_or_create(&labels).inc();
+                }
+            }
+            Event::AllocationPlaced { cause, .. } | Event::ServerOrdered { cause, .. } => {
+                let labels = CauseLabels { fleet: self.fleet(number), cause: cause.word() };
+                self.orders.get_or_create(&labels).inc();
+            }
+            Event::HoldEnded { end, .. } => {
+                let labels = ReasonLabels { fleet: self.fleet(number), reason: end.word() };
+                self.hold_expiries.get_or_create(&labels).inc();
+            }
+            Event::Configured(spec) => self.name(number, &spec.name),
+            Event::SpecKept(_)
+            | Event::MachineJoined { .. }
+            | Event::MachineReaddressed { .. }
+            | Event::ServersAdded { .. }
+            | Event::ServerHeld { .. }
+            | Event::ServerReserved { .. }
+            | Event::ReservationEnded { .. }
+            | Event::ServerReadied { .. }
+            | Event::ServerUnreadied { .. } => {}
+        }
+    }
+
+    fn timed(&self, number: FleetNumber, result: &'static str, since: Timestamp, at: Timestamp) {
+        let labels = ResultLabels { fleet: self.fleet(number), result };
+        self.allocation_seconds.get_or_create(&labels).observe(at.since(since).as_secs_f64());
+    }
+}
+
+const fn cause(end: &End) -> &'static str {
+    match end {
+        End::Deallocated => "deallocated",
+        End::Completed => "completed",
+        End::PlacementTimedOut(_) => "placementTimedOut",
+        End::BackedOff { .. } => "backedOff",
+        End::Lost => "lost",
+    }
+}

@@ -1,0 +1,171 @@
+//! What `/metrics` says: counters fed from the durable tail and by the HTTP faces, and gauges read from the fleets' own
+//! counts at each scrape. Labels come from the configuration and small enums, never from ids.
+
+mod follow;
+mod gauges;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use mainstay_core::FleetNumber;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use self::follow::Follow;
+pub(crate) use self::gauges::{FleetGauges, Gauges};
+
+/// The media type of what [`Metrics::encode`] writes.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What every name begins with.
+const PREFIX: &str = "mainstay";
+
+/// Where calls' times are told apart, in seconds: from an answer of memory to a client that gave up.
+const CALL_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+/// Where allocations' times are told apart, in seconds: a running server, one that starts, one that waits for a machine.
+const ALLOCATION_SECONDS: [f64; 12] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    route: String,
+    method: String,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+    method: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabels {
+    fleet: Arc<str>,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CauseLabels {
+    fleet: Arc<str>,
+    cause: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    fleet: Arc<str>,
+    reason: &'static str,
+}
+
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted as it happens. One a process; it begins at zero with it.
+pub struct Metrics {
+    registry: Registry,
+    calls: Family<CallLabels, Counter>,
+    call_seconds: Histograms<RouteLabels>,
+    allocation_seconds: Histograms<ResultLabels>,
+    allocation_failures: Family<CauseLabels, Counter>,
+    orders: Family<CauseLabels, Counter>,
+    hold_expiries: Family<ReasonLabels, Counter>,
+    events: Counter,
+    follow: Mutex<Follow>,
+    names: RwLock<BTreeMap<FleetNumber, Arc<str>>>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix(PREFIX);
+        let calls = Family::default();
+        registry.register("http_requests", "HTTP calls answered, by route and class of status", calls.clone());
+        let call_seconds: Histograms<RouteLabels> =
+            Family::new_with_constructor(|| Histogram::new(CALL_SECONDS));
+        registry.register(
+            "http_request_seconds",
+            "How long HTTP calls took, their bodies' last byte not counted",
+            call_seconds.clone(),
+        );
+        let allocation_seconds: Histograms<ResultLabels> =
+            Family::new_with_constructor(|| Histogram::new(ALLOCATION_SECONDS));
+        registry.register(
+            "allocation_seconds",
+            "From the asking for an allocation to its server playing, or to its end before that",
+            allocation_seconds.clone(),
+        );
+        let allocation_failures = Family::default();
+        registry.register(
+            "allocation_failures",
+            "Allocations that ended without having been wished to",
+            allocation_failures.clone(),
+        );
+        let orders = Family::default();
+        registry.register("server_orders", "Orders given to servers, by why they were", orders.clone());
+        let hold_expiries = Family::default();
+        registry.register("hold_expiries", "Holds that ended, by why they did", hold_expiries.clone());
+        let events = Counter::default();
+        registry.register("event_log_events", "Events of all shards followed on the durable tail", events.clone());
+        Self {
+            registry,
+            calls,
+            call_seconds,
+            allocation_seconds,
+            allocation_failures,
+            orders,
+            hold_expiries,
+            events,
+            follow: Mutex::default(),
+            names: RwLock::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// A call was answered.
+    pub(crate) fn called(&self, route: &str, method: &str, status: u16, took: Duration) {
+        let code = match status {
+            100..=199 => "1xx",
+            200..=299 => "2xx",
+            300..=399 => "3xx",
+            400..=499 => "4xx",
+            _ => "5xx",
+        };
+        let (route, method) = (route.to_owned(), method.to_owned());
+        self.calls.get_or_create(&CallLabels { route: route.clone(), method: method.clone(), code }).inc();
+        self.call_seconds.get_or_create(&RouteLabels { route, method }).observe(took.as_secs_f64());
+    }
+
+    /// A fleet's name, for what its journal says.
+    pub(crate) fn name(&self, fleet: FleetNumber, name: &Arc<str>) {
+        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        if names.get(&fleet) != Some(name) {
+            names.insert(fleet, Arc::clone(name));
+        }
+    }
+
+    fn fleet(&self, number: FleetNumber) -> Arc<str> {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        names.get(&number).cloned().unwrap_or_else(|| "".into())
+    }
+
+    /// Everything, as OpenMetrics text: what was counted, and the gauges of this moment.
+    ///
+    /// # Errors
+    /// Where a metric cannot be written, which is our bug.
+    pub(crate) fn encode(&self, gauges: &Gauges) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode_registry(&mut text, &self.registry)?;
+        gauges.encode(&mut text)?;
+        encode_eof(&mut text)?;
+        Ok(text)
+    }
+}
