@@ -42,7 +42,8 @@ fn talk() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let colours = std::io::stderr().is_terminal();
-    let format = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
+    let format =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
     if std::env::var_os("MAINSTAY_LOG_FORMAT").is_some_and(|format| format == "json") {
         format.json().init();
     } else {

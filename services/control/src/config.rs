@@ -39,6 +39,9 @@ pub struct Config {
     pub metrics: Arc<Metrics>,
     /// The data directory whose history the faces read; `None`: they say that none is kept.
     pub history: Option<PathBuf>,
+    /// The folder of uploaded builds, made where there is none; `None`: none are taken. On the disk of the machines that run
+    /// them, since agents do not fetch builds yet.
+    pub builds: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Config {

@@ -90,7 +90,8 @@ pub(crate) fn configuration_given(
         } },
     });
     let config = load_given(&file)?;
-    let declared = config.build_configurations.values().next().map(|declared| configuration(declared, machine));
+    let declared =
+        config.build_configurations.values().next().map(|declared| configuration(declared, machine));
     Ok(declared.expect("a file with one build configuration that loads has one"))
 }
 

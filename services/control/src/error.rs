@@ -16,6 +16,15 @@ pub enum StartError {
         #[source]
         cause: std::io::Error,
     },
+    /// The folder of uploaded builds cannot be made.
+    #[error("failed to open the store of builds in {} (MS-U115)", folder.display())]
+    Store {
+        /// Which folder.
+        folder: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
     /// A shard did not start.
     #[error("failed to start a shard")]
     Shard(#[from] mainstay_runtime::StartError),

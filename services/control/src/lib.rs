@@ -22,6 +22,7 @@ mod metrics;
 mod samples;
 mod service;
 mod shards;
+mod store;
 mod streams;
 
 pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};

@@ -36,9 +36,9 @@ impl Samples {
     /// Of one region of a fleet, or of all together; oldest first.
     pub(crate) fn of(&self, fleet: FleetNumber, region: Option<RegionId>) -> Vec<Sample> {
         let rings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_fleet = rings.iter().filter(|((number, id), _)| {
-            *number == fleet && region.is_none_or(|region| region == *id)
-        });
+        let of_fleet = rings
+            .iter()
+            .filter(|((number, id), _)| *number == fleet && region.is_none_or(|region| region == *id));
         let mut at: BTreeMap<Timestamp, Sample> = BTreeMap::new();
         for sample in of_fleet.flat_map(|(_, ring)| ring) {
             let none = Sample { at: sample.at, counted: Counted::default(), machines: 0 };

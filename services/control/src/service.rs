@@ -19,6 +19,7 @@ use crate::error::{ApplyError, StartError};
 use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
+use crate::store::Store;
 use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
 
 /// How long shutting down waits for calls that are being answered.
@@ -52,12 +53,17 @@ impl Control {
     pub async fn start(config: Config) -> Result<Handle, StartError> {
         let api = bind(config.listen.api).await?;
         let agents = bind(config.listen.agents).await?;
+        let store = config.builds.as_deref().map(open_store).transpose()?;
         let (closing, closed) = watch::channel(false);
         let (fail, failed) = watch::channel(None);
         let (outboxes, fleets, samples) = (Outboxes::default(), Fleets::default(), Samples::default());
 
-        let (keeper, hands, configured) =
-            Keeper::new(config.journal.clone(), outboxes.clone(), fleets.clone(), Arc::clone(&config.metrics));
+        let (keeper, hands, configured) = Keeper::new(
+            config.journal.clone(),
+            outboxes.clone(),
+            fleets.clone(),
+            Arc::clone(&config.metrics),
+        );
         let catalog = start_catalog(&config, hands).await?;
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let access = admit(&catalog, config.credentials).await?;
@@ -89,6 +95,7 @@ impl Control {
             metrics: config.metrics,
             told: Told::open(config.history.as_deref()),
             samples: samples.clone(),
+            store,
         });
         handle.serving.push(tokio::spawn(samples.run(fleets.clone(), closed.clone())));
         let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
@@ -155,6 +162,10 @@ impl Handle {
         }
         Ok(())
     }
+}
+
+fn open_store(folder: &std::path::Path) -> Result<Store, StartError> {
+    Store::open(folder).map_err(|cause| StartError::Store { folder: folder.to_owned(), cause })
 }
 
 async fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartError> {

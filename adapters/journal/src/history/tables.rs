@@ -147,8 +147,9 @@ pub(super) fn find(
             conn.prepare_cached(&sql)?.query_map(params![before, rows_max], row_of)?.collect()
         }
         About::Shard(shard) => {
-            let sql =
-                format!("SELECT {COLUMNS} FROM history WHERE shard = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+            let sql = format!(
+                "SELECT {COLUMNS} FROM history WHERE shard = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+            );
             conn.prepare_cached(&sql)?.query_map(params![shard, before, rows_max], row_of)?.collect()
         }
         About::Subject(subject) => {
@@ -169,7 +170,8 @@ pub(super) fn count(
     to: Timestamp,
     step: u64,
 ) -> Result<Vec<Happened>, HistoryError> {
-    let (from_ms, to_ms, step) = (from.unix_ms().cast_signed(), to.unix_ms().cast_signed(), step.cast_signed());
+    let (from_ms, to_ms, step) =
+        (from.unix_ms().cast_signed(), to.unix_ms().cast_signed(), step.cast_signed());
     let counted = |tables: &str, named: &str| {
         format!(
             "SELECT ?1 + (at - ?1) / ?3 * ?3, kind, count(*) FROM {tables}

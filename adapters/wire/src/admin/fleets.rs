@@ -270,7 +270,12 @@ impl FleetRegionAnswer {
 impl FleetItem {
     /// A fleet in a list.
     #[must_use]
-    pub fn of(spec: &FleetSpec, states: ServerStates, total: u32, presence: impl Fn(&RegionSpec) -> Uuid) -> Self {
+    pub fn of(
+        spec: &FleetSpec,
+        states: ServerStates,
+        total: u32,
+        presence: impl Fn(&RegionSpec) -> Uuid,
+    ) -> Self {
         let metal = ServerBreakdown { status: states, total };
         Self {
             id: spec.id,
@@ -282,7 +287,10 @@ impl FleetItem {
             build_configurations: spec
                 .configurations
                 .iter()
-                .map(|it| FleetItemConfiguration { id: it.configuration.id.number(), name: it.name.to_string() })
+                .map(|it| FleetItemConfiguration {
+                    id: it.configuration.id.number(),
+                    name: it.name.to_string(),
+                })
                 .collect(),
             regions: spec
                 .regions

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use builds::{
     BuildAnswer, BuildConfigurationAnswer, BuildConfigurationItem, BuildConfigurationRequest, BuildCreate,
-    BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure, BuildInstallRegion, BuildItem,
-    BuildUpdate, Ccd, ConfigurationPair, VersionRequest,
+    BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure, BuildInstallRegion,
+    BuildItem, BuildUpdate, Ccd, ConfigurationPair, VersionRequest,
 };
 pub use fleets::{
     FleetAnswer, FleetConfiguration, FleetCreate, FleetItem, FleetItemConfiguration, FleetItemRegion,
@@ -19,8 +19,8 @@ pub use fleets::{
     ServerBreakdowns, ServerStates,
 };
 pub use logs::{
-    DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit, LogMetadata,
-    LogSearch, LogSearchAnswer, LogSource, LogStatus, LogStatusRequest, LogUsage,
+    DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit,
+    LogMetadata, LogSearch, LogSearchAnswer, LogSource, LogStatus, LogStatusRequest, LogUsage,
 };
 pub use servers::{
     ActionLog, ActionRequest, ActionSuccess, Location, MachineItem, MachineServers, MachineSpec, ServerItem,

@@ -193,9 +193,11 @@ pub struct ServerView {
     pub allocation_id: Option<AllocationId>,
     /// Until when its game asked that it be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub held_until: Option<Instant>,
     /// The reservation its game made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
     pub reservation_id: Option<ReservationId>,
     /// Whether its game says it takes players.
     #[serde(default)]

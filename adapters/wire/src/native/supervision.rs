@@ -4,11 +4,12 @@ use jiff::Timestamp as Instant;
 use mainstay_core::AllocationId;
 use mainstay_core::slot::{Exit, Fault, Heard, Incident, Killer, Reading};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::multiplay::instant;
 
 /// What an agent last read of a server's process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadingView {
     /// CPU since the check before, in thousandths of a core; absent at the first check.
@@ -28,10 +29,11 @@ pub struct ReadingView {
 }
 
 /// A process that ended as nobody wished.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentView {
     /// When its agent noticed.
+    #[schema(value_type = String, format = DateTime)]
     pub at: Instant,
     /// `crash`, or `misbehaviour` where it failed a check too often and was ended for it.
     pub kind: String,
@@ -51,6 +53,7 @@ pub struct IncidentView {
     pub out_of_memory: bool,
     /// The session it was for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
     pub allocation_id: Option<AllocationId>,
     /// What it ran.
     pub build_configuration_id: u64,

@@ -158,6 +158,7 @@ impl Up<'_> {
             machine: *size,
             metrics: Arc::clone(&self.metrics),
             history: Some(self.data_dir.to_owned()),
+            builds: Some(self.data_dir.join("builds")),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }

@@ -68,7 +68,8 @@ impl Failure {
             left_out => format!("the configuration has problems: {all}, of which {left_out} are left out"),
         };
         let fix = "mend them all: each says where it is and how";
-        let field = |it: &mainstay_config::Problem| FieldError { field: it.code.to_string(), error: it.what.clone() };
+        let field =
+            |it: &mainstay_config::Problem| FieldError { field: it.code.to_string(), error: it.what.clone() };
         Self {
             problems: reports(&refused.problems),
             fields: refused.problems.iter().map(field).collect(),

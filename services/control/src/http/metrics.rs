@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::CONTENT_TYPE as CONTENT_TYPE_HEADER;
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE as CONTENT_TYPE_HEADER;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -30,7 +30,8 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
         let spec = Arc::clone(&fleet.spec);
         fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state)).await?);
     }
-    let text = app.metrics.encode(&Gauges::new(fleets)).map_err(|error| Failure::internal(error.to_string()))?;
+    let text =
+        app.metrics.encode(&Gauges::new(fleets)).map_err(|error| Failure::internal(error.to_string()))?;
     Ok(([(CONTENT_TYPE_HEADER, CONTENT_TYPE)], text).into_response())
 }
 

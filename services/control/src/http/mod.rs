@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod failure;
+mod files;
 mod listener;
 mod metrics;
 mod multiplay;
@@ -27,6 +28,7 @@ use crate::editor::Editor;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::shards::Fleets;
+use crate::store::Store;
 
 pub(crate) use access::{Access, sha256};
 pub(crate) use listener::{raised, serve};
@@ -47,6 +49,8 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) told: Told,
     pub(crate) samples: Samples,
+    /// Where uploaded builds are; `None` where none are kept.
+    pub(crate) store: Option<Store>,
 }
 
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.
@@ -59,6 +63,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .merge(native::routes())
         .merge(admin::routes())
         .merge(metrics::routes())
+        .merge(files::routes())
         .fallback(failure::no_such_path)
         .method_not_allowed_fallback(failure::no_such_method)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))

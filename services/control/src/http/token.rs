@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::App;
 use super::access::{Denied, sha256};
 use super::failure::Unity;
+use super::files::Sealed;
 
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
@@ -60,6 +61,17 @@ impl TokenKeys {
 
     fn sign(&self, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign)
+    }
+
+    /// A link's token. It has no account in it, so that it is none of the exchange's tokens.
+    pub(super) fn seal(&self, sealed: &Sealed) -> Result<String, jsonwebtoken::errors::Error> {
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), sealed, &self.sign)
+    }
+
+    /// What a link's token says, while it lasts.
+    pub(super) fn open(&self, token: &str, now: Timestamp) -> Option<Sealed> {
+        let sealed = jsonwebtoken::decode::<Sealed>(token, &self.check, &self.validation).ok()?.claims;
+        (now.unix_ms() / 1000 < sealed.exp).then_some(sealed)
     }
 
     /// What a token of ours says, while it lasts.

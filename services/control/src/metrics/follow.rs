@@ -1,14 +1,15 @@
 //! What the durable tail adds to the counters: an allocation's time from its asking, how it ended, which orders were given.
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
+use mainstay_core::slot::{Exit, Fault, Incident};
 use mainstay_core::{AllocationId, FleetNumber, Timestamp};
 use mainstay_fleet::{End, Event, Fleet};
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, TurnRecord};
 
-use super::{CauseLabels, Metrics, ReasonLabels, ResultLabels};
+use super::{CauseLabels, CheckLabels, Metrics, ReasonLabels, ResultLabels};
 use crate::shards::FLEET_PREFIX;
 
 /// The most allocations whose asking is remembered until their server plays. Past it new ones are not timed: a gap in a
@@ -66,6 +67,7 @@ impl Metrics {
                 let labels = ReasonLabels { fleet: self.fleet(number), reason: end.word() };
                 self.hold_expiries.get_or_create(&labels).inc();
             }
+            Event::IncidentTold { incident } => self.incident(number, incident),
             Event::Configured(spec) => self.name(number, &spec.name),
             Event::SpecKept(_)
             | Event::MachineJoined { .. }
@@ -77,6 +79,21 @@ impl Metrics {
             | Event::ServerReadied { .. }
             | Event::ServerUnreadied { .. } => {}
         }
+    }
+
+    fn incident(&self, number: FleetNumber, incident: &Incident) {
+        let fleet = self.fleet(number);
+        let cause = match (&incident.fault, &incident.exit) {
+            (Fault::Misbehaviour(check), _) => {
+                let labels = CheckLabels { fleet: Arc::clone(&fleet), check: check.word() };
+                self.check_failures.get_or_create(&labels).inc();
+                "misbehaviour"
+            }
+            (Fault::Crash, Some(Exit::Code(_))) => "exit",
+            (Fault::Crash, Some(Exit::Signal { .. })) => "signal",
+            (Fault::Crash, None) => "unknown",
+        };
+        self.crashes.get_or_create(&CauseLabels { fleet, cause }).inc();
     }
 
     fn timed(&self, number: FleetNumber, result: &'static str, since: Timestamp, at: Timestamp) {
@@ -92,5 +109,6 @@ const fn cause(end: &End) -> &'static str {
         End::PlacementTimedOut(_) => "placementTimedOut",
         End::BackedOff { .. } => "backedOff",
         End::Lost => "lost",
+        End::PreRecovery { .. } => "preRecovery",
     }
 }

@@ -61,6 +61,12 @@ struct ReasonLabels {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CheckLabels {
+    fleet: Arc<str>,
+    check: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Everything that is counted as it happens. One a process; it begins at zero with it.
@@ -72,6 +78,8 @@ pub struct Metrics {
     allocation_failures: Family<CauseLabels, Counter>,
     orders: Family<CauseLabels, Counter>,
     hold_expiries: Family<ReasonLabels, Counter>,
+    crashes: Family<CauseLabels, Counter>,
+    check_failures: Family<CheckLabels, Counter>,
     events: Counter,
     follow: Mutex<Follow>,
     names: RwLock<BTreeMap<FleetNumber, Arc<str>>>,
@@ -87,7 +95,11 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix(PREFIX);
         let calls = Family::default();
-        registry.register("http_requests", "HTTP calls answered, by route and class of status", calls.clone());
+        registry.register(
+            "http_requests",
+            "HTTP calls answered, by route and class of status",
+            calls.clone(),
+        );
         let call_seconds: Histograms<RouteLabels> =
             Family::new_with_constructor(|| Histogram::new(CALL_SECONDS));
         registry.register(
@@ -112,8 +124,20 @@ impl Default for Metrics {
         registry.register("server_orders", "Orders given to servers, by why they were", orders.clone());
         let hold_expiries = Family::default();
         registry.register("hold_expiries", "Holds that ended, by why they did", hold_expiries.clone());
+        let crashes = Family::default();
+        registry.register("server_crashes", "Processes that ended as nobody wished", crashes.clone());
+        let check_failures = Family::default();
+        registry.register(
+            "server_check_failures",
+            "Servers ended for failing a check too often",
+            check_failures.clone(),
+        );
         let events = Counter::default();
-        registry.register("event_log_events", "Events of all shards followed on the durable tail", events.clone());
+        registry.register(
+            "event_log_events",
+            "Events of all shards followed on the durable tail",
+            events.clone(),
+        );
         Self {
             registry,
             calls,
@@ -122,6 +146,8 @@ impl Default for Metrics {
             allocation_failures,
             orders,
             hold_expiries,
+            crashes,
+            check_failures,
             events,
             follow: Mutex::default(),
             names: RwLock::default(),

@@ -2,11 +2,13 @@
 #![cfg(test)]
 
 mod access;
+mod admin;
 mod agent;
 mod allocations;
 mod configuration;
 mod durable;
 mod native;
+mod operating;
 mod refusals;
 mod streams;
 mod support;

@@ -16,7 +16,12 @@ async fn a_fleet_shows_what_an_allocation_needs() {
         assert_eq!(fleet["regions"][0]["name"], "local");
         assert!(fleet["buildConfigurations"][0]["id"].is_u64());
         assert_eq!(fleet["buildConfigurations"][0]["name"], "ranked");
-        assert_eq!(fleet["servers"], json!({ "allocated": 0, "online": 0, "available": 3, "total": 3 }));
+        assert_eq!(
+            fleet["servers"],
+            json!({
+                "allocated": 0, "reserved": 0, "held": 0, "ready": 0, "online": 0, "available": 3, "total": 3,
+            })
+        );
     }
     let list = world.get("/v1/fleets").await.body;
     assert_eq!(list["items"].as_array().unwrap().len(), 1);
@@ -116,7 +121,12 @@ async fn machines_status_and_health_are_shown() {
     assert_eq!((health.status, &health.body["status"]), (200, &json!("ok")), "{}", health.text);
     assert_eq!(health.body["checks"][1]["name"], "fleets");
     let ready = world.call("GET", "/readyz", None, vec![]).await;
-    assert_eq!((ready.status, &ready.body["checks"][2]["name"]), (200, &json!("configuration")), "{}", ready.text);
+    assert_eq!(
+        (ready.status, &ready.body["checks"][2]["name"]),
+        (200, &json!("configuration")),
+        "{}",
+        ready.text
+    );
     let machine = agent.machine.number();
     agent.vanish();
     world.eventually(&format!("/v1/machines/{machine}"), |it| it["status"] == "silent").await;

@@ -10,13 +10,14 @@ use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mainstay_control::{Config, Control, Handle, Listen, LogTail};
+use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics};
 use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, RegionId, ServerId};
 use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
 };
 use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use mainstay_journal::history::History;
 use mainstay_journal::memory::MemoryStore;
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Journal, Limits as WriterLimits, OpenError};
@@ -42,6 +43,7 @@ pub struct World {
     store: Option<SqliteJournal>,
     pub plane: Handle,
     pub journal: JournalHandle,
+    metrics: Arc<Metrics>,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -98,6 +100,7 @@ impl World {
     async fn over(dir: TempDir, store: Option<SqliteJournal>, journal: Box<dyn Journal>) -> Self {
         let clock = Arc::new(SystemClock::start());
         let journal = JournalThread::start(journal, WriterLimits::STANDARD, clock.clone()).unwrap();
+        let metrics = Arc::new(Metrics::default());
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
             key: key.into(),
@@ -114,13 +117,14 @@ impl World {
             join_token: TOKEN.to_owned(),
             logs: Arc::new(OneLog),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
-            metrics: Arc::default(),
-            history: None,
+            metrics: Arc::clone(&metrics),
+            history: Some(dir.path().to_owned()),
+            builds: Some(dir.path().join("builds")),
         })
         .await
         .unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { dir, store, plane, journal, client }
+        Self { dir, store, plane, journal, metrics, client }
     }
 
     pub fn store(&self) -> SqliteJournal {
@@ -141,6 +145,16 @@ impl World {
         let machine = agent.machine.number();
         self.eventually(&format!("/v1/machines/{machine}"), |it| it["status"] == "connected").await;
         agent
+    }
+
+    /// The history and the metrics follow what is durable by now, as the upkeep does every second.
+    pub fn tell(&self) {
+        let mut history = History::open(self.dir.path()).unwrap();
+        let told = history.follow(&mut self.store().reader().unwrap(), |turn| {
+            self.metrics.follow(turn)?;
+            mainstay_control::history::tell(turn)
+        });
+        assert!(told.unwrap() > 0);
     }
 
     /// Ends everything in order, and hands the directory on.

@@ -64,6 +64,7 @@ impl World {
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
             metrics: Arc::default(),
             history: None,
+            builds: None,
         })
         .await?;
         control.apply(declaration()).await?;

@@ -31,9 +31,11 @@ const AREA: &str = "build-configurations";
 pub(super) const UNDATED: Written = Written { created: Timestamp::EPOCH, updated: Timestamp::EPOCH };
 
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .area(AREA, "/build-configurations", get(list).post(create))
-        .area(AREA, "/build-configurations/{configuration}", get(read).put(update).delete(delete))
+    Router::new().area(AREA, "/build-configurations", get(list).post(create)).area(
+        AREA,
+        "/build-configurations/{configuration}",
+        get(read).put(update).delete(delete),
+    )
 }
 
 async fn list(call: Call) -> Result<Json<Vec<BuildConfigurationItem>>, Unity> {
@@ -41,7 +43,8 @@ async fn list(call: Call) -> Result<Json<Vec<BuildConfigurationItem>>, Unity> {
     let partial = call.asked("partialFilter").map(str::to_lowercase);
     call.may(Permission::Read)?;
     let items = call.app.catalog.query(move |catalog, _| {
-        let wanted = |spec: &&Spec| partial.as_ref().is_none_or(|part| spec.name.to_lowercase().contains(part));
+        let wanted =
+            |spec: &&Spec| partial.as_ref().is_none_or(|part| spec.name.to_lowercase().contains(part));
         let item = |spec: &Spec| item(catalog, spec, fleet);
         catalog.configurations().filter(wanted).filter_map(item).collect::<Vec<_>>()
     });
@@ -154,8 +157,7 @@ fn given(
     machine: &MachineSize,
 ) -> Result<ConfigurationDeclaration, Refused> {
     let build: Option<&Build> = BuildId::from_number(asked.build_id).ok().and_then(|id| catalog.build(id));
-    let build =
-        build.ok_or_else(|| bad_field("buildID", format!("there is no build {}", asked.build_id)))?;
+    let build = build.ok_or_else(|| bad_field("buildID", format!("there is no build {}", asked.build_id)))?;
     let given = Given {
         name: asked.name.clone(),
         build: build.declared.name.to_string(),
@@ -204,7 +206,10 @@ async fn delete(call: Call) -> Result<StatusCode, Refused> {
         return Err(Conflicting::one("MS-P025", "FLEET", fleet.clone(), kind, reason).into());
     }
     if !call.looks_only() {
-        call.app.editor.change(CatalogCommand::Delete { entry: Entry::Configuration(id), edit: Edit::by(by) }).await?;
+        call.app
+            .editor
+            .change(CatalogCommand::Delete { entry: Entry::Configuration(id), edit: Edit::by(by) })
+            .await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -11,13 +11,11 @@ use axum::{Json, Router};
 use mainstay_config::limits::{NAME_CHARS_MAX, SERVERS_MAX};
 use mainstay_core::slot::Spec;
 use mainstay_core::{BuildConfigurationId, FleetNumber, RegionId};
-use mainstay_fleet::catalog::{
-    Catalog, CatalogCommand, Declaration, Edit, Entry, FleetDeclaration,
-};
+use mainstay_fleet::catalog::{Catalog, CatalogCommand, Declaration, Edit, Entry, FleetDeclaration};
 use mainstay_fleet::{FleetSpec, Growth, Link, RegionOpening, RegionSpec};
 use mainstay_wire::admin::{
-    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, RegionCreate, RegionTemplate,
-    RegionUpdate, ServerStates,
+    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, RegionCreate,
+    RegionTemplate, RegionUpdate, ServerStates,
 };
 use uuid::Uuid;
 
@@ -169,8 +167,7 @@ async fn update_region(
         let region = declared.regions.iter_mut().find(|region| is(region)).ok_or_else(no_region)?;
         region.min_available = asked.min_available_servers;
         region.max_servers = asked.max_servers;
-        region.opening =
-            if asked.scaling_enabled { RegionOpening::Online } else { RegionOpening::Offline };
+        region.opening = if asked.scaling_enabled { RegionOpening::Online } else { RegionOpening::Offline };
         Ok(declared)
     })
     .await?;
@@ -238,13 +235,16 @@ async fn in_use(fleet: &OpenFleet) -> Result<(), Refused> {
     let (claimed, waiting, heard) = found.await?;
     let id = fleet.spec.id.to_string();
     if claimed > 0 || waiting > 0 {
-        let reason = format!("{claimed} of its servers are allocated or reserved, and {waiting} allocations wait");
+        let reason =
+            format!("{claimed} of its servers are allocated or reserved, and {waiting} allocations wait");
         return Err(Conflicting::one("MS-U112", "FLEET", id, ConflictType::Active, reason).into());
     }
     if let Some((machine, name)) = heard {
         let reason = format!("machine {name} runs its servers: stop its agent first");
         let conflict = ConflictType::Dependent;
-        return Err(Conflicting::one("MS-U112", "MACHINE", machine.number().to_string(), conflict, reason).into());
+        return Err(
+            Conflicting::one("MS-U112", "MACHINE", machine.number().to_string(), conflict, reason).into()
+        );
     }
     Ok(())
 }
@@ -259,7 +259,8 @@ async fn change(
     call.app
         .editor
         .edit::<Refused>(move |catalog| {
-            let spec = catalog.fleets().find(|spec| spec.number == number).ok_or_else(|| no_entry("fleet"))?;
+            let spec =
+                catalog.fleets().find(|spec| spec.number == number).ok_or_else(|| no_entry("fleet"))?;
             Ok(declare(catalog, &by, compose(catalog, spec)?))
         })
         .await
@@ -279,7 +280,8 @@ fn all_regions(catalog: &Catalog) -> Vec<RegionTemplate> {
 
 fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unity> {
     check_limits(asked.min_available_servers, asked.max_servers)?;
-    let known = |id: RegionId| catalog.fleets().find_map(|spec| spec.region(id)).map(|region| region.name.clone());
+    let known =
+        |id: RegionId| catalog.fleets().find_map(|spec| spec.region(id)).map(|region| region.name.clone());
     let (id, name) = match (&asked.region_id, &asked.region_name) {
         (_, Some(name)) => {
             check_name(name)?;
@@ -288,7 +290,10 @@ fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unit
         }
         (Some(id), None) => (*id, known(*id).ok_or_else(no_region)?),
         (None, None) => {
-            return Err(bad_field("regionID", "regionID is missing (or regionName, of a new region)".to_owned()));
+            return Err(bad_field(
+                "regionID",
+                "regionID is missing (or regionName, of a new region)".to_owned(),
+            ));
         }
     };
     Ok(RegionSpec {

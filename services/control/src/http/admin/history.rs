@@ -39,7 +39,9 @@ fn day_of(text: &str) -> Result<String, Unity> {
     let day = text.get(..10).unwrap_or(text);
     match format!("{day}T00:00:00Z").parse::<Instant>() {
         Ok(_midnight) => Ok(day.to_owned()),
-        Err(_) => Err(Unity::bad_query(&format!("`date` is `{text}`, and should be a date such as 2026-11-20"))),
+        Err(_) => {
+            Err(Unity::bad_query(&format!("`date` is `{text}`, and should be a date such as 2026-11-20")))
+        }
     }
 }
 

@@ -32,7 +32,8 @@ async fn list(call: Call) -> Result<Json<Vec<MachineItem>>, Unity> {
     let metal = call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL"));
     call.may(Permission::Read)?;
     let mut items: Vec<MachineItem> = Vec::new();
-    let wanted = |open: &&crate::shards::OpenFleet| metal && fleet.is_none_or(|asked| open.spec.id.0 == asked);
+    let wanted =
+        |open: &&crate::shards::OpenFleet| metal && fleet.is_none_or(|asked| open.spec.id.0 == asked);
     for open in call.app.fleets.now().all().filter(wanted) {
         let (spec, partial, status) = (Arc::clone(&open.spec), partial.clone(), status.clone());
         let room = LIST_MAX - items.len();

@@ -4,6 +4,7 @@
 //! (401), whether it can be read (400), whether they may (403), what is there (404), what the rules say (409, 424).
 
 mod analytics;
+mod builds;
 mod call;
 mod configurations;
 mod fleets;
@@ -24,6 +25,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .merge(fleets::routes())
         .merge(analytics::routes())
         .merge(configurations::routes())
+        .merge(builds::routes())
         .merge(servers::routes())
         .merge(machines::routes())
         .merge(test_allocations::routes())

@@ -62,7 +62,9 @@ impl Wanted {
     }
 
     fn takes(&self, item: &ServerItem) -> bool {
-        let part = |part: &String| item.id.to_string().contains(part) || item.machine_name.to_lowercase().contains(part);
+        let part = |part: &String| {
+            item.id.to_string().contains(part) || item.machine_name.to_lowercase().contains(part)
+        };
         self.machine.is_none_or(|asked| item.machine_id == asked)
             && self.region.is_none_or(|asked| item.location_id == asked)
             && self.configuration.is_none_or(|asked| item.build_configuration_id == asked)
@@ -82,9 +84,8 @@ async fn list(call: Call) -> Result<Json<Vec<ServerItem>>, Unity> {
         let (spec, builds, asked) = (Arc::clone(&open.spec), Arc::clone(&builds), wanted.clone());
         let room = wanted.limit - items.len();
         let more = open.read(move |state, _| {
-            let shown = state
-                .servers(asked.after)
-                .filter_map(|(id, server)| item(&spec, state, &builds, id, server));
+            let shown =
+                state.servers(asked.after).filter_map(|(id, server)| item(&spec, state, &builds, id, server));
             shown.filter(|item| asked.takes(item)).take(room).collect::<Vec<_>>()
         });
         items.extend(more.await?);

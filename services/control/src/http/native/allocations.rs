@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::Json;
 use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, Timestamp};
 use mainstay_fleet::{Command, Renewal, Request};
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
@@ -27,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[utoipa::path(
     post,
+    operation_id = "createAllocation",
     path = "/v1/allocations",
     tag = "allocations",
     request_body = AllocationRequest,
@@ -62,6 +63,7 @@ async fn allocate(
 
 #[utoipa::path(
     get,
+    operation_id = "getAllocation",
     path = "/v1/allocations/{allocation}",
     tag = "allocations",
     params(("allocation" = String, Path, description = "Its id")),
@@ -78,6 +80,7 @@ async fn read(
 
 #[utoipa::path(
     delete,
+    operation_id = "deleteAllocation",
     path = "/v1/allocations/{allocation}",
     tag = "allocations",
     params(("allocation" = String, Path, description = "Its id")),
@@ -97,6 +100,7 @@ async fn deallocate(
 /// Over all fleets, fleet by fleet; within each the newest first.
 #[utoipa::path(
     get,
+    operation_id = "listAllocations",
     path = "/v1/allocations",
     tag = "allocations",
     params(Asked),

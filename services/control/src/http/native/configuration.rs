@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
-use axum::Json;
 use mainstay_config::limits::FILE_BYTES_MAX;
 use mainstay_config::{SourceFile, check_files, load, look_on_disk};
 use mainstay_fleet::catalog::Edit;
@@ -32,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[utoipa::path(
     get,
+    operation_id = "getConfiguration",
     path = "/v1/configuration",
     tag = "configuration",
     responses((status = 200, description = "As asked", body = ConfigurationView)),
@@ -67,10 +68,11 @@ pub(super) enum DryRun {
 /// Has what the file says: finds or creates by name, changes what differs, deletes nothing.
 #[utoipa::path(
     put,
+    operation_id = "putConfiguration",
     path = "/v1/configuration",
     tag = "configuration",
     params(Asked, ("If-Match" = Option<String>, Header, description = "The revision the change was made for")),
-    request_body = (content = String, content_type = "application/yaml", description = "mainstay.yaml"),
+    request_body(content = String, content_type = "application/yaml", description = "mainstay.yaml"),
     responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
 )]
 async fn apply(

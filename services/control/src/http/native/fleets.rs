@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::Json;
 use mainstay_wire::native::{FleetView, Page};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[utoipa::path(
     get,
+    operation_id = "listFleets",
     path = "/v1/fleets",
     tag = "fleets",
     params(Asked),
@@ -49,6 +50,7 @@ async fn list(
 
 #[utoipa::path(
     get,
+    operation_id = "getFleet",
     path = "/v1/fleets/{fleet}",
     tag = "fleets",
     params(("fleet" = String, Path, description = "Its id or name")),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::Json;
 use mainstay_core::MachineId;
 use mainstay_wire::native::{MachineView, Page, Within};
 use mainstay_wire::problem::Problem;
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[utoipa::path(
     get,
+    operation_id = "listMachines",
     path = "/v1/machines",
     tag = "machines",
     params(Asked),
@@ -56,6 +57,7 @@ async fn list(
 
 #[utoipa::path(
     get,
+    operation_id = "getMachine",
     path = "/v1/machines/{machine}",
     tag = "machines",
     params(("machine" = String, Path, description = "Its id")),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::Json;
 use mainstay_core::ServerId;
 use mainstay_fleet::Command;
 use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerView, Within};
@@ -30,11 +30,16 @@ const LOG_LINES_MAX: usize = 10_000;
 const LOG_LINES_DEFAULT: usize = 100;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read)).routes(routes!(act)).routes(routes!(logs))
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(read))
+        .routes(routes!(act))
+        .routes(routes!(logs))
 }
 
 #[utoipa::path(
     get,
+    operation_id = "listServers",
     path = "/v1/servers",
     tag = "servers",
     params(Asked),
@@ -69,6 +74,7 @@ async fn list(
 
 #[utoipa::path(
     get,
+    operation_id = "getServer",
     path = "/v1/servers/{server}",
     tag = "servers",
     params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1")),
@@ -91,6 +97,7 @@ async fn read(
 
 #[utoipa::path(
     post,
+    operation_id = "actOnServer",
     path = "/v1/servers/{server}/actions",
     tag = "servers",
     params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1")),
@@ -126,6 +133,7 @@ struct Lines {
 
 #[utoipa::path(
     get,
+    operation_id = "getServerLogs",
     path = "/v1/servers/{server}/logs",
     tag = "servers",
     params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1"), Lines),

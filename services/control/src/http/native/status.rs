@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::Json;
 use mainstay_fleet::Link;
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{HealthCheck, HealthView, StatusView};
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 #[utoipa::path(
     get,
+    operation_id = "getStatus",
     path = "/v1/status",
     tag = "status",
     responses((status = 200, description = "As asked", body = StatusView)),
@@ -49,6 +50,7 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
 /// hangs asks this. It says nothing of what is inside, so it asks for no credentials.
 #[utoipa::path(
     get,
+    operation_id = "getHealth",
     path = "/healthz",
     tag = "health",
     security(()),
@@ -64,6 +66,7 @@ async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) 
 /// Ready for callers: alive, and every fleet has what the catalog says of it. Who sends callers here asks this.
 #[utoipa::path(
     get,
+    operation_id = "getReadiness",
     path = "/readyz",
     tag = "health",
     security(()),
@@ -109,9 +112,9 @@ async fn answering(app: &App) -> Vec<HealthCheck> {
 }
 
 async fn configured(app: &App) -> HealthCheck {
-    let listed = app.catalog.query(|catalog, _| {
-        catalog.fleets().map(|spec| (spec.number, spec.revision)).collect::<Vec<_>>()
-    });
+    let listed = app
+        .catalog
+        .query(|catalog, _| catalog.fleets().map(|spec| (spec.number, spec.revision)).collect::<Vec<_>>());
     let found = match listed.await {
         Err(error) => Err(error.to_string()),
         Ok(listed) => {

@@ -1,0 +1,276 @@
+//! Builds, their files and versions (reference 3.10).
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{delete as delete_route, get, post};
+use axum::{Json, Router};
+use mainstay_core::BuildId;
+use mainstay_fleet::Link;
+use mainstay_fleet::catalog::{
+    Build, BuildDeclaration, Catalog, CatalogCommand, Declaration, Edit, Entry as CatalogEntry, Release,
+};
+use mainstay_wire::admin::{
+    BuildAnswer, BuildCreate, BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallRegion,
+    BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, VersionRequest,
+};
+use uuid::Uuid;
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::Unity;
+use super::super::files::{FileClaim, signed};
+use super::Area as _;
+use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
+use super::configurations::UNDATED;
+use super::fleets::{check_name, renamed};
+use crate::declare::named;
+use crate::store::Entry;
+
+const AREA: &str = "builds";
+/// What a page of files has unasked, and the most it has (Unity's command line asks for 100 at once).
+const FILES_DEFAULT: usize = 100;
+const FILES_MAX: usize = 1_000;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .area(AREA, "/builds", get(list).post(create))
+        .area(AREA, "/builds/{build}", get(read).patch(update).delete(delete))
+        .area(AREA, "/builds/{build}/versions", post(version))
+        .area(AREA, "/builds/{build}/installs", get(installs))
+        .area(AREA, "/builds/{build}/files", get(files).put(file))
+        .area(AREA, "/builds/{build}/files/{*path}", delete_route(remove_file))
+}
+
+/// The bucket that clients which know Unity's content delivery ask for.
+fn bucket(build: BuildId) -> Uuid {
+    const BUCKETS: Uuid = Uuid::from_u128(0x6d61_696e_7374_6179_8000_6275_636b_6574);
+    named(BUCKETS, &build.number().to_string())
+}
+
+fn shown(catalog: &Catalog, build: &Build) -> BuildAnswer {
+    BuildAnswer::of(build, catalog.build_written(build.id).unwrap_or(UNDATED), bucket(build.id))
+}
+
+async fn list(call: Call) -> Result<Json<Vec<BuildItem>>, Unity> {
+    let number = "a number";
+    let limit = call.asked_as::<usize>("limit", number)?.unwrap_or(usize::MAX);
+    let after = call.asked_as::<u64>("last_id", number)?;
+    let partial = call.asked("partialFilter").map(str::to_lowercase);
+    let falling = call.asked("sort_dir").is_some_and(|way| way.eq_ignore_ascii_case("desc"));
+    call.may(Permission::Read)?;
+    let items = call.app.catalog.query(move |catalog, _| {
+        let mut builds: Vec<&Build> = catalog.builds().collect();
+        builds.sort_by_key(|build| build.id);
+        if falling {
+            builds.reverse();
+        }
+        let last = after.and_then(|after| builds.iter().position(|build| build.id.number() == after));
+        let right = |build: &&&Build| {
+            partial.as_ref().is_none_or(|part| build.declared.name.to_lowercase().contains(part))
+        };
+        let item = |build: &&Build| BuildItem {
+            build: shown(catalog, build),
+            build_configurations: catalog.configurations().filter(|spec| spec.build == build.id).count(),
+        };
+        let from = last.map_or(0, |at| at + 1);
+        builds.iter().skip(from).filter(right).take(limit).map(item).collect::<Vec<_>>()
+    });
+    Ok(Json(items.await?))
+}
+
+async fn answer(call: &Call, is: impl Fn(&Build) -> bool + Send + 'static) -> Result<BuildAnswer, Unity> {
+    let found = call
+        .app
+        .catalog
+        .query(move |catalog, _| catalog.builds().find(|build| is(build)).map(|build| shown(catalog, build)));
+    found.await?.ok_or_else(|| no_entry("build"))
+}
+
+async fn read(call: Call) -> Result<Json<BuildAnswer>, Unity> {
+    call.may(Permission::Read)?;
+    let id = call.build()?;
+    answer(&call, move |build| build.id == id).await.map(Json)
+}
+
+async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<BuildAnswer>, Refused> {
+    let asked: BuildCreate = json(body)?;
+    check_name(&asked.build_name)?;
+    if asked.os_family.as_deref().is_some_and(|family| family != "LINUX") {
+        return Err(bad_field("osFamily", "osFamily is LINUX here".to_owned()).into());
+    }
+    if asked.build_type.as_deref().is_some_and(|kind| kind != "FILE_UPLOAD") {
+        let detail = "buildType is FILE_UPLOAD here: other stores are not fetched from".to_owned();
+        return Err(bad_field("buildType", detail).into());
+    }
+    call.may(Permission::Configure)?;
+    let (by, name) = (call.by(), asked.build_name.clone());
+    call.app
+        .editor
+        .edit::<Refused>(move |catalog| {
+            if catalog.builds().any(|build| *build.declared.name == *asked.build_name) {
+                let detail = format!("a build of this name exists: {}", asked.build_name);
+                return Err(bad_field("buildName", detail).into());
+            }
+            let declared = BuildDeclaration { name: asked.build_name.as_str().into(), folder: String::new() };
+            let declaration = Arc::new(Declaration { builds: vec![declared], ..Declaration::default() });
+            let edit = Edit::of_revision(Arc::clone(&by), catalog.revision().number);
+            Ok(CatalogCommand::Declare { declaration, edit })
+        })
+        .await?;
+    Ok(Json(answer(&call, move |build| *build.declared.name == *name).await?))
+}
+
+async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<BuildAnswer>, Unity> {
+    let asked: BuildUpdate = json(body)?;
+    call.may(Permission::Configure)?;
+    let id = call.build()?;
+    let known = answer(&call, move |build| build.id == id).await?;
+    if known.build_name == asked.build_name {
+        Ok(Json(known))
+    } else {
+        Err(bad_field("buildName", renamed(&known.build_name)))
+    }
+}
+
+/// One that a build configuration starts is not deleted.
+async fn delete(call: Call) -> Result<StatusCode, Refused> {
+    call.may(Permission::Configure)?;
+    let (by, id) = (call.by(), call.build()?);
+    let users = call.app.catalog.query(move |catalog, _| {
+        catalog.build(id)?;
+        let using = catalog.configurations().filter(|spec| spec.build == id);
+        Some(using.map(|spec| (spec.configuration.id.number(), spec.name.to_string())).collect::<Vec<_>>())
+    });
+    let users = users.await?.ok_or_else(|| no_entry("build"))?;
+    if !users.is_empty() {
+        let conflict = |(user, name): &(u64, String)| Conflict {
+            resource_id: user.to_string(),
+            resource_type: "BUILD_CONFIGURATION".to_owned(),
+            conflict_type: ConflictType::Dependent,
+            reason: format!("build configuration \"{name}\" starts it: delete or change that first"),
+        };
+        return Err(Conflicting { code: "MS-P025", conflicts: users.iter().map(conflict).collect() }.into());
+    }
+    if !call.looks_only() {
+        let entry = CatalogEntry::Build(id);
+        call.app.editor.change(CatalogCommand::Delete { entry, edit: Edit::by(by) }).await?;
+        call.app.store(move |store| store.forget(id)).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A page of the files that the next version will have.
+async fn files(call: Call) -> Result<Json<BuildFiles>, Unity> {
+    let number = "a number";
+    let limit = call.asked_as::<usize>("limit", number)?.unwrap_or(FILES_DEFAULT).min(FILES_MAX);
+    let offset = call.asked_as::<usize>("offset", number)?.unwrap_or(0);
+    call.may(Permission::Read)?;
+    let id = known(&call).await?;
+    let entries = call.app.store(move |store| store.list(id)).await?;
+    let results = entries.into_iter().skip(offset).take(limit).map(|entry| shown_file(entry, None)).collect();
+    Ok(Json(BuildFiles { offset, limit, results }))
+}
+
+fn shown_file(entry: Entry, signed_url: Option<String>) -> BuildFile {
+    BuildFile {
+        path: entry.path,
+        uploaded: entry.content.is_some(),
+        content_hash: entry.content.map(|content| content.md5).unwrap_or_default(),
+        signed_url,
+    }
+}
+
+/// The build of the path, if there is one.
+async fn known(call: &Call) -> Result<BuildId, Unity> {
+    let id = call.build()?;
+    let there = call.app.catalog.query(move |catalog, _| catalog.build(id).is_some()).await?;
+    if there { Ok(id) } else { Err(no_entry("build")) }
+}
+
+/// Names a file, and says where its bytes go.
+async fn file(
+    call: Call,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<BuildFile>, Unity> {
+    let asked: BuildFileRequest = json(body)?;
+    call.may(Permission::Configure)?;
+    let id = known(&call).await?;
+    let path = asked.path.clone();
+    let entry = call.app.store(move |store| store.name(id, &path)).await?;
+    let claim = FileClaim::Upload { build: id.number(), path: asked.path };
+    let url = signed(&call.app, headers.get(HOST), claim)?;
+    Ok(Json(shown_file(entry, Some(url))))
+}
+
+async fn remove_file(call: Call) -> Result<StatusCode, Unity> {
+    call.may(Permission::Configure)?;
+    let id = known(&call).await?;
+    let path = call.path("path").to_owned();
+    call.app.store(move |store| store.remove(id, &path)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The files there are become the build's next version; its build configurations follow. Servers change as they do for any
+/// new revision: idle ones at once, an allocated one at its next allocation.
+async fn version(
+    call: Call,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<serde_json::Value>), Unity> {
+    let asked: VersionRequest = json(body)?;
+    if asked.force_rollout {
+        let detail = "forceRollout is not taken: an allocated server is never changed under its session";
+        return Err(bad_field("forceRollout", detail.to_owned()));
+    }
+    call.may(Permission::Configure)?;
+    let build = known(&call).await?;
+    let version = call.app.store(move |store| store.release(build)).await?;
+    let files =
+        Release { version: 0, manifest: version.manifest, files: version.files, bytes: version.bytes };
+    let folder = version.folder.to_string_lossy().into_owned();
+    let edit = Edit::by(call.by());
+    call.app.editor.change(CatalogCommand::Release { build, files, folder, edit }).await?;
+    Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))
+}
+
+/// How far a build has come in each fleet that runs it: a machine has it once its agent, which is heard, has been told the
+/// fleet's newest specification.
+async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
+    call.may(Permission::Read)?;
+    let id = known(&call).await?;
+    let mut installs = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        if !fleet.spec.configurations.iter().any(|spec| spec.build == id) {
+            continue;
+        }
+        let spec = Arc::clone(&fleet.spec);
+        let regions = fleet.read(move |state, _| {
+            let region = |region: &mainstay_fleet::RegionSpec| {
+                let (mut completed_machines, mut pending_machines) = (0, 0);
+                for (_, machine) in state.machines().filter(|(_, machine)| machine.region == region.id) {
+                    match machine.link() {
+                        Link::Up { specs_sent, .. } if specs_sent >= spec.revision => completed_machines += 1,
+                        Link::Up { .. } | Link::Silent => pending_machines += 1,
+                    }
+                }
+                let region_name = region.name.to_string();
+                BuildInstallRegion { region_name, completed_machines, pending_machines, failures: 0 }
+            };
+            spec.regions.iter().map(region).collect::<Vec<_>>()
+        });
+        let regions = regions.await?;
+        installs.push(BuildInstall {
+            ccd: Ccd { bucket_id: bucket(id) },
+            fleet_name: fleet.spec.name.to_string(),
+            completed_machines: regions.iter().map(|region| region.completed_machines).sum(),
+            pending_machines: regions.iter().map(|region| region.pending_machines).sum(),
+            failures: Vec::new(),
+            regions,
+        });
+    }
+    Ok(Json(installs))
+}

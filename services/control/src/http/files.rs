@@ -1,0 +1,223 @@
+//! `/v1/files/{token}`: bytes in and out by signed links, which carry their permission for an hour.
+//!
+//! An upload may come in pieces: `Content-Range: bytes 0-99/250` says which piece, HEAD says by `Upload-Offset` how many
+//! bytes have come, and the next piece goes on from there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::header::CONTENT_RANGE;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use futures_util::StreamExt as _;
+use mainstay_core::BuildId;
+use mainstay_wire::admin::BuildFile;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::App;
+use super::failure::{Failure, Native, Unity, tell};
+use crate::store::{Offset, Progress, Store, StoreError};
+
+/// How long a link works: a large file on a slow line is sent in pieces, each within it.
+const LINK_LIFE: Duration = Duration::from_secs(3_600);
+/// How many pieces of a body wait for the disk.
+const CHUNKS_WAITING_MAX: usize = 16;
+/// Says how many bytes have come.
+const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+/// What a sender may say of the whole file's bytes, in hexadecimal.
+const SHA256: HeaderName = HeaderName::from_static("x-content-sha256");
+const MD5: HeaderName = HeaderName::from_static("x-content-md5");
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/files/{token}", get(come).put(upload))
+        .layer(DefaultBodyLimit::disable())
+        .layer(axum::middleware::from_fn(tell))
+}
+
+/// What a link is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "file")]
+pub(super) enum FileClaim {
+    /// The bytes of a file of a build come in.
+    Upload { build: u64, path: String },
+}
+
+/// A claim and its end, in seconds since 1970.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Sealed {
+    #[serde(flatten)]
+    claim: FileClaim,
+    pub(crate) exp: u64,
+}
+
+/// A link for a claim, at the address the caller knows us by.
+pub(super) fn signed(app: &App, host: Option<&HeaderValue>, claim: FileClaim) -> Result<String, Unity> {
+    let sealed = Sealed { claim, exp: (app.now() + LINK_LIFE).unix_ms() / 1000 };
+    let token = app.tokens.seal(&sealed).map_err(|error| Unity::bug(&error))?;
+    let host = host.and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"));
+    Ok(format!("{}/v1/files/{token}", host.unwrap_or_default()))
+}
+
+/// Why the store did not do it, for a caller.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unstored {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no store.
+    #[error("no builds are stored here")]
+    NoStore,
+    /// It panicked.
+    #[error("the store failed: {0}")]
+    Bug(String),
+}
+
+impl App {
+    /// Asks the store, on a thread that may wait for the disk.
+    pub(crate) async fn store<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Unstored> {
+        let store = self.store.clone().ok_or(Unstored::NoStore)?;
+        let asked = tokio::task::spawn_blocking(move || ask(&store)).await;
+        Ok(asked.map_err(|panicked| Unstored::Bug(panicked.to_string()))??)
+    }
+}
+
+impl From<Unstored> for Failure {
+    fn from(error: Unstored) -> Self {
+        let (status, code, fix) = match &error {
+            Unstored::Bug(_) => return Self::internal(error.to_string()),
+            Unstored::NoStore => {
+                (StatusCode::NOT_FOUND, "MS-U114", "name a folder on the machine as buildPath")
+            }
+            Unstored::Store(refused) => match refused {
+                StoreError::Path(_) | StoreError::FileAndFolder(_) => {
+                    (StatusCode::BAD_REQUEST, "MS-U114", "name it otherwise")
+                }
+                StoreError::TooManyFiles => (StatusCode::BAD_REQUEST, "MS-U114", "pack files together"),
+                StoreError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "MS-U102", "split the file"),
+                StoreError::Differs { .. } => (StatusCode::BAD_REQUEST, "MS-U114", "send the file again"),
+                StoreError::Incomplete { .. } | StoreError::Empty => {
+                    (StatusCode::BAD_REQUEST, "MS-U114", "upload every file first, or delete it")
+                }
+                StoreError::Unknown(_) => (StatusCode::NOT_FOUND, "MS-U114", "name it first: PUT …/files"),
+                StoreError::Elsewhere { .. } => (
+                    StatusCode::CONFLICT,
+                    "MS-U114",
+                    "ask with HEAD how many bytes have come, and go on from there",
+                ),
+                StoreError::Busy => (StatusCode::CONFLICT, "MS-U114", "wait until the other call has ended"),
+                StoreError::NoRoom { .. } | StoreError::Disk(_) => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "MS-U115", "make room on the control plane's disk")
+                }
+            },
+        };
+        Self::new(status, code, error.to_string(), fix)
+    }
+}
+
+/// What a token is for, while it lasts.
+fn claim(app: &App, token: &str) -> Result<FileClaim, Native> {
+    let sealed = app.tokens.open(token, app.now());
+    sealed.map(|Sealed { claim, .. }| claim).ok_or_else(|| {
+        let fix = "ask for a new one, as the one before was asked for";
+        let detail = "this link is none of ours, or an hour has passed".to_owned();
+        Failure::new(StatusCode::FORBIDDEN, "MS-A002", detail, fix).into()
+    })
+}
+
+/// How many bytes have come.
+async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<Response, Native> {
+    let FileClaim::Upload { build, path } = claim(&app, &token)?;
+    let build = build_id(build)?;
+    let come = app.store(move |store| store.come(build, &path)).await?;
+    Ok((StatusCode::OK, [(UPLOAD_OFFSET, HeaderValue::from(come))]).into_response())
+}
+
+fn build_id(number: u64) -> Result<BuildId, Native> {
+    BuildId::from_number(number).map_err(|error| Failure::internal(error.to_string()).into())
+}
+
+/// Takes a piece, or the whole: 200 with the file once it is whole, 202 with `Upload-Offset` before.
+async fn upload(
+    State(app): State<Arc<App>>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Native> {
+    let FileClaim::Upload { build, path } = claim(&app, &token)?;
+    let build = build_id(build)?;
+    let offset = offset(&headers)?;
+    let said = |name: &HeaderName| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let (sha256, md5) = (said(&SHA256), said(&MD5));
+    let (sender, mut chunks) = mpsc::channel::<Option<Bytes>>(CHUNKS_WAITING_MAX);
+    let store = app.store.clone().ok_or(Unstored::NoStore)?;
+    let writing = tokio::task::spawn_blocking(move || {
+        let mut upload = store.begin(build, &path, offset)?;
+        while let Some(chunk) = chunks.blocking_recv() {
+            match chunk {
+                Some(bytes) => upload.write(&bytes)?,
+                None => return upload.end(sha256.as_deref(), md5.as_deref()).map(Some),
+            }
+        }
+        // The connection broke: what has come stays.
+        Ok(None)
+    });
+    let mut stream = body.into_data_stream();
+    let mut last = Some(None);
+    while let Some(chunk) = stream.next().await {
+        match chunk {
+            // A writer that has ended says why below.
+            Ok(bytes) => {
+                if sender.send(Some(bytes)).await.is_err() {
+                    break;
+                }
+            }
+            Err(_broken) => {
+                last = None;
+                break;
+            }
+        }
+    }
+    if let Some(end) = last {
+        let _ended = sender.send(end).await;
+    }
+    drop(sender);
+    let written: Result<Option<Progress>, StoreError> =
+        writing.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    match written.map_err(Unstored::Store)? {
+        Some(Progress::Whole(entry)) => {
+            let content_hash = entry.content.map(|content| content.md5).unwrap_or_default();
+            let file = BuildFile { path: entry.path, content_hash, uploaded: true, signed_url: None };
+            Ok(Json(file).into_response())
+        }
+        Some(Progress::Part(come)) => {
+            Ok((StatusCode::ACCEPTED, [(UPLOAD_OFFSET, HeaderValue::from(come))]).into_response())
+        }
+        None => {
+            let detail = "the body broke off; what had come is kept".to_owned();
+            Err(Failure::bad_request(detail, "ask with HEAD how many bytes have come, and go on").into())
+        }
+    }
+}
+
+/// `Content-Range: bytes FROM-TO/TOTAL`; without it, the body is the whole file.
+fn offset(headers: &HeaderMap) -> Result<Offset, Native> {
+    let Some(value) = headers.get(CONTENT_RANGE) else { return Ok(Offset { from: 0, total: None }) };
+    let read = || {
+        let (range, total) = value.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
+        let (from, _to) = range.split_once('-')?;
+        Some(Offset { from: from.parse().ok()?, total: Some(total.parse().ok()?) })
+    };
+    read().ok_or_else(|| {
+        let detail = "Content-Range is not of the form `bytes FROM-TO/TOTAL`".to_owned();
+        Failure::bad_request(detail, "send it so, or leave it out and send the whole file").into()
+    })
+}

@@ -1,0 +1,99 @@
+//! What a build's next version will be made of.
+
+use std::fs;
+use std::io::{self, Write as _};
+
+use mainstay_core::BuildId;
+
+use super::{Entry, FILES_MAX, Store, StoreError, checked, sync_folder};
+
+impl Store {
+    /// Names a file of a build. One that is known keeps its bytes until others have come whole.
+    ///
+    /// # Errors
+    /// A path that is none, too many files, and the disk.
+    pub(crate) fn name(&self, build: BuildId, path: &str) -> Result<Entry, StoreError> {
+        let path = checked(path)?;
+        if let Some(known) = self.entry(build, path)? {
+            return Ok(known);
+        }
+        fs::create_dir_all(self.drafts(build))?;
+        if fs::read_dir(self.drafts(build))?.count() >= FILES_MAX {
+            return Err(StoreError::TooManyFiles);
+        }
+        self.room(0)?;
+        let entry = Entry { path: path.to_owned(), content: None };
+        self.write(build, &entry)?;
+        Ok(entry)
+    }
+
+    /// A file of a build.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(super) fn entry(&self, build: BuildId, path: &str) -> Result<Option<Entry>, StoreError> {
+        match fs::read(self.draft(build, path)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).map_err(io::Error::from)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whole or not at all.
+    pub(super) fn write(&self, build: BuildId, entry: &Entry) -> io::Result<()> {
+        let file = self.draft(build, &entry.path);
+        let unfinished = file.with_extension("new");
+        let mut written = fs::File::create(&unfinished)?;
+        written.write_all(&serde_json::to_vec(entry)?)?;
+        written.sync_all()?;
+        fs::rename(unfinished, file)?;
+        sync_folder(&self.drafts(build))
+    }
+
+    /// Every file, by path.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn list(&self, build: BuildId) -> Result<Vec<Entry>, StoreError> {
+        let folder = match fs::read_dir(self.drafts(build)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        let mut entries = Vec::new();
+        for file in folder {
+            let file = file?.path();
+            if file.extension().is_some_and(|suffix| suffix == "json") {
+                entries.push(serde_json::from_slice(&fs::read(file)?).map_err(io::Error::from)?);
+            }
+        }
+        entries.sort_by(|one: &Entry, other: &Entry| one.path.cmp(&other.path));
+        Ok(entries)
+    }
+
+    /// A file is no longer in the next version. Versions there are keep it.
+    ///
+    /// # Errors
+    /// Where there is none, and the disk.
+    pub(crate) fn remove(&self, build: BuildId, path: &str) -> Result<(), StoreError> {
+        match fs::remove_file(self.draft(build, path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::Unknown(path.chars().take(100).collect()))
+            }
+            removed => {
+                removed?;
+                Ok(sync_folder(&self.drafts(build))?)
+            }
+        }
+    }
+
+    /// A build that is gone has no next version. Its objects stay: another build may have the same.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn forget(&self, build: BuildId) -> Result<(), StoreError> {
+        match fs::remove_dir_all(self.drafts(build)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The files of uploaded builds on the control plane's disk, by their content.
+//!
+//! ```text
+//! objects/ab/abcd…           a file's bytes, named by their SHA-256; read-only, shared by every build and version
+//! drafts/BUILD/HASH.json     one file of a build as it will be in the next version; HASH is of its path
+//! uploads/BUILD-HASH         bytes of a file that have come so far; an upload goes on from their number
+//! releases/BUILD/MANIFEST/   a version's files at their paths: links to objects, for machines that share this disk
+//! ```
+//!
+//! A version is its manifest: the sorted list of its files with size, SHA-256 and MD5, itself an object. Whoever has the
+//! manifest's hash, which the catalog keeps, can fetch and verify every byte of the version. Nothing here is promised
+//! before it is synced.
+
+mod draft;
+mod release;
+mod upload;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use mainstay_core::BuildId;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+pub(crate) use upload::{Offset, Progress};
+
+/// The largest file: the largest single files of games are archives of some GB.
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 30;
+/// The most files of a build: unpacked builds have thousands.
+pub(crate) const FILES_MAX: usize = 50_000;
+/// The longest path within a build, in bytes; Linux takes 4,096 with the folder before it.
+pub(crate) const PATH_BYTES_MAX: usize = 1_024;
+/// The longest part of a path, in bytes: what file systems take.
+const SEGMENT_BYTES_MAX: usize = 255;
+/// What uploads leave free on the disk, for the journal that lives there too.
+pub(crate) const FREE_BYTES_MIN: u64 = 512 << 20;
+/// How much of a manifest is read: [`FILES_MAX`] entries of the longest paths.
+const MANIFEST_BYTES_MAX: u64 = 128 << 20;
+
+/// The store.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    root: Arc<Path>,
+    /// Uploads that are being written: two writers of one file would mix its bytes.
+    busy: Arc<Mutex<std::collections::BTreeSet<PathBuf>>>,
+}
+
+/// A file of a build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Its path within the build.
+    pub(crate) path: String,
+    /// Its bytes, once they are there.
+    pub(crate) content: Option<Content>,
+}
+
+/// What is known of bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub(crate) size: u64,
+    pub(crate) sha256: String,
+    /// What Multiplay's clients compare with.
+    pub(crate) md5: String,
+}
+
+/// Why the store does not do it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// A path that leaves the build, or that no disk takes.
+    #[error(
+        "`{0}` is no path within a build: 1 to {PATH_BYTES_MAX} bytes of names with `/` between, without `..`"
+    )]
+    Path(String),
+    /// Too many files.
+    #[error("the build has {FILES_MAX} files, which is the most")]
+    TooManyFiles,
+    /// Too large a file.
+    #[error("the file has more than {FILE_BYTES_MAX} bytes")]
+    TooLarge,
+    /// The disk has no room.
+    #[error("the control plane's disk has {free} bytes free, and uploads leave {FREE_BYTES_MIN}")]
+    NoRoom { free: u64 },
+    /// The bytes do not continue where the last ended.
+    #[error("{have} bytes have come; the upload goes on from there, not from {sent}")]
+    Elsewhere { have: u64, sent: u64 },
+    /// Somebody else writes the same file.
+    #[error("the file is being uploaded by another call")]
+    Busy,
+    /// The bytes are others than were promised.
+    #[error("the bytes have another {kind} than was said: {found}")]
+    Differs { kind: &'static str, found: String },
+    /// No such file.
+    #[error("the build has no file `{0}`")]
+    Unknown(String),
+    /// Files without bytes.
+    #[error("{missing} of {all} files are not uploaded yet, the first is `{first}`")]
+    Incomplete { missing: usize, all: usize, first: String },
+    /// A version of nothing.
+    #[error("the build has no files")]
+    Empty,
+    /// One path is a folder of another.
+    #[error("`{0}` is a file and a folder at once")]
+    FileAndFolder(String),
+    /// The disk failed.
+    #[error("the store failed: {0}")]
+    Disk(#[from] io::Error),
+}
+
+impl Store {
+    /// The store of a folder, made where there is none.
+    ///
+    /// # Errors
+    /// Where the folder cannot be made.
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
+        for part in ["objects", "drafts", "uploads", "releases"] {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
+        }
+        Ok(Self { root: root.into(), busy: Arc::default() })
+    }
+
+    fn object(&self, sha256: &str) -> PathBuf {
+        let (folder, _) = sha256.split_at_checked(2).unwrap_or((sha256, ""));
+        self.root.join("objects").join(folder).join(sha256)
+    }
+
+    fn drafts(&self, build: BuildId) -> PathBuf {
+        self.root.join("drafts").join(build.number().to_string())
+    }
+
+    fn draft(&self, build: BuildId, path: &str) -> PathBuf {
+        self.drafts(build).join(format!("{}.json", hash(path.as_bytes())))
+    }
+
+    fn part(&self, build: BuildId, path: &str) -> PathBuf {
+        self.root.join("uploads").join(format!("{}-{}", build.number(), hash(path.as_bytes())))
+    }
+
+    /// Refuses where so many more bytes would leave too little.
+    fn room(&self, more: u64) -> Result<(), StoreError> {
+        let found = rustix::fs::statvfs(&*self.root).map_err(io::Error::from)?;
+        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        if free < FREE_BYTES_MIN.saturating_add(more) { Err(StoreError::NoRoom { free }) } else { Ok(()) }
+    }
+}
+
+/// A path of names, relative, that stays within its build.
+fn checked(path: &str) -> Result<&str, StoreError> {
+    let name = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && part.len() <= SEGMENT_BYTES_MAX
+            && !part.chars().any(|c| c.is_control() || c == '\\')
+    };
+    if path.len() <= PATH_BYTES_MAX && path.split('/').all(name) {
+        Ok(path)
+    } else {
+        Err(StoreError::Path(path.chars().take(100).collect()))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String does not fail.
+        let _written = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Makes what a folder says durable.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests;
