@@ -91,6 +91,7 @@ impl Metrics {
             }
             (Fault::Crash, Some(Exit::Code(_))) => "exit",
             (Fault::Crash, Some(Exit::Signal { .. })) => "signal",
+            (Fault::Crash, Some(Exit::NotStarted(_))) => "notStarted",
             (Fault::Crash, None) => "unknown",
         };
         self.crashes.get_or_create(&CauseLabels { fleet, cause }).inc();
