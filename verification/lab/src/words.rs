@@ -27,7 +27,18 @@ pub enum Scenario {
         seed: u64,
         /// How often this disk has been started, from 1 on.
         boot: u32,
+        /// Whether what the product syncs is synced.
+        syncs: Syncs,
     },
+}
+
+/// What becomes of the product's syncs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syncs {
+    /// They are done.
+    Done,
+    /// They are swallowed, and said to be done: what a product would be that forgot them.
+    Swallowed,
 }
 
 impl fmt::Display for Scenario {
@@ -36,7 +47,8 @@ impl fmt::Display for Scenario {
             Self::Groups => f.write_str("groups"),
             Self::Slots => f.write_str("slots"),
             Self::Units => f.write_str("units"),
-            Self::Power { seed, boot } => write!(f, "power/{seed}/{boot}"),
+            Self::Power { seed, boot, syncs: Syncs::Done } => write!(f, "power/{seed}/{boot}"),
+            Self::Power { seed, boot, syncs: Syncs::Swallowed } => write!(f, "careless/{seed}/{boot}"),
         }
     }
 }
@@ -51,9 +63,10 @@ impl FromStr for Scenario {
             ["groups"] => Ok(Self::Groups),
             ["slots"] => Ok(Self::Slots),
             ["units"] => Ok(Self::Units),
-            ["power", seed, boot] => Ok(Self::Power {
+            [name @ ("power" | "careless"), seed, boot] => Ok(Self::Power {
                 seed: seed.parse().map_err(|_| unknown())?,
                 boot: boot.parse().map_err(|_| unknown())?,
+                syncs: if name == "power" { Syncs::Done } else { Syncs::Swallowed },
             }),
             _ => Err(unknown()),
         }
@@ -162,9 +175,13 @@ mod tests {
 
     #[test]
     fn scenarios_and_words_are_read_as_they_are_written() {
-        for scenario in
-            [Scenario::Groups, Scenario::Slots, Scenario::Units, Scenario::Power { seed: u64::MAX, boot: 3 }]
-        {
+        for scenario in [
+            Scenario::Groups,
+            Scenario::Slots,
+            Scenario::Units,
+            Scenario::Power { seed: u64::MAX, boot: 3, syncs: Syncs::Done },
+            Scenario::Power { seed: 0, boot: 1, syncs: Syncs::Swallowed },
+        ] {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
         for text in ["", "groups/1", "power", "power/1", "power/x/1", "power/1/-1"] {

@@ -29,7 +29,7 @@ fn main() {
         Scenario::Groups => groups::run(),
         Scenario::Slots => slots::run(),
         Scenario::Units => units::run(),
-        Scenario::Power { seed, boot } => power::run(seed, boot),
+        Scenario::Power { seed, boot, syncs } => power::run(seed, boot, syncs),
     }
     wire::say(&Word::Done);
 }

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use mainstay_lab::words::{Asked, SeenAllocation, Word};
+use mainstay_lab::words::{Asked, SeenAllocation, Syncs, Word};
 
 use crate::product::{Product, configuration, configure, fleet, lives, systemctl};
 use crate::wire;
@@ -16,8 +16,10 @@ const CLIENTS: u64 = 2;
 const SESSIONS_MAX: usize = 2;
 /// Acknowledgements, written and never synced: what a power cut takes.
 const UNSYNCED: &str = "/var/lib/unsynced";
+/// Debian's library that swallows syncs.
+const SWALLOWER: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
 
-pub fn run(seed: u64, boot: u32) {
+pub fn run(seed: u64, boot: u32, syncs: Syncs) {
     // The kernel writes nothing back by itself, so that nothing reaches the disk but what somebody waited for.
     for (file, value) in
         [("dirty_writeback_centisecs", "0"), ("dirty_background_ratio", "90"), ("dirty_ratio", "95")]
@@ -29,6 +31,10 @@ pub fn run(seed: u64, boot: u32) {
             &configuration(FLEET, "    limits: { cpu: 0.1, memoryMiB: 32 }\n"),
             &fleet(FLEET, SLOTS, ""),
         );
+        match syncs {
+            Syncs::Done => {}
+            Syncs::Swallowed => swallow_syncs(),
+        }
         // What an operator has set up is on the disk before anything of value is.
         crate::run(&mut std::process::Command::new("sync"));
     }
@@ -60,6 +66,16 @@ pub fn run(seed: u64, boot: u32) {
             scope.spawn(|| client.play());
         }
     });
+}
+
+/// The product's calls to `fsync` and its like succeed and do nothing.
+fn swallow_syncs() {
+    let folder = "/etc/systemd/system/mainstay.service.d";
+    std::fs::create_dir_all(folder).expect("a folder");
+    let text = format!("[Service]\nEnvironment=LD_PRELOAD={SWALLOWER}\n");
+    std::fs::write(format!("{folder}/careless.conf"), text).expect("a file");
+    assert!(std::path::Path::new(SWALLOWER).exists(), "{SWALLOWER} is missing");
+    systemctl(&["daemon-reload"]);
 }
 
 /// A repeat of an allocation that has ended is answered with what it was.

@@ -19,6 +19,8 @@ const CONFIG: &str = "/etc/mainstay/mainstay.yaml";
 pub const TOKEN: &str = "token-of-the-lab";
 /// Longest wait for anything, in the guest's own time.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// Restarts of the service while somebody waits for it: one is SIGKILL's, more say that it does not start.
+const RESTARTS_MAX: u32 = 1;
 /// Pause between two looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -96,9 +98,15 @@ pub struct Product {
 }
 
 impl Product {
-    /// Once it answers.
+    /// Once it answers; a service that ends again and again fails at once.
     pub fn connect() -> Self {
+        let restarts = || -> u32 {
+            let text = systemctl(&["show", "--property=NRestarts", "--value", "mainstay"]);
+            text.parse().expect("a number")
+        };
+        let before = restarts();
         until("the control plane answers", || {
+            assert!(restarts() <= before + RESTARTS_MAX, "mainstay does not start");
             let product = Self::read()?;
             product.try_get("/v1/status").map(|_| product)
         })

@@ -1,11 +1,12 @@
 //! Power cuts, one after the other on the same disk, at moments chosen by seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::sleep;
 use std::time::Duration;
 
 use mainstay_lab::machine::Machine;
-use mainstay_lab::words::{Asked, Scenario, SeenAllocation, SeenServer, Word};
+use mainstay_lab::words::{Asked, Scenario, SeenAllocation, SeenServer, Syncs, Word};
 
 use crate::Lab;
 
@@ -101,28 +102,46 @@ fn everything_acknowledged_outlives_power_cuts() {
     let Some(lab) = Lab::new() else { return };
     let mut promises = Promises::default();
     for (boot, seed) in (1..).zip(SEEDS) {
-        let mut machine = lab.boot(Scenario::Power { seed, boot });
-        stand(&promises, &mut machine, boot);
-        // The moment: after so many words, and a little later, so that every stage of a request has its turn.
-        let words = 10 + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40;
-        for _ in 0..words {
-            promises.hear(&machine.hear().unwrap_or_else(|error| panic!("{error}")));
+        let mut machine = lab.boot(Scenario::Power { seed, boot, syncs: Syncs::Done });
+        if boot > 1 {
+            stand(&promises, &mut machine, boot);
         }
-        sleep(Duration::from_millis(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) % 50));
-        let last = machine.cut().unwrap_or_else(|error| panic!("{error}"));
-        last.iter().for_each(|word| promises.hear(word));
-        eprintln!("seed {seed}: cut after {} acknowledgements in all", promises.count);
+        cut(&mut promises, machine, seed);
     }
     let boot = u32::try_from(SEEDS.len()).unwrap() + 1;
-    let mut machine = lab.boot(Scenario::Power { seed: 0, boot });
+    let mut machine = lab.boot(Scenario::Power { seed: 0, boot, syncs: Syncs::Done });
     stand(&promises, &mut machine, boot);
+}
+
+/// A proof that cannot fail is none: the same cut, for a product whose syncs are swallowed, breaks a promise.
+#[test]
+fn a_product_that_forgot_to_sync_is_found_out() {
+    let Some(lab) = Lab::new() else { return };
+    let mut promises = Promises::default();
+    let machine = lab.boot(Scenario::Power { seed: 1, boot: 1, syncs: Syncs::Swallowed });
+    cut(&mut promises, machine, 1);
+    let mut machine = lab.boot(Scenario::Power { seed: 1, boot: 2, syncs: Syncs::Swallowed });
+    let looked = catch_unwind(AssertUnwindSafe(|| stand(&promises, &mut machine, 2)));
+    let found = looked.expect_err("promises, and no sync: all kept");
+    let found = found.downcast::<String>().expect("an assertion with a text");
+    let ways = ["acknowledged and gone", "nobody asked for", "mainstay does not start"];
+    assert!(ways.iter().any(|way| found.contains(way)), "{found}");
+}
+
+/// Cuts the power after so many words as the seed says, and a little later, so that every stage of a request has its turn.
+fn cut(promises: &mut Promises, mut machine: Machine, seed: u64) {
+    let words = 10 + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40;
+    for _ in 0..words {
+        promises.hear(&machine.hear().unwrap_or_else(|error| panic!("{error}")));
+    }
+    sleep(Duration::from_millis(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) % 50));
+    let last = machine.cut().unwrap_or_else(|error| panic!("{error}"));
+    last.iter().for_each(|word| promises.hear(word));
+    eprintln!("seed {seed}: cut after {} acknowledgements in all", promises.count);
 }
 
 /// What the machine says first after a cut, held against what was promised before.
 fn stand(promises: &Promises, machine: &mut Machine, boot: u32) {
-    if boot == 1 {
-        return;
-    }
     let word = machine.hear().unwrap_or_else(|error| panic!("{error}"));
     let Word::Stands { allocations, servers, unsynced_lines } = word else { panic!("out of turn: {word:?}") };
     let count = |state: &str| allocations.iter().filter(|seen| seen.state == state).count();
