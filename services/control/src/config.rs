@@ -1,5 +1,6 @@
 //! What a control plane is told at its start.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use mainstay_runtime::{Clock, JournalHandle};
 use uuid::Uuid;
 
 use crate::metrics::Metrics;
+use crate::slot_files::SlotFile;
 
 /// The longest secret read from a header, in bytes: ours have 43 characters (256 bits in base64).
 pub const SECRET_BYTES_MAX: usize = 1024;
@@ -71,6 +73,24 @@ pub trait LogTail: Send + Sync + 'static {
     /// # Errors
     /// Where the files cannot be read.
     fn tail(&self, server: ServerId, lines: usize) -> std::io::Result<Option<String>>;
+
+    /// The files of a server that are shown; `None` where this machine has no such server. May block.
+    ///
+    /// # Errors
+    /// Where the folders cannot be read.
+    fn files(&self, server: ServerId) -> std::io::Result<Option<Vec<SlotFile>>>;
+
+    /// One of them, to read; `None` where there is none. May block.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<File>>;
+
+    /// How many more bytes the disk takes. May block.
+    ///
+    /// # Errors
+    /// Where the disk does not say.
+    fn free(&self) -> std::io::Result<u64>;
 }
 
 /// No servers' output is on this machine.
@@ -80,5 +100,17 @@ pub struct NoLogs;
 impl LogTail for NoLogs {
     fn tail(&self, _server: ServerId, _lines: usize) -> std::io::Result<Option<String>> {
         Ok(None)
+    }
+
+    fn files(&self, _server: ServerId) -> std::io::Result<Option<Vec<SlotFile>>> {
+        Ok(None)
+    }
+
+    fn open(&self, _server: ServerId, _path: &str) -> std::io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    fn free(&self) -> std::io::Result<u64> {
+        Ok(0)
     }
 }

@@ -22,6 +22,7 @@ mod metrics;
 mod samples;
 mod service;
 mod shards;
+pub mod slot_files;
 mod store;
 mod streams;
 

@@ -42,9 +42,9 @@ pub struct BuildConfigurationAnswer {
     pub binary_path: String,
     /// Its arguments.
     pub command_line: String,
-    /// Whole cores a server may use, rounded up. Deprecated by its makers; see `speed`.
+    /// Always 1, so that `cores` times `speed` is the limit. Deprecated by its makers.
     pub cores: u64,
-    /// MHz a server may use of them, where a core has 1,000: thousandths of a core.
+    /// MHz a server may use, where a core has 1,000: thousandths of a core.
     pub speed: u64,
     /// MiB a server may use.
     pub memory: u64,
@@ -128,7 +128,7 @@ impl BuildConfigurationAnswer {
             query_type: spec.query.as_ref().map_or_else(|| "none".to_owned(), |query| query.protocol.clone()),
             binary_path: spec.launch.binary.clone(),
             command_line: spec.launch.command_line.clone(),
-            cores: u64::from(spec.limits.cpu_millis.div_ceil(1000)),
+            cores: 1,
             speed: u64::from(spec.limits.cpu_millis),
             memory: spec.limits.memory_mib.into(),
             version: spec.configuration.revision.into(),

@@ -1,10 +1,12 @@
 //! The end of a server's output, read where its holder keeps it.
 
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use mainstay_control::LogTail;
+use mainstay_control::slot_files::{self, SlotFile};
 use mainstay_core::ServerId;
 use mainstay_holder::output::tail;
 use mainstay_holder::protocol::Stream;
@@ -15,19 +17,32 @@ const TAIL_BYTES_MAX: usize = 1024 * 1024;
 type OutputOf = Box<dyn Fn(ServerId) -> PathBuf + Send + Sync>;
 
 /// The outputs of this machine's servers; none before its agent has started.
-#[derive(Default)]
-pub struct Outputs(OnceLock<OutputOf>);
+pub struct Outputs {
+    output_of: OnceLock<OutputOf>,
+    disk: PathBuf,
+}
 
 impl Outputs {
+    /// On the disk of this folder.
+    pub fn on(disk: &Path) -> Self {
+        Self { output_of: OnceLock::new(), disk: disk.to_owned() }
+    }
+
+    /// A slot's folder: the one its output is in.
+    fn slot(&self, server: ServerId) -> Option<PathBuf> {
+        let output = self.output_of.get()?(server);
+        output.parent().map(Path::to_owned)
+    }
+
     /// From now on they are there. The first word counts.
     pub fn are_at(&self, output: impl Fn(ServerId) -> PathBuf + Send + Sync + 'static) {
-        let _first = self.0.set(Box::new(output));
+        let _first = self.output_of.set(Box::new(output));
     }
 }
 
 impl LogTail for Outputs {
     fn tail(&self, server: ServerId, lines: usize) -> io::Result<Option<String>> {
-        let Some(output) = self.0.get() else { return Ok(None) };
+        let Some(output) = self.output_of.get() else { return Ok(None) };
         let folder = output(server);
         if !folder.is_dir() {
             return Ok(None);
@@ -39,5 +54,17 @@ impl LogTail for Outputs {
             Ok(last.iter().map(|line| format!("{name} {line}\n")).collect())
         };
         Ok(Some(format!("{}{}", part("out", Stream::Stdout)?, part("err", Stream::Stderr)?)))
+    }
+
+    fn files(&self, server: ServerId) -> io::Result<Option<Vec<SlotFile>>> {
+        self.slot(server).map_or(Ok(None), |slot| slot_files::list(&slot))
+    }
+
+    fn open(&self, server: ServerId, path: &str) -> io::Result<Option<File>> {
+        self.slot(server).map_or(Ok(None), |slot| slot_files::open(&slot, path))
+    }
+
+    fn free(&self) -> io::Result<u64> {
+        slot_files::free(&self.disk)
     }
 }

@@ -69,7 +69,7 @@ impl Up<'_> {
     async fn run(self) -> Result<ExitCode, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let (journal, upkeep) = self.journal(&clock)?;
-        let outputs = Arc::new(logs::Outputs::default());
+        let outputs = Arc::new(logs::Outputs::on(self.data_dir));
         let size = machine::size()?;
         let control = self.control(&clock, &journal, &outputs, &size).await?;
         let declaration =

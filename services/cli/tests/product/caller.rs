@@ -100,6 +100,18 @@ impl Caller {
         answer(request.send(body).unwrap())
     }
 
+    /// PUT of bytes to a path, or to a whole URL without credentials: a signed one carries its own.
+    #[track_caller]
+    pub fn put(&self, place: &str, body: &[u8]) -> Answer {
+        let signed = place.starts_with("http://");
+        let url = if signed { place.to_owned() } else { format!("{}{place}", self.api) };
+        let mut request = self.agent.put(url);
+        if let Some(value) = self.authorization().filter(|_| !signed) {
+            request = request.header("Authorization", value);
+        }
+        answer(request.send(body).unwrap())
+    }
+
     /// Asks for a server.
     #[track_caller]
     pub fn allocate(&self, fleet: &Fleet, allocation: &str) -> Answer {

@@ -11,6 +11,7 @@ mod examples;
 mod game;
 mod joining;
 mod lives;
+mod operating;
 mod product;
 mod query;
 mod refusals;

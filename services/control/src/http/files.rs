@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::header::CONTENT_RANGE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::StreamExt as _;
-use mainstay_core::BuildId;
+use mainstay_core::{BuildId, ServerId};
 use mainstay_wire::admin::BuildFile;
 use serde::{Deserialize, Serialize};
+use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 
 use super::App;
@@ -27,6 +28,8 @@ use crate::store::{Offset, Progress, Store, StoreError};
 const LINK_LIFE: Duration = Duration::from_secs(3_600);
 /// How many pieces of a body wait for the disk.
 const CHUNKS_WAITING_MAX: usize = 16;
+/// How much of a file goes out at once.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Says how many bytes have come.
 const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 /// What a sender may say of the whole file's bytes, in hexadecimal.
@@ -46,6 +49,8 @@ pub(super) fn routes() -> Router<Arc<App>> {
 pub(super) enum FileClaim {
     /// The bytes of a file of a build come in.
     Upload { build: u64, path: String },
+    /// The bytes of a file of a server go out.
+    Download { server: u64, path: String },
 }
 
 /// A claim and its end, in seconds since 1970.
@@ -133,12 +138,44 @@ fn claim(app: &App, token: &str) -> Result<FileClaim, Native> {
     })
 }
 
-/// How many bytes have come.
+/// How many bytes have come in, or those that go out.
 async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<Response, Native> {
-    let FileClaim::Upload { build, path } = claim(&app, &token)?;
+    let (build, path) = match claim(&app, &token)? {
+        FileClaim::Upload { build, path } => (build, path),
+        FileClaim::Download { server, path } => return download(&app, server, path).await,
+    };
     let build = build_id(build)?;
     let come = app.store(move |store| store.come(build, &path)).await?;
     Ok((StatusCode::OK, [(UPLOAD_OFFSET, HeaderValue::from(come))]).into_response())
+}
+
+/// A file of a server, as far as it was written when it was opened.
+async fn download(app: &App, server: u64, path: String) -> Result<Response, Native> {
+    let server = ServerId::from_number(server).map_err(|error| Failure::internal(error.to_string()))?;
+    let logs = Arc::clone(&app.logs);
+    let opened = tokio::task::spawn_blocking(move || match logs.open(server, &path)? {
+        Some(file) => Ok(Some((file.metadata()?.len(), file))),
+        None => Ok(None),
+    });
+    let opened: std::io::Result<Option<(u64, std::fs::File)>> =
+        opened.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    let fix = "list them: GET …/servers/SERVER/logs";
+    let failed = |status, detail: String| Failure::new(status, "MS-S608", detail, fix);
+    let unread = |error: std::io::Error| {
+        failed(StatusCode::INTERNAL_SERVER_ERROR, format!("the file could not be read: {error}"))
+    };
+    let gone = || failed(StatusCode::NOT_FOUND, "the file is gone".to_owned());
+    let (length, file) = opened.map_err(unread)?.ok_or_else(gone)?;
+    let file = tokio::fs::File::from_std(file).take(length);
+    let chunks = futures_util::stream::try_unfold(file, |mut file| async move {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let read = file.read(&mut chunk).await?;
+        chunk.truncate(read);
+        Ok::<_, std::io::Error>((read > 0).then_some((Bytes::from(chunk), file)))
+    });
+    let headers =
+        [(CONTENT_TYPE, "application/octet-stream".to_owned()), (CONTENT_LENGTH, length.to_string())];
+    Ok((headers, Body::from_stream(chunks)).into_response())
 }
 
 fn build_id(number: u64) -> Result<BuildId, Native> {
@@ -152,7 +189,16 @@ async fn upload(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Native> {
-    let FileClaim::Upload { build, path } = claim(&app, &token)?;
+    let FileClaim::Upload { build, path } = claim(&app, &token)? else {
+        let fix = "GET it";
+        return Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "MS-A002",
+            "this link is for reading".to_owned(),
+            fix,
+        )
+        .into());
+    };
     let build = build_id(build)?;
     let offset = offset(&headers)?;
     let said = |name: &HeaderName| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);

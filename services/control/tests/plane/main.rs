@@ -7,6 +7,7 @@ mod agent;
 mod allocations;
 mod configuration;
 mod durable;
+mod logs;
 mod native;
 mod operating;
 mod refusals;

@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use mainstay_control::slot_files::{self, SlotFile};
 use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics};
 use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, RegionId, ServerId};
@@ -66,12 +67,30 @@ impl Answer {
     }
 }
 
-/// The output of server 1 of fleet 1.
-struct OneLog;
+/// The output of server 1 of fleet 1, whose slot is a folder of the test.
+struct OneLog(std::path::PathBuf);
+
+impl OneLog {
+    fn slot(&self, server: ServerId) -> Option<&std::path::Path> {
+        (server.counter() == 1).then_some(&*self.0)
+    }
+}
 
 impl LogTail for OneLog {
     fn tail(&self, server: ServerId, lines: usize) -> std::io::Result<Option<String>> {
         Ok((server.counter() == 1).then(|| format!("the last {lines} lines\n")))
+    }
+
+    fn files(&self, server: ServerId) -> std::io::Result<Option<Vec<SlotFile>>> {
+        self.slot(server).map_or(Ok(None), slot_files::list)
+    }
+
+    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<std::fs::File>> {
+        self.slot(server).map_or(Ok(None), |slot| slot_files::open(slot, path))
+    }
+
+    fn free(&self) -> std::io::Result<u64> {
+        slot_files::free(&self.0)
     }
 }
 
@@ -101,6 +120,7 @@ impl World {
         let clock = Arc::new(SystemClock::start());
         let journal = JournalThread::start(journal, WriterLimits::STANDARD, clock.clone()).unwrap();
         let metrics = Arc::new(Metrics::default());
+        std::fs::create_dir_all(dir.path().join("slot")).unwrap();
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
             key: key.into(),
@@ -115,7 +135,7 @@ impl World {
             environment: ENVIRONMENT,
             credentials: vec![credential(ADMIN, Role::Admin), credential(ALLOCATOR, Role::Allocator)],
             join_token: TOKEN.to_owned(),
-            logs: Arc::new(OneLog),
+            logs: Arc::new(OneLog(dir.path().join("slot"))),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
             metrics: Arc::clone(&metrics),
             history: Some(dir.path().to_owned()),

@@ -69,6 +69,12 @@ impl Call {
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Every value of a parameter, also several with commas between.
+    pub(super) fn every(&self, name: &str) -> impl Iterator<Item = &str> {
+        let named = self.query.iter().filter(move |(known, _)| known.trim_end_matches("[]") == name);
+        named.flat_map(|(_, value)| value.split(',')).filter(|value| !value.is_empty())
+    }
+
     /// A parameter of the query as a value.
     pub(super) fn asked_as<T: std::str::FromStr>(
         &self,

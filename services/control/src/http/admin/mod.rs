@@ -9,6 +9,7 @@ mod call;
 mod configurations;
 mod fleets;
 mod history;
+mod logs;
 mod machines;
 mod servers;
 mod test_allocations;
@@ -27,6 +28,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .merge(configurations::routes())
         .merge(builds::routes())
         .merge(servers::routes())
+        .merge(logs::routes())
         .merge(machines::routes())
         .merge(test_allocations::routes())
 }

@@ -1,0 +1,99 @@
+//! What operators and their programs do with a running instance: metrics, health, the admin API's builds and logs.
+
+use serde_json::{Value, json};
+
+use crate::caller::{Caller, new_id};
+use crate::game::{Game, Idle};
+use crate::product::{Home, until};
+
+fn admin(caller: &Caller, area: &str, suffix: &str) -> String {
+    format!("/multiplay/{area}/v1/projects/{}/environments/{}{suffix}", caller.project, caller.environment)
+}
+
+#[track_caller]
+fn made(caller: &Caller, path: &str, body: &Value) -> Value {
+    let answer = caller.post(path, body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+#[test]
+fn metrics_and_health_of_a_running_instance() {
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    let caller = up.caller();
+    let made = up.json(&["allocation", "create", "--fleet", "tugboat"]);
+    assert!(made["serverId"].is_u64(), "{made}");
+    let metrics = until("the history has followed the allocation", || {
+        let text = caller.get("/metrics").text;
+        text.contains("mainstay_allocation_seconds_count{fleet=\"tugboat\",result=\"fulfilled\"} 1")
+            .then_some(text)
+    });
+    for line in
+        ["mainstay_servers{fleet=\"tugboat\",region=", "mainstay_build_info{version=", "process_open_fds "]
+    {
+        assert!(metrics.contains(line), "{line} in\n{metrics}");
+    }
+    for path in ["/healthz", "/readyz"] {
+        let health = caller.get(path);
+        assert_eq!((health.status, &health.json()["status"]), (200, &json!("ok")), "{health:?}");
+    }
+}
+
+/// Reference 3.10: name a file, send its bytes to the signed URL, make a version; then a server runs it, and its lines are
+/// found by the search of 3.11.
+#[test]
+fn an_uploaded_build_runs_and_its_log_is_searched() {
+    let (home, game) = (Home::new(), Game::new(Idle::Stopped, ""));
+    let up = home.up(&[game.file()]);
+    let caller = up.caller();
+    let build = made(&caller, &admin(&caller, "builds", "/builds"), &json!({ "buildName": "uploaded" }));
+    let build = &build["buildID"];
+    let files = admin(&caller, "builds", &format!("/builds/{build}/files"));
+    let named = caller.put(&files, json!({ "path": "bin/server" }).to_string().as_bytes()).json();
+    let script = b"#!/bin/sh\necho the uploaded build runs\nexec sleep 600\n";
+    let sent = caller.put(named["signedUrl"].as_str().unwrap(), script);
+    assert_eq!((sent.status, &sent.json()["uploaded"]), (200, &json!(true)), "{sent:?}");
+    let version = caller.post(&admin(&caller, "builds", &format!("/builds/{build}/versions")), b"{}");
+    assert_eq!(version.status, 202, "{version:?}");
+    let configuration = made(
+        &caller,
+        &admin(&caller, "build-configurations", "/build-configurations"),
+        &json!({
+            "name": "uploaded", "buildID": build, "queryType": "none", "binaryPath": "bin/server", "commandLine": "",
+            "cores": 1, "speed": 100, "memory": 64,
+        }),
+    );
+    let fleet = up.json(&["fleet", "list"])[0].clone();
+    let id = fleet["id"].as_str().unwrap();
+    let both = json!({
+        "name": fleet["name"],
+        "buildConfigurations": [fleet["buildConfigurations"][0]["id"], configuration["id"]],
+    });
+    let changed =
+        caller.put(&admin(&caller, "fleets", &format!("/fleets/{id}")), both.to_string().as_bytes());
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let session = new_id();
+    let asked = json!({
+        "allocationId": session, "buildConfigurationId": configuration["id"], "regionId": fleet["regions"][0]["id"],
+    });
+    let test_allocations = admin(&caller, "allocations", &format!("/fleets/{id}/test-allocations"));
+    let accepted = caller.post(&test_allocations, asked.to_string().as_bytes());
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    let server = until("the uploaded build plays", || {
+        let seen = caller.get(&format!("{test_allocations}/{session}")).json();
+        seen.get("fulfilled")?;
+        Some(seen["serverId"].to_string())
+    });
+    let search = admin(&caller, "logs", "/logs/search");
+    let query = json!({ "query": "uploaded RUNS", "size": 10, "filters": { "serverId": server } });
+    let found = until("the line is found", || {
+        let answer = caller.post(&search, query.to_string().as_bytes()).json();
+        (answer["count"] == 1).then_some(answer)
+    });
+    assert_eq!(found["hits"][0]["message"], "the uploaded build runs", "{found}");
+    let logs = caller.get(&admin(&caller, "servers", &format!("/servers/{server}/logs"))).json();
+    let output = logs.as_array().unwrap().iter().find(|it| it["size"] != 0).unwrap();
+    let url = output["downloadURL"].as_str().unwrap();
+    assert_eq!(caller.get(url.strip_prefix(&caller.api).unwrap()).text, "the uploaded build runs\n");
+}

@@ -1,0 +1,467 @@
+//! Log files, their search, and the other files of servers (reference 3.11): of the servers whose files are on this machine.
+
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp as Instant;
+use mainstay_core::{FleetId, ServerId};
+use mainstay_wire::admin::{
+    DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit,
+    LogMetadata, LogSearch, LogSearchAnswer, LogSource, LogStatus, LogStatusRequest, LogUsage,
+};
+use serde::{Deserialize, Serialize};
+
+use super::super::App;
+use super::super::access::Permission;
+use super::super::failure::{Failure, Unity};
+use super::super::files::{FileClaim, signed};
+use super::Area as _;
+use super::call::{Call, bad_field, json};
+use crate::config::LogTail;
+use crate::shards::OpenFleet;
+use crate::slot_files::SlotFile;
+
+const LOGS: &str = "logs";
+const SERVERS: &str = "servers";
+const FILES: &str = "files";
+
+/// "limit default and max 600" (reference 3.11).
+const FILES_LISTED_MAX: usize = 600;
+/// The most lines one search finds, and what it finds unasked.
+const HITS_MAX: usize = 1_000;
+const HITS_DEFAULT: usize = 100;
+/// How much one search reads before it answers with what it has and a token to go on from: about a second.
+const SEARCH_BYTES_MAX: u64 = 64 << 20;
+/// The longest line told; the rest of it is cut.
+const LINE_BYTES_MAX: usize = 16 << 10;
+/// How many servers one call looks at.
+const SERVERS_MAX: usize = 1_000;
+/// How much of a file a preview shows: its end.
+const PREVIEW_LINES: usize = 200;
+const PREVIEW_BYTES_MAX: u64 = 256 << 10;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .area(LOGS, "/logs/search", post(search))
+        .area(LOGS, "/logs/status", get(status).post(set_status))
+        .area(LOGS, "/logs/usage", get(usage))
+        .area(LOGS, "/logs/downloadlink", post(download_link))
+        .area(LOGS, "/logs/fleets", get(fleets))
+        .area(LOGS, "/logs/servers", get(servers))
+        .area(LOGS, "/logs/fleets/{fleet}/servers", get(fleet_servers))
+        .area(LOGS, "/logs/fleets/{fleet}/servers/{server}/files", get(server_sources))
+        .area(SERVERS, "/servers/{server}/logs", get(server_logs))
+        .area(SERVERS, "/servers/{server}/logs/link", get(server_link))
+        .area(SERVERS, "/servers/{server}/logs/preview", get(server_preview))
+        .area(FILES, "/files", get(files).post(files_by_body))
+        .area(FILES, "/files/download", post(download_link))
+}
+
+/// A server, with what its files are told with.
+#[derive(Debug, Clone)]
+struct Of {
+    server: ServerId,
+    machine: u64,
+    region: String,
+    fleet: FleetId,
+    fleet_name: String,
+}
+
+async fn servers_of(fleet: &OpenFleet, after: Option<ServerId>, max: usize) -> Result<Vec<Of>, Unity> {
+    let spec = Arc::clone(&fleet.spec);
+    let found = fleet.read(move |state, _| {
+        let of = |(server, known): (ServerId, &mainstay_fleet::Server)| {
+            let region = state.machine(known.machine).and_then(|machine| spec.region(machine.region));
+            Of {
+                server,
+                machine: known.machine.number(),
+                region: region.map(|region| region.name.to_string()).unwrap_or_default(),
+                fleet: spec.id,
+                fleet_name: spec.name.to_string(),
+            }
+        };
+        state.servers(after).take(max).map(of).collect::<Vec<_>>()
+    });
+    Ok(found.await?)
+}
+
+/// Asks for files, on a thread that may wait for the disk.
+async fn on_disk<T: Send + 'static>(
+    app: &App,
+    ask: impl FnOnce(&dyn LogTail) -> std::io::Result<T> + Send + 'static,
+) -> Result<T, Unity> {
+    let logs = Arc::clone(&app.logs);
+    let asked = tokio::task::spawn_blocking(move || ask(&*logs)).await;
+    let asked = asked.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    asked.map_err(|error| {
+        let detail = format!("a server's files could not be read: {error}");
+        let fix = "look whether the agent's data directory can be read";
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S608", detail, fix).into()
+    })
+}
+
+fn at(time: SystemTime) -> Instant {
+    Instant::try_from(time).unwrap_or(Instant::UNIX_EPOCH)
+}
+
+fn elsewhere(server: &str) -> Unity {
+    let detail = format!("server {server} has no such file on this machine");
+    let fix = "list them, or look on the server's own machine, in the agent's data directory";
+    Failure::new(StatusCode::NOT_FOUND, "MS-S608", detail, fix).into()
+}
+
+/// The server of the path, if it is there.
+async fn known(call: &Call) -> Result<ServerId, Unity> {
+    let (id, fleet) = call.server()?;
+    if fleet.read(move |state, _| state.server(id).is_some()).await? {
+        Ok(id)
+    } else {
+        Err(Failure::no_server(call.path("server")).into())
+    }
+}
+
+async fn server_files(call: &Call) -> Result<(ServerId, Vec<SlotFile>), Unity> {
+    let id = known(call).await?;
+    let files = on_disk(&call.app, move |logs| logs.files(id)).await?;
+    Ok((id, files.ok_or_else(|| elsewhere(call.path("server")))?))
+}
+
+async fn server_logs(call: Call, headers: HeaderMap) -> Result<Json<Vec<LogFile>>, Unity> {
+    call.may(Permission::Operate)?;
+    let (id, files) = server_files(&call).await?;
+    let file = |file: SlotFile| {
+        let claim = FileClaim::Download { server: id.number(), path: file.path.clone() };
+        Ok(LogFile {
+            download_url: Some(signed(&call.app, headers.get(HOST), claim)?),
+            file: file.path,
+            size: file.size,
+            last_modified: at(file.modified),
+        })
+    };
+    Ok(Json(files.into_iter().map(file).collect::<Result<Vec<_>, Unity>>()?))
+}
+
+async fn server_sources(call: Call) -> Result<Json<Vec<LogSource>>, Unity> {
+    call.may(Permission::Operate)?;
+    let _fleet = call.fleet()?;
+    let (_, files) = server_files(&call).await?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let sources = files.into_iter().filter(is_log);
+    Ok(Json(sources.map(|file| LogSource { name: name(&file.path), source: file.path }).collect()))
+}
+
+/// What is searched: what servers write, not what is kept of their ends.
+fn is_log(file: &SlotFile) -> bool {
+    !file.path.starts_with("evidence/")
+}
+
+async fn link_to(call: &Call, headers: &HeaderMap, id: ServerId, path: String) -> Result<Json<Link>, Unity> {
+    let wanted = path.clone();
+    let there = on_disk(&call.app, move |logs| logs.open(id, &wanted)).await?;
+    there.ok_or_else(|| elsewhere(&id.to_string()))?;
+    let claim = FileClaim::Download { server: id.number(), path };
+    Ok(Json(Link { url: signed(&call.app, headers.get(HOST), claim)? }))
+}
+
+fn asked_file(call: &Call) -> Result<String, Unity> {
+    let file = call.asked("file").ok_or_else(|| Unity::bad_query("`file` is missing"))?;
+    Ok(file.to_owned())
+}
+
+async fn server_link(call: Call, headers: HeaderMap) -> Result<Json<Link>, Unity> {
+    let file = asked_file(&call)?;
+    call.may(Permission::Operate)?;
+    let id = known(&call).await?;
+    link_to(&call, &headers, id, file).await
+}
+
+/// The last lines of a file, as a text.
+async fn server_preview(call: Call) -> Result<Json<String>, Unity> {
+    let file = asked_file(&call)?;
+    call.may(Permission::Operate)?;
+    let id = known(&call).await?;
+    let text = on_disk(&call.app, move |logs| {
+        let Some(mut file) = logs.open(id, &file)? else { return Ok(None) };
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(PREVIEW_BYTES_MAX)))?;
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::Read::take(file, PREVIEW_BYTES_MAX), &mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        Ok(Some(lines[lines.len().saturating_sub(PREVIEW_LINES)..].join("\n")))
+    });
+    text.await?.map(Json).ok_or_else(|| elsewhere(call.path("server")))
+}
+
+/// A link to a file, of a server named beside it.
+async fn download_link(
+    call: Call,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Link>, Unity> {
+    let asked: DownloadRequest = json(body)?;
+    // A source of the search names its server itself: SERVER/PATH.
+    let (server, path) = match (asked.server_id, asked.path.split_once('/')) {
+        (Some(server), _) => (server.to_string(), asked.path.clone()),
+        (None, Some((server, path))) => (server.to_owned(), path.to_owned()),
+        (None, None) => return Err(bad_field("serverId", "serverId is missing".to_owned())),
+    };
+    call.may(Permission::Operate)?;
+    let id: ServerId = server.parse().map_err(|_| Failure::no_server(&server))?;
+    link_to(&call, &headers, id, path).await
+}
+
+async fn fleets(call: Call) -> Result<Json<Vec<LogFleet>>, Unity> {
+    call.may(Permission::Operate)?;
+    let fleets = call.app.fleets.now();
+    let of =
+        |open: &OpenFleet| LogFleet { id: open.spec.id, name: open.spec.name.to_string(), deleted: false };
+    Ok(Json(fleets.all().map(of).collect()))
+}
+
+async fn servers(call: Call) -> Result<Json<Vec<String>>, Unity> {
+    call.may(Permission::Operate)?;
+    let mut all = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
+    }
+    Ok(Json(all.into_iter().map(|of| of.server.number().to_string()).collect()))
+}
+
+async fn fleet_servers(call: Call) -> Result<Json<Vec<String>>, Unity> {
+    call.may(Permission::Operate)?;
+    let all = servers_of(&call.fleet()?, None, SERVERS_MAX).await?;
+    Ok(Json(all.into_iter().map(|of| of.server.number().to_string()).collect()))
+}
+
+async fn status(call: Call) -> Result<Json<LogStatus>, Unity> {
+    call.may(Permission::Read)?;
+    Ok(Json(LogStatus { status: "ENABLED".to_owned() }))
+}
+
+/// Output is always kept, within its rotation.
+async fn set_status(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<LogStatus>, Unity> {
+    let asked: LogStatusRequest = json(body)?;
+    if !asked.enabled {
+        return Err(bad_field("enabled", "output is always kept here, within its rotation".to_owned()));
+    }
+    call.may(Permission::Configure)?;
+    Ok(Json(LogStatus { status: "ENABLED".to_owned() }))
+}
+
+async fn usage(call: Call) -> Result<Json<LogUsage>, Unity> {
+    call.may(Permission::Read)?;
+    let mut all = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
+    }
+    let (usage, remaining) = on_disk(&call.app, move |logs| {
+        let mut usage = 0_u64;
+        for of in &all {
+            let files = logs.files(of.server)?.unwrap_or_default();
+            usage += files.iter().filter(|file| is_log(file)).map(|file| file.size).sum::<u64>();
+        }
+        Ok((usage, logs.free()?))
+    })
+    .await?;
+    // Bytes below 2^53 are exact.
+    #[expect(clippy::cast_precision_loss, reason = "a disk of more than 8 PB may lose a byte")]
+    let number = |bytes: u64| bytes as f64;
+    let (usage, remaining) = (number(usage), number(remaining));
+    Ok(Json(LogUsage { usage, capacity: usage + remaining, remaining }))
+}
+
+/// What a list of files is asked for; the same by query and by body.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FilesAsked {
+    limit: Option<usize>,
+    path_filter: Option<String>,
+    modified_from: Option<Instant>,
+    modified_to: Option<Instant>,
+    #[serde(default)]
+    server_ids: Vec<u64>,
+}
+
+async fn files(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<Vec<FileItem>>, Unity> {
+    // The command line of Unity sends a body with its GET.
+    let by_body: FilesAsked = json(body)?;
+    let time = "a time such as 2026-11-20T12:00:00Z";
+    let asked_servers: Result<Vec<u64>, Unity> = call
+        .every("serverIds")
+        .map(|id| id.parse().map_err(|_| Unity::bad_query(&format!("`{id}` is no id of a server"))))
+        .collect();
+    let mut server_ids = asked_servers?;
+    server_ids.extend(by_body.server_ids);
+    let asked = FilesAsked {
+        limit: call.asked_as("limit", "a number")?.or(by_body.limit),
+        path_filter: call
+            .asked("path")
+            .or(call.asked("pathFilter"))
+            .map(str::to_owned)
+            .or(by_body.path_filter),
+        modified_from: call.asked_as("modifiedFrom", time)?.or(by_body.modified_from),
+        modified_to: call.asked_as("modifiedTo", time)?.or(by_body.modified_to),
+        server_ids,
+    };
+    listed(call, asked).await
+}
+
+async fn files_by_body(
+    call: Call,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Vec<FileItem>>, Unity> {
+    let asked = json(body)?;
+    listed(call, asked).await
+}
+
+/// Cores among them.
+async fn listed(call: Call, asked: FilesAsked) -> Result<Json<Vec<FileItem>>, Unity> {
+    call.may(Permission::Operate)?;
+    let mut all = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
+    }
+    all.retain(|of| asked.server_ids.is_empty() || asked.server_ids.contains(&of.server.number()));
+    let limit = asked.limit.unwrap_or(FILES_LISTED_MAX).min(FILES_LISTED_MAX);
+    let items = on_disk(&call.app, move |logs| {
+        let mut items = Vec::new();
+        for of in &all {
+            let files = logs.files(of.server)?.unwrap_or_default().into_iter();
+            let right = |file: &SlotFile| {
+                let modified = at(file.modified);
+                asked.path_filter.as_ref().is_none_or(|part| file.path.contains(part.as_str()))
+                    && asked.modified_from.is_none_or(|from| modified >= from)
+                    && asked.modified_to.is_none_or(|to| modified <= to)
+            };
+            items.extend(files.filter(right).take(limit - items.len()).map(|file| item(of, file)));
+        }
+        Ok(items)
+    });
+    Ok(Json(items.await?))
+}
+
+fn item(of: &Of, file: SlotFile) -> FileItem {
+    FileItem {
+        filename: file.path.rsplit('/').next().unwrap_or_default().to_owned(),
+        path: file.path,
+        file_size: file.size,
+        created_at: at(file.modified),
+        last_modified: at(file.modified),
+        fleet: FileOwner { id: of.fleet, name: of.fleet_name.clone() },
+        machine: FileLocation { id: of.machine, location: of.region.clone() },
+        server_id: of.server.number(),
+    }
+}
+
+/// Where a search goes on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Place {
+    search: LogSearch,
+    server: u64,
+    file: String,
+    byte: u64,
+}
+
+async fn search(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<LogSearchAnswer>, Unity> {
+    let asked: LogSearch = json(body)?;
+    let place: Option<Place> = match asked.pagination_token.as_deref().filter(|token| !token.is_empty()) {
+        None => None,
+        Some(token) => {
+            let bad = || bad_field("paginationToken", "paginationToken is none of ours".to_owned());
+            let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| bad())?;
+            Some(serde_json::from_slice(&bytes).map_err(|_| bad())?)
+        }
+    };
+    let asked = place.as_ref().map_or(asked, |place| place.search.clone());
+    call.may(Permission::Operate)?;
+    let mut all = Vec::new();
+    for fleet in call.app.fleets.now().all() {
+        if asked.filters.fleet_id.is_none_or(|id| id == fleet.spec.id) {
+            all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
+        }
+    }
+    let wanted = |of: &Of| match &asked.filters.server_id {
+        Some(id) => of.server.number().to_string() == *id || of.server.to_string() == *id,
+        None => true,
+    };
+    all.retain(|of| wanted(of) && place.as_ref().is_none_or(|place| of.server.number() >= place.server));
+    Ok(Json(on_disk(&call.app, move |logs| find(logs, &all, asked, place)).await?))
+}
+
+fn find(
+    logs: &dyn LogTail,
+    all: &[Of],
+    asked: LogSearch,
+    place: Option<Place>,
+) -> std::io::Result<LogSearchAnswer> {
+    let size = if asked.size == 0 { HITS_DEFAULT } else { asked.size.min(HITS_MAX) };
+    let words: Vec<String> = asked.query.split_whitespace().map(str::to_lowercase).collect();
+    let (mut hits, mut read) = (Vec::new(), 0_u64);
+    for of in all {
+        let server = of.server.number();
+        let resumed = place.as_ref().filter(|place| place.server == server);
+        for file in logs.files(of.server)?.unwrap_or_default() {
+            let behind = resumed.is_some_and(|place| file.path < place.file);
+            if behind || !is_log(&file) || !within(&asked.filters, &file) {
+                continue;
+            }
+            let from = resumed.filter(|place| place.file == file.path).map_or(0, |place| place.byte);
+            let Some(mut opened) = logs.open(of.server, &file.path)? else { continue };
+            opened.seek(SeekFrom::Start(from))?;
+            let (mut lines, mut byte) = (BufReader::new(opened), from);
+            loop {
+                if hits.len() == size || read >= SEARCH_BYTES_MAX {
+                    let place = Place { search: asked, server, file: file.path, byte };
+                    let token = serde_json::to_vec(&place).map_err(std::io::Error::from)?;
+                    let pagination_token = URL_SAFE_NO_PAD.encode(token);
+                    return Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token });
+                }
+                let mut line = Vec::new();
+                let length =
+                    std::io::Read::take(&mut lines, SEARCH_BYTES_MAX).read_until(b'\n', &mut line)?;
+                if length == 0 {
+                    break;
+                }
+                read += length as u64;
+                let text = String::from_utf8_lossy(line.get(..LINE_BYTES_MAX).unwrap_or(&line));
+                let text = text.trim_end();
+                let lower = text.to_lowercase();
+                if words.iter().all(|word| lower.contains(word.as_str())) {
+                    hits.push(hit(of, &file, byte, text));
+                }
+                byte += length as u64;
+            }
+        }
+    }
+    Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token: String::new() })
+}
+
+fn within(filters: &LogFilters, file: &SlotFile) -> bool {
+    let modified = at(file.modified);
+    filters.source.as_ref().is_none_or(|source| source.is_empty() || file.path == *source)
+        && filters.from.is_none_or(|from| modified >= from)
+        && filters.to.is_none_or(|to| modified <= to)
+}
+
+fn hit(of: &Of, file: &SlotFile, byte: u64, message: &str) -> LogHit {
+    LogHit {
+        message: message.to_owned(),
+        metadata: LogMetadata {
+            fleet_id: of.fleet,
+            message_id: format!("{}/{}/{byte}", of.server.number(), file.path),
+            server_id: of.server.number().to_string(),
+            source: file.path.clone(),
+            timestamp: at(file.modified),
+        },
+    }
+}

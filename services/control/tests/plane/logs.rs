@@ -1,0 +1,137 @@
+//! Logs and files of servers by the admin API (reference multiplay.md 3.11), one test an endpoint.
+
+use serde_json::json;
+
+use crate::agent::Habit;
+use crate::support::{ALLOCATOR, ENVIRONMENT, FLEET, PROJECT, World, basic};
+
+fn at(area: &str, suffix: &str) -> String {
+    format!("/api/multiplay/{area}/v4/projects/{PROJECT}/environments/{ENVIRONMENT}{suffix}")
+}
+
+/// A world whose server 1 has logs, output and a core.
+async fn world() -> (World, u64) {
+    let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    let slot = world.dir.path().join("slot");
+    for (path, text) in [
+        ("logs/server.log", "map harbour loaded\nplayer ann joined\nplayer bob joined\n"),
+        ("output/stdout", "listening\n"),
+        ("evidence/7/core", "core of player\n"),
+    ] {
+        let file = slot.join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    (world, agent.servers[0].number())
+}
+
+fn token(url: &serde_json::Value) -> String {
+    url.as_str().unwrap().split_once("/v1/files/").map(|(_, token)| format!("/v1/files/{token}")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn get_server_logs_lists_files_whose_links_download_them() {
+    let (world, server) = world().await;
+    let list = world.get(&at("servers", &format!("/servers/{server}/logs"))).await.body;
+    let files: Vec<&str> = list.as_array().unwrap().iter().map(|it| it["file"].as_str().unwrap()).collect();
+    assert_eq!(files, ["evidence/7/core", "logs/server.log", "output/stdout"]);
+    assert_eq!(list[0]["size"], 15);
+    let core = world.call("GET", &token(&list[0]["downloadURL"]), None, vec![]).await;
+    assert_eq!((core.status, core.text.as_str()), (200, "core of player\n"));
+    world.call("PUT", &token(&list[0]["downloadURL"]), None, vec![]).await.expect(403, "MS-A002");
+    world.get(&at("servers", &format!("/servers/{}/logs", server + 1))).await.expect(404, "MS-S608");
+    let allocator = basic(ALLOCATOR);
+    let denied =
+        world.call("GET", &at("servers", &format!("/servers/{server}/logs")), Some(&allocator), vec![]).await;
+    denied.expect(403, "MS-A003");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn get_server_logs_link_and_preview_show_one_file() {
+    let (world, server) = world().await;
+    let of = |what: &str| at("servers", &format!("/servers/{server}/logs/{what}"));
+    let link = world.get(&of("link?file=logs/server.log")).await.body;
+    let text = world.call("GET", &token(&link["url"]), None, vec![]).await.text;
+    assert!(text.starts_with("map harbour"), "{text}");
+    assert_eq!(world.get(&of("preview?file=output/stdout")).await.body, json!("listening"));
+    world.get(&of("preview?file=../home/server.json")).await.expect(404, "MS-S608");
+    world.get(&of("link")).await.expect(400, "MS-U101");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn post_logs_search_finds_lines_page_by_page() {
+    let (world, server) = world().await;
+    let search = at("logs", "/logs/search");
+    let asked = json!({ "query": "PLAYER joined", "size": 1, "filters": { "fleetId": FLEET } });
+    let first = world.post(&search, &asked).await.body;
+    assert_eq!(
+        (&first["count"], &first["hits"][0]["message"]),
+        (&json!(1), &json!("player ann joined")),
+        "{first}"
+    );
+    assert_eq!(first["hits"][0]["metadata"]["serverId"], server.to_string());
+    assert_eq!(first["hits"][0]["metadata"]["source"], "logs/server.log");
+    let next = world.post(&search, &json!({ "paginationToken": first["paginationToken"] })).await.body;
+    assert_eq!(next["hits"][0]["message"], "player bob joined", "{next}");
+    let last = world.post(&search, &json!({ "paginationToken": next["paginationToken"] })).await.body;
+    assert_eq!((&last["count"], &last["paginationToken"]), (&json!(0), &json!("")), "{last}");
+    let none = json!({ "query": "core", "filters": {} });
+    assert_eq!(world.post(&search, &none).await.body["count"], 0, "cores are not searched");
+    let source = json!({ "query": "", "filters": { "source": "output/stdout" } });
+    assert_eq!(world.post(&search, &source).await.body["hits"][0]["message"], "listening");
+    world.post(&search, &json!({ "paginationToken": "!" })).await.expect(400, "MS-U101");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logs_status_usage_fleets_servers_and_files_are_told() {
+    let (world, server) = world().await;
+    assert_eq!(world.get(&at("logs", "/logs/status")).await.body["status"], "ENABLED");
+    let set =
+        async |enabled: bool| world.post(&at("logs", "/logs/status"), &json!({ "enabled": enabled })).await;
+    assert_eq!(set(true).await.body["status"], "ENABLED");
+    set(false).await.expect(400, "MS-U101");
+    let usage = world.get(&at("logs", "/logs/usage")).await.body;
+    assert_eq!(usage["usage"], 65.0, "{usage}");
+    assert!(usage["capacity"].as_f64() > usage["remaining"].as_f64());
+    assert_eq!(world.get(&at("logs", "/logs/fleets")).await.body[0]["name"], "arena");
+    let servers = json!([server.to_string(), (server + 1).to_string()]);
+    assert_eq!(world.get(&at("logs", "/logs/servers")).await.body, servers);
+    assert_eq!(world.get(&at("logs", &format!("/logs/fleets/{FLEET}/servers"))).await.body, servers);
+    let files = world.get(&at("logs", &format!("/logs/fleets/{FLEET}/servers/{server}/files"))).await.body;
+    assert_eq!(files[0], json!({ "source": "logs/server.log", "name": "server.log" }));
+    let link = world
+        .post(&at("logs", "/logs/downloadlink"), &json!({ "source": format!("{server}/output/stdout") }))
+        .await;
+    let text = world.call("GET", &token(&link.body["url"]), None, vec![]).await.text;
+    assert_eq!(text, "listening\n", "{}", link.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
+    let (world, server) = world().await;
+    let all = world.get(&at("files", "/files")).await.body;
+    assert_eq!(all.as_array().unwrap().len(), 3);
+    assert_eq!(
+        (&all[0]["path"], &all[0]["fileSize"], &all[0]["serverID"]),
+        (&json!("evidence/7/core"), &json!(15), &json!(server))
+    );
+    assert_eq!(
+        (&all[0]["fleet"]["name"], &all[0]["machine"]["location"]),
+        (&json!("arena"), &json!("local"))
+    );
+    let cores = world
+        .post(&at("files", "/files"), &json!({ "pathFilter": "core", "serverIds": [server], "limit": 5 }))
+        .await;
+    assert_eq!(cores.body.as_array().unwrap().len(), 1);
+    assert_eq!(world.get(&at("files", "/files?modifiedTo=1999-01-01T00:00:00Z")).await.body, json!([]));
+    assert_eq!(world.get(&at("files", &format!("/files?serverIds={}", server + 1))).await.body, json!([]));
+    let link = world
+        .post(&at("files", "/files/download"), &json!({ "path": "evidence/7/core", "serverId": server }))
+        .await;
+    let core = world.call("GET", &token(&link.body["url"]), None, vec![]).await;
+    assert_eq!(core.text, "core of player\n", "{}", link.text);
+    world
+        .post(&at("files", "/files/download"), &json!({ "path": "run/lock", "serverId": server }))
+        .await
+        .expect(404, "MS-S608");
+}
