@@ -71,7 +71,13 @@ fn look(slot: &OwnedFd, path: &str, deeper: usize, files: &mut Vec<SlotFile>) ->
                 files.push(SlotFile { path, size: u64::try_from(found.st_size).unwrap_or(0), modified });
             }
             FileType::Directory if deeper > 0 => look(slot, &path, deeper - 1, files)?,
-            _other => {}
+            FileType::Directory
+            | FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => {}
         }
     }
     Ok(())
