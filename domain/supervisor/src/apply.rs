@@ -1,12 +1,13 @@
 //! Events become state. No rule lives here.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use mainstay_core::slot::{Order, Spec};
+use mainstay_core::slot::{Incident, Order, Spec};
 use mainstay_core::{Strikes, Timestamp};
 
 use crate::supervisor::Known;
-use crate::{Event, Life, Run, Rung, Slot, Stage, Supervisor};
+use crate::{Event, Failures, Life, Reason, Run, Rung, Slot, Stage, Supervisor};
 
 impl Supervisor {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
@@ -17,7 +18,9 @@ impl Supervisor {
                 self.runs = self.runs.max(*run);
                 let (number, configuration, generation) = (*run, *configuration, *generation);
                 let run = Run { number, configuration, generation, began: at };
-                self.change(*server, |slot| slot.life = Life::Up { run, stage: Stage::Started });
+                self.change(*server, |slot| {
+                    slot.life = Life::Up { run, stage: Stage::Started, failures: Failures::default() };
+                });
             }
             Event::Answered { server } => self.change(*server, |slot| {
                 if let Life::Up { stage, .. } = &mut slot.life {
@@ -39,6 +42,18 @@ impl Supervisor {
                     *rung = Rung::Kill;
                 }
             }),
+            Event::CheckFailed { server, check, within, .. } => self.change(*server, |slot| {
+                if let Life::Up { failures, .. } = &mut slot.life {
+                    failures.of_mut(*check).strike(at, *within);
+                }
+            }),
+            Event::Misbehaved { server, check } => self.change(*server, |slot| {
+                if let Life::Up { run, .. } = slot.life {
+                    let reason = Reason::Misbehaved(*check);
+                    slot.life = Life::Stopping { run, began: at, rung: Rung::Signal, reason };
+                }
+            }),
+            Event::IncidentNoted { incident } => self.change(incident.server, |slot| note(slot, incident)),
             Event::Crashed { server, within, .. } => {
                 self.change(*server, |slot| slot.strikes.strike(at, *within));
             }
@@ -70,7 +85,24 @@ impl Supervisor {
         if self.slot(order.server).is_some() {
             self.change(order.server, |slot| slot.order = order.clone());
         } else {
-            self.put(Slot { order: order.clone(), life: Life::Fresh, strikes: Strikes::none() });
+            self.put(Slot {
+                order: order.clone(),
+                life: Life::Fresh,
+                strikes: Strikes::none(),
+                incidents: Vec::new(),
+            });
+        }
+    }
+}
+
+fn note(slot: &mut Slot, incident: &Incident) {
+    match slot.incidents.iter_mut().find(|known| known.run == incident.run) {
+        Some(known) => known.clone_from(incident),
+        None => {
+            if slot.incidents.len() >= Incident::KEPT_MAX {
+                slot.incidents.remove(0);
+            }
+            slot.incidents.push(incident.clone());
         }
     }
 }

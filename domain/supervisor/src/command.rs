@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::slot::{ConfigurationRef, Exit, Order, Spec};
+use mainstay_core::slot::{ConfigurationRef, Exit, Order, Reading, Scene, Spec};
 use mainstay_core::{Generation, ServerId};
 
 use crate::RunNumber;
@@ -29,6 +29,8 @@ pub enum Command {
         run: RunNumber,
         /// How.
         exit: Exit,
+        /// What was found there.
+        scene: Scene,
     },
     /// The process of a run is gone and nobody knows how: the boot id changed, or its holder died without a record.
     Lost {
@@ -50,6 +52,15 @@ pub enum Command {
         server: ServerId,
         /// Its run.
         run: RunNumber,
+    },
+    /// The process of a run has been checked.
+    Checked {
+        /// The slot.
+        server: ServerId,
+        /// Its run.
+        run: RunNumber,
+        /// What was read.
+        reading: Reading,
     },
     /// The time of [`crate::Supervisor`]'s next deadline has come: everything that is due by now happens.
     Due,

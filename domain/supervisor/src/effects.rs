@@ -1,7 +1,7 @@
 //! What the hands owe one slot. Derived from state until acknowledged, so doing any of it twice does no harm.
 
-use mainstay_core::AllocationId;
 use mainstay_core::slot::ConfigurationRef;
+use mainstay_core::{AllocationId, Timestamp};
 
 use crate::RunNumber;
 
@@ -60,6 +60,15 @@ pub enum Act {
         run: RunNumber,
         /// Whose query it is.
         configuration: ConfigurationRef,
+    },
+    /// Read what the process uses, and query it once where its configuration has a query: [`crate::Command::Checked`].
+    Check {
+        /// The run.
+        run: RunNumber,
+        /// Whose limits, query and settings count.
+        configuration: ConfigurationRef,
+        /// When it came due: which check this is.
+        due: Timestamp,
     },
     /// Send a signal to the process. Acknowledged by [`crate::Observation::Delivered`], or by
     /// [`crate::Command::NeverRan`] where there is no trace of the run.

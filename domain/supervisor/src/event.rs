@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use mainstay_core::slot::{ConfigurationRef, Order, Spec};
+use mainstay_core::slot::{Check, ConfigurationRef, Incident, Order, Spec};
 use mainstay_core::{Generation, ServerId, Timestamp};
 
 use crate::{Ending, Reason, RunNumber, Rung, Slot};
@@ -59,6 +59,30 @@ pub enum Event {
         /// The slot.
         server: ServerId,
     },
+    /// The process of the newest run failed a check: one strike of that check.
+    CheckFailed {
+        /// The slot.
+        server: ServerId,
+        /// Which.
+        check: Check,
+        /// What was read, in words.
+        reading: Arc<str>,
+        /// The window that judges it.
+        within: Duration,
+    },
+    /// The process of the newest run failed a check too often: it is being ended. Only now is its signal owed.
+    Misbehaved {
+        /// The slot.
+        server: ServerId,
+        /// Which.
+        check: Check,
+    },
+    /// What is known of a run that ended, or is being ended, as nobody wished; it takes the place of what was known of the
+    /// same run before.
+    IncidentNoted {
+        /// All of it.
+        incident: Box<Incident>,
+    },
     /// The process of the newest run crashed: one strike.
     Crashed {
         /// The slot.
@@ -112,11 +136,14 @@ impl Event {
             Self::SpecTaken { .. } | Self::RunsCounted { .. } => None,
             Self::OrderTaken { order } => Some(order.server),
             Self::SlotKept { slot } => Some(slot.order.server),
+            Self::IncidentNoted { incident } => Some(incident.server),
             Self::RunBegan { server, .. }
             | Self::Answered { server }
             | Self::StopBegan { server, .. }
             | Self::StopTurned { server, .. }
             | Self::KillBegan { server }
+            | Self::CheckFailed { server, .. }
+            | Self::Misbehaved { server, .. }
             | Self::Crashed { server, .. }
             | Self::StrikesCleared { server }
             | Self::Ended { server, .. }

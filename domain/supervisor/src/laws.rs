@@ -4,9 +4,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use mainstay_core::slot::Intent;
-use mainstay_core::{Generation, ServerId};
+use mainstay_core::slot::{Check, ConfigurationRef, Fault, Incident, Intent, RestartPolicy};
+use mainstay_core::{Generation, ServerId, Timestamp};
 
 use crate::decide::serves;
 use crate::owed::session_file;
@@ -52,6 +53,30 @@ pub fn all(state: &Supervisor) -> Result<(), Broken> {
 pub struct History {
     generations: BTreeMap<ServerId, Generation>,
     newest_run: RunNumber,
+    policies: BTreeMap<ConfigurationRef, RestartPolicy>,
+    crashes: BTreeMap<ServerId, Crashes>,
+}
+
+/// The crashes of one slot since it last began afresh.
+#[derive(Debug, Clone, Default)]
+struct Crashes {
+    at: Vec<Timestamp>,
+    ran: Option<ConfigurationRef>,
+    /// The slot's newest event is a crash: a start that follows is its answer.
+    unanswered: bool,
+}
+
+impl Crashes {
+    /// How many of them a restart now may follow, and how many there are.
+    fn judge(
+        &self,
+        now: Timestamp,
+        policies: &BTreeMap<ConfigurationRef, RestartPolicy>,
+    ) -> Option<(usize, usize)> {
+        let policy = policies.get(&self.ran?)?;
+        let count = self.at.iter().filter(|&&at| now.since(at) < policy.within).count();
+        Some((policy.attempts as usize, count))
+    }
 }
 
 impl History {
@@ -61,11 +86,12 @@ impl History {
         Self::default()
     }
 
-    /// Checks one event against all before it.
+    /// Checks one event, and when it happened, against all before it.
     ///
     /// # Errors
-    /// A generation or a run number that does not rise.
-    pub fn watch(&mut self, event: &Event) -> Result<(), Broken> {
+    /// A generation or a run number that does not rise, or a restart too many.
+    pub fn watch(&mut self, at: Timestamp, event: &Event) -> Result<(), Broken> {
+        self.restarts_are_few(at, event)?;
         match event {
             Event::OrderTaken { order } => {
                 let before = self.generations.insert(order.server, order.generation);
@@ -90,6 +116,9 @@ impl History {
             | Event::StopBegan { .. }
             | Event::StopTurned { .. }
             | Event::KillBegan { .. }
+            | Event::CheckFailed { .. }
+            | Event::Misbehaved { .. }
+            | Event::IncidentNoted { .. }
             | Event::Crashed { .. }
             | Event::StrikesCleared { .. }
             | Event::Ended { .. }
@@ -100,9 +129,57 @@ impl History {
     }
 }
 
+impl History {
+    /// "Stops trying ... if the build executable process crashes more than a specific number of times within a 30-minute
+    /// period" (seed 001), counted apart from what the slots themselves remember.
+    fn restarts_are_few(&mut self, at: Timestamp, event: &Event) -> Result<(), Broken> {
+        if let Event::SpecTaken { spec } = event {
+            self.policies.entry(spec.configuration).or_insert(spec.restart);
+        }
+        let Some(server) = event.server() else { return Ok(()) };
+        let crashes = self.crashes.entry(server).or_default();
+        let answered = core::mem::take(&mut crashes.unanswered);
+        match event {
+            Event::Crashed { .. } => {
+                crashes.at.push(at);
+                crashes.unanswered = true;
+            }
+            Event::StrikesCleared { .. } => crashes.at.clear(),
+            Event::SlotForgotten { .. } => {
+                self.crashes.remove(&server);
+            }
+            Event::RunBegan { configuration, .. } => {
+                let judged = crashes.judge(at, &self.policies);
+                crashes.ran = Some(*configuration);
+                if let (true, Some((most, count))) = (answered, judged) {
+                    return ensure(count <= most, "never more restarts than the window allows", || {
+                        format!("{server}: a restart after {count} crashes, {most} allowed")
+                    });
+                }
+            }
+            Event::SpecTaken { .. }
+            | Event::OrderTaken { .. }
+            | Event::Answered { .. }
+            | Event::StopBegan { .. }
+            | Event::StopTurned { .. }
+            | Event::KillBegan { .. }
+            | Event::CheckFailed { .. }
+            | Event::Misbehaved { .. }
+            | Event::IncidentNoted { .. }
+            | Event::Ended { .. }
+            | Event::RestBegan { .. }
+            | Event::SlotKept { .. }
+            | Event::RunsCounted { .. } => {}
+        }
+        Ok(())
+    }
+}
+
 fn slot(state: &Supervisor, entry: &Entry) -> Result<(), Broken> {
     intent_and_life_agree(entry)?;
     back_off_is_kept(state, entry)?;
+    misbehaviour_is_recorded(state, entry)?;
+    failures_are_answered(state, entry)?;
     if let Some(run) = entry.slot.run() {
         run_is_fenced(state, entry, run)?;
     }
@@ -151,6 +228,40 @@ fn back_off_is_kept(state: &Supervisor, entry: &Entry) -> Result<(), Broken> {
         "no restart follows more crashes than the policy allows",
         || format!("{}: {strikes} strikes, {} allowed", entry.slot.order.server, spec.restart.attempts),
     )
+}
+
+/// The signal of misbehaviour is owed only to a run whose misbehaviour is part of the durable story.
+fn misbehaviour_is_recorded(state: &Supervisor, entry: &Entry) -> Result<(), Broken> {
+    let server = entry.slot.order.server;
+    let kept = entry.slot.incidents.len();
+    ensure(kept <= Incident::KEPT_MAX, "the incidents kept of a slot are few", || {
+        format!("{server}: {kept}")
+    })?;
+    let Life::Stopping { run, reason: Reason::Misbehaved(check), .. } = &entry.slot.life else {
+        return Ok(());
+    };
+    let recorded = entry
+        .slot
+        .incident(run.number)
+        .is_some_and(|it| it.fault == Fault::Misbehaviour(*check) && it.exit.is_none());
+    ensure(recorded, "misbehaviour is recorded before the signal", || {
+        format!("{server}: {:?} is owed, {:?} is known", state.owed_to(entry).act, entry.slot.incidents)
+    })
+}
+
+/// No process runs on that has failed a check as often as its settings allow.
+fn failures_are_answered(state: &Supervisor, entry: &Entry) -> Result<(), Broken> {
+    let Life::Up { run, failures, .. } = &entry.slot.life else { return Ok(()) };
+    let Some(spec) = state.spec(run.configuration) else { return Ok(()) };
+    for check in Check::ALL {
+        let strikes = failures.of(check);
+        let Some(&last) = strikes.moments().last() else { continue };
+        let count = strikes.count(last, spec.checks.within);
+        ensure(count < spec.checks.failures as usize, "a process that misbehaves is ended", || {
+            format!("{}: {count} failures of {check:?}", entry.slot.order.server)
+        })?;
+    }
+    Ok(())
 }
 
 fn run_is_fenced(state: &Supervisor, entry: &Entry, run: &Run) -> Result<(), Broken> {

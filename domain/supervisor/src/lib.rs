@@ -33,5 +33,5 @@ pub use command::{Answer, Command, Ignored, Rejection, Verdict};
 pub use effects::{Act, Effects, SessionFile};
 pub use event::Event;
 pub use observe::{Observation, Sight};
-pub use slot::{Ending, Life, Reason, Run, RunNumber, Rung, Slot, Stage};
+pub use slot::{Ending, Failures, Life, Reason, Run, RunNumber, Rung, Slot, Stage};
 pub use supervisor::{REST_MIN, SLOTS_MAX, SPECS_MAX, Supervisor, Why};

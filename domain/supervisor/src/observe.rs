@@ -1,8 +1,9 @@
 //! What is seen: the only change of soft state.
 
+use mainstay_core::slot::Reading;
 use mainstay_core::{ServerId, Timestamp};
 
-use crate::supervisor::{Process, Supervisor};
+use crate::supervisor::{Clock, Process, Supervisor};
 use crate::{RunNumber, Rung, SessionFile};
 
 /// What was seen. Whatever is seen of an older run is ignored.
@@ -33,6 +34,22 @@ pub enum Observation {
         /// Which.
         rung: Rung,
     },
+    /// The time for a check of the process has come.
+    CheckDue {
+        /// The slot.
+        server: ServerId,
+        /// The run.
+        run: RunNumber,
+    },
+    /// The process has been checked.
+    Checked {
+        /// The slot.
+        server: ServerId,
+        /// The run.
+        run: RunNumber,
+        /// What was read.
+        reading: Reading,
+    },
     /// Everything seen is forgotten: the agent has started, or a test shows that nothing hangs on it.
     Forgot,
 }
@@ -55,6 +72,12 @@ impl Supervisor {
             Observation::Saw { server, run, sight } => self.saw(now, server, run, sight),
             Observation::Wrote { server, file } => self.wrote(server, file),
             Observation::Delivered { server, run, rung } => self.delivered(server, run, rung),
+            Observation::CheckDue { server, run } => {
+                if self.is_live(server, run) {
+                    self.soften(server, |soft| soft.clock = Clock::Due(now));
+                }
+            }
+            Observation::Checked { server, run, reading } => self.checked(now, server, run, reading),
             Observation::Forgot => self.forget_soft(),
         }
     }
@@ -85,6 +108,22 @@ impl Supervisor {
     fn delivered(&mut self, server: ServerId, run: RunNumber, rung: Rung) {
         if self.is_live(server, run) {
             self.soften(server, |soft| soft.delivered = soft.delivered.max(Some(rung)));
+        }
+    }
+
+    /// The next check counts from the end of this one, so that a machine in trouble is not asked ever faster.
+    fn checked(&mut self, now: Timestamp, server: ServerId, run: RunNumber, reading: Reading) {
+        let every = self
+            .slot(server)
+            .and_then(|slot| slot.live_run())
+            .filter(|live| live.number == run)
+            .and_then(|live| self.spec(live.configuration))
+            .map(|spec| spec.checks.every);
+        if let Some(every) = every {
+            self.soften(server, |soft| {
+                soft.clock = Clock::Next(now + every);
+                soft.reading = Some(reading);
+            });
         }
     }
 

@@ -2,8 +2,8 @@
 
 use mainstay_core::{AllocationId, ServerId};
 
-use crate::supervisor::{Entry, Process, Supervisor};
-use crate::{Act, Effects, Life, Run, Rung, SessionFile, Stage};
+use crate::supervisor::{Clock, Entry, Process, Supervisor};
+use crate::{Act, Effects, Life, Reason, Run, Rung, SessionFile, Stage};
 
 impl Supervisor {
     pub(crate) fn owed_to(&self, entry: &Entry) -> Effects {
@@ -14,8 +14,8 @@ impl Supervisor {
         let write = wanted.filter(|_| entry.soft.file != wanted && !unseen);
         let act = match &entry.slot.life {
             Life::Fresh | Life::Down { .. } | Life::Resting { .. } => Act::Nothing,
-            Life::Up { run, stage } => self.owed_up(entry, run, *stage, write.is_none()),
-            Life::Stopping { run, rung, .. } => self.owed_stopping(entry, run, *rung),
+            Life::Up { run, stage, .. } => self.owed_up(entry, run, *stage, write.is_none()),
+            Life::Stopping { run, rung, reason, .. } => self.owed_stopping(entry, run, *rung, *reason),
         };
         Effects { write, act }
     }
@@ -30,19 +30,34 @@ impl Supervisor {
             Process::Absent => Act::Nothing,
             Process::Running { .. } => match stage {
                 Stage::Started if self.is_queried(run) => Act::Probe { run: number, configuration },
-                Stage::Started | Stage::Answered => Act::Nothing,
+                Stage::Started | Stage::Answered => match entry.soft.clock {
+                    Clock::Due(due) => Act::Check { run: number, configuration, due },
+                    Clock::First | Clock::Next(_) => Act::Nothing,
+                },
             },
         }
     }
 
-    fn owed_stopping(&self, entry: &Entry, run: &Run, rung: Rung) -> Act {
+    fn owed_stopping(&self, entry: &Entry, run: &Run, rung: Rung, reason: Reason) -> Act {
         match entry.process() {
             Process::Unknown => Act::Look { run: run.number },
             Process::Absent | Process::Running { .. } if entry.delivered() >= Some(rung) => Act::Nothing,
             Process::Absent | Process::Running { .. } => match rung {
                 Rung::Signal => Act::Signal {
                     run: run.number,
-                    signal: self.spec(run.configuration).map_or(SIGTERM, |spec| spec.stop.signal),
+                    signal: match (self.spec(run.configuration), reason) {
+                        (Some(spec), Reason::Misbehaved(_)) => spec.checks.signal,
+                        (
+                            Some(spec),
+                            Reason::Ordered
+                            | Reason::Replaced
+                            | Reason::Silent
+                            | Reason::Forgotten
+                            | Reason::Parked
+                            | Reason::Resumed,
+                        ) => spec.stop.signal,
+                        (None, _) => SIGTERM,
+                    },
                 },
                 Rung::Kill => Act::Kill { run: run.number },
             },

@@ -1,9 +1,10 @@
 //! What is durable about one slot.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 
-use mainstay_core::slot::{ConfigurationRef, Order};
+use mainstay_core::slot::{Check, ConfigurationRef, Incident, Order};
 use mainstay_core::{Generation, Strikes, Timestamp};
 
 /// Counts the starts on this machine, over all its slots and never downwards; no two processes share one.
@@ -67,6 +68,8 @@ pub struct Slot {
     pub life: Life,
     /// Its recent crashes, for back-off.
     pub strikes: Strikes,
+    /// Its newest processes that ended as nobody wished, oldest first; at most [`Incident::KEPT_MAX`].
+    pub incidents: Vec<Incident>,
 }
 
 /// The life of a slot's process.
@@ -94,6 +97,8 @@ pub enum Life {
         run: Run,
         /// How far it has come.
         stage: Stage,
+        /// The checks it has lately failed.
+        failures: Failures,
     },
     /// On its way down.
     Stopping {
@@ -106,6 +111,37 @@ pub enum Life {
         /// What the stop is for.
         reason: Reason,
     },
+}
+
+/// The recent failures of one process, check by check: a new process begins with none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Of the CPU check.
+    pub cpu: Strikes,
+    /// Of the memory check.
+    pub memory: Strikes,
+    /// Of the query check.
+    pub query: Strikes,
+}
+
+impl Failures {
+    /// Those of one check.
+    #[must_use]
+    pub const fn of(&self, check: Check) -> &Strikes {
+        match check {
+            Check::Cpu => &self.cpu,
+            Check::Memory => &self.memory,
+            Check::Query => &self.query,
+        }
+    }
+
+    pub(crate) const fn of_mut(&mut self, check: Check) -> &mut Strikes {
+        match check {
+            Check::Cpu => &mut self.cpu,
+            Check::Memory => &mut self.memory,
+            Check::Query => &mut self.query,
+        }
+    }
 }
 
 /// How far a started process has come.
@@ -135,6 +171,8 @@ pub enum Reason {
     Replaced,
     /// It never answered its query: our kill, but the game's crash.
     Silent,
+    /// It failed this check too often (seed 001, misbehavior).
+    Misbehaved(Check),
     /// The slot is no longer this machine's: its record ends with its process.
     Forgotten,
     /// The whole of `mainstay up` is stopping; the next one starts it again.
@@ -157,6 +195,11 @@ pub enum Ending {
         /// How the last of them ended, in words.
         cause: Arc<str>,
     },
+    /// It fell silent to its query under an allocation (seed 001, allocation pre-recovery).
+    PreRecovery {
+        /// Which checks it failed, in words.
+        cause: Arc<str>,
+    },
     /// The machine lost it.
     Lost,
     /// Stopped with `mainstay up`; [`crate::Command::Resume`] starts it again.
@@ -174,6 +217,12 @@ impl Slot {
             | Life::Up { run, .. }
             | Life::Stopping { run, .. } => Some(run),
         }
+    }
+
+    /// What is known of a run that ended, or is being ended, as nobody wished.
+    #[must_use]
+    pub fn incident(&self, run: RunNumber) -> Option<&Incident> {
+        self.incidents.iter().rev().find(|incident| incident.run == run.number())
     }
 
     /// The run whose process exists or is owed its start.

@@ -32,14 +32,17 @@ impl Supervisor {
                 Ending::BackedOff { crashes, cause } => {
                     Phase::BackedOff { crashes: *crashes, cause: Arc::clone(cause) }
                 }
+                Ending::PreRecovery { cause } => Phase::PreRecovery { cause: Arc::clone(cause) },
                 Ending::Lost => Phase::Lost,
                 // It will be started again; until then nothing must be concluded from its being down.
                 Ending::Parked => Phase::Stopping,
             },
             Life::Resting { .. } => Phase::Starting,
-            Life::Up { run, stage } => self.phase_up(entry, run, *stage)?,
+            Life::Up { run, stage, .. } => self.phase_up(entry, run, *stage)?,
             Life::Stopping { reason, .. } => match reason {
-                Reason::Ordered | Reason::Forgotten | Reason::Parked => Phase::Stopping,
+                Reason::Ordered | Reason::Forgotten | Reason::Parked | Reason::Misbehaved(_) => {
+                    Phase::Stopping
+                }
                 Reason::Replaced | Reason::Silent | Reason::Resumed => Phase::Starting,
             },
         })

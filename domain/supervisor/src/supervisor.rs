@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use mainstay_core::slot::{ConfigurationRef, Intent, Spec};
+use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Reading, Spec};
 use mainstay_core::{ServerId, StateMachine, Timestamp, Turn};
 
 use crate::{
@@ -51,11 +51,25 @@ pub(crate) struct Entry {
 /// What is seen of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Soft {
-    /// The run that `process` and `delivered` speak of; they count for nothing once it is not the live one.
+    /// The run that all but `file` speak of; they count for nothing once it is not the live one.
     pub(crate) run: RunNumber,
     pub(crate) process: Process,
     pub(crate) delivered: Option<Rung>,
     pub(crate) file: Option<SessionFile>,
+    pub(crate) clock: Clock,
+    pub(crate) reading: Option<Reading>,
+}
+
+/// When a running process is checked next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Clock {
+    /// At once: CPU use is measured from one check to the next, so the first begins it.
+    #[default]
+    First,
+    /// Then.
+    Next(Timestamp),
+    /// It has come due, and is owed.
+    Due(Timestamp),
 }
 
 /// What is seen of the live run's process.
@@ -79,6 +93,8 @@ pub enum Why {
     Silence(ServerId),
     /// An idle slot has rested enough.
     Rest(ServerId),
+    /// A running process is to be checked.
+    Check(ServerId),
 }
 
 impl Supervisor {
@@ -114,6 +130,20 @@ impl Supervisor {
     #[must_use]
     pub const fn newest_run(&self) -> RunNumber {
         self.runs
+    }
+
+    /// What was last read of a slot's running process.
+    #[must_use]
+    pub fn reading(&self, server: ServerId) -> Option<Reading> {
+        let entry = self.entries.get(&server)?;
+        let run = entry.slot.live_run().filter(|run| run.number == entry.soft.run)?;
+        entry.soft.reading.filter(|_| run.number != RunNumber::NONE)
+    }
+
+    /// What is known of a slot's newest processes that ended as nobody wished, oldest first.
+    #[must_use]
+    pub fn incidents(&self, server: ServerId) -> &[Incident] {
+        self.entries.get(&server).map_or(&[], |entry| &entry.slot.incidents)
     }
 
     /// The process of a slot's live run, where it has been seen running.
@@ -165,7 +195,7 @@ impl Supervisor {
         let Some(entry) = self.entries.get_mut(&server) else { return };
         let run = entry.slot.run().map_or(RunNumber::NONE, |run| run.number);
         if entry.soft.run != run {
-            entry.soft = Soft { run, process: Process::Unknown, delivered: None, file: entry.soft.file };
+            entry.soft = Soft { run, file: entry.soft.file, ..Soft::default() };
         }
         change(&mut entry.soft);
         self.refresh(server);
@@ -190,17 +220,21 @@ impl Supervisor {
                 let spec = self.spec(run.configuration)?;
                 Some((*began + spec.stop.kill_after, Why::Kill(server)))
             }
-            Life::Up { run, stage: Stage::Started } => {
-                let query = self.spec(run.configuration)?.query.as_ref()?;
-                match entry.process() {
-                    Process::Running { since, .. } => Some((since + query.start_grace, Why::Silence(server))),
-                    Process::Unknown | Process::Absent => None,
+            Life::Up { run, stage, .. } => {
+                let Process::Running { since, .. } = entry.process() else { return None };
+                match (stage, self.spec(run.configuration)?.query.as_ref()) {
+                    (Stage::Started, Some(query)) => Some((since + query.start_grace, Why::Silence(server))),
+                    (Stage::Started, None) | (Stage::Answered, _) => {
+                        let at = match entry.soft.clock {
+                            Clock::First => since,
+                            Clock::Next(at) => at,
+                            Clock::Due(_) => return None,
+                        };
+                        Some((at, Why::Check(server)))
+                    }
                 }
             }
-            Life::Fresh
-            | Life::Down { .. }
-            | Life::Up { stage: Stage::Answered, .. }
-            | Life::Stopping { rung: Rung::Kill, .. } => None,
+            Life::Fresh | Life::Down { .. } | Life::Stopping { rung: Rung::Kill, .. } => None,
         }
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_core::ServerId;
+use mainstay_core::slot::Incident;
 use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
-use mainstay_supervisor::{Answer, Command, Observation, Rejection, Supervisor};
+use mainstay_supervisor::{Answer, Command, Observation, Rejection, RunNumber, Supervisor};
 use tokio::time::sleep;
 
 /// How long a question waits where the mailbox is full.
@@ -84,7 +85,15 @@ impl Brain {
         .await
     }
 
-    async fn read<T: Send + 'static>(&self, read: fn(&Supervisor) -> T) -> Result<T, Ended> {
+    /// What is known of a run that ended as nobody wished.
+    pub(crate) async fn incident(&self, server: ServerId, run: RunNumber) -> Result<Option<Incident>, Ended> {
+        self.read(move |state| state.slot(server).and_then(|slot| slot.incident(run)).cloned()).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl Fn(&Supervisor) -> T + Copy + Send + 'static,
+    ) -> Result<T, Ended> {
         loop {
             match self.0.query(move |state, _now| read(state)).await {
                 Ok(value) => return Ok(value),

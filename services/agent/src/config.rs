@@ -2,11 +2,6 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// How often CPU and memory of every slot are measured: often enough for a person who watches, and a hundredth of a
-/// core for 200 slots.
-pub const MEASURE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What an agent is told when it starts.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_core::slot::{Spec, Status};
+use mainstay_core::slot::{Incident, Reading, Spec, Status};
 use mainstay_core::{Generation, ServerId, StateMachine as _};
 use mainstay_runtime::{Hands, TakenUp};
 use mainstay_supervisor::{Effects, Run, Supervisor};
@@ -37,6 +37,8 @@ pub(crate) struct Delivery {
     server: ServerId,
     level: Level,
     status: Option<Status>,
+    incidents: Vec<Incident>,
+    reading: Option<Reading>,
 }
 
 /// Gives each slot's worker its newest level.
@@ -64,12 +66,19 @@ impl Hands<Supervisor> for SlotHands {
                 run: slot.run().and_then(|run| Some((*run, Arc::clone(state.spec(run.configuration)?)))),
             })
         });
-        let delivery = Delivery { server: *server, level, status: state.status(*server) };
+        let delivery = Delivery {
+            server: *server,
+            level,
+            status: state.status(*server),
+            incidents: state.incidents(*server).to_vec(),
+            reading: state.reading(*server),
+        };
         Some(TakenUp { delivery, noted: None })
     }
 
     fn deliver(&mut self, deliveries: Vec<Delivery>) {
-        for Delivery { server, level, status } in deliveries {
+        for Delivery { server, level, status, incidents, reading } in deliveries {
+            self.statuses.tell(server, incidents, reading);
             match (&level, status) {
                 (Level::Gone, _) => self.statuses.forget(server),
                 (Level::Owed(_), Some(status)) => self.statuses.set(status),

@@ -20,7 +20,6 @@ mod config;
 pub mod daemon;
 mod error;
 mod hands;
-mod measure;
 pub mod os;
 mod roster;
 mod service;
@@ -28,8 +27,7 @@ mod slot;
 mod statuses;
 mod uplink;
 
-pub use config::{Addresses, Config, HolderProgram, MEASURE_INTERVAL, MachineOffer, Plane, PortRange};
+pub use config::{Addresses, Config, HolderProgram, MachineOffer, Plane, PortRange};
 pub use error::Error;
-pub use measure::Reading;
 pub use roster::Ports;
 pub use service::{Handle, Service};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::ServerId;
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Reading, Status};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Fold, Limits, ShardName, StoredFold};
 use mainstay_runtime::{
@@ -21,7 +21,6 @@ use crate::brain::Brain;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hands::SlotHands;
-use crate::measure::{Reading, Readings, measure};
 use crate::os::ports::{TakenPorts, Transport};
 use crate::os::{Capabilities, cgroup, uids};
 use crate::roster::Roster;
@@ -89,9 +88,7 @@ impl Service {
             first_look(&seen, &live).await;
             uplink.run().await;
         });
-        let readings = Arc::new(Readings::default());
-        let measuring = tokio::spawn(measure(Arc::clone(&readings), Arc::clone(&context), clock));
-        Ok(Handle { context, brain, statuses, readings, journal, upkeep, uplink, measuring })
+        Ok(Handle { context, brain, statuses, journal, upkeep, uplink })
     }
 }
 
@@ -101,11 +98,9 @@ pub struct Handle {
     context: Arc<Context>,
     brain: Brain,
     statuses: Arc<Statuses>,
-    readings: Arc<Readings>,
     journal: JournalHandle,
     upkeep: Upkeep,
     uplink: JoinHandle<()>,
-    measuring: JoinHandle<()>,
 }
 
 impl Handle {
@@ -115,10 +110,10 @@ impl Handle {
         self.statuses.get(server)
     }
 
-    /// What a slot's game uses; `None` where none runs, or none has been measured yet.
+    /// What was last read of a slot's game; `None` where none runs, or none has been checked yet.
     #[must_use]
     pub fn reading(&self, server: ServerId) -> Option<Reading> {
-        self.readings.get(server)
+        self.statuses.reading(server)
     }
 
     /// Where slots' standard output and error are kept: a question that outlives this handle.
@@ -139,7 +134,6 @@ impl Handle {
     /// What was not durable yet is lost with the journal; the games are not.
     pub async fn leave(self) -> Result<(), Error> {
         self.uplink.abort();
-        self.measuring.abort();
         self.context.end.send_replace(Ending::Leave);
         self.brain.drain().await.map_err(|source| Error::Unfinished { source })?;
         let stopped = self.journal.stop().await.map_err(|failure| Error::Journal { failure });

@@ -101,13 +101,29 @@ fn holder(launch_file: &Path, hold: impl FnOnce(lock::SlotLock, PathBuf, LaunchS
         report(&StartReport::HolderFailed { why: format!("remove the launch file: {error}") });
         return EXIT_SYSTEM;
     }
-    match read {
-        Ok(spec) => hold(held, slot, spec),
+    match read.map(|spec| (has_ended(&slot, spec.run), spec)) {
+        Ok((Ok(false), spec)) => hold(held, slot, spec),
+        // Another holder was quicker with the same run, and its game is over already: whoever looks finds its end.
+        Ok((Ok(true), _)) => {
+            report(&StartReport::SlotTaken);
+            EXIT_SLOT_TAKEN
+        }
+        Ok((Err(error), _)) => {
+            report(&StartReport::HolderFailed { why: format!("read {}: {error}", record::EXIT_FILE) });
+            EXIT_SYSTEM
+        }
         Err(error) => {
             report(&StartReport::HolderFailed { why: in_full(&error) });
             EXIT_BAD_SPEC
         }
     }
+}
+
+/// Whether a run's end is on record already. No run has two games: a launch that comes late, after a quicker holder's game
+/// has come and gone, is refused here, under the slot's lock.
+fn has_ended(slot: &Path, run: u64) -> io::Result<bool> {
+    let exit: Option<record::ExitRecord> = record::read(slot, record::EXIT_FILE)?;
+    Ok(exit.is_some_and(|exit| exit.run == run))
 }
 
 /// Ends the starter's child at once; the holder is its child's child.

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::instance::{Instance, answers, wait};
-use crate::report::median;
+use crate::report::{median, worst};
 use crate::{Failure, option};
 
 const TEEWORLDS: &str = "/usr/games/teeworlds-server";
@@ -111,13 +111,6 @@ fn until_answers(port: u16) -> Result<(), Failure> {
         std::thread::sleep(Duration::from_micros(500));
     }
     Ok(())
-}
-
-fn worst(figures: &[f64]) -> f64 {
-    let mut figures = figures.to_vec();
-    figures.sort_by(f64::total_cmp);
-    let at = (figures.len() * 99).div_ceil(100).max(1) - 1;
-    figures.get(at).copied().unwrap_or(f64::NAN)
 }
 
 /// The figure of a server's JSON, where it is one.

@@ -6,6 +6,7 @@
 mod allocate;
 mod crash;
 mod density;
+mod hang;
 mod instance;
 mod memory;
 mod postgres;
@@ -20,6 +21,7 @@ const USAGE: &str =
     "usage: mainstay bench allocate [--runs N] [--seconds N] [--connections N] [--servers N] [--no-postgres]
        mainstay bench crash [--runs N]
        mainstay bench density [--servers N]
+       mainstay bench hang [--runs N]
        mainstay bench memory [--servers N]";
 
 /// Runs the benchmark that the arguments name.
@@ -31,6 +33,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         }
         Some(("crash", rest)) => crash::run(rest),
         Some(("density", rest)) => density::run(rest),
+        Some(("hang", rest)) => hang::run(rest),
         Some(("memory", rest)) => memory::run(rest),
         Some(_) | None => Err(USAGE.into()),
     };

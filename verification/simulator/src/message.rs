@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mainstay_core::slot::{Exit, Status};
+use mainstay_core::slot::{Exit, Reading, Status};
 use mainstay_core::{AllocationId, MachineId, ServerId};
 use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
 use mainstay_journal::Batch;
@@ -78,7 +78,8 @@ pub(crate) enum Job {
     Look(RunNumber),
     Start(Launch),
     Probe(RunNumber),
-    Signal(RunNumber),
+    Check(RunNumber),
+    Signal { run: RunNumber, signal: i32 },
     Kill(RunNumber),
 }
 
@@ -100,6 +101,7 @@ pub(crate) enum JobResult {
     Silent,
     Delivered { run: RunNumber, rung: mainstay_supervisor::Rung },
     NeverRan(RunNumber),
+    Checked { run: RunNumber, reading: Reading },
 }
 
 /// What a plane's turn releases once it is durable.

@@ -44,6 +44,10 @@ pub(crate) struct Game {
     pub(crate) configuration: ConfigurationRef,
     pub(crate) answers_from: Option<Micros>,
     pub(crate) ignores_term: bool,
+    /// From then on it answers no query.
+    pub(crate) mute_from: Option<Micros>,
+    /// From then on it uses more CPU than its slot allows.
+    pub(crate) busy_from: Option<Micros>,
     /// It has been told to end; its end is on the agenda.
     pub(crate) ending: bool,
 }

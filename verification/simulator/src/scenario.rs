@@ -55,6 +55,12 @@ pub struct FleetKnobs {
     pub restarts: u32,
     /// The window.
     pub restart_window: Micros,
+    /// The time between two checks of a process.
+    pub check_every: Micros,
+    /// How many failures of a check within 30 minutes make a process misbehave.
+    pub check_failures: u32,
+    /// Whether silence under an allocation ends it (pre-recovery), or is answered by a restart.
+    pub pre_recovery: bool,
 }
 
 /// The network between agents, plane and callers.
@@ -112,6 +118,10 @@ pub struct Games {
     pub crashes: u32,
     /// In a million starts, how many exit with code 0 by themselves within `life`.
     pub completes: u32,
+    /// In a million starts, how many answer no query any more from some moment within `life` on.
+    pub mutes: u32,
+    /// In a million starts, how many use too much CPU from some moment within `life` on.
+    pub hogs: u32,
     /// The greatest time to such an end.
     pub life: Micros,
 }
@@ -235,6 +245,9 @@ impl Swarm<'_> {
             kill_after: self.between(2 * SECOND, 20 * SECOND),
             restarts: u32::try_from(self.between(0, 3)).unwrap_or(1),
             restart_window: if self.either() { 1_800 * SECOND } else { 15 * SECOND },
+            check_every: self.between(500 * MS, 10 * SECOND),
+            check_failures: u32::try_from(self.between(1, 3)).unwrap_or(1),
+            pre_recovery: self.random.chance(700_000),
         }
     }
 
@@ -275,6 +288,8 @@ impl Swarm<'_> {
             not_started: self.sometimes(100_000),
             crashes: self.sometimes(600_000),
             completes: self.sometimes(600_000),
+            mutes: self.sometimes(300_000),
+            hogs: self.sometimes(300_000),
             life: self.between(2 * SECOND, 60 * SECOND),
         }
     }

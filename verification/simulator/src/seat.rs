@@ -113,7 +113,7 @@ impl<S: Stored<Event: PartialEq> + Clone> Disk<S> {
         &mut self,
         mut seat: Seat<S, R>,
         crash: Crash,
-        durable: impl FnMut(&S::Event),
+        durable: impl FnMut(Timestamp, &S::Event),
     ) -> Result<(), Broken> {
         self.store.crash(crash);
         let head = self.store.reader().head(&self.shard).map_err(unreadable)?;
@@ -130,11 +130,16 @@ impl<S: Stored<Event: PartialEq> + Clone> Disk<S> {
         self.store.set_room(room);
     }
 
-    fn catch_up<R>(&mut self, seat: &mut Seat<S, R>, next: Seq, mut durable: impl FnMut(&S::Event)) {
+    fn catch_up<R>(
+        &mut self,
+        seat: &mut Seat<S, R>,
+        next: Seq,
+        mut durable: impl FnMut(Timestamp, &S::Event),
+    ) {
         while let Some(turn) = seat.pending.pop_front_if(|turn| turn.last < next) {
             for event in &turn.events {
                 self.twin.apply(turn.at, event);
-                durable(event);
+                durable(turn.at, event);
             }
             self.applied_below = turn.last.plus(1);
             self.turns_since_snapshot += 1;
@@ -247,7 +252,7 @@ impl<S: Stored<Event: PartialEq> + Clone, R> Seat<S, R> {
         disk: &mut Disk<S>,
         boot: Duration,
         batch: &Batch,
-        durable: impl FnMut(&S::Event),
+        durable: impl FnMut(Timestamp, &S::Event),
     ) -> (Synced<R>, Space) {
         match self.journal.sync() {
             Ok(appended) => {

@@ -9,7 +9,7 @@ use mainstay_supervisor::RunNumber;
 use serde::{Deserialize, Serialize};
 
 use super::slot_v1::{ConfigurationRef, Order, Spec};
-use super::slot_v2;
+use super::slot_v2::{self, Check, Incident};
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
@@ -66,6 +66,23 @@ pub(super) enum Event<'a> {
     },
     // Since format 2.
     SpecTaken2(slot_v2::Spec<'a>),
+    CheckFailed {
+        server: ServerId,
+        check: Check,
+        reading: &'a str,
+        within: Duration,
+    },
+    Misbehaved {
+        server: ServerId,
+        check: Check,
+    },
+    IncidentNoted(Incident<'a>),
+    SlotKept2 {
+        order: Order<'a>,
+        life: Life<'a>,
+        strikes_ms: Vec<u64>,
+        incidents: Vec<Incident<'a>>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,6 +106,14 @@ pub(super) enum Life<'a> {
         began_ms: u64,
         rung: Rung,
         reason: Reason,
+    },
+    // Since format 2: `Up` with the failures of each check.
+    Watched {
+        run: Run,
+        stage: Stage,
+        cpu_ms: Vec<u64>,
+        memory_ms: Vec<u64>,
+        query_ms: Vec<u64>,
     },
 }
 
@@ -120,6 +145,8 @@ pub(super) enum Reason {
     Forgotten,
     Parked,
     Resumed,
+    // Since format 2.
+    Misbehaved(Check),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -133,6 +160,10 @@ pub(super) enum Ending<'a> {
     },
     Lost,
     Parked,
+    // Since format 2.
+    PreRecovery {
+        cause: &'a str,
+    },
 }
 
 impl<'a> From<&'a domain::Event> for Event<'a> {
@@ -165,10 +196,21 @@ impl<'a> From<&'a domain::Event> for Event<'a> {
             }
             Told::SlotForgotten { server } => Self::SlotForgotten { server: *server },
             Told::SlotKept { slot } => {
-                let domain::Slot { order, life, strikes } = slot.as_ref();
-                let strikes_ms = strikes.moments().iter().map(|moment| moment.unix_ms()).collect();
-                Self::SlotKept { order: order.into(), life: life.into(), strikes_ms }
+                let domain::Slot { order, life, strikes, incidents } = slot.as_ref();
+                Self::SlotKept2 {
+                    order: order.into(),
+                    life: life.into(),
+                    strikes_ms: moments(strikes),
+                    incidents: incidents.iter().map(Into::into).collect(),
+                }
             }
+            Told::CheckFailed { server, check, reading, within } => {
+                Self::CheckFailed { server: *server, check: (*check).into(), reading, within: *within }
+            }
+            Told::Misbehaved { server, check } => {
+                Self::Misbehaved { server: *server, check: (*check).into() }
+            }
+            Told::IncidentNoted { incident } => Self::IncidentNoted(incident.as_ref().into()),
             Told::RunsCounted { newest } => Self::RunsCounted { newest: newest.number() },
         }
     }
@@ -199,16 +241,38 @@ impl From<Event<'_>> for domain::Event {
                 Self::RestBegan { server, until: Timestamp::from_unix_ms(until_ms) }
             }
             Event::SlotForgotten { server } => Self::SlotForgotten { server },
-            Event::SlotKept { order, life, strikes_ms } => {
-                let moments = strikes_ms.into_iter().map(Timestamp::from_unix_ms).collect();
-                let strikes = Strikes::from_moments(moments);
-                Self::SlotKept {
-                    slot: Box::new(domain::Slot { order: order.into(), life: life.into(), strikes }),
-                }
+            Event::SlotKept { order, life, strikes_ms } => kept(order, life, strikes_ms, Vec::new()),
+            Event::SlotKept2 { order, life, strikes_ms, incidents } => {
+                kept(order, life, strikes_ms, incidents)
             }
+            Event::CheckFailed { server, check, reading, within } => {
+                Self::CheckFailed { server, check: check.into(), reading: reading.into(), within }
+            }
+            Event::Misbehaved { server, check } => Self::Misbehaved { server, check: check.into() },
+            Event::IncidentNoted(incident) => Self::IncidentNoted { incident: Box::new(incident.into()) },
             Event::RunsCounted { newest } => Self::RunsCounted { newest: RunNumber::from_number(newest) },
         }
     }
+}
+
+fn kept(
+    order: Order<'_>,
+    life: Life<'_>,
+    strikes_ms: Vec<u64>,
+    incidents: Vec<Incident<'_>>,
+) -> domain::Event {
+    let incidents = incidents.into_iter().map(Into::into).collect();
+    let slot =
+        domain::Slot { order: order.into(), life: life.into(), strikes: strikes(strikes_ms), incidents };
+    domain::Event::SlotKept { slot: Box::new(slot) }
+}
+
+fn moments(strikes: &Strikes) -> Vec<u64> {
+    strikes.moments().iter().map(|moment| moment.unix_ms()).collect()
+}
+
+fn strikes(moments_ms: Vec<u64>) -> Strikes {
+    Strikes::from_moments(moments_ms.into_iter().map(Timestamp::from_unix_ms).collect())
 }
 
 impl<'a> From<&'a domain::Life> for Life<'a> {
@@ -219,12 +283,15 @@ impl<'a> From<&'a domain::Life> for Life<'a> {
             domain::Life::Resting { last, until } => {
                 Self::Resting { last: last.into(), until_ms: until.unix_ms() }
             }
-            domain::Life::Up { run, stage } => Self::Up {
+            domain::Life::Up { run, stage, failures } => Self::Watched {
                 run: run.into(),
                 stage: match stage {
                     domain::Stage::Started => Stage::Started,
                     domain::Stage::Answered => Stage::Answered,
                 },
+                cpu_ms: moments(&failures.cpu),
+                memory_ms: moments(&failures.memory),
+                query_ms: moments(&failures.query),
             },
             domain::Life::Stopping { run, began, rung, reason } => Self::Stopping {
                 run: run.into(),
@@ -244,19 +311,33 @@ impl From<Life<'_>> for domain::Life {
             Life::Resting { last, until_ms } => {
                 Self::Resting { last: last.into(), until: Timestamp::from_unix_ms(until_ms) }
             }
-            Life::Up { run, stage } => Self::Up {
-                run: run.into(),
-                stage: match stage {
-                    Stage::Started => domain::Stage::Started,
-                    Stage::Answered => domain::Stage::Answered,
-                },
-            },
+            Life::Up { run, stage } => {
+                let failures = domain::Failures::default();
+                Self::Up { run: run.into(), stage: stage.into(), failures }
+            }
+            Life::Watched { run, stage, cpu_ms, memory_ms, query_ms } => {
+                let failures = domain::Failures {
+                    cpu: strikes(cpu_ms),
+                    memory: strikes(memory_ms),
+                    query: strikes(query_ms),
+                };
+                Self::Up { run: run.into(), stage: stage.into(), failures }
+            }
             Life::Stopping { run, began_ms, rung, reason } => Self::Stopping {
                 run: run.into(),
                 began: Timestamp::from_unix_ms(began_ms),
                 rung: rung.into(),
                 reason: reason.into(),
             },
+        }
+    }
+}
+
+impl From<Stage> for domain::Stage {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Started => Self::Started,
+            Stage::Answered => Self::Answered,
         }
     }
 }
@@ -307,6 +388,7 @@ impl From<domain::Reason> for Reason {
             domain::Reason::Ordered => Self::Ordered,
             domain::Reason::Replaced => Self::Replaced,
             domain::Reason::Silent => Self::Silent,
+            domain::Reason::Misbehaved(check) => Self::Misbehaved(check.into()),
             domain::Reason::Forgotten => Self::Forgotten,
             domain::Reason::Parked => Self::Parked,
             domain::Reason::Resumed => Self::Resumed,
@@ -320,6 +402,7 @@ impl From<Reason> for domain::Reason {
             Reason::Ordered => Self::Ordered,
             Reason::Replaced => Self::Replaced,
             Reason::Silent => Self::Silent,
+            Reason::Misbehaved(check) => Self::Misbehaved(check.into()),
             Reason::Forgotten => Self::Forgotten,
             Reason::Parked => Self::Parked,
             Reason::Resumed => Self::Resumed,
@@ -333,6 +416,7 @@ impl<'a> From<&'a domain::Ending> for Ending<'a> {
             domain::Ending::Ordered => Self::Ordered,
             domain::Ending::Completed => Self::Completed,
             domain::Ending::BackedOff { crashes, cause } => Self::BackedOff { crashes: *crashes, cause },
+            domain::Ending::PreRecovery { cause } => Self::PreRecovery { cause },
             domain::Ending::Lost => Self::Lost,
             domain::Ending::Parked => Self::Parked,
         }
@@ -345,6 +429,7 @@ impl From<Ending<'_>> for domain::Ending {
             Ending::Ordered => Self::Ordered,
             Ending::Completed => Self::Completed,
             Ending::BackedOff { crashes, cause } => Self::BackedOff { crashes, cause: cause.into() },
+            Ending::PreRecovery { cause } => Self::PreRecovery { cause: cause.into() },
             Ending::Lost => Self::Lost,
             Ending::Parked => Self::Parked,
         }

@@ -23,7 +23,7 @@ use mainstay_fleet::{
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
 use mainstay_supervisor::{
-    Ending, Event as SupervisorEvent, Life, Reason, Run, RunNumber, Rung, Slot, Stage, Supervisor,
+    Ending, Event as SupervisorEvent, Failures, Life, Reason, Run, RunNumber, Rung, Slot, Stage, Supervisor,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -414,7 +414,8 @@ fn reason() -> impl Strategy<Value = Reason> {
         Just(Reason::Silent),
         Just(Reason::Forgotten),
         Just(Reason::Parked),
-        Just(Reason::Resumed)
+        Just(Reason::Resumed),
+        check().prop_map(Reason::Misbehaved)
     ]
 }
 
@@ -429,7 +430,13 @@ fn ending() -> impl Strategy<Value = Ending> {
         (any::<u32>(), shared()).prop_map(|(crashes, cause)| Ending::BackedOff { crashes, cause }),
         Just(Ending::Lost),
         Just(Ending::Parked),
+        shared().prop_map(|cause| Ending::PreRecovery { cause }),
     ]
+}
+
+fn failures() -> impl Strategy<Value = Failures> {
+    let strikes = || vec(time(), 0..4).prop_map(Strikes::from_moments);
+    (strikes(), strikes(), strikes()).prop_map(|(cpu, memory, query)| Failures { cpu, memory, query })
 }
 
 fn life() -> impl Strategy<Value = Life> {
@@ -438,7 +445,7 @@ fn life() -> impl Strategy<Value = Life> {
         Just(Life::Fresh),
         (run(), ending()).prop_map(|(last, ending)| Life::Down { last, ending }),
         (run(), time()).prop_map(|(last, until)| Life::Resting { last, until }),
-        (run(), stage).prop_map(|(run, stage)| Life::Up { run, stage }),
+        (run(), stage, failures()).prop_map(|(run, stage, failures)| Life::Up { run, stage, failures }),
         (run(), time(), rung(), reason()).prop_map(|(run, began, rung, reason)| Life::Stopping {
             run,
             began,
@@ -449,10 +456,12 @@ fn life() -> impl Strategy<Value = Life> {
 }
 
 fn slot() -> impl Strategy<Value = Slot> {
-    (order(), life(), vec(time(), 0..5)).prop_map(|(order, life, moments)| Slot {
+    let incidents = vec(incident(), 0..3);
+    (order(), life(), vec(time(), 0..5), incidents).prop_map(|(order, life, moments, incidents)| Slot {
         order,
         life,
         strikes: Strikes::from_moments(moments),
+        incidents,
     })
 }
 
@@ -487,6 +496,11 @@ fn supervisor_event() -> impl Strategy<Value = SupervisorEvent> {
         (server(), time()).prop_map(|(server, until)| Event::RestBegan { server, until }),
         server().prop_map(|server| Event::SlotForgotten { server }),
         slot().prop_map(|slot| Event::SlotKept { slot: Box::new(slot) }),
+        (server(), check(), shared(), span()).prop_map(|(server, check, reading, within)| {
+            Event::CheckFailed { server, check, reading, within }
+        }),
+        (server(), check()).prop_map(|(server, check)| Event::Misbehaved { server, check }),
+        incident().prop_map(|incident| Event::IncidentNoted { incident: Box::new(incident) }),
         run_number().prop_map(|newest| Event::RunsCounted { newest }),
     ]
 }
@@ -897,6 +911,7 @@ mod golden {
                 order: order.clone(),
                 life,
                 strikes: Strikes::from_moments(vec![at(1), at(2)]),
+                incidents: vec![],
             }),
         };
         let (reason, rung) = (Reason::Resumed, Rung::Kill);
@@ -917,30 +932,59 @@ mod golden {
             (Event::Ended { server, ending: Ending::Parked }, "0201 09 SERVER 04"),
             (Event::RestBegan { server, until: at(300) }, "0201 0a SERVER ac02"),
             (Event::SlotForgotten { server }, "0201 0b SERVER"),
-            (kept(Life::Fresh), "0201 0c SERVER 05 0302 01 UUID 00 02 00 02 0102"),
+            (kept(Life::Fresh), "0201 12 SERVER 05 0302 01 UUID 00 02 00 02 0102 00"),
             (
                 kept(Life::Down { last: run, ending }),
-                "0201 0c SERVER 05 0302 01 UUID 00 02 01 06030205ac02 02020178 020102",
+                "0201 12 SERVER 05 0302 01 UUID 00 02 01 06030205ac02 02020178 020102 00",
             ),
             (
                 kept(Life::Resting { last: run, until: at(1) }),
-                "0201 0c SERVER 05 0302 01 UUID 00 02 02 06030205ac02 01 020102",
+                "0201 12 SERVER 05 0302 01 UUID 00 02 02 06030205ac02 01 020102 00",
             ),
             (
-                kept(Life::Up { run, stage: Stage::Answered }),
-                "0201 0c SERVER 05 0302 01 UUID 00 02 03 06030205ac02 01 020102",
+                kept(Life::Up { run, stage: Stage::Answered, failures: Failures::default() }),
+                "0201 12 SERVER 05 0302 01 UUID 00 02 05 06030205ac02 01 000000 020102 00",
             ),
             (
                 kept(Life::Stopping { run, began: at(9), rung, reason }),
-                "0201 0c SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102",
+                "0201 12 SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102 00",
             ),
             (Event::RunsCounted { newest: number }, "0201 0d 06"),
+            (
+                Event::CheckFailed {
+                    server,
+                    check: Check::Memory,
+                    reading: "x".into(),
+                    within: Duration::from_secs(1800),
+                },
+                "0201 0f SERVER 01 0178 880e00",
+            ),
+            (Event::Misbehaved { server, check: Check::Cpu }, "0201 10 SERVER 00"),
+            (Event::IncidentNoted { incident: Box::new(incident()) }, "0201 11 INCIDENT"),
+            (Event::StopTurned { server, reason: Reason::Misbehaved(Check::Query) }, "0201 05 SERVER 06 02"),
+            (
+                Event::Ended { server, ending: Ending::PreRecovery { cause: "x".into() } },
+                "0201 09 SERVER 05 0178",
+            ),
         ] {
             keeps_its_bytes::<Supervisor>(event.clone(), &bytes(golden));
             // What has not changed is read as format 1 as well.
-            if !golden.starts_with("0201 0e") {
+            if !golden.starts_with("0201 0e") && !golden.starts_with("0201 1") {
                 is_still_read::<Supervisor>(event, &bytes(&golden.replacen("0201", "0101", 1)));
             }
+        }
+        for (life, golden) in [
+            (Life::Fresh, "0101 0c SERVER 05 0302 01 UUID 00 02 00 02 0102"),
+            (
+                Life::Up { run, stage: Stage::Answered, failures: Failures::default() },
+                "0101 0c SERVER 05 0302 01 UUID 00 02 03 06030205ac02 01 020102",
+            ),
+            (
+                Life::Stopping { run, began: at(9), rung, reason },
+                "0101 0c SERVER 05 0302 01 UUID 00 02 04 06030205ac02 09 01 05 020102",
+            ),
+        ] {
+            is_still_read::<Supervisor>(kept(life), &bytes(golden));
         }
         is_still_read::<Supervisor>(Event::SpecTaken { spec: Arc::new(spec()) }, &bytes("0101 00 SPEC"));
     }

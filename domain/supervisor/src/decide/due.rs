@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use mainstay_core::{ServerId, Turn};
 
 use crate::decide::begin_again;
-use crate::{Answer, Event, Reason, Rung, Supervisor, Why};
+use crate::{Answer, Event, Observation, Reason, Rung, Supervisor, Why};
 
 pub(super) fn decide(turn: &mut Turn<'_, Supervisor>) -> Answer {
     let now = turn.now();
@@ -21,6 +21,12 @@ pub(super) fn decide(turn: &mut Turn<'_, Supervisor>) -> Answer {
             Why::Kill(server) => turn.emit(Event::KillBegan { server }),
             Why::Silence(server) => {
                 turn.emit(Event::StopBegan { server, reason: Reason::Silent, rung: Rung::Kill });
+            }
+            Why::Check(server) => {
+                let run = turn.state().slot(server).and_then(|slot| slot.live_run()).map(|run| run.number);
+                if let Some(run) = run {
+                    turn.observe(Observation::CheckDue { server, run });
+                }
             }
             Why::Rest(server) => begin_again(turn, server),
         }

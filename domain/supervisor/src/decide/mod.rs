@@ -1,6 +1,8 @@
 //! Every rule, one command a file; here are the steps that several commands share.
 
 mod answered;
+mod checked;
+mod crash;
 mod due;
 mod ended;
 mod forget_slots;
@@ -10,8 +12,6 @@ mod take_orders;
 mod take_specs;
 
 pub(crate) use obey::serves;
-
-use alloc::sync::Arc;
 
 use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{ServerId, Turn};
@@ -23,10 +23,11 @@ pub(crate) fn decide(turn: &mut Turn<'_, Supervisor>, command: &Command) -> Resu
     match command {
         Command::TakeSpecs { specs } => take_specs::decide(turn, specs),
         Command::TakeOrders { orders } => take_orders::decide(turn, orders),
-        Command::Exited { server, run, exit } => Ok(ended::exited(turn, *server, *run, exit)),
+        Command::Exited { server, run, exit, scene } => Ok(ended::exited(turn, *server, *run, exit, scene)),
         Command::Lost { server, run } => Ok(ended::lost(turn, *server, *run)),
         Command::NeverRan { server, run } => Ok(ended::never_ran(turn, *server, *run)),
         Command::Answered { server, run } => Ok(answered::decide(turn, *server, *run)),
+        Command::Checked { server, run, reading } => Ok(checked::decide(turn, *server, *run, reading)),
         Command::Due => Ok(due::decide(turn)),
         Command::ForgetSlots { servers } => Ok(forget_slots::decide(turn, servers)),
         Command::Park => Ok(park::park(turn)),
@@ -78,30 +79,15 @@ fn end(turn: &mut Turn<'_, Supervisor>, server: ServerId, ending: Ending) {
     turn.emit(Event::Ended { server, ending });
 }
 
-/// The process crashed: it is restarted with the allocation it has, until it has crashed more often than its policy
-/// allows within the window (seed 001, crashes and crash back-off).
-fn crash(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: &Run, cause: Arc<str>) {
-    let policy = turn.state().spec(run.configuration).map(|spec| spec.restart).unwrap_or_default();
-    turn.emit(Event::Crashed { server, cause: Arc::clone(&cause), within: policy.within });
-    let now = turn.now();
-    let count = turn.state().slot(server).map_or(0, |slot| slot.strikes.count(now, policy.within));
-    let crashes = u32::try_from(count).unwrap_or(u32::MAX);
-    if crashes <= policy.attempts {
-        begin_again(turn, server);
-    } else {
-        end(turn, server, Ending::BackedOff { crashes, cause });
-    }
-}
-
-/// Leaving back-off by a newer order starts afresh.
+/// A newer order that starts a server which stayed down starts afresh.
 fn forgive(turn: &mut Turn<'_, Supervisor>, server: ServerId) {
-    let backed_off = turn.state().slot(server).is_some_and(|slot| match &slot.life {
-        Life::Down { ending: Ending::BackedOff { .. }, .. } => true,
+    let stayed_down = turn.state().slot(server).is_some_and(|slot| match &slot.life {
+        Life::Down { ending: Ending::BackedOff { .. } | Ending::PreRecovery { .. }, .. } => true,
         Life::Fresh | Life::Down { .. } | Life::Resting { .. } | Life::Up { .. } | Life::Stopping { .. } => {
             false
         }
     });
-    if backed_off {
+    if stayed_down {
         turn.emit(Event::StrikesCleared { server });
     }
 }

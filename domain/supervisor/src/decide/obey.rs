@@ -36,7 +36,12 @@ fn obey_leave(turn: &mut Turn<'_, Supervisor>, server: ServerId, life: &Life) {
         Life::Stopping { reason, .. } => match reason {
             // The slot is this machine's after all.
             Reason::Forgotten => turn_stop(turn, server, *reason, Reason::Ordered),
-            Reason::Ordered | Reason::Replaced | Reason::Silent | Reason::Parked | Reason::Resumed => {}
+            Reason::Ordered
+            | Reason::Replaced
+            | Reason::Silent
+            | Reason::Misbehaved(_)
+            | Reason::Parked
+            | Reason::Resumed => {}
         },
     }
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{ServerId, Turn};
 
+use crate::decide::crash::waits_for_an_allocation;
 use crate::decide::{begin_again, end, stop};
 use crate::{Answer, Ending, Event, Life, Reason, Supervisor};
 
@@ -15,6 +16,16 @@ pub(super) fn park(turn: &mut Turn<'_, Supervisor>) -> Answer {
             Life::Up { .. } => stop(turn, server, Reason::Parked),
             Life::Stopping { reason, .. } => match reason {
                 Reason::Ordered | Reason::Forgotten | Reason::Parked => {}
+                Reason::Misbehaved(check) => {
+                    let state = turn.state();
+                    let stays_down = state
+                        .slot(server)
+                        .and_then(|slot| slot.run())
+                        .is_some_and(|run| waits_for_an_allocation(state, server, run, check));
+                    if !stays_down {
+                        turn.emit(Event::StopTurned { server, reason: Reason::Parked });
+                    }
+                }
                 // A start was to follow: it follows after the pause.
                 Reason::Replaced | Reason::Silent | Reason::Resumed => {
                     turn.emit(Event::StopTurned { server, reason: Reason::Parked });

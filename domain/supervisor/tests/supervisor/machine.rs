@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::world::{Behaviour, GOOD, World, configuration, order, server};
-use mainstay_core::slot::{Exit, Intent, Phase};
+use crate::world::{Behaviour, GOOD, Uses, World, configuration, order, server};
+use mainstay_core::slot::{Exit, Heard, Intent, Phase, Reading, Scene};
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_supervisor::{Command, Ending, Life, Observation, RunNumber, Sight, Supervisor};
 use proptest::prelude::*;
@@ -30,7 +30,9 @@ enum Step {
 fn steps() -> impl Strategy<Value = Step> {
     let slot = 1..=SLOTS;
     let intent = prop_oneof![Just(Intent::Stop), Just(Intent::Run), Just(Intent::Renew), Just(Intent::Leave)];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let uses =
+        prop_oneof![Just(Uses::Little), Just(Uses::CpuMillis(5_000)), Just(Uses::MemoryBytes(1 << 40)),];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), uses);
     prop_oneof![
         6 => (slot.clone(), intent, 1_u32..=3, proptest::option::of(1_u128..9)).prop_map(
             |(slot, intent, configuration, session)| Step::Order { slot, intent, configuration, session }
@@ -38,12 +40,12 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => slot.clone().prop_map(|slot| Step::OldOrder { slot }),
         10 => (slot.clone(), 1_u8..6).prop_map(|(slot, steps)| Step::Work { slot, steps }),
         4 => (slot.clone(), proptest::option::of(-1..3)).prop_map(|(slot, code)| Step::Dies { slot, code }),
-        1 => (1_u32..=3, flags).prop_map(|(configuration, (starts, answers, obeys))| Step::Behave {
+        1 => (1_u32..=3, flags).prop_map(|(configuration, (starts, answers, obeys, uses))| Step::Behave {
             configuration,
-            behaviour: Behaviour { starts, answers, obeys },
+            behaviour: Behaviour { starts, answers, obeys, uses },
         }),
         1 => (slot.clone(), 0_u64..20).prop_map(|(slot, run)| Step::Stale { slot, run }),
-        4 => (0_u32..40_000).prop_map(|ms| Step::Pass { ms }),
+        4 => (0_u32..90_000).prop_map(|ms| Step::Pass { ms }),
         1 => Just(Step::Forget),
         1 => Just(Step::Restart),
         1 => slot.prop_map(|slot| Step::Unassign { slot }),
@@ -101,10 +103,15 @@ fn stale(world: &mut World, slot: u32, run: u64) {
     if live != Some(run) {
         let before = world.state.clone();
         for command in [
-            Command::Exited { server, run, exit: Exit::Code(1) },
+            Command::Exited { server, run, exit: Exit::Code(1), scene: Scene::empty() },
             Command::Lost { server, run },
             Command::NeverRan { server, run },
             Command::Answered { server, run },
+            Command::Checked {
+                server,
+                run,
+                reading: Reading { cpu_millis: Some(9_999), memory_bytes: None, heard: Heard::Silence },
+            },
         ] {
             world.tell(command);
         }
@@ -165,7 +172,13 @@ fn reality_is_what_was_ordered(world: &World) {
                 assert_eq!((world.running(n), world.told(n)), (None, None), "{slot:?}");
                 let excused = matches!(
                     &slot.life,
-                    Life::Down { ending: Ending::BackedOff { .. } | Ending::Lost | Ending::Completed, .. }
+                    Life::Down {
+                        ending: Ending::BackedOff { .. }
+                            | Ending::PreRecovery { .. }
+                            | Ending::Lost
+                            | Ending::Completed,
+                        ..
+                    }
                 );
                 let wanted = matches!(slot.order.intent, Intent::Run | Intent::Renew);
                 assert!(!wanted || excused, "down without a reason: {slot:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::world::{Behaviour, GOOD, World, allocation, configuration, for_session, order, server, spec};
 use mainstay_core::Generation;
-use mainstay_core::slot::{ConfigurationRef, Exit, Intent, Killer, Phase, Stopped};
+use mainstay_core::slot::{ConfigurationRef, Exit, Intent, Killer, Phase, Scene, Stopped};
 use mainstay_supervisor::{Answer, Command, Ignored, Observation, RunNumber, Verdict};
 
 const A: u128 = 0xa;
@@ -325,7 +325,8 @@ fn an_agent_that_was_away_does_not_count_its_absence() {
     world.behaviours.insert(configuration(1), Behaviour { answers: false, ..GOOD });
     world.observe(Observation::Forgot);
     world.settle();
-    world.pass(Duration::from_secs(3600));
+    // Past the grace; that it is silent now is for its checks to find.
+    world.pass(Duration::from_secs(60));
     assert_eq!(world.started.len(), 1);
     assert!(matches!(world.phase(1), Phase::Online { .. }));
 }
@@ -366,7 +367,8 @@ fn an_older_runs_exit_touches_nothing() {
     let run = world.started[0].run;
     world.exits(1, crash());
     let newest = world.started[1].run;
-    let answer = world.tell(Command::Exited { server: server(1), run, exit: Exit::Code(0) });
+    let answer =
+        world.tell(Command::Exited { server: server(1), run, exit: Exit::Code(0), scene: Scene::empty() });
     assert_eq!(answer, Answer::Ignored(Ignored::OtherRun { newest }));
     assert!(matches!(world.phase(1), Phase::Online { .. }));
     let answer = world.tell(Command::Lost { server: server(7), run: RunNumber::NONE });

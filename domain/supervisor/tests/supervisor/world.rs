@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Exit, Intent, Killer, Launch, Limits, Order, Phase, Query, QueryPort,
-    Recovery, RestartPolicy, Session, Spec, StopPolicy,
+    Caps, Checks, ConfigurationRef, Exit, Heard, Intent, Killer, Launch, Limits, Order, Phase, Query,
+    QueryPort, Reading, Recovery, RestartPolicy, Scene, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetNumber, Generation, ServerId, StateMachine, Timestamp,
@@ -25,12 +25,25 @@ pub struct Behaviour {
     pub starts: bool,
     /// Whether it answers queries.
     pub answers: bool,
-    /// Whether it ends on the stop signal.
+    /// Whether it ends on a signal that it may ignore.
     pub obeys: bool,
+    /// What it uses.
+    pub uses: Uses,
+}
+
+/// What a process uses.
+#[derive(Debug, Clone, Copy)]
+pub enum Uses {
+    /// Next to nothing.
+    Little,
+    /// This much CPU.
+    CpuMillis(u32),
+    /// This much memory.
+    MemoryBytes(u64),
 }
 
 /// Starts, answers, obeys.
-pub const GOOD: Behaviour = Behaviour { starts: true, answers: true, obeys: true };
+pub const GOOD: Behaviour = Behaviour { starts: true, answers: true, obeys: true, uses: Uses::Little };
 
 /// What a process was given when it started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +72,14 @@ pub struct World {
     pub behaviours: BTreeMap<ConfigurationRef, Behaviour>,
     /// Every process there ever was.
     pub started: Vec<Process>,
+    /// Every signal there ever was.
+    pub signals: Vec<i32>,
+    /// How many checks there have been.
+    pub checked: usize,
+    /// The newest run that has been checked: CPU is measured from one check to the next.
+    measured: RunNumber,
+    /// How every game behaves once one has got a signal.
+    pub after_signal: Option<Behaviour>,
     generations: BTreeMap<ServerId, u64>,
 }
 
@@ -126,6 +147,10 @@ impl Default for World {
             disk: BTreeMap::new(),
             behaviours: BTreeMap::new(),
             started: vec![],
+            signals: vec![],
+            checked: 0,
+            measured: RunNumber::NONE,
+            after_signal: None,
             generations: BTreeMap::new(),
         };
         for n in 1..=3 {
@@ -141,7 +166,7 @@ impl World {
     pub fn ask(&mut self, command: &Command) -> Result<Answer, Rejection> {
         let outcome = Turn::run(self.now, &mut self.state, command);
         for event in &outcome.events {
-            self.history.watch(event).unwrap_or_else(|broken| panic!("{broken}\n{command:?}"));
+            self.history.watch(self.now, event).unwrap_or_else(|broken| panic!("{broken}\n{command:?}"));
             laws::after(&self.state, event).unwrap_or_else(|broken| panic!("{broken}\n{command:?}"));
         }
         laws::all(&self.state).unwrap_or_else(|broken| panic!("{broken}\n{command:?}"));
@@ -212,12 +237,19 @@ impl World {
                 }
                 self.bring_exit(server)
             }
-            Act::Signal { run, .. } => {
-                self.signal(server, run, Rung::Signal);
+            Act::Check { run, configuration, .. } => {
+                if self.process(server).is_some_and(|process| process.run == run) {
+                    self.check(server, run, configuration);
+                    return true;
+                }
+                self.bring_exit(server)
+            }
+            Act::Signal { run, signal } => {
+                self.signal(server, run, Rung::Signal, signal);
                 true
             }
             Act::Kill { run } => {
-                self.signal(server, run, Rung::Kill);
+                self.signal(server, run, Rung::Kill, 9);
                 true
             }
         }
@@ -290,11 +322,31 @@ impl World {
             self.state.slot(server).and_then(|slot| slot.live_run()).is_some_and(|live| live.number == run);
         if live {
             self.tell(match exit {
-                Some(exit) => Command::Exited { server, run, exit },
+                Some(exit) => Command::Exited { server, run, exit, scene: Scene::empty() },
                 None => Command::Lost { server, run },
             });
         }
         live
+    }
+
+    fn check(&mut self, server: ServerId, run: RunNumber, configuration: ConfigurationRef) {
+        self.checked += 1;
+        let behaviour = self.behaviours[&configuration];
+        let queried = self.state.spec(configuration).is_some_and(|spec| spec.query.is_some());
+        let (cpu_millis, memory_bytes) = match behaviour.uses {
+            Uses::Little => (1, 1),
+            Uses::CpuMillis(millis) => (millis, 1),
+            Uses::MemoryBytes(bytes) => (1, bytes),
+        };
+        let heard = match (queried, behaviour.answers) {
+            (false, _) => Heard::Unasked,
+            (true, false) => Heard::Silence,
+            (true, true) => Heard::Answer { players: Some(0), players_max: Some(8) },
+        };
+        let is_first = std::mem::replace(&mut self.measured, run) != run;
+        let cpu_millis = (!is_first).then_some(cpu_millis);
+        let reading = Reading { cpu_millis, memory_bytes: Some(memory_bytes), heard };
+        self.tell(Command::Checked { server, run, reading });
     }
 
     fn look(&mut self, server: ServerId, run: RunNumber) {
@@ -336,14 +388,18 @@ impl World {
         self.observe(Observation::Saw { server, run, sight: Sight::Running { pid } });
     }
 
-    fn signal(&mut self, server: ServerId, run: RunNumber, rung: Rung) {
+    fn signal(&mut self, server: ServerId, run: RunNumber, rung: Rung, number: i32) {
         let disk = self.disk.entry(server).or_default();
         match &disk.process {
             Some(process) if process.run == run => {
-                let (obeys, number) = match rung {
-                    Rung::Signal => (self.behaviours[&process.configuration].obeys, 15),
-                    Rung::Kill => (true, 9),
+                let obeys = match rung {
+                    Rung::Signal => self.behaviours[&process.configuration].obeys,
+                    Rung::Kill => true,
                 };
+                self.signals.push(number);
+                if let Some(after) = self.after_signal.take() {
+                    self.behaviours.values_mut().for_each(|behaviour| *behaviour = after);
+                }
                 if obeys {
                     let exit = Exit::Signal { signal: number, killed_by: Killer::Unknown };
                     disk.exit = Some((run, Some(exit)));

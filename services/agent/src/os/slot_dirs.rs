@@ -4,6 +4,7 @@
 //! <data directory>/slots/<server id>/
 //!     run/      the holder's: lock, socket, records                    agent alone
 //!     output/   standard output and error, rotated by the holder       agent alone
+//!     evidence/ what is kept of processes that ended as nobody wished  agent alone
 //!     home/     $HOME and $$config_dir$$, holds server.json            the slot's user alone
 //!     logs/     $$log_dir$$: what the game writes itself               the slot's user alone
 //!     work/     a working directory for games that need to write theirs  the slot's user alone
@@ -84,6 +85,8 @@ pub struct SlotDirs {
     pub run: PathBuf,
     /// Standard output and error.
     pub output: PathBuf,
+    /// What is kept of processes that ended as nobody wished, made when there is some.
+    pub evidence: PathBuf,
     /// `$HOME`.
     pub home: PathBuf,
     /// The game's own logs.
@@ -100,6 +103,7 @@ impl SlotDirs {
         Self {
             run: slot.join("run"),
             output: slot.join("output"),
+            evidence: slot.join("evidence"),
             home: slot.join("home"),
             logs: slot.join("logs"),
             work: slot.join("work"),

@@ -3,21 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use mainstay_core::slot::Spec;
+use mainstay_core::slot::{Incident, Spec};
 use mainstay_core::{CommandLine, Generation, ServerId, UnclosedQuote};
 use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
-use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE};
+use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, ProcessMark};
 use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 
 use crate::config::{Addresses, Config};
+use crate::os::measure::{Meter, Usage};
 use crate::os::slot_dirs::{Owner, SlotDirs};
 use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
 use crate::roster::SlotFacts;
+use crate::slot::evidence::{self, Evidence, Places};
 
 /// How long a process that does not belong may take to die of SIGKILL.
 const STRANGER_MS_MAX: u64 = 10_000;
@@ -31,6 +34,9 @@ const OUTPUT_FILES_MAX: u32 = 5;
 /// from its neighbours.
 const OPEN_FILES_MAX: u64 = 4_096;
 const PROCESSES_MAX: u64 = 1_024;
+
+/// The largest core dump: larger games are rare, a slot keeps one, and 200 slots of them stay below 200 GiB at worst.
+const CORE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// SIGKILL, by its number on every Linux.
 const SIGKILL: i32 = 9;
@@ -93,11 +99,6 @@ impl Ground {
             capabilities,
             clock,
         }
-    }
-
-    /// What the machine gives, and what it does not.
-    pub(crate) const fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 
     /// What is in a slot.
@@ -248,6 +249,36 @@ impl Ground {
         }
     }
 
+    /// What a process left that has ended.
+    pub(crate) fn scene(&self, server: ServerId, folder: Option<&Path>, record: ExitRecord) -> Evidence {
+        let dirs = self.dirs(server);
+        let places = Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: folder };
+        evidence::look(server, &places, record)
+    }
+
+    /// Keeps what is known of a process that ended as nobody wished.
+    pub(crate) fn keep_evidence(&self, incident: &Incident, found: &Evidence) {
+        let dirs = self.dirs(incident.server);
+        let places = Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: None };
+        evidence::keep(&places, incident, found);
+    }
+
+    /// What a slot's process tree uses now.
+    ///
+    /// # Errors
+    /// Its control group or `/proc` cannot be read, or the holder is gone.
+    pub(crate) fn usage(&self, server: ServerId, holder: ProcessMark) -> Result<Usage, OsError> {
+        match &self.capabilities.groups {
+            Some(groups) => Meter::Group(&groups.slot(server)?).read(),
+            None => Meter::Tree(holder).read(),
+        }
+    }
+
+    /// Time since the machine came up, which no clock change touches.
+    pub(crate) fn since_boot(&self) -> Duration {
+        self.clock.since_boot()
+    }
+
     /// Where standard output and error are kept.
     pub(crate) fn output_dir(&self, server: ServerId) -> PathBuf {
         self.dirs(server).output
@@ -265,12 +296,21 @@ fn environment(spec: &Spec, home: &Path) -> BTreeMap<String, String> {
     environment
 }
 
-/// Limits count for a user, so they mean something only where each slot has one.
+/// What a core may have: the most we keep, or less where the host allows no more.
+fn core_bytes() -> u64 {
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Core).maximum;
+    let may_raise = rustix::process::geteuid().is_root();
+    if may_raise { CORE_BYTES_MAX } else { allowed.unwrap_or(CORE_BYTES_MAX).min(CORE_BYTES_MAX) }
+}
+
+/// Files and processes count for a user, so their limits mean something only where each slot has one.
 fn resource_limits(owner: Owner) -> Vec<ResourceLimit> {
     let limit = |resource, most| ResourceLimit { resource, soft: most, hard: most };
+    let core = limit(LimitedResource::CoreBytes, core_bytes());
     match owner {
-        Owner::Agent => Vec::new(),
+        Owner::Agent => vec![core],
         Owner::Slot(_) => vec![
+            core,
             limit(LimitedResource::OpenFiles, OPEN_FILES_MAX),
             limit(LimitedResource::Processes, PROCESSES_MAX),
         ],

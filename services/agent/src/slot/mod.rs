@@ -1,16 +1,16 @@
 //! One worker a slot: it does what its slot is owed, one thing after another, and tells what it sees.
 
 pub(crate) mod ended;
+pub(crate) mod evidence;
 mod ground;
 mod holding;
 pub(crate) mod probe;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::ServerId;
-use mainstay_holder::record::ProcessMark;
 use tokio::sync::{Semaphore, SetOnce, watch};
 
 use crate::brain::Brain;
@@ -28,13 +28,12 @@ pub(crate) const WORK_AT_ONCE_MAX: usize = 16;
 pub(crate) struct Context {
     /// Where the slots live.
     pub(crate) ground: Ground,
-    /// Limits starts and looks.
-    pub(crate) work: Semaphore,
+    /// Limits starts, looks and readings.
+    work: Semaphore,
     /// Ends the workers; their games play on.
     pub(crate) end: watch::Sender<Ending>,
     brain: SetOnce<Brain>,
     facts: RwLock<BTreeMap<ServerId, Arc<SlotFacts>>>,
-    running: Mutex<BTreeMap<ServerId, ProcessMark>>,
 }
 
 /// What the workers are told about the agent's end.
@@ -56,7 +55,6 @@ impl Context {
             end: watch::Sender::new(Ending::NotYet),
             brain: SetOnce::new(),
             facts: RwLock::new(BTreeMap::new()),
-            running: Mutex::new(BTreeMap::new()),
         }
     }
 
@@ -81,17 +79,18 @@ impl Context {
         self.facts.write().unwrap_or_else(PoisonError::into_inner).extend(facts);
     }
 
-    /// Notes the holder of a slot's running game, or that there is none.
-    pub(crate) fn running(&self, server: ServerId, holder: Option<ProcessMark>) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        match holder {
-            Some(holder) => running.insert(server, holder),
-            None => running.remove(&server),
-        };
-    }
-
-    /// The holders of all running games.
-    pub(crate) fn holders(&self) -> BTreeMap<ServerId, ProcessMark> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Runs what blocks, a few slots at once.
+    pub(crate) async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let permit = self.work.acquire().await;
+        let done = tokio::task::spawn_blocking(work).await;
+        drop(permit);
+        match done {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Cancelled: the process is ending.
+                Err(_) => std::future::pending().await,
+            },
+        }
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{Generation, MachineId, ServerId};
 use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
-use mainstay_wire::agent::{self, Down, MESSAGE_BYTES_MAX, Statuses as MachineStatuses, Up, Welcome, proto};
+use mainstay_wire::agent::{
+    self, Down, Incidents, MESSAGE_BYTES_MAX, Readings, Statuses as MachineStatuses, Up, Welcome, proto,
+};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -15,6 +17,7 @@ use tonic::transport::{Channel, Endpoint};
 
 use super::{StreamEnd, Uplink, orders};
 use crate::roster::Membership;
+use crate::statuses::News;
 
 /// How long the plane may take to accept a connection, and to answer a hello: it writes both down first.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -213,16 +216,33 @@ async fn report(
     machines: &Machines,
 ) -> Result<std::convert::Infallible, StreamEnd> {
     loop {
-        let mut by_machine: BTreeMap<MachineId, Vec<Status>> = BTreeMap::new();
-        for status in uplink.statuses.next(REPORT_STATUSES_MAX).await {
-            if let Some(&machine) = machines.get(&status.server) {
-                by_machine.entry(machine).or_default().push(status);
-            }
+        let News { statuses, incidents, readings } = uplink.statuses.next(REPORT_STATUSES_MAX).await;
+        // How a process ended comes before what followed: so it stands in the server's story.
+        for (machine, incidents) in by_machine(machines, incidents, |incident| incident.server) {
+            send(&up, Up::Incidents(Incidents { machine, incidents })).await?;
         }
-        for (machine, statuses) in by_machine {
+        for (machine, statuses) in by_machine(machines, statuses, |status| status.server) {
             send(&up, Up::Report(MachineStatuses { machine, statuses })).await?;
         }
+        for (machine, readings) in by_machine(machines, readings, |(server, _)| *server) {
+            send(&up, Up::Readings(Readings { machine, readings })).await?;
+        }
     }
+}
+
+/// What is about several machines' slots, machine by machine; what is about none of ours is left out.
+fn by_machine<T>(
+    machines: &Machines,
+    told: Vec<T>,
+    server: impl Fn(&T) -> ServerId,
+) -> BTreeMap<MachineId, Vec<T>> {
+    let mut sorted: BTreeMap<MachineId, Vec<T>> = BTreeMap::new();
+    for one in told {
+        if let Some(&machine) = machines.get(&server(&one)) {
+            sorted.entry(machine).or_default().push(one);
+        }
+    }
+    sorted
 }
 
 async fn send(up: &mpsc::Sender<proto::Up>, message: Up) -> Result<(), StreamEnd> {

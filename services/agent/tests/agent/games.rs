@@ -26,6 +26,24 @@ trap '' TERM
 while :; do sleep 0.05; done
 "#;
 
+/// Uses all the CPU it gets.
+const BUSY: &str = r"#!/bin/sh
+echo busy now
+while :; do :; done
+";
+
+/// Takes 100 MB.
+const LARGE: &str = r#"#!/bin/sh
+eaten=$(head -c 100000000 /dev/zero | tr '\0' x)
+while :; do sleep 0.05; done
+"#;
+
+/// Hears neither SIGTERM nor SIGSEGV.
+const FEARLESS: &str = r"#!/bin/sh
+trap '' TERM SEGV
+while :; do sleep 0.05; done
+";
+
 /// A build folder with games.
 pub struct Build(tempfile::TempDir);
 
@@ -35,6 +53,9 @@ impl Build {
         let build = Self(dir);
         build.put("obedient", OBEDIENT, 0o755);
         build.put("deaf", DEAF, 0o755);
+        build.put("busy", BUSY, 0o755);
+        build.put("large", LARGE, 0o755);
+        build.put("fearless", FEARLESS, 0o755);
         build.put("not-executable", OBEDIENT, 0o644);
         build
     }

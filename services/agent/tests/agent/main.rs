@@ -4,6 +4,7 @@
 mod games;
 mod host;
 mod life;
+mod misbehaviour;
 mod outlive;
 mod plane;
 mod stock;

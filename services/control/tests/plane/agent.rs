@@ -122,6 +122,26 @@ impl PaperAgent {
         Self { machine, servers, orders, up, listening }
     }
 
+    /// Says anything.
+    pub async fn say(&self, what: Up) {
+        self.up.send(what.into()).await.unwrap();
+    }
+
+    /// The first order that ever came.
+    pub async fn first_order(&self) -> Order {
+        self.until_order(|_| true).await
+    }
+
+    /// The first order of a kind, as soon as it has come.
+    pub async fn until_order(&self, holds: impl Fn(&Order) -> bool) -> Order {
+        loop {
+            if let Some(order) = self.orders.lock().unwrap().iter().find(|order| holds(order)) {
+                return order.clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Says how a slot stands, whatever its orders are.
     pub async fn report(&self, status: Status) {
         let report = Up::Report(Statuses { machine: self.machine, statuses: vec![status] });

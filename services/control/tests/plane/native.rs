@@ -1,6 +1,10 @@
 //! The native face: what is listed, shown and done.
 
-use mainstay_core::slot::{Intent, Phase, Status};
+use mainstay_core::slot::{
+    Check, ConfigurationRef, Exit, Fault, Heard, Incident, Intent, Killer, Phase, Reading, Status,
+};
+use mainstay_core::{AllocationId, BuildConfigurationId, Timestamp};
+use mainstay_wire::agent::{Incidents, Readings, Up};
 use serde_json::json;
 
 use crate::agent::Habit;
@@ -85,6 +89,71 @@ async fn a_backed_off_server_says_why() {
     assert!(view["detail"].as_str().unwrap().contains("crashed 2 times"), "{view}");
     let ended = world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "failed").await;
     assert!(ended["endReason"].as_str().unwrap().contains("signal 11"), "{ended}");
+}
+
+/// Pre-recovery of seed 001, as callers and operators see it: the allocation ends as failed, with its reason, and stays
+/// readable; the slot is free; a manual start afterwards starts without an allocation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_servers_allocation_ends_and_its_slot_is_free() {
+    let (world, agent) = World::with_agent(1, Habit::Sleeps).await;
+    let server = agent.servers[0];
+    world.allocate(id(1)).await;
+    let generation = agent.first_order().await.generation;
+    let incident = Incident {
+        server,
+        run: 4,
+        at: Timestamp::from_unix_ms(1_800_000_000_000),
+        fault: Fault::Misbehaviour(Check::Query),
+        cause: "failed its query check 3 times within 30 min: no answer within 1 s".into(),
+        exit: None,
+        configuration: ConfigurationRef { id: BuildConfigurationId::from_number(1).unwrap(), revision: 1 },
+        allocation: Some(AllocationId(id(1))),
+        last_words: "tick\n".into(),
+        core: None,
+    };
+    let ended =
+        Incident { exit: Some(Exit::Signal { signal: 11, killed_by: Killer::Unknown }), ..incident.clone() };
+    let machine = agent.machine;
+    agent.say(Up::Incidents(Incidents { machine, incidents: vec![incident] })).await;
+    let view = world.eventually("/v1/servers/srv-1-1", |it| it["lastIncident"].is_object()).await;
+    assert_eq!(
+        (&view["lastIncident"]["kind"], &view["lastIncident"]["check"]),
+        (&json!("misbehaviour"), &json!("query"))
+    );
+    agent.say(Up::Incidents(Incidents { machine, incidents: vec![ended.clone(), ended] })).await;
+    world.eventually("/v1/servers/srv-1-1", |it| it["lastIncident"]["signal"] == 11).await;
+    let phase = Phase::PreRecovery { cause: "misbehaved: no answer".into() };
+    agent.report(Status { server, generation, configuration: None, phase }).await;
+    let ended = world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "failed").await;
+    assert!(ended["endReason"].as_str().unwrap().contains("no longer answered its query"), "{ended}");
+    let view = world.eventually("/v1/servers/srv-1-1", |it| it["status"] == "AVAILABLE").await;
+    assert_eq!((&view["process"], &view["allocationId"]), (&json!("preRecovery"), &json!(null)));
+    assert!(
+        view["detail"].as_str().unwrap().contains("a new allocation or a start brings it back"),
+        "{view}"
+    );
+    assert_eq!(view["lastIncident"]["allocationId"], json!(id(1)));
+    assert_eq!(view["lastIncident"]["lastWords"], "tick\n");
+    let start = world.post("/v1/servers/srv-1-1/actions", &json!({ "action": "start" })).await;
+    assert_eq!(start.status, 202, "{}", start.text);
+    let newest =
+        agent.until_order(|order| order.generation > generation && order.intent == Intent::Run).await;
+    assert_eq!(newest.allocation, None);
+}
+
+/// What an agent reads of a process is shown while the process lives, and nowhere stored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readings_are_shown() {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    let server = agent.servers[0];
+    world.allocate(id(1)).await;
+    world.eventually("/v1/servers/srv-1-1", |it| it["process"] == "online").await;
+    let heard = Heard::Answer { players: Some(3), players_max: Some(8) };
+    let reading = Reading { cpu_millis: Some(120), memory_bytes: Some(7 << 20), heard };
+    agent.say(Up::Readings(Readings { machine: agent.machine, readings: vec![(server, reading)] })).await;
+    let view = world.eventually("/v1/servers/srv-1-1", |it| it["reading"].is_object()).await;
+    let shown = json!({ "cpuMillis": 120, "memoryBytes": 7 << 20, "query": "answers", "players": 3, "playersMax": 8 });
+    assert_eq!(view["reading"], shown);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

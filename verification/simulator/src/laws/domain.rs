@@ -1,6 +1,6 @@
 //! The laws the rules themselves state, and the law of replay: what the journal tells is what was decided.
 
-use mainstay_core::StateMachine as _;
+use mainstay_core::{StateMachine as _, Timestamp};
 use mainstay_fleet::{Fleet, laws as fleet};
 use mainstay_supervisor::{Supervisor, laws as supervisor};
 
@@ -25,9 +25,10 @@ pub(crate) fn all_of_supervisor(state: &Supervisor) -> Result<(), Broken> {
 /// One durable event against all before it.
 pub(crate) fn history(
     history: &mut supervisor::History,
+    at: Timestamp,
     event: &mainstay_supervisor::Event,
 ) -> Result<(), Broken> {
-    history.watch(event).map_err(of_supervisor)
+    history.watch(at, event).map_err(of_supervisor)
 }
 
 /// Snapshot and turns tell the state that the turns added up to one by one.

@@ -1,7 +1,7 @@
 //! Nothing is answered or done before it is durable: whatever leaves a process is compared with what that process's disk
 //! holds at the moment it leaves.
 
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Fault, Status};
 use mainstay_core::{MachineId, ServerId, Timestamp};
 use mainstay_fleet::{Fleet, Owed};
 use mainstay_supervisor::{Life, RunNumber, Supervisor};
@@ -77,6 +77,23 @@ pub(crate) fn start(server: Option<ServerId>, run: RunNumber, disk: &Supervisor)
     let live = slot.and_then(|slot| slot.live_run()).map(|run| run.number);
     ensure(live == Some(run), "no process is started for a run that is over", || {
         format!("{server:?} starts {run:?}, live is {live:?}")
+    })
+}
+
+/// The signal of misbehaviour is sent for a misbehaviour that the agent's disk holds (seed 001).
+pub(crate) fn misbehaviour(
+    server: Option<ServerId>,
+    run: RunNumber,
+    disk: &Supervisor,
+) -> Result<(), Broken> {
+    let slot = server.and_then(|server| disk.slot(server));
+    let known = slot.and_then(|slot| slot.incident(run));
+    let recorded = known.is_some_and(|incident| match incident.fault {
+        Fault::Misbehaviour(_) => true,
+        Fault::Crash => false,
+    });
+    ensure(recorded, "misbehaviour is recorded before the signal", || {
+        format!("{server:?} gets the signal in {run:?}, the disk knows {known:?}")
     })
 }
 

@@ -1,7 +1,7 @@
 //! An agent's hands: one a slot, one job at a time. A job takes time, and a crash may fall between any two of its steps.
 
 use mainstay_core::StateMachine as _;
-use mainstay_core::slot::Exit;
+use mainstay_core::slot::{Exit, Heard, Reading, Scene};
 use mainstay_supervisor::{Act, Command, Effects, Observation, RunNumber, Rung, Sight};
 
 use super::World;
@@ -13,6 +13,10 @@ use crate::os::Found;
 
 /// The least and the greatest time between two queries of a process that has not answered.
 const PROBE_EVERY: (Micros, Micros) = (200_000, 1_000_000);
+/// Signals by their numbers on every Linux.
+const SIGKILL: i32 = 9;
+pub(super) const SIGSEGV: i32 = 11;
+
 /// The least and the greatest time of any other job.
 const JOB: (Micros, Micros) = (100, 5_000);
 
@@ -29,6 +33,7 @@ impl World {
     fn hand_works(&mut self, host: Host, slot: SlotIndex) -> Result<(), Broken> {
         let number = self.machines[host].life_number;
         let skips_files = self.has(Bug::SessionFileSkipped);
+        let healing = matches!(self.phase, super::Phase::Healing { .. });
         let machine = &mut self.machines[host];
         let Some(life) = &mut machine.life else { return Ok(()) };
         let Some(hand) = life.hands.get_mut(slot) else { return Ok(()) };
@@ -44,13 +49,21 @@ impl World {
                 Job::Start(Launch { run, configuration, ordered: allocation })
             }
             (None, Act::Probe { run, .. }) => Job::Probe(run),
-            (None, Act::Signal { run, .. }) => Job::Signal(run),
+            // A healed world is at rest but for its checks: they would go on for ever, and find nothing.
+            (None, Act::Check { .. }) if healing => return Ok(()),
+            (None, Act::Check { run, .. }) => Job::Check(run),
+            (None, Act::Signal { run, signal }) => Job::Signal { run, signal },
             (None, Act::Kill { run }) => Job::Kill(run),
         };
         hand.busy = true;
         let range = match &job {
             Job::Probe(_) => PROBE_EVERY,
-            Job::Write(_) | Job::Look(_) | Job::Start(_) | Job::Signal(_) | Job::Kill(_) => JOB,
+            Job::Write(_)
+            | Job::Look(_)
+            | Job::Start(_)
+            | Job::Check(_)
+            | Job::Signal { .. }
+            | Job::Kill(_) => JOB,
         };
         if skips_files && let Job::Write(file) = job {
             self.after(1, Happening::JobDone { host, life: number, slot, result: JobResult::Wrote(file) });
@@ -90,8 +103,9 @@ impl World {
                     Some(_) | None => JobResult::Silent,
                 }
             }
-            Job::Signal(run) => self.signals(host, slot, run, Rung::Signal)?,
-            Job::Kill(run) => self.signals(host, slot, run, Rung::Kill)?,
+            Job::Check(run) => self.checks(host, slot, run),
+            Job::Signal { run, signal } => self.signals(host, slot, run, Rung::Signal, signal)?,
+            Job::Kill(run) => self.signals(host, slot, run, Rung::Kill, SIGKILL)?,
         };
         let delay = self.random.between(10, 1_000);
         self.after(delay, Happening::JobDone { host, life: number, slot, result });
@@ -144,6 +158,7 @@ impl World {
         slot: SlotIndex,
         run: RunNumber,
         rung: Rung,
+        number: i32,
     ) -> Result<JobResult, Broken> {
         let JobResult::Found { found, .. } = self.looks(host, slot, run) else {
             unreachable!("a look finds something or nothing")
@@ -151,13 +166,36 @@ impl World {
         let machine = &self.machines[host];
         match found {
             Found::Running { .. } => {
-                durable::stop(machine.servers.get(slot).copied(), run, &machine.disk.twin)?;
-                self.signal_game(host, slot, rung);
+                let server = machine.servers.get(slot).copied();
+                durable::stop(server, run, &machine.disk.twin)?;
+                if number == SIGSEGV {
+                    durable::misbehaviour(server, run, &machine.disk.twin)?;
+                }
+                self.signal_game(host, slot, rung, number);
                 Ok(JobResult::Delivered { run, rung })
             }
             Found::Absent => Ok(JobResult::NeverRan(run)),
             Found::Exited(_) | Found::Lost => Ok(JobResult::Found { run, found }),
         }
+    }
+
+    /// Reads what a game uses, and asks it once. Nothing is found of a run that has ended: its exit is on its way.
+    fn checks(&mut self, host: Host, slot: SlotIndex, run: RunNumber) -> JobResult {
+        let queried = self.scenario.fleet.queried;
+        let now = self.now;
+        let Some(game) = self.machines[host].slots[slot].held.as_ref().filter(|game| game.run == run) else {
+            return JobResult::Silent;
+        };
+        let answers = game.answers_from.is_some_and(|from| from <= now);
+        let mute = game.mute_from.is_some_and(|from| from <= now);
+        let heard = match (queried, answers && !mute) {
+            (false, _) => Heard::Unasked,
+            (true, true) => Heard::Answer { players: Some(0), players_max: Some(8) },
+            (true, false) => Heard::Silence,
+        };
+        let busy = game.busy_from.is_some_and(|from| from <= now);
+        let cpu_millis = Some(if busy { 4_000 } else { 10 });
+        JobResult::Checked { run, reading: Reading { cpu_millis, memory_bytes: Some(1 << 20), heard } }
     }
 
     /// The hand hears how its job ended, and says so to the rules.
@@ -194,10 +232,11 @@ impl World {
                 None
             }
             JobResult::Found { run, found: Found::Exited(exit) } => {
-                Some(Command::Exited { server, run, exit })
+                Some(Command::Exited { server, run, exit, scene: Scene::empty() })
             }
             JobResult::Found { run, found: Found::Lost } => Some(Command::Lost { server, run }),
             JobResult::Answered(run) => Some(Command::Answered { server, run }),
+            JobResult::Checked { run, reading } => Some(Command::Checked { server, run, reading }),
             JobResult::NeverRan(run) => Some(Command::NeverRan { server, run }),
             JobResult::Delivered { run, rung } => {
                 state.observe(at, Observation::Delivered { server, run, rung });
@@ -224,7 +263,7 @@ impl World {
             return Ok(());
         }
         let Some(server) = self.machines[host].servers.get(slot).copied() else { return Ok(()) };
-        self.agent_asked(host, Command::Exited { server, run, exit })
+        self.agent_asked(host, Command::Exited { server, run, exit, scene: Scene::empty() })
     }
 }
 

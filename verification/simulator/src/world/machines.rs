@@ -4,7 +4,7 @@ use mainstay_core::slot::{Exit, Killer};
 use mainstay_supervisor::{RunNumber, Rung};
 
 use super::World;
-use super::hands::killed;
+use super::hands::{SIGSEGV, killed};
 use crate::bug::Bug;
 use crate::laws::{Broken, durable, processes};
 use crate::message::{Happening, Host, JobResult, Launch, Life, OwnWill, SlotIndex};
@@ -83,6 +83,8 @@ impl World {
         let start = self.delay(games.start, 0);
         let hangs = self.struck(games.hangs);
         let ignores_term = self.struck(games.ignores_term);
+        let mute_from = self.struck(games.mutes).then(|| self.now + start + self.random.below(games.life));
+        let busy_from = self.struck(games.hogs).then(|| self.now + self.random.below(games.life));
         let end = if self.struck(games.crashes) {
             Some(Exit::Signal { signal: 11, killed_by: Killer::Unknown })
         } else if self.struck(games.completes) {
@@ -100,14 +102,17 @@ impl World {
             configuration: launch.configuration,
             answers_from: (!hangs).then_some(self.now + start),
             ignores_term,
+            mute_from,
+            busy_from,
             ending: false,
         }
     }
 
-    pub(crate) fn signal_game(&mut self, host: Host, slot: SlotIndex, rung: Rung) {
+    pub(crate) fn signal_game(&mut self, host: Host, slot: SlotIndex, rung: Rung, number: i32) {
         let Some(game) = &mut self.machines[host].slots[slot].held else { return };
         let exit = match rung {
             Rung::Signal if game.ignores_term => return,
+            Rung::Signal if number == SIGSEGV => Exit::Signal { signal: SIGSEGV, killed_by: Killer::Unknown },
             Rung::Signal => Exit::Code(143),
             Rung::Kill => killed(),
         };

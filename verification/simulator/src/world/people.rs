@@ -318,7 +318,11 @@ fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {
             attempts: knobs.restarts,
             within: Duration::from_micros(knobs.restart_window),
         },
-        checks: Checks::default(),
-        recovery: Recovery::default(),
+        checks: Checks {
+            every: Duration::from_micros(knobs.check_every),
+            failures: knobs.check_failures,
+            ..Checks::default()
+        },
+        recovery: if knobs.pre_recovery { Recovery::PreRecovery } else { Recovery::Restart },
     }
 }

@@ -22,9 +22,9 @@ impl World {
         let crash = self.draw_crash();
         let Machine { disk, history, .. } = &mut self.machines[host];
         let mut broken = Ok(());
-        disk.crash(seat, crash, |event| {
+        disk.crash(seat, crash, |at, event| {
             if broken.is_ok() {
-                broken = domain::history(history, event);
+                broken = domain::history(history, at, event);
             }
         })?;
         broken?;

@@ -39,9 +39,9 @@ impl World {
             disk.set_room(room);
         }
         let mut broken = Ok(());
-        let (synced, space) = life.seat.sync(disk, boot, batch, |event| {
+        let (synced, space) = life.seat.sync(disk, boot, batch, |at, event| {
             if broken.is_ok() {
-                broken = domain::history(history, event);
+                broken = domain::history(history, at, event);
             }
         });
         broken?;

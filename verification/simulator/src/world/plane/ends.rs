@@ -29,7 +29,7 @@ impl World {
         self.say("plane", || "crashes".to_owned());
         let crash = self.draw_crash();
         let oracle = &mut self.oracle;
-        self.plane.disk.crash(life.seat, crash, |event| oracle.learns(event))?;
+        self.plane.disk.crash(life.seat, crash, |_at, event| oracle.learns(event))?;
         self.plane.life_number += 1;
         for stream in life.streams.keys() {
             self.break_stream(*stream);

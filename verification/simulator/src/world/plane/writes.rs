@@ -38,7 +38,7 @@ impl World {
         let (Plane { life: Some(life), disk, .. }, oracle) = (&mut self.plane, &mut self.oracle) else {
             return Ok(());
         };
-        let (synced, space) = life.seat.sync(disk, boot, batch, |event| oracle.learns(event));
+        let (synced, space) = life.seat.sync(disk, boot, batch, |_at, event| oracle.learns(event));
         let released = match synced {
             Synced::Durable(released) => released,
             Synced::Away => {
