@@ -28,9 +28,9 @@ pub use files::{FileCheck, Found, check_files, look_on_disk};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
 pub use merge::{Accepted, Refused, SourceFile, load};
 pub use model::{
-    Architecture, Build, BuildConfiguration, BuildPath, Caps, Config, CpuLimit, CpuQuota, Fleet, Hardware,
-    Join, Limits, MachineRule, Machines, PortRange, Query, QueryKind, QueryPort, Region, Restart, Signal,
-    Stop, UsageSetting,
+    Architecture, Build, BuildConfiguration, BuildPath, Caps, ClaimedBy, Config, CpuLimit, CpuQuota, Fleet,
+    Hardware, Join, Limits, MachineRule, Machines, PortRange, Query, QueryKind, QueryPort, Region, Restart,
+    Signal, Stop, TtlReading, UsageSetting,
 };
 pub use place::{Origin, Place, Sourced, Sources};
 pub use problem::{Mark, PlaceReport, Problem, ProblemReport};

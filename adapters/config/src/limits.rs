@@ -80,6 +80,13 @@ pub(crate) const QUERY_TIMEOUT: DurationRange =
     range(10, 60, "an answer within 10 ms is not certain even on loopback, and after 60 s nobody waits");
 pub(crate) const PLACEMENT_TIMEOUT: DurationRange =
     range(0, 3_600, "players do not wait longer than an hour for a server");
+pub(crate) const ALLOCATION_TTL: DurationRange = range(
+    1_000,
+    30 * 86_400,
+    "a session that is over in under a second is no session, and none lasts a month",
+);
+pub(crate) const HOLD_MAX: DurationRange =
+    range(1_000, 30 * 86_400, "holds are given in seconds, and one of a month keeps a machine for nobody");
 pub(crate) const ALLOCATION_RETENTION: DurationRange = range(
     60_000,
     30 * 86_400,

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::codes::{Code, Severity};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
-use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines};
+use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines, QueryKind, TtlReading};
 use crate::place::{Place, SourceText, Sourced, Sources};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, mapping, unknown_name};
-use crate::sections::{self, builds, configurations, fleets, machines};
+use crate::sections::{self, builds, configurations, fleets, machines, no_effect};
 use crate::tree::{self, Node};
 
 /// A file's name, as it shall be shown and against whose folder relative paths count, and its bytes.
@@ -244,6 +244,7 @@ impl Merged {
             }
         }
         for fleet in self.fleets.entries.values() {
+            self.idle_ttl_is_judged(check, fleet);
             for wanted in &fleet.build_configurations {
                 if self.configurations.unsure || self.configurations.names.contains_key(&wanted.value) {
                     continue;
@@ -257,6 +258,29 @@ impl Merged {
                 });
             }
         }
+    }
+
+    /// Only a query tells that nobody plays.
+    fn idle_ttl_is_judged(&self, check: &mut Check<'_>, fleet: &Fleet) {
+        let (Some(_), TtlReading::Idle) = (fleet.allocation_ttl.value, fleet.allocation_ttl_reading.value)
+        else {
+            return;
+        };
+        let unqueried = |known: Option<&BuildConfiguration>| {
+            known.is_some_and(|configuration| configuration.query.kind.value == QueryKind::None)
+        };
+        let configurations =
+            || fleet.build_configurations.iter().map(|name| self.configurations.entries.get(&name.value));
+        let never = configurations().next().is_some() && configurations().all(unqueried);
+        let (Some(place), true) = (fleet.allocation_ttl.place(), never) else { return };
+        let what =
+            format!("fleet {} has an idle allocationTTL that nothing judges", quote(&fleet.name.value));
+        no_effect(
+            check,
+            what,
+            place,
+            "none of its build configurations has a query, which alone tells that nobody plays",
+        );
     }
 
     fn config(self, sources: Sources) -> Config {

@@ -305,6 +305,32 @@ pub struct Fleet {
     pub placement_timeout: Sourced<Duration>,
     /// How long an ended allocation stays readable (default 1 h).
     pub allocation_retention: Sourced<Duration>,
+    /// Who takes servers out of the pool (default: allocations).
+    pub claimed_by: Sourced<ClaimedBy>,
+    /// How long an allocation lives (default 1 h); `None`: for ever.
+    pub allocation_ttl: Sourced<Option<Duration>>,
+    /// What that time is counted by (default: idle).
+    pub allocation_ttl_reading: Sourced<TtlReading>,
+    /// The furthest away a hold may run out (default 24 h).
+    pub hold_max: Sourced<Duration>,
+}
+
+/// Who takes servers out of the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimedBy {
+    /// Callers, by allocations.
+    Allocations,
+    /// Games, by reservations of themselves.
+    Reservations,
+}
+
+/// What the time an allocation lives is counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlReading {
+    /// Since nobody plays, as its query says.
+    Idle,
+    /// Since it was asked for.
+    Age,
 }
 
 /// A fleet's part in one region.

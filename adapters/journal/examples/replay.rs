@@ -118,6 +118,7 @@ fn build(dir: &std::path::Path, name: &ShardName, events: u64) -> Result<u64, Bo
         placement_timeout: Duration::from_secs(60),
         retention: RETENTION,
         hosting: mainstay_fleet::Hosting::default(),
+        floors: Vec::new(),
     }));
     let mut told = vec![vec![configured], vec![joined], vec![added]].into_iter();
     let mut cycle: u64 = 0;

@@ -223,6 +223,13 @@ fn end_reason(end: &End) -> String {
             )
         }
         End::PreRecovery { cause } => format!("the server no longer answered its query: {cause}"),
+        End::Idle { ttl } => {
+            format!("nobody played on its server for {} s, the fleet's allocation TTL", ttl.as_secs())
+        }
+        End::Aged { ttl } => {
+            format!("it was asked for {} s ago, the fleet's allocation TTL", ttl.as_secs())
+        }
+        End::RolledOut => "a build version was forced onto its server".to_owned(),
         End::Lost => "the machine lost the process: it rebooted, or the process's holder died".to_owned(),
     }
 }

@@ -131,6 +131,7 @@ fn spec() -> FleetSpec {
         placement_timeout: std::time::Duration::from_secs(60),
         retention: std::time::Duration::from_secs(3600),
         hosting: mainstay_fleet::Hosting::default(),
+        floors: Vec::new(),
     }
 }
 

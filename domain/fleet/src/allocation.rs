@@ -1,6 +1,7 @@
 //! Allocations: a caller's claim to one server, from the asking to the end.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use mainstay_core::{BuildConfigurationId, RegionId, ServerId, Timestamp};
 
@@ -108,6 +109,18 @@ pub enum End {
         /// Which checks it failed, in words.
         cause: Arc<str>,
     },
+    /// Nobody played for the fleet's allocation TTL.
+    Idle {
+        /// How long that is.
+        ttl: Duration,
+    },
+    /// It was asked for longer ago than the fleet's allocation TTL.
+    Aged {
+        /// How long that is.
+        ttl: Duration,
+    },
+    /// A build version was forced onto its server.
+    RolledOut,
 }
 
 impl End {
@@ -115,10 +128,12 @@ impl End {
     #[must_use]
     pub const fn failed(&self) -> bool {
         match self {
-            Self::Deallocated | Self::Completed => false,
-            Self::PlacementTimedOut(_) | Self::BackedOff { .. } | Self::Lost | Self::PreRecovery { .. } => {
-                true
-            }
+            Self::Deallocated | Self::Completed | Self::Idle { .. } | Self::Aged { .. } => false,
+            Self::PlacementTimedOut(_)
+            | Self::BackedOff { .. }
+            | Self::Lost
+            | Self::PreRecovery { .. }
+            | Self::RolledOut => true,
         }
     }
 }

@@ -37,6 +37,10 @@ impl Fleet {
             Event::ServerOrdered { server, generation, configuration, intent, cause } => {
                 self.ordered(*server, *generation, *configuration, *intent, *cause);
             }
+            Event::ServerAssigned { server, configuration } => {
+                self.assigned.insert(*server, *configuration);
+                self.settle_rollout(*server);
+            }
             Event::ServerHeld { server, until } => self.claim(at, *server, Claim::Held { until: *until }),
             Event::ServerReserved { server, reservation } => {
                 self.claim(at, *server, Claim::Reserved(Reservation { id: *reservation, at }));
@@ -72,5 +76,6 @@ impl Fleet {
         }
         self.shelve(id);
         self.settle_debt(id);
+        self.settle_rollout(id);
     }
 }

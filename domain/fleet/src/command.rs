@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use mainstay_core::slot::{Incident, Reading, Status};
 use mainstay_core::{
-    AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
+    AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
+    Timestamp,
 };
 
 use crate::allocation::Request;
@@ -81,6 +82,14 @@ pub enum Command {
     StopServer(ServerId),
     /// An operator restarts a server.
     RestartServer(ServerId),
+    /// An operator changes a server's active build configuration: at once where nobody plays on it, else when it next
+    /// starts for nobody.
+    SetConfiguration {
+        /// Which server.
+        server: ServerId,
+        /// Which of the fleet's build configurations.
+        configuration: BuildConfigurationId,
+    },
     /// An operator ends a server's hold or reservation.
     Release(ServerId),
     /// A game asks that its machine be kept; the same again refreshes it (seed 003).
@@ -158,6 +167,8 @@ pub enum Answer {
     },
     /// The id is known; nothing was done.
     Known,
+    /// It will be done when nobody plays on the server any more.
+    Deferred,
     /// The server is held.
     Held {
         /// Until when.
@@ -226,4 +237,8 @@ pub enum Why {
     PlacementTimeout(AllocationId),
     /// A hold has run out.
     HoldTimeout(ServerId),
+    /// An allocation has lived long enough.
+    AllocationTtl(AllocationId),
+    /// A server runs what the operator has replaced.
+    Rollout(ServerId),
 }

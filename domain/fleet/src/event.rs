@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Spec};
 use mainstay_core::{
-    AllocationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId, Timestamp,
+    AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
+    Timestamp,
 };
 
 use crate::allocation::{End, Request};
@@ -67,6 +68,13 @@ pub enum Event {
         intent: Intent,
         /// Why.
         cause: Cause,
+    },
+    /// What it runs for nobody was chosen by an operator.
+    ServerAssigned {
+        /// Which.
+        server: ServerId,
+        /// What it runs.
+        configuration: BuildConfigurationId,
     },
     /// Its game asked that it be kept, or kept longer or shorter than it had asked before.
     ServerHeld {

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_core::{
-    AllocationId, MachineId, MachineKey, RegionId, ServerId, StateMachine, Table, Timestamp, Turn,
+    AllocationId, BuildConfigurationId, MachineId, MachineKey, RegionId, ServerId, StateMachine, Table,
+    Timestamp, Turn,
 };
 
 use crate::allocation::Allocation;
@@ -31,6 +32,8 @@ pub struct Fleet {
     pub(crate) machines: BTreeMap<MachineId, Machine>,
     pub(crate) servers: BTreeMap<ServerId, Server>,
     pub(crate) allocations: Table<AllocationId, Allocation>,
+    /// What operators chose for single servers to run.
+    pub(crate) assigned: BTreeMap<ServerId, BuildConfigurationId>,
     /// The last server and machine counters given out.
     pub(crate) server_counter: u32,
     pub(crate) machine_counter: u32,
@@ -54,6 +57,12 @@ pub struct Fleet {
     /// Servers whose newest order has neither been obeyed nor sent on the current stream.
     pub(crate) debts: BTreeMap<MachineId, BTreeSet<ServerId>>,
     pub(crate) shelf: Shelf,
+    /// Servers that run what the operator has replaced, and those that are being restarted for it.
+    pub(crate) outdated: BTreeSet<ServerId>,
+    pub(crate) rolling: BTreeSet<ServerId>,
+    /// Allocated servers on which nobody is known to play, and since when. Soft.
+    pub(crate) empty_since: BTreeMap<ServerId, Timestamp>,
+    pub(crate) empty: BTreeSet<(Timestamp, ServerId)>,
     pub(crate) touched: BTreeSet<MachineId>,
 }
 
@@ -67,6 +76,7 @@ impl Fleet {
             machines: BTreeMap::new(),
             servers: BTreeMap::new(),
             allocations: Table::seeded(seed),
+            assigned: BTreeMap::new(),
             server_counter: 0,
             machine_counter: 0,
             machines_by_key: BTreeMap::new(),
@@ -79,6 +89,10 @@ impl Fleet {
             counts: BTreeMap::new(),
             debts: BTreeMap::new(),
             shelf: Shelf::new(),
+            outdated: BTreeSet::new(),
+            rolling: BTreeSet::new(),
+            empty_since: BTreeMap::new(),
+            empty: BTreeSet::new(),
             touched: BTreeSet::new(),
         }
     }
@@ -195,8 +209,8 @@ impl StateMachine for Fleet {
         self.apply_event(at, event);
     }
 
-    fn observe(&mut self, _now: Timestamp, observation: Observation) {
-        self.observe_soft(observation);
+    fn observe(&mut self, now: Timestamp, observation: Observation) {
+        self.observe_soft(now, observation);
     }
 
     fn owed(&self, machine: &MachineId) -> Owed {
@@ -210,7 +224,9 @@ impl StateMachine for Fleet {
     fn next_deadline(&self) -> Option<(Timestamp, Why)> {
         let placement = self.waiting_until.first().map(|&(until, id)| (until, Why::PlacementTimeout(id)));
         let hold = self.holds.first().map(|&(until, id)| (until, Why::HoldTimeout(id)));
-        placement.into_iter().chain(hold).min_by_key(|(due, _)| *due)
+        let ttl = self.next_expiry().map(|(due, id, _)| (due, Why::AllocationTtl(id)));
+        let rollout = self.next_outdated().map(|id| (Timestamp::EPOCH, Why::Rollout(id)));
+        placement.into_iter().chain(hold).chain(ttl).chain(rollout).min_by_key(|(due, _)| *due)
     }
 
     fn snapshot(&self) -> Vec<(Timestamp, Event)> {

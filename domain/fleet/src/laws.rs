@@ -42,6 +42,10 @@ pub enum Law {
     Counts,
     /// Holds by time say what a full derivation says: one that is missing would never run out.
     Holds,
+    /// The indices of rollouts say what a full derivation says.
+    Rollouts,
+    /// Idle clocks run for allocated servers alone.
+    IdleClocks,
     /// A machine with an allocated, reserved or held server is not free to be taken away.
     Removal,
     /// The orders of allocations by time say what a full derivation says.
@@ -62,6 +66,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::MachineReaddressed { .. }
         | Event::ServersAdded { .. } => Ok(()),
         Event::ServerOrdered { server, .. }
+        | Event::ServerAssigned { server, .. }
         | Event::ServerHeld { server, .. }
         | Event::HoldEnded { server, .. }
         | Event::ServerReserved { server, .. }
@@ -115,6 +120,8 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
             format!("{id}'s hold would never run out")
         })?;
     }
+    let outdated = (fleet.is_outdated(id, server), fleet.outdated.contains(&id));
+    ensure(outdated.0 == outdated.1, Law::Rollouts, || format!("{id}: outdated, indexed: {outdated:?}"))?;
     let configuration = server.configuration;
     ensure(fleet.specs.contains_key(&configuration), Law::KnownConfiguration, || {
         format!("{id} is ordered to run {configuration:?}, which is forgotten")

@@ -28,8 +28,10 @@ mod owed;
 mod placement;
 mod rejection;
 mod removal;
+mod rollout;
 mod server;
 mod spec;
+mod ttl;
 
 pub use allocation::{Allocation, End, Placed, Renewal, Request, Stage};
 pub use cause::{Cause, Fit};
@@ -44,4 +46,6 @@ pub use placement::{Candidate, Losers};
 pub use rejection::Rejection;
 pub use removal::Removal;
 pub use server::{Readiness, Seen, Server, ServerStatus};
-pub use spec::{ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec};
+pub use spec::{
+    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec,
+};

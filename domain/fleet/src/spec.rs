@@ -30,6 +30,9 @@ pub struct FleetSpec {
     pub retention: Duration,
     /// What its servers are for, and for how long.
     pub hosting: Hosting,
+    /// The lowest revision of a build configuration that may run under a session: lower ones are replaced at once (a
+    /// forced rollout). A configuration without one has none.
+    pub floors: Vec<ConfigurationRef>,
 }
 
 /// What a fleet's servers are for, and for how long.
@@ -39,6 +42,20 @@ pub struct Hosting {
     pub claimed_by: ClaimedBy,
     /// The furthest away a hold may run out.
     pub hold_max: Duration,
+    /// When an allocation has lived long enough.
+    pub allocation_ttl: AllocationTtl,
+}
+
+/// When an allocation has lived long enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllocationTtl {
+    /// Never.
+    Off,
+    /// When nobody has played for so long (the reading of Unity's allocation-ttl page). Where the query does not tell
+    /// players, never.
+    Idle(Duration),
+    /// So long after it was asked for, whoever plays (the reading of Unity's glossary).
+    Age(Duration),
 }
 
 impl Hosting {
@@ -48,7 +65,11 @@ impl Hosting {
 
 impl Default for Hosting {
     fn default() -> Self {
-        Self { claimed_by: ClaimedBy::Allocations, hold_max: Self::HOLD_MAX_DEFAULT }
+        Self {
+            claimed_by: ClaimedBy::Allocations,
+            hold_max: Self::HOLD_MAX_DEFAULT,
+            allocation_ttl: AllocationTtl::DEFAULT,
+        }
     }
 }
 
@@ -116,6 +137,12 @@ impl FleetSpec {
     #[must_use]
     pub fn configuration(&self, id: BuildConfigurationId) -> Option<&Spec> {
         self.configurations.iter().find(|spec| spec.configuration.id == id)
+    }
+
+    /// The lowest revision of a build configuration that may run under a session; 0 where none is set.
+    #[must_use]
+    pub fn floor(&self, id: BuildConfigurationId) -> u32 {
+        self.floors.iter().find(|floor| floor.id == id).map_or(0, |floor| floor.revision)
     }
 
     /// What an idle server runs.

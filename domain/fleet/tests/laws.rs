@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::{Agent, World, allocation, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_fleet::{ClaimedBy, Command, Fleet, Growth, IdleServers, Observation, laws};
+use mainstay_fleet::{AllocationTtl, ClaimedBy, Command, Fleet, Growth, IdleServers, Observation, laws};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -25,6 +25,7 @@ enum Step {
     Forget,
     Operate(u8, u8),
     Ask(u8, u8, u16),
+    Read(u8, u8),
     Configure(bool),
     Pass(u16),
 }
@@ -39,9 +40,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(|n| Step::Reconnect(n % 2)),
         1 => any::<u8>().prop_map(|n| Step::Silence(n % 2)),
         1 => Just(Step::Forget),
-        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 4)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 5)),
         4 => (any::<u8>(), any::<u8>(), any::<u16>())
             .prop_map(|(slot, what, time)| Step::Ask(slot % 6, what % 7, time)),
+        3 => (any::<u8>(), any::<u8>()).prop_map(|(slot, players)| Step::Read(slot % 6, players % 3)),
         1 => any::<bool>().prop_map(Step::Configure),
         2 => any::<u16>().prop_map(Step::Pass),
     ]
@@ -103,11 +105,18 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
                 0 => Command::StartServer(server),
                 1 => Command::StopServer(server),
                 2 => Command::Release(server),
+                3 => Command::SetConfiguration { server, configuration: casual() },
                 _ => Command::RestartServer(server),
             };
             let _: Result<_, _> = world.run(&command);
         }
         Step::Ask(slot, what, time) => ask(world, agents, *slot, *what, *time),
+        Step::Read(slot, players) => {
+            let Agent { machine, stream, ref slots } = agents[usize::from(slot / 3)];
+            let players = players.checked_sub(1).map(u32::from);
+            let readings = vec![(slots[usize::from(slot % 3)].server, common::heard(players))];
+            world.fleet.observe(world.now, Observation::Read { machine, stream, readings });
+        }
         Step::Configure(on_provision) => {
             let idle =
                 if *on_provision { IdleServers::StartOnProvision } else { IdleServers::StartOnAllocation };
@@ -116,6 +125,14 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
                 if *on_provision { ClaimedBy::Allocations } else { ClaimedBy::Reservations };
             spec.revision = world.fleet.spec().unwrap().revision + 1;
             spec.configurations[0].configuration.revision = u32::try_from(spec.revision).unwrap();
+            if spec.revision.is_multiple_of(3) {
+                spec.floors = vec![spec.configurations[0].configuration];
+            }
+            spec.hosting.allocation_ttl = if spec.revision.is_multiple_of(2) {
+                AllocationTtl::Idle(std::time::Duration::from_secs(30_000))
+            } else {
+                AllocationTtl::Age(std::time::Duration::from_secs(60_000))
+            };
             world.must(&Command::Configure(Arc::new(spec)));
         }
         Step::Pass(seconds) => world.pass(std::time::Duration::from_secs(u64::from(*seconds))),

@@ -210,16 +210,21 @@ fn an_allocation_may_ask_for_a_fresh_process() {
 
 /// "Changes to values in a build configuration currently in use by a server may not be reflected immediately."
 #[test]
-fn a_new_revision_reaches_a_server_at_its_next_allocation() {
-    let mut world = multi_session();
+fn a_new_revision_reaches_an_allocated_server_at_its_next_allocation() {
+    let mut world = single_session();
     let agent = world.machine(1, 1);
-    let mut changed = fleet_spec(IdleServers::StartOnProvision, Growth::Fixed);
+    let server = world.place(1, ranked());
+    world.obey(&agent);
+    let mut changed = fleet_spec(IdleServers::StartOnAllocation, Growth::Fixed);
     changed.revision = 2;
     changed.configurations[0].configuration.revision = 2;
     world.must(&Command::Configure(changed.into()));
-    assert!(world.fleet.owed(&agent.machine).orders.is_empty(), "the running server is left alone");
+    world.pass(MINUTE);
+    assert!(world.fleet.owed(&agent.machine).orders.is_empty(), "never under a running session");
     assert!(world.fleet.owed(&agent.machine).specs.is_some(), "its agent learns the new revision");
-    world.place(1, ranked());
+    world.says(&agent, server, Phase::Stopped(Stopped::Completed));
+    world.obey(&agent);
+    world.place(2, ranked());
     assert_eq!(world.obey(&agent)[0].configuration.revision, 2);
 }
 
@@ -300,4 +305,30 @@ fn a_lost_process_ends_its_allocation() {
     );
     assert!(matches!(world.allocate(2, ranked()), Ok(Answer::Placed { .. })));
     assert_eq!(world.fleet.allocated_in(EUROPE), 1);
+}
+
+/// Pre-recovery and exhausted back-off end the allocation as `failed`, readable for the named time; the slot is free, and
+/// "a manual start afterwards starts without an allocation" (issue 3, point 2; seed 001, allocation pre-recovery).
+#[test]
+fn a_failed_allocation_stays_readable_and_frees_its_server() {
+    let backed_off = Phase::BackedOff { crashes: 2, cause: "exit code 3".into() };
+    for phase in [backed_off, Phase::PreRecovery { cause: "no answer to 3 queries".into() }] {
+        let mut world = multi_session();
+        let agent = world.machine(1, 1);
+        let server = world.place(1, ranked());
+        world.obey(&agent);
+        world.says(&agent, server, phase.clone());
+        assert!(end_of(&world, 1).failed(), "{phase:?}");
+        let orders = world.obey(&agent);
+        assert_eq!((orders[0].intent, &orders[0].allocation), (Intent::Leave, &None), "its id is cleared");
+        assert_eq!(world.status(server), "AVAILABLE", "it stays down until somebody starts it");
+        world.must(&Command::StartServer(server));
+        let orders = world.obey(&agent);
+        assert_eq!((orders[0].intent, &orders[0].allocation), (Intent::Run, &None));
+        assert_eq!(world.status(server), "ONLINE");
+        world.pass(59 * MINUTE);
+        assert!(end_of(&world, 1).failed(), "readable for the named time");
+        world.pass(MINUTE);
+        assert!(world.fleet.allocation(allocation(1), world.now).is_none());
+    }
 }

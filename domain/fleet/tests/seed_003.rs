@@ -1,6 +1,6 @@
 //! Seed 003 (server hold), one example a sentence, each naming its sentence.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "a test may panic")]
 
 mod common;
 
@@ -309,7 +309,8 @@ fn a_manual_restart_ends_a_hold() {
 #[test]
 fn the_servers_own_exit_leaves_the_hold() {
     let crashed = Phase::BackedOff { crashes: 2, cause: "exit code 3".into() };
-    for phase in [Phase::Stopped(Stopped::Completed), Phase::Starting, crashed, Phase::Lost] {
+    let silent = Phase::PreRecovery { cause: "no answer".into() };
+    for phase in [Phase::Stopped(Stopped::Completed), Phase::Starting, crashed, silent, Phase::Lost] {
         let (mut world, agent, server) = held(allocations(), 1);
         let until = world.now + TEN_MINUTES;
         world.says(&agent, server, phase.clone());
@@ -405,6 +406,7 @@ fn a_reservation_goes_as_its_process_does() {
     for (phase, end) in [
         (Phase::Stopped(Stopped::Completed), ReservationEnd::Completed),
         (backed_off, ReservationEnd::Failed),
+        (Phase::PreRecovery { cause: "no answer".into() }, ReservationEnd::Failed),
         (Phase::Lost, ReservationEnd::Lost),
     ] {
         let (mut world, agent, server) = running(reservations(), 1);

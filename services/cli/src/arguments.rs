@@ -187,7 +187,7 @@ pub enum ServerVerb {
         /// Only this fleet's, by name or id
         #[arg(long)]
         fleet: Option<String>,
-        /// Only with this status: ALLOCATED, ONLINE or AVAILABLE
+        /// Only with this status: ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD
         #[arg(long)]
         status: Option<String>,
     },
@@ -201,13 +201,19 @@ pub enum ServerVerb {
         /// Its id
         id: String,
     },
-    /// Stop one that is not allocated
+    /// Stop one that is neither allocated nor reserved
     Stop {
         /// Its id
         id: String,
     },
-    /// Restart one that is not allocated
+    /// Restart one that is neither allocated nor reserved
     Restart {
+        /// Its id
+        id: String,
+    },
+    /// End the hold or the reservation its game made
+    #[command(visible_alias = "unhold")]
+    Release {
         /// Its id
         id: String,
     },

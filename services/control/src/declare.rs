@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_config::{
-    self as config, BuildPath, Config, Join, MachineSize, Refused, SourceFile, Sourced, load,
+    self as config, BuildPath, Config, Join, MachineSize, Refused, SourceFile, Sourced, TtlReading, load,
 };
 use mainstay_core::{FleetId, RegionId};
 use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
-use mainstay_fleet::{Growth, IdleServers, RegionOpening, RegionSpec};
+use mainstay_fleet::{AllocationTtl, ClaimedBy, Growth, Hosting, IdleServers, RegionOpening, RegionSpec};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 use uuid::Uuid;
@@ -163,6 +163,21 @@ fn pairs(named: &BTreeMap<String, Sourced<String>>) -> Vec<(String, String)> {
     named.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect()
 }
 
+fn hosting(declared: &config::Fleet) -> Hosting {
+    Hosting {
+        claimed_by: match declared.claimed_by.value {
+            config::ClaimedBy::Allocations => ClaimedBy::Allocations,
+            config::ClaimedBy::Reservations => ClaimedBy::Reservations,
+        },
+        hold_max: declared.hold_max.value,
+        allocation_ttl: match (declared.allocation_ttl.value, declared.allocation_ttl_reading.value) {
+            (None, _) => AllocationTtl::Off,
+            (Some(ttl), TtlReading::Idle) => AllocationTtl::Idle(ttl),
+            (Some(ttl), TtlReading::Age) => AllocationTtl::Age(ttl),
+        },
+    }
+}
+
 fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetDeclaration {
     let growth = match config.machines.join.value {
         Join::Allowed => Growth::MachinesMayJoin,
@@ -192,6 +207,6 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
             .collect(),
         placement_timeout: declared.placement_timeout.value,
         retention: declared.allocation_retention.value,
-        hosting: mainstay_fleet::Hosting::default(),
+        hosting: hosting(declared),
     }
 }

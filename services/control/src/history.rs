@@ -113,6 +113,9 @@ fn fleet_row(event: &Event) -> Row {
                 "cause": cause.word(),
             }),
         ),
+        Event::ServerAssigned { server, configuration } => {
+            ("server.assigned", vec![server.to_string(), configuration.to_string()], Value::Null)
+        }
         Event::ServerHeld { server, until } => {
             ("server.held", vec![server.to_string()], json!({ "untilMs": until.unix_ms() }))
         }
@@ -168,5 +171,8 @@ fn end_detail(end: &End) -> Value {
         }
         End::Lost => json!({ "reason": "lost" }),
         End::PreRecovery { cause } => json!({ "reason": "preRecovery", "cause": &**cause }),
+        End::Idle { ttl } => json!({ "reason": "idle", "ttlSeconds": ttl.as_secs() }),
+        End::Aged { ttl } => json!({ "reason": "aged", "ttlSeconds": ttl.as_secs() }),
+        End::RolledOut => json!({ "reason": "rolledOut" }),
     }
 }

@@ -103,6 +103,7 @@ fn spec() -> Result<FleetSpec, Failure> {
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),
         hosting: mainstay_fleet::Hosting::default(),
+        floors: Vec::new(),
     })
 }
 

@@ -1,9 +1,10 @@
 //! What travels between the parts of a world.
 
 use std::fmt;
+use std::time::Duration;
 
 use mainstay_core::slot::{Exit, Reading, Status};
-use mainstay_core::{AllocationId, MachineId, ServerId};
+use mainstay_core::{AllocationId, BuildConfigurationId, Generation, MachineId, ReservationId, ServerId};
 use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
 use mainstay_journal::Batch;
 use mainstay_supervisor::{Effects, RunNumber};
@@ -146,10 +147,35 @@ pub(crate) struct Due {
 /// What a caller wants.
 #[derive(Debug, Clone)]
 pub(crate) enum Want {
-    Allocate { id: AllocationId, request: Request },
-    Deallocate { id: AllocationId },
-    Read { id: AllocationId },
+    Allocate {
+        id: AllocationId,
+        request: Request,
+    },
+    Deallocate {
+        id: AllocationId,
+    },
+    Read {
+        id: AllocationId,
+    },
     Operate(Operation),
+    /// A game asks; which order its process runs under goes with it.
+    Ask {
+        server: ServerId,
+        process: Generation,
+        what: GameAsk,
+    },
+}
+
+/// What a game asks of the plane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum GameAsk {
+    /// To be held for so long.
+    Hold(Duration),
+    ReleaseHold,
+    Reserve(ReservationId),
+    Unreserve,
+    Ready,
+    Unready,
 }
 
 /// What an operator wants.
@@ -158,6 +184,8 @@ pub(crate) enum Operation {
     Start(ServerId),
     Stop(ServerId),
     Restart(ServerId),
+    Release(ServerId),
+    Assign(ServerId, BuildConfigurationId),
     Reconfigure,
 }
 

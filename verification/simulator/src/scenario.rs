@@ -61,6 +61,10 @@ pub struct FleetKnobs {
     pub check_failures: u32,
     /// Whether silence under an allocation ends it (pre-recovery), or is answered by a restart.
     pub pre_recovery: bool,
+    /// Games reserve themselves, and nobody allocates.
+    pub reservations: bool,
+    /// How long an allocation may last, whoever plays; for ever where nothing.
+    pub allocation_age: Option<Micros>,
 }
 
 /// The network between agents, plane and callers.
@@ -154,8 +158,10 @@ pub struct People {
     pub session: Micros,
     /// How long a caller waits for an answer.
     pub patience: Micros,
-    /// An operator starts, stops or restarts some server.
+    /// An operator does something to some server.
     pub operator: u32,
+    /// A game asks to be held or reserved, ends that, or says whether it takes players.
+    pub game_asks: u32,
     /// The fleet is configured anew.
     pub reconfigure: u32,
     /// A machine's agent is asked to stop its servers and ends; it starts them again when it comes back.
@@ -248,6 +254,8 @@ impl Swarm<'_> {
             check_every: self.between(500 * MS, 10 * SECOND),
             check_failures: u32::try_from(self.between(1, 3)).unwrap_or(1),
             pre_recovery: self.random.chance(700_000),
+            reservations: self.random.chance(150_000),
+            allocation_age: self.random.chance(200_000).then(|| self.between(2 * SECOND, 40 * SECOND)),
         }
     }
 
@@ -316,6 +324,7 @@ impl Swarm<'_> {
             },
             patience: self.between(100 * MS, 5 * SECOND),
             operator: self.sometimes(5_000),
+            game_asks: self.sometimes(20_000),
             reconfigure: self.sometimes(4_000),
             park: self.sometimes(300),
             grow: self.sometimes(100),

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use super::{name, no_effect};
 use crate::codes::Code;
-use crate::limits::{ALLOCATION_RETENTION, PLACEMENT_TIMEOUT, SERVERS_MAX, SERVERS_PER_MACHINE_MAX};
-use crate::model::{Architecture, Fleet, Hardware, Region, UsageSetting};
+use crate::limits::{
+    ALLOCATION_RETENTION, ALLOCATION_TTL, HOLD_MAX, PLACEMENT_TIMEOUT, SERVERS_MAX, SERVERS_PER_MACHINE_MAX,
+};
+use crate::model::{Architecture, ClaimedBy, Fleet, Hardware, Region, TtlReading, UsageSetting};
 use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, list, mapping};
@@ -21,6 +23,10 @@ pub(super) const KEYS: Keys = Keys {
         "startOnProvision",
         "placementTimeout",
         "allocationRetention",
+        "allocationType",
+        "allocationTTL",
+        "allocationTTLReading",
+        "holdMax",
     ],
     later: &[
         ("placement", "choose between packed and spread placement"),
@@ -48,6 +54,16 @@ const PLACEMENT_WAIT: Duration = Duration::from_secs(60);
 /// How long an ended allocation stays readable: longer than any sensible client repeats a call.
 const RETENTION: Duration = Duration::from_secs(3_600);
 
+/// How long an allocation may be idle unless a fleet says otherwise (Unity's allocation-ttl page).
+const TTL: Duration = Duration::from_secs(3_600);
+/// The furthest away a hold may run out: a game that forgets its hold keeps a machine for a day at most.
+const HOLD_LONGEST: Duration = Duration::from_secs(24 * 3_600);
+/// The words of `allocationType`.
+const CLAIMS: [(&str, ClaimedBy); 2] =
+    [("ALLOCATION", ClaimedBy::Allocations), ("RESERVATION", ClaimedBy::Reservations)];
+/// The words of `allocationTTLReading`.
+const READINGS: [(&str, TtlReading); 2] = [("idle", TtlReading::Idle), ("age", TtlReading::Age)];
+
 pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, node: &Node) -> Option<Fleet> {
     let fields = Fields::open(check, format!("fleet {}", quote(&fleet.value)), &key.place, node, KEYS)?;
     let architectures = [("Amd64", Architecture::Amd64), ("Arm64", Architecture::Arm64)];
@@ -59,6 +75,14 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
         start_on_provision: fields.boolean(check, "startOnProvision", false),
         placement_timeout: fields.duration(check, "placementTimeout", PLACEMENT_WAIT, PLACEMENT_TIMEOUT),
         allocation_retention: fields.duration(check, "allocationRetention", RETENTION, ALLOCATION_RETENTION),
+        claimed_by: fields
+            .one_of(check, "allocationType", &CLAIMS)
+            .unwrap_or(Sourced::default_of(ClaimedBy::Allocations)),
+        allocation_ttl: allocation_ttl(check, &fields),
+        allocation_ttl_reading: fields
+            .one_of(check, "allocationTTLReading", &READINGS)
+            .unwrap_or(Sourced::default_of(TtlReading::Idle)),
+        hold_max: fields.duration(check, "holdMax", HOLD_LONGEST, HOLD_MAX),
         name: fleet,
     };
     let empty = |key: &str| match fields.get(key).map(|(_, node)| &node.value) {
@@ -82,6 +106,19 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
         });
     }
     Some(read)
+}
+
+/// How long an allocation lives; `off` for ever.
+fn allocation_ttl(check: &mut Check<'_>, fields: &Fields<'_>) -> Sourced<Option<Duration>> {
+    let is_off = |text: &str| text.trim().eq_ignore_ascii_case("off");
+    match fields.get("allocationTTL").map(|(_, node)| &node.value) {
+        Some(Value::Scalar(text)) if is_off(text) => {
+            fields.text(check, "allocationTTL").map_or(Sourced::default_of(None), |text| text.map(|_| None))
+        }
+        None | Some(Value::Null | Value::Scalar(_) | Value::List(_) | Value::Map(_)) => {
+            fields.duration(check, "allocationTTL", TTL, ALLOCATION_TTL).map(Some)
+        }
+    }
 }
 
 /// The list, each name once.

@@ -112,6 +112,7 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
             placement_timeout: spec.placement_timeout,
             retention: spec.retention,
             hosting: Hosting::default(),
+            floors: Vec::new(),
         }
     }
 }

@@ -7,10 +7,11 @@ use mainstay_core::{BuildConfigurationId, BuildId, FleetId, FleetNumber};
 use mainstay_fleet::catalog::{
     BuildDeclaration, CatalogEvent, Counters, CredentialDeclaration, Release, Role as DomainRole,
 };
-use mainstay_fleet::{ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers};
+use mainstay_fleet::{AllocationTtl, ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers};
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v1::{Idle, Region, Role};
+use super::slot_v1::ConfigurationRef;
 use super::slot_v2::Spec;
 
 #[derive(Serialize, Deserialize)]
@@ -62,6 +63,7 @@ pub(super) struct FleetSpec<'a> {
     placement_timeout: Duration,
     retention: Duration,
     hosting: Hosts,
+    floors: Vec<ConfigurationRef>,
 }
 
 /// What a fleet's servers are for, and for how long.
@@ -69,6 +71,14 @@ pub(super) struct FleetSpec<'a> {
 struct Hosts {
     claimed_by: Claimers,
     hold_max: Duration,
+    allocation_ttl: Ttl,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Ttl {
+    Off,
+    Idle(Duration),
+    Age(Duration),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,6 +163,7 @@ impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
             placement_timeout: spec.placement_timeout,
             retention: spec.retention,
             hosting: (&spec.hosting).into(),
+            floors: spec.floors.iter().map(|floor| (*floor).into()).collect(),
         }
     }
 }
@@ -173,26 +184,37 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
             placement_timeout: spec.placement_timeout,
             retention: spec.retention,
             hosting: spec.hosting.into(),
+            floors: spec.floors.into_iter().map(Into::into).collect(),
         }
     }
 }
 
 impl From<&Hosting> for Hosts {
-    fn from(Hosting { claimed_by, hold_max }: &Hosting) -> Self {
+    fn from(Hosting { claimed_by, hold_max, allocation_ttl }: &Hosting) -> Self {
         let claimed_by = match claimed_by {
             ClaimedBy::Allocations => Claimers::Allocations,
             ClaimedBy::Reservations => Claimers::Reservations,
         };
-        Self { claimed_by, hold_max: *hold_max }
+        let allocation_ttl = match allocation_ttl {
+            AllocationTtl::Off => Ttl::Off,
+            AllocationTtl::Idle(ttl) => Ttl::Idle(*ttl),
+            AllocationTtl::Age(ttl) => Ttl::Age(*ttl),
+        };
+        Self { claimed_by, hold_max: *hold_max, allocation_ttl }
     }
 }
 
 impl From<Hosts> for Hosting {
-    fn from(Hosts { claimed_by, hold_max }: Hosts) -> Self {
+    fn from(Hosts { claimed_by, hold_max, allocation_ttl }: Hosts) -> Self {
         let claimed_by = match claimed_by {
             Claimers::Allocations => ClaimedBy::Allocations,
             Claimers::Reservations => ClaimedBy::Reservations,
         };
-        Self { claimed_by, hold_max }
+        let allocation_ttl = match allocation_ttl {
+            Ttl::Off => AllocationTtl::Off,
+            Ttl::Idle(ttl) => AllocationTtl::Idle(ttl),
+            Ttl::Age(ttl) => AllocationTtl::Age(ttl),
+        };
+        Self { claimed_by, hold_max, allocation_ttl }
     }
 }

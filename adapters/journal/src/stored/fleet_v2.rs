@@ -1,6 +1,7 @@
 //! Format 2 of a fleet's events: holds, reservations, readiness, and why a server got an order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mainstay_core::{
     AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
@@ -92,6 +93,10 @@ pub(super) enum Event<'a> {
         server: ServerId,
     },
     IncidentTold(Incident<'a>),
+    ServerAssigned {
+        server: ServerId,
+        configuration: BuildConfigurationId,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -113,6 +118,13 @@ pub(super) enum End<'a> {
     PreRecovery {
         cause: &'a str,
     },
+    Idle {
+        ttl: Duration,
+    },
+    Aged {
+        ttl: Duration,
+    },
+    RolledOut,
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
@@ -171,6 +183,9 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::ServerReadied { server } => Self::ServerReadied { server: *server },
             DomainEvent::ServerUnreadied { server } => Self::ServerUnreadied { server: *server },
             DomainEvent::IncidentTold { incident } => Self::IncidentTold(incident.as_ref().into()),
+            DomainEvent::ServerAssigned { server, configuration } => {
+                Self::ServerAssigned { server: *server, configuration: *configuration }
+            }
         }
     }
 }
@@ -248,6 +263,7 @@ impl From<Event<'_>> for DomainEvent {
             Event::ServerReadied { server } => Self::ServerReadied { server },
             Event::ServerUnreadied { server } => Self::ServerUnreadied { server },
             Event::IncidentTold(incident) => Self::IncidentTold { incident: Box::new(incident.into()) },
+            Event::ServerAssigned { server, configuration } => Self::ServerAssigned { server, configuration },
         }
     }
 }
@@ -268,6 +284,9 @@ impl<'a> From<&'a DomainEnd> for End<'a> {
             DomainEnd::BackedOff { crashes, cause } => Self::BackedOff { crashes: *crashes, cause },
             DomainEnd::Lost => Self::Lost,
             DomainEnd::PreRecovery { cause } => Self::PreRecovery { cause },
+            DomainEnd::Idle { ttl } => Self::Idle { ttl: *ttl },
+            DomainEnd::Aged { ttl } => Self::Aged { ttl: *ttl },
+            DomainEnd::RolledOut => Self::RolledOut,
         }
     }
 }
@@ -283,6 +302,9 @@ impl From<End<'_>> for DomainEnd {
             End::BackedOff { crashes, cause } => Self::BackedOff { crashes, cause: cause.into() },
             End::Lost => Self::Lost,
             End::PreRecovery { cause } => Self::PreRecovery { cause: cause.into() },
+            End::Idle { ttl } => Self::Idle { ttl },
+            End::Aged { ttl } => Self::Aged { ttl },
+            End::RolledOut => Self::RolledOut,
         }
     }
 }

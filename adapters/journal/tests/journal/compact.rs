@@ -156,6 +156,7 @@ fn fleet_spec() -> FleetSpec {
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),
         hosting: mainstay_fleet::Hosting::default(),
+        floors: Vec::new(),
     }
 }
 

@@ -9,6 +9,7 @@ mod contract;
 mod damage;
 mod fixture;
 mod full_disk;
+mod golden;
 mod history;
 mod kill;
 mod memory;

@@ -299,6 +299,8 @@ pub enum ServerAction {
     Stop,
     /// Restarts it.
     Restart,
+    /// Ends its hold or its reservation.
+    Release,
 }
 
 /// The state of the whole, in numbers.

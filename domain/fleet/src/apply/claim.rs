@@ -20,6 +20,9 @@ impl Fleet {
         if let Some(until) = claim.held_until() {
             self.holds.insert((until, id));
         }
+        if before.allocation() != claim.allocation() {
+            self.stop_idle_clock(id);
+        }
         self.change(id, |server| {
             server.claim = claim;
             if before.allocation() != claim.allocation() {

@@ -24,6 +24,10 @@ impl Fleet {
         self.specs.extend(spec.configurations.iter().map(|spec| (spec.configuration, spec.clone())));
         self.spec = Some(spec.clone());
         self.touched.extend(self.machines.keys());
+        let servers: Vec<ServerId> = self.servers.keys().copied().collect();
+        for server in servers {
+            self.settle_rollout(server);
+        }
     }
 
     pub(super) fn machine_joined(

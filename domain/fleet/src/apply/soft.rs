@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use mainstay_core::slot::{Phase, Reading, Status};
-use mainstay_core::{Generation, MachineId, ServerId};
+use mainstay_core::slot::{Heard, Phase, Reading, Status};
+use mainstay_core::{Generation, MachineId, ServerId, Timestamp};
 
 use crate::command::{Observation, StreamId};
 use crate::fleet::Fleet;
@@ -11,7 +11,7 @@ use crate::machine::Link;
 use crate::server::Seen;
 
 impl Fleet {
-    pub(crate) fn observe_soft(&mut self, observation: Observation) {
+    pub(crate) fn observe_soft(&mut self, now: Timestamp, observation: Observation) {
         match observation {
             Observation::Connected { machine, stream } => {
                 self.forget_machine(machine, Link::Up { stream, specs_sent: 0 });
@@ -22,6 +22,15 @@ impl Fleet {
                 }
             }
             Observation::Seen(Status { server, generation, configuration, phase }) => {
+                match phase {
+                    Phase::Online { .. } => {}
+                    Phase::Stopped(_)
+                    | Phase::Starting
+                    | Phase::Stopping
+                    | Phase::BackedOff { .. }
+                    | Phase::PreRecovery { .. }
+                    | Phase::Lost => self.stop_idle_clock(server),
+                }
                 self.change(server, |server| {
                     // What was read of a process goes with it.
                     match phase {
@@ -37,7 +46,7 @@ impl Fleet {
             }
             Observation::Read { machine, stream, readings } => {
                 if self.is_current(machine, stream) {
-                    self.read(machine, &readings);
+                    self.read(now, machine, &readings);
                 }
             }
             Observation::Sent { machine, stream, specs, orders } => {
@@ -54,10 +63,15 @@ impl Fleet {
         }
     }
 
-    fn read(&mut self, machine: MachineId, readings: &[(ServerId, Reading)]) {
+    fn read(&mut self, now: Timestamp, machine: MachineId, readings: &[(ServerId, Reading)]) {
         for (id, reading) in readings {
             if let Some(server) = self.servers.get_mut(id).filter(|server| server.machine == machine) {
                 server.reading = Some(*reading);
+                let players = match reading.heard {
+                    Heard::Answer { players, .. } => players,
+                    Heard::Unasked | Heard::Silence => None,
+                };
+                self.saw_players(now, *id, players);
             }
         }
     }
@@ -87,7 +101,9 @@ impl Fleet {
             machine.link = link;
         }
         for server in servers {
+            self.stop_idle_clock(server);
             self.settle_debt(server);
+            self.settle_rollout(server);
         }
         self.touched.insert(id);
     }

@@ -35,6 +35,11 @@ impl Fleet {
         for (id, allocation) in told(true).chain(told(false)) {
             self.tell_allocation(id, allocation, &mut story);
         }
+        let assigned = self.assigned.iter().map(|(server, configuration)| Event::ServerAssigned {
+            server: *server,
+            configuration: *configuration,
+        });
+        story.extend(assigned.map(|event| (Timestamp::EPOCH, event)));
         for (id, server) in &self.servers {
             tell_server(*id, server, &mut story);
             if let Some(incident) = &server.incident {

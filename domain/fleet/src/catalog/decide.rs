@@ -169,6 +169,7 @@ fn declare_fleet(turn: &mut Turn<'_, Catalog>, declared: &FleetDeclaration) {
         placement_timeout: declared.placement_timeout,
         retention: declared.retention,
         hosting: declared.hosting.clone(),
+        floors: known.map_or_else(Vec::new, |known| known.floors.clone()),
     };
     match known {
         Some(known) if **known == spec => return,

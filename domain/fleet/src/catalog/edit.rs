@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber, Timestamp, Turn};
 
@@ -106,6 +107,26 @@ pub(super) fn release(
     let declared = BuildDeclaration { folder: String::from(folder), ..build.declared.clone() };
     turn.emit(CatalogEvent::BuildReleased { id, release: Release { version, ..*files } });
     decide::rebuild(turn, &declared);
+    Ok(())
+}
+
+/// Raises the floors of a build's configurations to their newest revisions, in every fleet that has them.
+pub(super) fn force_rollout(turn: &mut Turn<'_, Catalog>, build: BuildId) -> Result<(), CatalogRejection> {
+    turn.state().build(build).ok_or(CatalogRejection::Unknown { kind: "build" })?;
+    let raised = turn.state().fleets().filter_map(|fleet| {
+        let forced = || fleet.configurations.iter().filter(|spec| spec.build == build);
+        let kept = fleet.floors.iter().filter(|floor| forced().all(|spec| spec.configuration.id != floor.id));
+        let floors: Vec<_> = kept.copied().chain(forced().map(|spec| spec.configuration)).collect();
+        (floors != fleet.floors).then(|| crate::FleetSpec {
+            floors,
+            revision: fleet.revision + 1,
+            ..crate::FleetSpec::clone(fleet)
+        })
+    });
+    let raised: Vec<_> = raised.collect();
+    for spec in raised {
+        turn.emit(CatalogEvent::FleetDeclared(Arc::new(spec)));
+    }
     Ok(())
 }
 

@@ -86,6 +86,14 @@ pub enum CatalogCommand {
         /// Who says so.
         edit: Edit,
     },
+    /// What fleets run of a build comes to all their servers now, those with players too (a forced rollout). Without it
+    /// a new version reaches a server when nobody plays on it.
+    ForceRollout {
+        /// Which build.
+        build: BuildId,
+        /// Who says so.
+        edit: Edit,
+    },
     /// Forget this.
     Delete {
         /// What.
@@ -194,6 +202,12 @@ impl StateMachine for Catalog {
             CatalogCommand::Release { build, files, folder, edit } => {
                 edit::expected(turn, edit)?;
                 edit::release(turn, *build, files, folder)?;
+                edit::revise(turn, edit);
+                Ok(())
+            }
+            CatalogCommand::ForceRollout { build, edit } => {
+                edit::expected(turn, edit)?;
+                edit::force_rollout(turn, *build)?;
                 edit::revise(turn, edit);
                 Ok(())
             }

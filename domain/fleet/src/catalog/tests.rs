@@ -200,3 +200,25 @@ fn a_release_is_the_builds_next_version_and_moves_what_starts_it() {
     let europe = catalog.fleets().next().unwrap();
     assert_eq!((europe.revision, &*europe.configurations[0].launch.folder), (3, "/store/2"));
 }
+
+#[test]
+fn a_forced_rollout_raises_the_floors_of_what_starts_the_build() {
+    let mut catalog = Catalog::default();
+    declare(&mut catalog, arena("-port 1", "/a"));
+    let build = catalog.builds().next().unwrap().id;
+    let force = |catalog: &mut Catalog| {
+        run(catalog, 4, &CatalogCommand::ForceRollout { build, edit: Edit::by("ann") }).events.len()
+    };
+    let floors = |catalog: &Catalog| catalog.fleets().next().unwrap().floors.clone();
+    assert_eq!(floors(&catalog), []);
+    assert_eq!(force(&mut catalog), 2, "the fleet, and the catalog's revision");
+    let newest = catalog.fleets().next().unwrap().configurations[0].configuration;
+    assert_eq!(floors(&catalog), [newest]);
+    assert_eq!(force(&mut catalog), 0, "a repeat changes nothing");
+    declare(&mut catalog, arena("-port 2", "/a"));
+    assert_eq!(floors(&catalog), [newest], "a later edit is progressive again");
+    assert_eq!(catalog.fleets().next().unwrap().floor(newest.id), newest.revision);
+    let build = BuildId::from_number(99).unwrap();
+    let unknown = CatalogCommand::ForceRollout { build, edit: Edit::by("ann") };
+    assert_eq!(run(&mut catalog, 5, &unknown).answer, Err(CatalogRejection::Unknown { kind: "build" }));
+}

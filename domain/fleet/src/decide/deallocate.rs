@@ -13,16 +13,22 @@ use crate::rejection::Rejection;
 
 pub(super) fn deallocate(turn: &mut Turn<'_, Fleet>, id: AllocationId) -> Result<Answer, Rejection> {
     let allocation = turn.state().allocation(id, turn.now()).ok_or(Rejection::UnknownAllocation(id))?;
-    let region = allocation.request.region;
-    let server = match &allocation.stage {
-        Stage::Ended { .. } => return Ok(Answer::Known),
-        Stage::Waiting { .. } => None,
-        Stage::Placed(placed) | Stage::Fulfilled { placed, .. } => Some(placed.server),
-    };
-    turn.emit(Event::AllocationEnded { id, end: End::Deallocated });
-    if let Some(server) = server {
-        ordering::rest(turn, server, Cause::Deallocated);
+    match &allocation.stage {
+        Stage::Ended { .. } => Ok(Answer::Known),
+        Stage::Waiting { .. } | Stage::Placed(_) | Stage::Fulfilled { .. } => {
+            end(turn, id, End::Deallocated, Cause::Deallocated);
+            Ok(Answer::Done)
+        }
+    }
+}
+
+/// Ends an allocation that goes on; its server's process stays as it is.
+pub(super) fn end(turn: &mut Turn<'_, Fleet>, id: AllocationId, end: End, cause: Cause) {
+    let Some(allocation) = turn.state().allocations.get(&id) else { return };
+    let (region, placed) = (allocation.request.region, allocation.placed());
+    turn.emit(Event::AllocationEnded { id, end });
+    if let Some(placed) = placed {
+        ordering::rest(turn, placed.server, cause);
         waiting::place(turn, region);
     }
-    Ok(Answer::Done)
 }

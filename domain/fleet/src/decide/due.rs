@@ -1,9 +1,11 @@
-//! A deadline has come: allocations that waited long enough fail, with the reason; holds that ran out end.
+//! A deadline has come: allocations that waited long enough fail, with the reason; holds that ran out end; allocations that
+//! have lived long enough end; servers that run what the operator replaced are restarted.
 
 use mainstay_core::Turn;
 
-use super::hold;
+use super::{deallocate, hold, rollout};
 use crate::allocation::End;
+use crate::cause::Cause;
 use crate::claim::HoldEnd;
 use crate::command::Answer;
 use crate::event::Event;
@@ -24,5 +26,12 @@ pub(super) fn due(turn: &mut Turn<'_, Fleet>) -> Answer {
         }
         hold::end(turn, server, HoldEnd::TimedOut);
     }
+    while let Some((due, id, end)) = turn.state().next_expiry() {
+        if due > turn.now() {
+            break;
+        }
+        deallocate::end(turn, id, end, Cause::TimedToLive);
+    }
+    rollout::go_on(turn);
     Answer::Done
 }

@@ -1,7 +1,7 @@
 //! An operator starts, stops or restarts a server by hand. "If the intention is to manually Stop a currently Allocated
 //! server this will not work, instead you should send a Deallocation request" (seed 002).
 
-use mainstay_core::slot::{ConfigurationRef, Intent};
+use mainstay_core::slot::Intent;
 use mainstay_core::{ServerId, Turn};
 
 use super::{hold, ordering};
@@ -49,13 +49,6 @@ fn unclaimed(turn: &Turn<'_, Fleet>, server: ServerId) -> Result<(), Rejection> 
 
 fn order_current(turn: &mut Turn<'_, Fleet>, server: ServerId, intent: Intent, cause: Cause) {
     let Some(runs) = turn.state().server(server).map(|server| server.configuration) else { return };
-    let configuration = current_revision(turn.state(), runs);
+    let configuration = turn.state().current(server, runs);
     ordering::order(turn, server, configuration, intent, cause);
-}
-
-/// The revision now in force of what the server runs; what idle servers run, where the fleet no longer has it.
-pub(super) fn current_revision(state: &Fleet, runs: ConfigurationRef) -> ConfigurationRef {
-    let spec = state.spec();
-    let same = spec.and_then(|spec| spec.configuration(runs.id)).map(|spec| spec.configuration);
-    same.or_else(|| spec.and_then(|spec| spec.idle_configuration())).unwrap_or(runs)
 }

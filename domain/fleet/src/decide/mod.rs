@@ -13,6 +13,7 @@ mod ordering;
 mod ready;
 mod report;
 mod reserve;
+mod rollout;
 mod waiting;
 
 use mainstay_core::Turn;
@@ -43,6 +44,9 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
         Command::StartServer(server) => manual::start(turn, *server),
         Command::StopServer(server) => manual::stop(turn, *server),
         Command::RestartServer(server) => manual::restart(turn, *server),
+        Command::SetConfiguration { server, configuration } => {
+            rollout::set_configuration(turn, *server, *configuration)
+        }
         Command::Release(server) => reserve::release_by_hand(turn, *server),
         Command::Hold { server, process, until } => hold::hold(turn, *server, *process, *until),
         Command::ReleaseHold { server, process } => hold::release(turn, *server, *process),

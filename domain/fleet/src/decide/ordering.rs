@@ -23,7 +23,7 @@ pub(super) fn order(
 
 /// Has an idle server run what idle servers run.
 pub(super) fn run_idle(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Cause) {
-    if let Some(configuration) = turn.state().spec().and_then(|spec| spec.idle_configuration()) {
+    if let Some(configuration) = turn.state().idle_configuration(server) {
         order(turn, server, configuration, Intent::Run, cause);
     }
 }

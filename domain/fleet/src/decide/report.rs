@@ -117,15 +117,15 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
 fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
     match phase {
         Phase::Stopped(Stopped::Completed) => {
-            reserve::end(turn, server, ReservationEnd::Completed);
+            reserve::end_without_placing(turn, server, ReservationEnd::Completed);
             ordering::after_the_end(turn, server, Cause::Exited);
         }
         Phase::Lost => {
-            reserve::end(turn, server, ReservationEnd::Lost);
+            reserve::end_without_placing(turn, server, ReservationEnd::Lost);
             ordering::after_the_end(turn, server, Cause::Lost);
         }
         Phase::BackedOff { .. } | Phase::PreRecovery { .. } => {
-            reserve::end(turn, server, ReservationEnd::Failed);
+            reserve::end_without_placing(turn, server, ReservationEnd::Failed);
             ordering::rest(turn, server, Cause::Failed);
         }
         Phase::Stopped(Stopped::Idle | Stopped::Ordered)

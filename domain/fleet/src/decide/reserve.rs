@@ -57,6 +57,13 @@ pub(super) fn release_by_hand(turn: &mut Turn<'_, Fleet>, server: ServerId) -> R
     Ok(Answer::Done)
 }
 
+/// Ends a server's reservation, if it has one, for an order that follows in the same turn.
+pub(super) fn end_without_placing(turn: &mut Turn<'_, Fleet>, server: ServerId, end: ReservationEnd) {
+    if turn.state().server(server).is_some_and(|server| server.reservation().is_some()) {
+        turn.emit(Event::ReservationEnded { server, end });
+    }
+}
+
 /// Ends a server's reservation, if it has one.
 pub(super) fn end(turn: &mut Turn<'_, Fleet>, server: ServerId, end: ReservationEnd) {
     let Some(known) = turn.state().server(server).filter(|server| server.reservation().is_some()) else {

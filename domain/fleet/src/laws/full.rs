@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::time::Duration;
 
-use mainstay_core::{RegionId, Timestamp};
+use mainstay_core::{RegionId, ServerId, Timestamp};
 
 use super::{Broken, Law, ensure};
 use crate::allocation::Stage;
@@ -14,9 +14,10 @@ use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::placement::{Candidates, Shelf};
 use crate::removal::Removal;
+use crate::server::Server;
 
 pub(super) fn check(fleet: &Fleet, broken: &mut Vec<Broken>) {
-    let checks = [membership, counts, holds, removal, candidates, debts, orders];
+    let checks = [membership, counts, holds, removal, rollouts, idle_clocks, candidates, debts, orders];
     broken.extend(checks.iter().filter_map(|check| check(fleet).err()));
 }
 
@@ -56,6 +57,25 @@ fn holds(fleet: &Fleet) -> Result<(), Broken> {
     let holds: BTreeSet<_> =
         fleet.servers.iter().filter_map(|(id, server)| Some((server.held_until()?, *id))).collect();
     ensure(holds == fleet.holds, Law::Holds, || format!("{:?} is not {holds:?}", fleet.holds))
+}
+
+fn rollouts(fleet: &Fleet) -> Result<(), Broken> {
+    let of = |belongs: &dyn Fn(ServerId, &Server) -> bool| -> BTreeSet<ServerId> {
+        let servers = fleet.servers.iter().filter(|(id, server)| belongs(**id, server));
+        servers.map(|(id, _)| *id).collect()
+    };
+    let outdated = of(&|id, server| fleet.is_outdated(id, server));
+    let rolling = of(&|_, server| fleet.is_rolling(server));
+    ensure(outdated == fleet.outdated && rolling == fleet.rolling, Law::Rollouts, || {
+        format!("{:?} and {:?} are not {outdated:?} and {rolling:?}", fleet.outdated, fleet.rolling)
+    })
+}
+
+fn idle_clocks(fleet: &Fleet) -> Result<(), Broken> {
+    let empty: BTreeSet<_> = fleet.empty_since.iter().map(|(id, since)| (*since, *id)).collect();
+    let allocated = |id: &ServerId| fleet.servers.get(id).is_some_and(|server| server.allocation().is_some());
+    let holds = empty == fleet.empty && fleet.empty_since.keys().all(allocated);
+    ensure(holds, Law::IdleClocks, || format!("{:?} and {:?}", fleet.empty_since, fleet.empty))
 }
 
 /// However long ago a machine was used: what claims or holds one of its servers keeps it.

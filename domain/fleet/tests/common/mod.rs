@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Launch, Limits, Order, Phase, Recovery, RestartPolicy, Spec, Status,
-    StopPolicy, Stopped,
+    Caps, Checks, ConfigurationRef, Heard, Launch, Limits, Order, Phase, Reading, Recovery, RestartPolicy,
+    Spec, Status, StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
@@ -87,7 +87,15 @@ pub fn fleet_spec(idle_servers: IdleServers, growth: Growth) -> FleetSpec {
         placement_timeout: MINUTE,
         retention: 60 * MINUTE,
         hosting: mainstay_fleet::Hosting::default(),
+        floors: Vec::new(),
     }
+}
+
+/// A reading whose query said this of players; silence where nothing.
+pub fn heard(players: Option<u32>) -> Reading {
+    let heard = players
+        .map_or(Heard::Silence, |players| Heard::Answer { players: Some(players), players_max: Some(8) });
+    Reading { cpu_millis: Some(5), memory_bytes: None, heard }
 }
 
 /// A machine as its agent sees it: it obeys at once.

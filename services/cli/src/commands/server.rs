@@ -23,6 +23,7 @@ const COLUMNS: &[Column] = &[
     ("query port", "/queryPort"),
     ("build configuration", "/buildConfigurationName"),
     ("allocation", "/allocationId"),
+    ("held until", "/heldUntil"),
     ("detail", "/detail"),
 ];
 
@@ -41,6 +42,7 @@ pub fn run(verb: &ServerVerb, data_dir: &Path, format: Format) -> Result<ExitCod
         ServerVerb::Start { id } => act(&client, id, "start", format)?,
         ServerVerb::Stop { id } => act(&client, id, "stop", format)?,
         ServerVerb::Restart { id } => act(&client, id, "restart", format)?,
+        ServerVerb::Release { id } => act(&client, id, "release", format)?,
         ServerVerb::Logs { id, lines } => {
             output::write(&client.get_text(&format!("{}/logs?lines={lines}", path(id)))?)?;
         }

@@ -163,9 +163,8 @@ fn page(state: &Fleet, fleet: mainstay_core::FleetId, asked: &Asked, now: Timest
     let young = |requested: Timestamp| asked.age.is_none_or(|age| now.since(requested) <= age);
     let allocations = if asked.ids.is_empty() {
         state
-            .allocations(now)
+            .live_allocations()
             .take_while(|(_, allocation)| young(allocation.requested))
-            .filter(|(_, allocation)| allocation.end().is_none())
             .skip(asked.offset)
             .take(asked.limit)
             .filter_map(|(id, _)| view(state, fleet, id, now))

@@ -70,6 +70,7 @@ impl Metrics {
             Event::IncidentTold { incident } => self.incident(number, incident),
             Event::Configured(spec) => self.name(number, &spec.name),
             Event::SpecKept(_)
+            | Event::ServerAssigned { .. }
             | Event::MachineJoined { .. }
             | Event::MachineReaddressed { .. }
             | Event::ServersAdded { .. }
@@ -111,5 +112,8 @@ const fn cause(end: &End) -> &'static str {
         End::BackedOff { .. } => "backedOff",
         End::Lost => "lost",
         End::PreRecovery { .. } => "preRecovery",
+        End::Idle { .. } => "idle",
+        End::Aged { .. } => "aged",
+        End::RolledOut => "rolledOut",
     }
 }

@@ -111,6 +111,7 @@ pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
     use mainstay_fleet::Command;
     match command {
         Command::Configure(_) | Command::Join { .. } | Command::Allocate { .. } => Growth::Grows,
+        Command::SetConfiguration { .. } => Growth::Grows,
         // A hold or a reservation stands in the place of an earlier one, or of none; a server has room for one of them.
         Command::Hold { .. }
         | Command::ReleaseHold { .. }

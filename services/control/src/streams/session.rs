@@ -128,6 +128,7 @@ impl Session {
                 | Answer::Placed { .. }
                 | Answer::Waiting { .. }
                 | Answer::Known
+                | Answer::Deferred
                 | Answer::Held { .. }
                 | Answer::Reserved(_),
             )) => Err(Status::internal("a join was answered with something else; this is our bug")),

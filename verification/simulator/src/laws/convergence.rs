@@ -45,6 +45,7 @@ pub(crate) fn slot(
             format!("{id}: {believed:?} believed, {said:?} said")
         })?;
     }
+    super::holds::none_outlives_its_time(fleet, now)?;
     process_is_as_reported(id, &seen.phase, truth)?;
     process_is_as_wanted(id, server, &seen.phase, truth)?;
     allocation_is_served(fleet, id, server, now)

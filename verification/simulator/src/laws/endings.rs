@@ -1,5 +1,7 @@
 //! An allocation exists until something ended it, and what the plane says ended it did happen.
 
+use std::time::Duration;
+
 use mainstay_core::AllocationId;
 use mainstay_fleet::End;
 
@@ -16,6 +18,8 @@ pub(crate) fn has_cause(
     id: AllocationId,
     end: &End,
     deallocated: bool,
+    age: Duration,
+    forced: bool,
     ends: Option<Ends>,
     now: Micros,
 ) -> Result<(), Broken> {
@@ -27,6 +31,11 @@ pub(crate) fn has_cause(
         End::BackedOff { .. } | End::PreRecovery { .. } => lately(ends.crashed),
         End::Lost => lately(ends.lost),
         End::PlacementTimedOut(_) => true,
+        // The rule says when by its own times; what a caller asked for is older than the TTL.
+        End::Aged { ttl } => age >= *ttl,
+        // No world has a query that tells players, so no idle clock may run.
+        End::Idle { .. } => false,
+        End::RolledOut => forced,
     };
     ensure(caused, "an allocation exists until something ended it", || {
         format!("{id} ended by {end:?}, of which the world knows nothing: {ends:?}")

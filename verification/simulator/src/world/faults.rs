@@ -25,6 +25,7 @@ impl World {
             people.reconfigure,
             people.park,
             people.grow,
+            people.game_asks,
         ];
         let draw = self.random.below(1_000_000);
         let mut passed = 0;
@@ -58,7 +59,11 @@ impl World {
                 Ok(())
             }
             9 => self.park(host),
-            _ => self.grow_some(host),
+            10 => self.grow_some(host),
+            _ => {
+                self.game_asks();
+                Ok(())
+            }
         }
     }
 

@@ -12,18 +12,25 @@ impl World {
     }
 
     /// How long a healed world may take: half-open streams are noticed, everything is dialled and reported anew, every
-    /// waiting allocation is placed or times out, and each slot may have to kill a process, start one that hangs, kill it,
+    /// waiting allocation is placed or times out, holds and allocations run out, what an operator changed reaches a
+    /// quarter of the pool at a time, and each slot may have to kill a process, start one that hangs, kill it,
     /// and start again.
     fn rest_within(&self) -> Micros {
         const NOTICE: Micros = 30_000_000;
         const DIAL: Micros = 20_000_000;
+        /// The longest hold a world's fleet allows.
+        const HOLD: Micros = 15_000_000;
+        /// A quarter of the pool is restarted at a time for what an operator changed.
+        const ROLLOUT_ROUNDS: u64 = 5;
         let fleet = &self.scenario.fleet;
         let restarts = u64::from(fleet.restarts) + 2;
         NOTICE
             + DIAL
             + fleet.placement_timeout
             + self.scenario.crashes.down
-            + restarts * (fleet.kill_after + fleet.start_grace + DIAL)
+            + fleet.allocation_age.unwrap_or(0)
+            + HOLD
+            + (restarts + ROLLOUT_ROUNDS) * (fleet.kill_after + fleet.start_grace + DIAL)
     }
 
     pub(crate) fn is_in_time(&self) -> Result<(), Broken> {

@@ -7,8 +7,13 @@ use mainstay_core::slot::{
     Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, Recovery, RestartPolicy, Spec,
     StopPolicy,
 };
-use mainstay_core::{AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId};
-use mainstay_fleet::{FleetSpec, Growth, IdleServers, RegionOpening, RegionSpec, Renewal, Request};
+use mainstay_core::{
+    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId, ReservationId, ServerId,
+};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec, Renewal,
+    Request,
+};
 use uuid::Uuid;
 
 use super::World;
@@ -17,7 +22,7 @@ use super::words::short;
 use crate::agenda::Micros;
 use crate::laws::Broken;
 use crate::laws::oracle::Belief;
-use crate::message::{CallIndex, Happening, Operation, Rank, Said, Want};
+use crate::message::{CallIndex, GameAsk, Happening, Operation, Rank, Said, Want};
 use crate::scenario::Scenario;
 
 /// The one region of a world.
@@ -119,7 +124,7 @@ impl World {
             Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => {
                 self.oracle.belief(*id)
             }
-            Want::Operate(_) => None,
+            Want::Operate(_) | Want::Ask { .. } => None,
         };
         if let Want::Deallocate { id } = &want {
             self.oracle.deallocates(*id);
@@ -153,7 +158,7 @@ impl World {
         let (caller, want) = (*caller, want.clone());
         let id = match &want {
             Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => *id,
-            Want::Operate(_) => return Ok(()),
+            Want::Operate(_) | Want::Ask { .. } => return Ok(()),
         };
         self.oracle.hears(id, &want, said, belief.as_ref())?;
         if let (Want::Allocate { .. }, Said::Stands(view)) = (&want, said)
@@ -232,13 +237,45 @@ impl World {
         let servers = self.machines[host].servers.len();
         let slot = self.random.index(servers);
         let Some(server) = self.machines[host].servers.get(slot).copied() else { return };
-        let operation = match self.random.below(3) {
+        let operation = match self.random.below(5) {
             0 => Operation::Start(server),
             1 => Operation::Stop(server),
-            _ => Operation::Restart(server),
+            2 => Operation::Restart(server),
+            3 => Operation::Release(server),
+            _ => {
+                let configuration = self.random.between(1, u64::from(self.scenario.fleet.configurations));
+                Operation::Assign(server, configuration_id(u32::try_from(configuration).unwrap_or(1)))
+            }
         };
         self.say("operator", || format!("{operation:?}"));
         let _call = self.new_call(None, Want::Operate(operation));
+    }
+
+    /// A running game asks for something. Its agent says which order it runs under; what it says may be late, or come
+    /// twice, and be of a process that is gone by then.
+    pub(crate) fn game_asks(&mut self) {
+        let host = self.random.index(self.machines.len());
+        let machine = &self.machines[host];
+        let running = |(slot, server): (usize, &ServerId)| {
+            machine.slots.get(slot).is_some_and(|slot| slot.held.is_some()).then_some(*server)
+        };
+        let running: Vec<ServerId> = machine.servers.iter().enumerate().filter_map(running).collect();
+        let Some(server) = running.get(self.random.index(running.len().max(1))).copied() else { return };
+        let Some(slot) = self.machines[host].disk.twin.slot(server) else { return };
+        let process = slot.order.generation;
+        let what = match self.random.below(7) {
+            0 | 1 => GameAsk::Hold(Duration::from_micros(self.random.between(1, 20_000_000))),
+            2 => GameAsk::ReleaseHold,
+            3 => {
+                self.ids += 1;
+                GameAsk::Reserve(ReservationId(Uuid::from_u128(u128::from(self.ids))))
+            }
+            4 => GameAsk::Unreserve,
+            5 => GameAsk::Ready,
+            _ => GameAsk::Unready,
+        };
+        self.say("game", || format!("{server} under {process:?} asks {what:?}"));
+        let _call = self.new_call(None, Want::Ask { server, process, what });
     }
 
     /// The operator's file changes.
@@ -266,6 +303,8 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
         };
         spec(scenario, reference)
     });
+    let configurations: Vec<Spec> = configurations.collect();
+    let current = configurations.iter().map(|spec| spec.configuration).collect();
     Arc::new(FleetSpec {
         number: fleet_number(),
         id: FleetId(Uuid::from_u128(0xF1)),
@@ -284,10 +323,18 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
             opening: RegionOpening::Online,
             growth: if knobs.may_grow { Growth::MachinesMayJoin } else { Growth::Fixed },
         }],
-        configurations: configurations.collect(),
+        configurations,
         placement_timeout: Duration::from_micros(knobs.placement_timeout),
         retention: Duration::from_secs(60),
-        hosting: mainstay_fleet::Hosting::default(),
+        hosting: Hosting {
+            claimed_by: if knobs.reservations { ClaimedBy::Reservations } else { ClaimedBy::Allocations },
+            hold_max: Duration::from_secs(15),
+            allocation_ttl: knobs
+                .allocation_age
+                .map_or(AllocationTtl::DEFAULT, |age| AllocationTtl::Age(Duration::from_micros(age))),
+        },
+        // Every fourth change is forced onto servers with players.
+        floors: if revision.is_multiple_of(4) { current } else { Vec::new() },
     })
 }
 

@@ -26,6 +26,7 @@ pub(super) fn brief(command: &Command) -> String {
         Command::StartServer(server) => format!("start {server}"),
         Command::StopServer(server) => format!("stop {server}"),
         Command::RestartServer(server) => format!("restart {server}"),
+        Command::SetConfiguration { server, configuration } => format!("{server} is to run {configuration}"),
         Command::Release(server) => format!("release {server}"),
         Command::Hold { server, process, until } => {
             format!("hold {server} until {until:?}, asks {process:?}")
@@ -55,6 +56,7 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::ServerOrdered { server, generation, intent, cause, .. } => {
             format!("{server} ordered {generation:?} {intent:?}: {cause:?}")
         }
+        Event::ServerAssigned { server, configuration } => format!("{server} is to run {configuration}"),
         Event::ServerHeld { server, until } => format!("{server} held until {until:?}"),
         Event::HoldEnded { server, end } => format!("{server} no longer held: {end:?}"),
         Event::ServerReserved { server, .. } => format!("{server} reserved"),

@@ -118,6 +118,7 @@ async fn act(
         ServerAction::Start => Command::StartServer(id),
         ServerAction::Stop => Command::StopServer(id),
         ServerAction::Restart => Command::RestartServer(id),
+        ServerAction::Release => Command::Release(id),
     };
     fleet.ask(command).await??;
     Ok(StatusCode::ACCEPTED)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mainstay_core::slot::Status;
-use mainstay_core::{MachineId, MachineKey, ServerId, StateMachine as _};
+use mainstay_core::{Generation, MachineId, MachineKey, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
     Addresses, Answer, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
 };
@@ -20,8 +20,10 @@ use super::people::REGION;
 use super::words::{brief, told};
 use crate::agenda::Micros;
 use crate::bug::Bug;
-use crate::laws::{Broken, domain, endings, hearing, placement};
-use crate::message::{CallIndex, Frame, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want};
+use crate::laws::{Broken, domain, endings, hearing, holds, placement};
+use crate::message::{
+    CallIndex, Frame, GameAsk, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want,
+};
 use crate::seat::{Disk, Kept, Seat};
 
 /// How often a plane whose disk is full looks for space ("about once a second", the journal's port).
@@ -153,7 +155,7 @@ impl World {
         let want = self.calls[call].want.clone();
         let grows = match &want {
             Want::Allocate { .. } | Want::Operate(_) => true,
-            Want::Deallocate { .. } | Want::Read { .. } => false,
+            Want::Deallocate { .. } | Want::Read { .. } | Want::Ask { .. } => false,
         };
         if grows && admission == Admission::ReserveOnly {
             return self.plane_releases(PlaneRelease {
@@ -175,6 +177,16 @@ impl World {
             Want::Operate(Operation::Restart(server)) => {
                 self.plane_turn(&Command::RestartServer(server), Asker::Call(call))
             }
+            Want::Operate(Operation::Release(server)) => {
+                self.plane_turn(&Command::Release(server), Asker::Call(call))
+            }
+            Want::Operate(Operation::Assign(server, configuration)) => {
+                self.plane_turn(&Command::SetConfiguration { server, configuration }, Asker::Call(call))
+            }
+            Want::Ask { server, process, what } => {
+                let command = asked(server, process, what, self.at());
+                self.plane_turn(&command, Asker::Call(call))
+            }
             Want::Operate(Operation::Reconfigure) => {
                 self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Call(call))
             }
@@ -187,7 +199,12 @@ impl World {
     fn plane_turn(&mut self, command: &Command, asker: Asker) -> Result<(), Broken> {
         let at = self.at();
         let Some(life) = &mut self.plane.life else { return Ok(()) };
+        let before = holds::Before::of(&life.seat.state);
         let outcome = life.seat.run(at, command);
+        before.changed_nothing_by_holding(command, &life.seat.state)?;
+        if let Command::Due = command {
+            holds::none_outlives_its_time(&life.seat.state, at)?;
+        }
         for event in &outcome.events {
             domain::after_fleet(&life.seat.state, event)?;
         }
@@ -230,6 +247,7 @@ impl World {
                 | Answer::Placed { .. }
                 | Answer::Waiting { .. }
                 | Answer::Known
+                | Answer::Deferred
                 | Answer::Held { .. }
                 | Answer::Reserved(_),
             ) => {
@@ -299,7 +317,7 @@ impl World {
         let Reply::Call { call, said: Said::Done } = reply else { return reply };
         let id = match &self.calls[call].want {
             Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => *id,
-            Want::Operate(_) => return Reply::Call { call, said: Said::Done },
+            Want::Operate(_) | Want::Ask { .. } => return Reply::Call { call, said: Said::Done },
         };
         let Some(life) = &self.plane.life else { return Reply::Call { call, said: Said::Done } };
         let said = match life.seat.state.allocation(id, self.at()) {
@@ -321,10 +339,26 @@ impl World {
                     .and_then(mainstay_fleet::Allocation::placed)
                     .and_then(|placed| self.truth_of(placed.server))
                     .map(|truth| truth.ends);
-                endings::has_cause(*id, end, asked, ends, self.now)?;
+                let age =
+                    life.seat.state.allocation(*id, self.at()).map(|known| self.at().since(known.requested));
+                let forced = life.seat.state.spec().is_some_and(|spec| !spec.floors.is_empty());
+                let age = age.unwrap_or_default();
+                endings::has_cause(*id, end, asked, age, forced, ends, self.now)?;
             }
         }
         Ok(())
+    }
+}
+
+/// What a game asks, as the plane takes it: the time counts from when it is heard, by the plane's clock.
+fn asked(server: ServerId, process: Generation, what: GameAsk, now: Timestamp) -> Command {
+    match what {
+        GameAsk::Hold(time) => Command::Hold { server, process, until: now + time },
+        GameAsk::ReleaseHold => Command::ReleaseHold { server, process },
+        GameAsk::Reserve(reservation) => Command::Reserve { server, process, reservation },
+        GameAsk::Unreserve => Command::Unreserve { server, process },
+        GameAsk::Ready => Command::SetReady { server, process },
+        GameAsk::Unready => Command::SetUnready { server, process },
     }
 }
 
