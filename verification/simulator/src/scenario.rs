@@ -255,7 +255,7 @@ impl Swarm<'_> {
             check_failures: u32::try_from(self.between(1, 3)).unwrap_or(1),
             pre_recovery: self.random.chance(700_000),
             reservations: self.random.chance(150_000),
-            allocation_age: self.random.chance(200_000).then(|| self.between(2 * SECOND, 40 * SECOND)),
+            allocation_age: self.random.chance(200_000).then(|| self.between(2_000, 40_000) * MS),
         }
     }
 
