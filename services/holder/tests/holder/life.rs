@@ -12,12 +12,12 @@ use mainstay_holder::process::{self, Emptied, Remains};
 use mainstay_holder::protocol::{Request, Stream};
 use mainstay_holder::record::{HOLDER_FILE, HolderRecord, Outcome, ProcessMark, SpawnStage};
 use mainstay_holder::spec::{ControlGroup, LaunchSpec, LimitedResource, ResourceLimit};
-use mainstay_holder::{EXIT_BAD_SPEC, EXIT_SLOT_TAKEN, output, record};
+use mainstay_holder::{EXIT_BAD_SPEC, EXIT_SLOT_TAKEN, lock, output, record};
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::common::{Slot, program, sigkill, until, until_dead};
+use crate::common::{SPAWNER, Slot, program, sigkill, until, until_dead};
 
 #[test]
 fn a_game_and_its_exit_code_survive_the_sigkill_of_whoever_started_it() {
@@ -103,6 +103,24 @@ fn a_dead_holder_of_a_later_run_is_not_mistaken_for_the_exit_before() {
     until_dead(status.game);
     let found = client::adopt(&slot.run_dir()).unwrap();
     assert!(matches!(&found, Found::HolderDead(record) if record.run == 2), "{found:?}");
+}
+
+/// No run has two games: a launch that comes when the run's end is on record already is refused, and the record stays.
+#[test]
+fn a_run_that_has_ended_is_not_started_again() {
+    let slot = Slot::new();
+    let spec = slot.shell("echo again >> started; exit 5");
+    slot.start(&spec);
+    let ended = slot.exit();
+    until("the first holder is gone", || (!lock::is_held(&slot.run_dir()).unwrap()).then_some(()));
+    let error = SPAWNER.spawn(&slot.run_dir(), &spec).unwrap_err();
+    assert!(matches!(error, ClientError::SlotTaken { .. }), "{error}");
+    let found = client::adopt(&slot.run_dir()).unwrap();
+    let Found::Exited(record) = found else { panic!("{found:?}") };
+    assert_eq!(record, ended);
+    assert_eq!(std::fs::read_to_string(slot.dir.path().join("started")).unwrap(), "again\n");
+    slot.start(&LaunchSpec { run: 2, ..slot.shell("exit 6") });
+    assert_eq!(slot.exit().outcome, Outcome::Exited { code: 6 });
 }
 
 /// Starts a grandchild by `$START`, waits until its pid is known, and then does `$THEN`.
