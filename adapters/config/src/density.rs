@@ -77,6 +77,20 @@ impl Config {
     }
 }
 
+/// The slots of one machine for servers of which nothing is said: 750 MHz and 800 MiB each, as `.gsh` takes.
+#[must_use]
+pub fn slots_unstated(machine: &MachineSize) -> Slots {
+    let cpu = machine.millicores(CpuLimit::Megahertz(u64::from(GSH_SPEED_MHZ))).max(1);
+    let bounds = [
+        (u64::from(machine.cores) * 1_000 / cpu, Bound::Cpu),
+        (machine.memory_mib / GSH_MEMORY_MIB.max(1), Bound::Memory),
+    ];
+    bounds.into_iter().min().map_or(Slots { count: 1, bound: Bound::Memory }, |(count, bound)| Slots {
+        count: u32::try_from(count.max(1)).unwrap_or(u32::MAX),
+        bound,
+    })
+}
+
 fn declared(setting: &UsageSetting, machine: &MachineSize) -> Vec<(u64, Bound)> {
     let cores = u64::from(machine.cores);
     let whole_speed = cores * machine.speed_mhz.map_or(CORE_MHZ, u64::from);

@@ -1,12 +1,13 @@
 //! Every message another program sees: the agent stream, HTTP v1, the Multiplay allocation face, and error codes.
 //!
-//! Two sorts of types stand here and meet nowhere else: what travels (generated from `proto/agent.proto`, or derived with
+//! Two sorts of types stand here and meet nowhere else: what travels (generated from `proto`, or derived with
 //! serde), and the domain's own. Each conversion from the outside can fail with a reason; none panics. Nothing here
 //! decides anything.
 #![forbid(unsafe_code)]
 
 pub mod admin;
 pub mod agent;
+pub mod join;
 pub mod multiplay;
 pub mod native;
 pub mod problem;

@@ -196,6 +196,8 @@ uuid_ids! {
     RegionId;
     /// What a machine calls itself when it joins: made once by its agent, kept in the agent's data directory.
     MachineKey;
+    /// A join token, by its public half.
+    JoinTokenId;
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_agent::{Addresses, Config, HolderProgram, MachineOffer, Plane, PortRange, Service};
+use mainstay_agent::{
+    Addresses, Config, HolderProgram, HostSecret, MachineOffer, Pass, Plane, PortRange, Service,
+};
 use mainstay_runtime::SystemClock;
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,7 +24,7 @@ async fn main() -> Result<(), Failure> {
     let config = Config {
         data_dir: dir.into(),
         private_dir: dir.into(),
-        plane: Plane { uri: uri.clone(), token: "join".into() },
+        plane: Plane { uri: uri.clone(), pass: Pass::Host(HostSecret("join".into())) },
         holder: HolderProgram { executable: holder.into(), words: Vec::new() },
         machines: machines(slots)?,
         ports: PortRange { first: first.parse()?, last: last.parse()? },
@@ -54,6 +56,7 @@ fn machines(slots: &str) -> Result<Vec<MachineOffer>, Failure> {
             region: format!("region {n}"),
             name: "test".into(),
             slots: slots.parse()?,
+            key: None,
         })
     };
     slots.split('+').enumerate().map(offer).collect()

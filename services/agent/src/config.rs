@@ -3,6 +3,10 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
+use mainstay_core::MachineKey;
+
+use crate::pass::Pass;
+
 /// What an agent is told when it starts.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -25,19 +29,12 @@ pub struct Config {
 }
 
 /// Where the control plane is.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Plane {
-    /// The URI of its agents' stream, as `http://127.0.0.1:7341`.
+    /// The URI of its agents' stream: `https://HOST:7421`, or `http://127.0.0.1:7421` on its own host.
     pub uri: String,
-    /// The join token.
-    pub token: String,
-}
-
-impl std::fmt::Debug for Plane {
-    /// Without the token.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plane").field("uri", &self.uri).finish_non_exhaustive()
-    }
+    /// How this agent shows who it is.
+    pub pass: Pass,
 }
 
 /// The program that holds game servers: the same executable as the agent's, branching on its first words.
@@ -60,6 +57,8 @@ pub struct MachineOffer {
     pub name: String,
     /// How many slots it has.
     pub slots: usize,
+    /// What it calls itself, where its credential says so; else one is made up and kept.
+    pub key: Option<MachineKey>,
 }
 
 /// Ports, both ends included.

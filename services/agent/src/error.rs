@@ -31,6 +31,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The machine's credential cannot be read.
+    #[error("{} cannot be used: {why}", path.display())]
+    Credential {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it; nothing of what it holds.
+        why: String,
+    },
     /// Not enough free ports.
     #[error(
         "ports {} to {} give {found} of the {slots} slots asked for (two ports each)",
@@ -119,6 +127,7 @@ impl Error {
             Self::Files { .. } => "MS-S401",
             Self::Roster { .. } => "MS-S402",
             Self::PortsUsedUp { .. } => "MS-S403",
+            Self::Credential { .. } => "MS-S417",
             Self::Randomness { .. } => "MS-S404",
             Self::StillRunning { .. } => "MS-S406",
             Self::Thread { .. } | Self::Shard { .. } => "MS-S408",
@@ -135,6 +144,9 @@ impl Error {
         match self {
             Self::Files { .. } => "see the cause: rights, space, or another agent in the same directory",
             Self::Roster { .. } => "bring the file back from a copy, or start with a new data directory",
+            Self::Credential { .. } => {
+                "bring the file back from a copy; or remove it, revoke the machine, and join again with a new token"
+            }
             Self::PortsUsedUp { .. } => "give the agent a wider range, or fewer slots",
             Self::StillRunning { .. } => "look for a dead disk or a stopped debugger; a reboot ends them",
             Self::Thread { .. } => "see the cause: is the number of threads or the memory limited?",

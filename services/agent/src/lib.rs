@@ -21,6 +21,7 @@ pub mod daemon;
 mod error;
 mod hands;
 pub mod os;
+mod pass;
 mod roster;
 mod service;
 mod slot;
@@ -29,5 +30,6 @@ mod uplink;
 
 pub use config::{Addresses, Config, HolderProgram, MachineOffer, Plane, PortRange};
 pub use error::Error;
+pub use pass::{Asked, ConnectError, HostSecret, MachinePass, PORT, Pass, PassError, host_and_port};
 pub use roster::Ports;
 pub use service::{Handle, Service};

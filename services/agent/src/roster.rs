@@ -99,6 +99,19 @@ impl Roster {
         Ok(roster)
     }
 
+    /// What the machine of a fleet region calls itself that is here already; where neither is said, the only one.
+    pub(crate) fn key_for(
+        dir: &Path,
+        fleet: Option<&str>,
+        region: Option<&str>,
+    ) -> Result<Option<MachineKey>, Error> {
+        let roster = Self::read(dir)?;
+        let is = |asked: Option<&str>, has: &str| asked.is_none_or(|asked| asked == has);
+        let mut fit =
+            roster.members.iter().filter(|member| is(fleet, &member.fleet) && is(region, &member.region));
+        Ok(fit.next().filter(|_| fit.next().is_none()).map(|member| member.key))
+    }
+
     fn read(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(ROSTER_FILE);
         let wrong = |why: String| Error::Roster { path: path.clone(), why };
@@ -148,7 +161,10 @@ impl Roster {
         let index = match self.members.iter().position(|member| member.is_for(offer)) {
             Some(index) => index,
             None => {
-                let key = new_key()?;
+                let key = match offer.key {
+                    Some(key) => key,
+                    None => new_key()?,
+                };
                 let (fleet, region) = (offer.fleet.clone(), offer.region.clone());
                 self.members.push(Member { key, fleet, region, ports: Vec::new(), membership: None });
                 self.members.len() - 1
@@ -229,7 +245,13 @@ mod tests {
     const RANGE: PortRange = PortRange { first: 9000, last: 9009 };
 
     fn offer(n: u32, slots: usize) -> MachineOffer {
-        MachineOffer { fleet: "arena".into(), region: format!("region {n}"), name: "here".into(), slots }
+        MachineOffer {
+            fleet: "arena".into(),
+            region: format!("region {n}"),
+            name: "here".into(),
+            slots,
+            key: None,
+        }
     }
 
     fn membership(servers: u32) -> Membership {

@@ -1,6 +1,8 @@
 //! The command line, as a value.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -62,7 +64,10 @@ pub enum Command {
     Fleet(Look),
     /// Machines
     #[command(subcommand, visible_aliases = ["machines", "mch"])]
-    Machine(Look),
+    Machine(MachineVerb),
+    /// Join tokens: what lets another machine in
+    #[command(subcommand, visible_alias = "tokens")]
+    Token(TokenVerb),
     /// Servers
     #[command(subcommand, visible_aliases = ["servers", "srv"])]
     Server(ServerVerb),
@@ -102,6 +107,24 @@ pub struct UpArguments {
     /// What becomes of its servers when it is told to stop
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub on_stop: OnStop,
+    /// Also listen here, for other hosts, over TLS: an address of this host, or :: for all of both versions of IP
+    #[arg(long, value_name = "IP", env = "MAINSTAY_LISTEN", value_delimiter = ',')]
+    pub listen: Vec<IpAddr>,
+    /// Whether what other hosts reach is protected; `off` is for loopback alone
+    #[arg(long, value_enum, default_value_t = TlsChoice::On)]
+    pub tls: TlsChoice,
+    /// A certificate for the HTTP API in PEM form, with those that lead to its authority; else one of our own authority
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key in PEM form
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// A further name or address of this host for the certificate of our own; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub tls_name: Vec<String>,
+    /// How players reach this host: one IPv4 and one IPv6 address at most; else loopback, or with --listen the ones found
+    #[arg(long, value_name = "IP")]
+    pub advertise: Vec<IpAddr>,
 }
 
 /// What becomes of an instance's servers when it is told to stop.
@@ -111,6 +134,15 @@ pub enum OnStop {
     Stop,
     /// They play on; the next instance of the data directory finds them. For service managers.
     Leave,
+}
+
+/// Whether what other hosts reach is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TlsChoice {
+    /// TLS everywhere beyond loopback.
+    On,
+    /// No TLS, and nothing beyond loopback.
+    Off,
 }
 
 /// Which ports an instance listens on.
@@ -125,24 +157,41 @@ pub enum PortChoice {
 /// `mainstay agent`.
 #[derive(Debug, Args)]
 pub struct AgentArguments {
-    /// The control plane's agent address, such as http://10.0.0.1:7421
+    /// The control plane's address for agents, such as https://10.0.0.1:7421
     #[arg(long, value_name = "URL")]
     pub join: String,
-    /// A file that holds the join token
-    #[arg(long, value_name = "FILE")]
-    pub token_file: PathBuf,
-    /// The fleet this machine belongs to, by name or id
+    /// The join token of `mainstay token create`; needed once. Other users of this host can read it in the list of
+    /// processes: prefer --token-file, or the variable
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "MAINSTAY_JOIN_TOKEN",
+        hide_env_values = true,
+        conflicts_with = "token_file"
+    )]
+    pub token: Option<String>,
+    /// A file that holds it
+    #[arg(long, value_name = "FILE", env = "MAINSTAY_JOIN_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+    /// The fleet this machine belongs to, by name or id; else the token's, or the only one
     #[arg(long)]
-    pub fleet: String,
-    /// The fleet's region this machine is in, by name or id
+    pub fleet: Option<String>,
+    /// The fleet's region this machine is in, by name or id; else the token's, or the only one
     #[arg(long)]
-    pub region: String,
-    /// How many servers it holds
+    pub region: Option<String>,
+    /// How many servers it holds; else as many as its cores and memory give to servers of 750 MHz and 800 MiB
     #[arg(long)]
-    pub slots: u16,
+    pub slots: Option<u16>,
     /// Game and query ports, first and last
     #[arg(long, value_name = "FIRST-LAST", default_value = "20000-20999")]
     pub ports: String,
+    /// How players reach this machine: one IPv4 and one IPv6 address at most; else those by which it reaches the control
+    /// plane
+    #[arg(long, value_name = "IP")]
+    pub advertise: Vec<IpAddr>,
+    /// What people call this machine; else its host name
+    #[arg(long)]
+    pub name: Option<String>,
 }
 
 /// `mainstay check`.
@@ -177,6 +226,72 @@ pub enum Look {
         /// Its id or name
         id: String,
     },
+}
+
+/// What can be done with machines.
+#[derive(Debug, Subcommand)]
+pub enum MachineVerb {
+    /// All of them
+    List,
+    /// One of them
+    Get {
+        /// Its id or name
+        id: String,
+    },
+    /// End a machine's credential at once, and the join token it came with; its servers play on
+    Revoke {
+        /// Its id, 4294967297 or mch-1-1
+        id: String,
+    },
+}
+
+/// What can be done with join tokens.
+#[derive(Debug, Subcommand)]
+pub enum TokenVerb {
+    /// Make one. Its text is told once
+    #[command(
+        after_help = "Examples:\n  mainstay token create --ttl 15m > token\n  mainstay token create --fleet arena --region Europe --uses 20 -o json"
+    )]
+    Create {
+        /// How long it lasts: 1s to 7d
+        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
+        ttl: Duration,
+        /// How many machines it lets in: 1 to 1000
+        #[arg(long, default_value_t = 1)]
+        uses: u32,
+        /// The only fleet they may join, by name or id
+        #[arg(long)]
+        fleet: Option<String>,
+        /// The only region of it, by name or id
+        #[arg(long, requires = "fleet")]
+        region: Option<String>,
+        /// How long their credentials last unless renewed: 1s to 365d
+        #[arg(long, value_name = "TIME", default_value = "30d", value_parser = lifetime)]
+        credential_ttl: Duration,
+    },
+    /// All of them, without their secrets
+    List,
+    /// End one; machines that came with it stay
+    Revoke {
+        /// Its id
+        id: String,
+    },
+}
+
+/// A time in whole seconds with its unit: 90s, 15m, 1h, 30d.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time: write 90s, 15m, 1h or 30d");
+    let at = text.len().checked_sub(1).filter(|at| text.is_char_boundary(*at)).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(at);
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = number.parse().map_err(|_| wrong())?;
+    count.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 /// What can be done with servers.

@@ -33,6 +33,27 @@ pub struct Ports {
     pub agents: String,
     /// The local daemon of Multiplay's SDKs.
     pub multiplay: String,
+    /// Every address listened to, both versions of IP.
+    #[serde(default)]
+    pub listening: Listening,
+}
+
+impl Ports {
+    /// What the file says, where there is one that can be read: of a run that may be over.
+    pub fn of(data_dir: &Path) -> Option<Self> {
+        read(data_dir, PORTS_FILE).ok()
+    }
+}
+
+/// Every address listened to, as URLs: `https` for those that other hosts reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
+pub struct Listening {
+    /// The HTTP faces.
+    pub api: Vec<String>,
+    /// The agents' streams.
+    pub agents: Vec<String>,
+    /// The local daemon.
+    pub multiplay: Vec<String>,
 }
 
 /// `DIR/credentials.json`.

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::metrics::Metrics;
 use crate::slot_files::SlotFile;
+use crate::tls::Tls;
 
 /// The longest secret read from a header, in bytes: ours have 43 characters (256 bits in base64).
 pub const SECRET_BYTES_MAX: usize = 1024;
@@ -31,8 +32,10 @@ pub struct Config {
     pub environment: Uuid,
     /// Who may ask, besides those the catalog knows already.
     pub credentials: Vec<CredentialDeclaration>,
-    /// What an agent must show. 256 random bits; also what tokens of the token exchange are signed with, by way of a hash.
+    /// What an agent on this host must show, over loopback. 256 random bits; also what tokens of the token exchange are signed with, by way of a hash.
     pub join_token: String,
+    /// How what listens beyond loopback is protected; `None` listens on loopback alone, and nobody joins with a token.
+    pub tls: Option<Tls>,
     /// Where servers' output is read, where that is on this machine.
     pub logs: Arc<dyn LogTail>,
     /// How large a machine is that a configuration says nothing of: this one.
@@ -57,13 +60,14 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// Where a control plane listens; port 0 takes a free one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a control plane listens. Port 0 takes a free one, and later addresses with port 0 the same. The IPv6 wildcard
+/// takes IPv4 too. Loopback is answered in the clear; whoever comes from elsewhere must speak TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// The HTTP faces.
-    pub api: SocketAddr,
-    /// The agents' streams (gRPC over h2c).
-    pub agents: SocketAddr,
+    /// The HTTP faces; at least one.
+    pub api: Vec<SocketAddr>,
+    /// The agents' streams; at least one.
+    pub agents: Vec<SocketAddr>,
 }
 
 /// Reads the end of a server's output.

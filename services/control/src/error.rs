@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use mainstay_fleet::catalog::CatalogRejection;
 
+use crate::tls::TlsError;
+
 /// Why a control plane did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -25,6 +27,23 @@ pub enum StartError {
         #[source]
         cause: std::io::Error,
     },
+    /// Beyond loopback without TLS.
+    #[error(
+        "{address} can be reached from other hosts, and there is no TLS: listen on 127.0.0.1 and ::1, or turn TLS on (MS-U120)"
+    )]
+    Unprotected {
+        /// Which.
+        address: SocketAddr,
+    },
+    /// Nowhere to listen.
+    #[error("the control plane was given no address to listen on (MS-U110)")]
+    Nowhere,
+    /// No certificates.
+    #[error("failed to set up TLS")]
+    Tls(#[from] TlsError),
+    /// The system gave no thread.
+    #[error("failed to read certificates: the thread ended (MS-U125)")]
+    Thread,
     /// A shard did not start.
     #[error("failed to start a shard")]
     Shard(#[from] mainstay_runtime::StartError),

@@ -1,6 +1,7 @@
 //! What of the journal is worth telling later: an event a row, with the ids it is about, in the words of the API.
 
 use mainstay_core::slot::{Fault, Incident};
+use mainstay_fleet::catalog::admission::AdmissionEvent;
 use mainstay_fleet::catalog::{Catalog, CatalogEvent};
 use mainstay_fleet::{End, Event, Fleet};
 use mainstay_journal::history::Told;
@@ -81,6 +82,40 @@ fn catalog_row(event: &CatalogEvent) -> Row {
         CatalogEvent::CountersKept(_) => ("catalog.countersKept", vec![], Value::Null),
         CatalogEvent::Revised { number, by } => {
             ("configuration.revised", vec![by.to_string()], json!({ "revision": number, "by": &**by }))
+        }
+        CatalogEvent::Admission(event) => admission_row(event),
+    }
+}
+
+fn admission_row(event: &AdmissionEvent) -> Row {
+    match event {
+        AdmissionEvent::TokenMade { token, new, expires } => (
+            "joinToken.made",
+            vec![token.to_string()],
+            json!({ "uses": new.uses, "expiresUnixMs": expires.unix_ms() }),
+        ),
+        AdmissionEvent::TokenWithdrawn(token) => {
+            ("joinToken.withdrawn", vec![token.to_string()], Value::Null)
+        }
+        AdmissionEvent::TokenStood { token, .. } => ("joinToken.stood", vec![token.to_string()], Value::Null),
+        AdmissionEvent::MachineAdmitted { machine, fleet, region, token, .. } => (
+            "machine.admitted",
+            vec![machine.to_string(), fleet.to_string(), region.to_string(), token.to_string()],
+            Value::Null,
+        ),
+        AdmissionEvent::CredentialRenewed { machine, current, .. } => (
+            "machine.credentialRenewed",
+            vec![machine.to_string()],
+            json!({ "expiresUnixMs": current.expires.unix_ms() }),
+        ),
+        AdmissionEvent::FormerDropped(machine) => {
+            ("machine.credentialTaken", vec![machine.to_string()], Value::Null)
+        }
+        AdmissionEvent::MachineRevoked { machine, .. } => {
+            ("machine.revoked", vec![machine.to_string()], Value::Null)
+        }
+        AdmissionEvent::LiveStood { machine, .. } | AdmissionEvent::RevokedStood { machine, .. } => {
+            ("machine.stood", vec![machine.to_string()], Value::Null)
         }
     }
 }

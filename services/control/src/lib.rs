@@ -4,6 +4,7 @@
 //!  callers ── HTTP ──▶ http::{multiplay, native} ──▶ shards (catalog, one a fleet) ──▶ journal
 //!  agents ── gRPC ──▶ streams ───────────────────────▶  │ owed, once durable
 //!     ▲───────────── frames ◀── streams::Outboxes ◀─────┘
+//!  both come in by doors: TLS (tls) from anywhere, in the clear from loopback alone
 //! ```
 //!
 //! Nothing here decides: every question becomes a command or a query of a state machine, and every answer is what it
@@ -14,6 +15,7 @@ mod chronicle;
 mod config;
 mod counted;
 mod declare;
+mod doors;
 mod editor;
 mod error;
 pub mod history;
@@ -25,6 +27,7 @@ mod shards;
 pub mod slot_files;
 mod store;
 mod streams;
+mod tls;
 
 pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
 pub use declare::{declaration, fleet_id, region_id};
@@ -32,3 +35,4 @@ pub use error::{ApplyError, StartError};
 pub use mainstay_config::MachineSize;
 pub use metrics::Metrics;
 pub use service::{Control, Handle};
+pub use tls::{GivenCertificate, Tls, TlsError};

@@ -7,23 +7,30 @@ use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, De
 use mainstay_journal::ShardName;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::TcpListenerStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
 use crate::chronicle::Told;
-use crate::config::Config;
+use crate::config::{Config, Listen};
+use crate::doors::{self, Wire};
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
-use crate::http::{Access, App, TokenKeys, raised, router, serve, sha256};
+use crate::http::{Access, App, TokenKeys, accept, raised, router, serve, sha256};
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
-use crate::streams::{Outboxes, PING_INTERVAL, PING_WITHIN, Streams};
+use crate::streams::{Desk, HELLO_WITHIN, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams};
+use crate::tls::{Certificates, Tls};
 
 /// How long shutting down waits for calls that are being answered.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(5);
+/// The most connections of agents at once: one each, and some for those that only join.
+const AGENT_CONNECTIONS_MAX: usize = STREAMS_MAX + 1_024;
+/// Greeted connections on their way to the service that serves them.
+const GREETED_MAX: usize = 64;
 
 /// Who changes the catalog where nobody asked by a call: the files a control plane is started with.
 const ITSELF: &str = "start";
@@ -35,8 +42,9 @@ pub struct Control;
 /// A running control plane.
 #[derive(Debug)]
 pub struct Handle {
-    api: SocketAddr,
-    agents: SocketAddr,
+    api: Vec<SocketAddr>,
+    agents: Vec<SocketAddr>,
+    ca: Option<mainstay_wire::join::CaPin>,
     catalog: mainstay_runtime::Handle<Catalog>,
     editor: Editor,
     fleets: Fleets,
@@ -51,8 +59,10 @@ impl Control {
     /// # Errors
     /// Where an address is taken, or what is stored cannot be read.
     pub async fn start(config: Config) -> Result<Handle, StartError> {
-        let api = bind(config.listen.api).await?;
-        let agents = bind(config.listen.agents).await?;
+        protected(&config)?;
+        let certificates = certificates(config.tls.clone(), &config.clock).await?;
+        let api = doors::bind(&config.listen.api)?;
+        let agents = doors::bind(&config.listen.agents)?;
         let store = config.builds.as_deref().map(open_store).transpose()?;
         let (closing, closed) = watch::channel(false);
         let (fail, failed) = watch::channel(None);
@@ -70,8 +80,9 @@ impl Control {
 
         let editor = Editor::new(catalog.clone(), configured);
         let mut handle = Handle {
-            api: api.0,
-            agents: agents.0,
+            api: addresses(&api),
+            agents: addresses(&agents),
+            ca: certificates.as_ref().map(|certificates| certificates.pin()),
             catalog: catalog.clone(),
             editor: editor.clone(),
             fleets: fleets.clone(),
@@ -81,9 +92,24 @@ impl Control {
         };
         handle.editor.all_configured().await?;
 
+        let (faces, agents_tls) = match &certificates {
+            Some(shown) => (Some(shown.of_faces()?), Some(shown.of_agents()?)),
+            None => (None, None),
+        };
+        if let Some(certificates) = certificates {
+            handle.serving.push(tokio::spawn(certificates.keep(Arc::clone(&config.clock), closed.clone())));
+        }
+        let desk = Arc::new(Desk::new(
+            catalog.clone(),
+            fleets.clone(),
+            outboxes.clone(),
+            Arc::clone(&config.clock),
+            handle.ca,
+        ));
         let app = Arc::new(App {
             catalog,
             editor,
+            desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             access,
             tokens: TokenKeys::of(&config.join_token),
@@ -98,24 +124,31 @@ impl Control {
             store,
         });
         handle.serving.push(tokio::spawn(samples.run(fleets.clone(), closed.clone())));
-        let streams = Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), closed.clone());
-        handle.serving.push(tokio::spawn(serve(api.1, router(app), closed.clone())));
-        handle.serving.push(tokio::spawn(serve_agents(agents.1, streams, closed, fail)));
+        let streams =
+            Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), desk, closed.clone());
+        handle.serving.push(tokio::spawn(serve(api, faces, router(app), closed.clone())));
+        handle.serving.push(tokio::spawn(serve_agents(agents, agents_tls, streams, closed, fail)));
         Ok(handle)
     }
 }
 
 impl Handle {
-    /// Where the HTTP faces are.
+    /// Where the HTTP faces are: the first address.
     #[must_use]
-    pub const fn api(&self) -> SocketAddr {
-        self.api
+    pub fn api(&self) -> SocketAddr {
+        first(&self.api)
     }
 
-    /// Where agents connect.
+    /// Where agents connect: the first address.
     #[must_use]
-    pub const fn agents(&self) -> SocketAddr {
-        self.agents
+    pub fn agents(&self) -> SocketAddr {
+        first(&self.agents)
+    }
+
+    /// What agents pin: the public key of the certificate authority; `None` without TLS.
+    #[must_use]
+    pub const fn ca(&self) -> Option<mainstay_wire::join::CaPin> {
+        self.ca
     }
 
     /// Declares builds, build configurations and fleets; returns once every fleet has what the catalog says of it, so that
@@ -168,10 +201,36 @@ fn open_store(folder: &std::path::Path) -> Result<Store, StartError> {
     Store::open(folder).map_err(|cause| StartError::Store { folder: folder.to_owned(), cause })
 }
 
-async fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartError> {
-    let listen = |cause| StartError::Listen { address, cause };
-    let listener = TcpListener::bind(address).await.map_err(listen)?;
-    Ok((listener.local_addr().map_err(listen)?, listener))
+/// Refuses to be heard beyond loopback in the clear.
+fn protected(config: &Config) -> Result<(), StartError> {
+    let Listen { api, agents } = &config.listen;
+    if api.is_empty() || agents.is_empty() {
+        return Err(StartError::Nowhere);
+    }
+    let mut all = api.iter().chain(agents);
+    match all.find(|address| config.tls.is_none() && !doors::is_loopback(address.ip())) {
+        Some(&address) => Err(StartError::Unprotected { address }),
+        None => Ok(()),
+    }
+}
+
+async fn certificates(
+    tls: Option<Tls>,
+    clock: &Arc<dyn mainstay_runtime::Clock>,
+) -> Result<Option<Arc<Certificates>>, StartError> {
+    let Some(tls) = tls else { return Ok(None) };
+    let now = clock.now();
+    let opened = tokio::task::spawn_blocking(move || Certificates::open(&tls, now)).await;
+    Ok(Some(Arc::new(opened.map_err(|_| StartError::Thread)??)))
+}
+
+fn addresses(listeners: &[TcpListener]) -> Vec<SocketAddr> {
+    // A listener that is bound has an address.
+    listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+}
+
+fn first(addresses: &[SocketAddr]) -> SocketAddr {
+    addresses.first().copied().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
 }
 
 async fn start_catalog(
@@ -220,20 +279,52 @@ async fn keep(
 }
 
 async fn serve_agents(
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
+    tls: Option<TlsAcceptor>,
     streams: Streams,
     closed: watch::Receiver<bool>,
     fail: watch::Sender<Option<Arc<str>>>,
 ) {
+    let (greeted, wires) = mpsc::channel(GREETED_MAX);
+    let places = Arc::new(Semaphore::new(AGENT_CONNECTIONS_MAX));
+    for listener in listeners {
+        let closed = closed.clone();
+        tokio::spawn(greet_agents(listener, tls.clone(), Arc::clone(&places), greeted.clone(), closed));
+    }
+    drop(greeted);
+    let (link, join) = streams.into_services();
     let served = Server::builder()
         .tcp_nodelay(true)
         .http2_keepalive_interval(Some(PING_INTERVAL))
         .http2_keepalive_timeout(Some(PING_WITHIN))
-        .add_service(streams.into_service())
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), until(closed))
+        .add_service(link)
+        .add_service(join)
+        .serve_with_incoming_shutdown(ReceiverStream::new(wires), until(closed))
         .await;
     if let Err(error) = served {
         fail.send_replace(Some(format!("the agents' listener failed: {error}").into()));
+    }
+}
+
+async fn greet_agents(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    places: Arc<Semaphore>,
+    greeted: mpsc::Sender<std::io::Result<Wire>>,
+    mut closed: watch::Receiver<bool>,
+) {
+    loop {
+        let (stream, place) = tokio::select! {
+            () = raised(&mut closed) => return,
+            accepted = accept(&listener, &places) => accepted,
+        };
+        let (tls, greeted) = (tls.clone(), greeted.clone());
+        tokio::spawn(async move {
+            if let Some(wire) = doors::greet(stream, place, tls.as_ref(), HELLO_WITHIN).await {
+                // Nobody serves any more: the control plane is ending.
+                let _ending = greeted.send(Ok(wire)).await;
+            }
+        });
     }
 }
 

@@ -13,6 +13,8 @@ const ROOMS: &str = "CPSJAUH";
 /// How a code begins, and the crate that gives it its meaning. The longest beginning counts.
 pub const OWNERS: &[(&str, &str)] = &[
     ("A", "mainstay-control"),
+    ("A02", "mainstay-fleet"),
+    ("A03", "mainstay-fleet"),
     ("C", "mainstay-config"),
     ("C2", "mainstay-query"),
     ("H", "mainstay-fleet"),
@@ -30,6 +32,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("U0", "mainstay"),
     ("U1", "mainstay-wire"),
     ("U11", "mainstay-control"),
+    ("U12", "mainstay-control"),
 ];
 
 /// A code's length: `MS-`, a letter, three digits.

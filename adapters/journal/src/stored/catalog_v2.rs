@@ -10,7 +10,8 @@ use mainstay_fleet::catalog::{
 use mainstay_fleet::{AllocationTtl, ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers};
 use serde::{Deserialize, Serialize};
 
-use super::catalog_v1::{Idle, Region, Role};
+use super::admission_v1::Admission;
+use super::catalog_v1::{Idle, Region};
 use super::slot_v1::ConfigurationRef;
 use super::slot_v2::Spec;
 
@@ -48,6 +49,16 @@ pub(super) enum Event<'a> {
         number: u64,
         by: &'a str,
     },
+    Admission(Admission),
+}
+
+/// Format 1 had the first two.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Role {
+    Admin,
+    Allocator,
+    Operator,
+    Viewer,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,6 +110,8 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
                 let role = match role {
                     DomainRole::Admin => Role::Admin,
                     DomainRole::Allocator => Role::Allocator,
+                    DomainRole::Operator => Role::Operator,
+                    DomainRole::Viewer => Role::Viewer,
                 };
                 Self::CredentialAdmitted { key, secret_sha256: *secret_sha256, role }
             }
@@ -113,6 +126,7 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
                 Self::CountersKept { builds: *builds, configurations: *configurations, fleets: *fleets }
             }
             CatalogEvent::Revised { number, by } => Self::Revised { number: *number, by },
+            CatalogEvent::Admission(event) => Self::Admission(event.into()),
         }
     }
 }
@@ -130,6 +144,8 @@ impl From<Event<'_>> for CatalogEvent {
                 let role = match role {
                     Role::Admin => DomainRole::Admin,
                     Role::Allocator => DomainRole::Allocator,
+                    Role::Operator => DomainRole::Operator,
+                    Role::Viewer => DomainRole::Viewer,
                 };
                 Self::CredentialAdmitted(CredentialDeclaration { key: key.into(), secret_sha256, role })
             }
@@ -143,6 +159,7 @@ impl From<Event<'_>> for CatalogEvent {
                 Self::CountersKept(Counters { builds, configurations, fleets })
             }
             Event::Revised { number, by } => Self::Revised { number, by: by.into() },
+            Event::Admission(event) => Self::Admission(event.into()),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! the rules know today. New code thereby always replays an old journal. An older program meets a newer format as
 //! [`StoredError::Version`] and stops before it could misread it.
 
+mod admission_v1;
 mod catalog_v1;
 mod catalog_v2;
 mod cause_v2;

@@ -17,3 +17,4 @@ mod order;
 mod postgres;
 mod sqlite;
 mod stored;
+mod stored_admission;

@@ -382,7 +382,8 @@ fn fleet_event() -> impl Strategy<Value = FleetEvent> {
 }
 
 fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
-    let role = prop_oneof![Just(Role::Admin), Just(Role::Allocator)];
+    let role =
+        prop_oneof![Just(Role::Admin), Just(Role::Allocator), Just(Role::Operator), Just(Role::Viewer)];
     prop_oneof![
         (number(), shared(), text()).prop_map(|(id, name, folder)| CatalogEvent::BuildDeclared {
             id: BuildId::from_number(id).unwrap(),

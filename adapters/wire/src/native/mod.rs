@@ -8,10 +8,12 @@ use utoipa::ToSchema;
 use crate::multiplay::AllocationView;
 
 mod configuration;
+mod join;
 mod of_state;
 mod supervision;
 
 pub use configuration::{BuildView, ConfigurationView, FleetName};
+pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use of_state::Within;
 pub use supervision::{IncidentView, ReadingView};
 
@@ -142,6 +144,9 @@ pub struct MachineView {
     /// As players reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv6: Option<String>,
+    /// The credential it came with; absent for machines of the control plane's own host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<CredentialView>,
     /// How its servers stand.
     pub servers: ServerCounts,
 }

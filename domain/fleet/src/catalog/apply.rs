@@ -59,6 +59,7 @@ impl Catalog {
             CatalogEvent::Revised { number, by } => {
                 self.revision = Revision { number: *number, by: by.clone(), at };
             }
+            CatalogEvent::Admission(event) => self.admission.apply(at, event),
         }
     }
 
@@ -79,7 +80,8 @@ impl Catalog {
         let fleets = self.fleets.values().map(|spec| CatalogEvent::FleetDeclared(spec.clone()));
         let credentials =
             self.credentials.values().map(|known| CatalogEvent::CredentialAdmitted(known.clone()));
-        story.extend(fleets.chain(credentials).map(|event| (Timestamp::EPOCH, event)));
+        let admission = self.admission.story().map(CatalogEvent::Admission);
+        story.extend(fleets.chain(credentials).chain(admission).map(|event| (Timestamp::EPOCH, event)));
         if self.revision.number > 0 {
             story.push((Timestamp::EPOCH, CatalogEvent::CountersKept(self.counters)));
             let Revision { number, by, at } = &self.revision;

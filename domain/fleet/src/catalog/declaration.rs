@@ -140,4 +140,8 @@ pub enum Role {
     Admin,
     /// Allocate, read and deallocate.
     Allocator,
+    /// What an allocator may, and start, stop and restart servers.
+    Operator,
+    /// Read, and change nothing.
+    Viewer,
 }

@@ -7,6 +7,7 @@ use mainstay_core::slot::Spec;
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber};
 
 use super::Counters;
+use super::admission::AdmissionEvent;
 use super::declaration::{BuildDeclaration, CredentialDeclaration};
 use super::edit::Release;
 use crate::spec::FleetSpec;
@@ -49,4 +50,6 @@ pub enum CatalogEvent {
         /// Whose change it was: a credential's key id.
         by: Arc<str>,
     },
+    /// About machines that join.
+    Admission(AdmissionEvent),
 }

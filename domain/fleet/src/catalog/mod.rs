@@ -4,6 +4,7 @@
 //! deletes; deleting is a command of its own. Every change raises the revision and says whose it was. Each fleet is owed
 //! its newest specification until it says it has it.
 
+pub mod admission;
 mod apply;
 mod decide;
 mod declaration;
@@ -18,6 +19,7 @@ use alloc::vec::Vec;
 use mainstay_core::slot::Spec;
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber, StateMachine, Timestamp, Turn};
 
+use self::admission::{Admission, AdmissionCommand, Admitted};
 pub use self::declaration::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
 };
@@ -38,6 +40,7 @@ pub struct Catalog {
     pub(crate) revision: Revision,
     pub(crate) builds_written: BTreeMap<BuildId, Written>,
     pub(crate) configurations_written: BTreeMap<BuildConfigurationId, Written>,
+    pub(crate) admission: Admission,
     /// The revision each fleet has said it has. Soft.
     pub(crate) acknowledged: BTreeMap<FleetNumber, u64>,
     pub(crate) touched: BTreeSet<FleetNumber>,
@@ -103,6 +106,17 @@ pub enum CatalogCommand {
     },
     /// Let this credential ask.
     Admit(CredentialDeclaration),
+    /// About machines that join.
+    Admission(AdmissionCommand),
+}
+
+/// What is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CatalogAnswer {
+    /// It is so now.
+    Done,
+    /// A machine has a credential.
+    Admitted(Admitted),
 }
 
 /// What is seen; soft.
@@ -174,6 +188,12 @@ impl Catalog {
         self.configurations_written.get(&id).copied()
     }
 
+    /// Join tokens, and the machines that have credentials.
+    #[must_use]
+    pub const fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
     /// A credential by its key id.
     #[must_use]
     pub fn credential(&self, key: &str) -> Option<&CredentialDeclaration> {
@@ -184,40 +204,47 @@ impl Catalog {
 impl StateMachine for Catalog {
     type Command = CatalogCommand;
     type Event = CatalogEvent;
-    type Answer = ();
+    type Answer = CatalogAnswer;
     type Rejection = CatalogRejection;
     type Observation = CatalogObservation;
     type Target = FleetNumber;
     type Effects = Option<Arc<FleetSpec>>;
     type Why = core::convert::Infallible;
 
-    fn decide(turn: &mut Turn<'_, Self>, command: &CatalogCommand) -> Result<(), CatalogRejection> {
+    fn decide(
+        turn: &mut Turn<'_, Self>,
+        command: &CatalogCommand,
+    ) -> Result<CatalogAnswer, CatalogRejection> {
         match command {
             CatalogCommand::Declare { declaration, edit } => {
                 edit::expected(turn, edit)?;
                 decide::declare(turn, declaration)?;
                 edit::revise(turn, edit);
-                Ok(())
+                Ok(CatalogAnswer::Done)
             }
             CatalogCommand::Release { build, files, folder, edit } => {
                 edit::expected(turn, edit)?;
                 edit::release(turn, *build, files, folder)?;
                 edit::revise(turn, edit);
-                Ok(())
+                Ok(CatalogAnswer::Done)
             }
             CatalogCommand::ForceRollout { build, edit } => {
                 edit::expected(turn, edit)?;
                 edit::force_rollout(turn, *build)?;
                 edit::revise(turn, edit);
-                Ok(())
+                Ok(CatalogAnswer::Done)
             }
             CatalogCommand::Delete { entry, edit } => {
                 edit::expected(turn, edit)?;
                 edit::delete(turn, *entry)?;
                 edit::revise(turn, edit);
-                Ok(())
+                Ok(CatalogAnswer::Done)
             }
-            CatalogCommand::Admit(credential) => decide::admit(turn, credential),
+            CatalogCommand::Admit(credential) => {
+                decide::admit(turn, credential)?;
+                Ok(CatalogAnswer::Done)
+            }
+            CatalogCommand::Admission(command) => Ok(admission::decide(turn, command)?),
         }
     }
 

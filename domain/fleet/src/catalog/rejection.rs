@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::Catalog;
+use super::admission::AdmissionRejection;
 
 /// Why a change was refused. Nothing of it was taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +63,9 @@ pub enum CatalogRejection {
         /// One of its regions that are online.
         region: Arc<str>,
     },
+    /// About machines that join.
+    #[error(transparent)]
+    Admission(#[from] AdmissionRejection),
 }
 
 impl CatalogRejection {
@@ -76,6 +80,7 @@ impl CatalogRejection {
             Self::Unknown { .. } => "MS-P024",
             Self::InUse { .. } => "MS-P025",
             Self::FleetOnline { .. } => "MS-P026",
+            Self::Admission(rejection) => rejection.code(),
         }
     }
 
@@ -91,6 +96,7 @@ impl CatalogRejection {
             Self::Unknown { .. } => "list what there is",
             Self::InUse { .. } => "change or delete what uses it first",
             Self::FleetOnline { .. } => "take the fleet's regions offline first",
+            Self::Admission(rejection) => rejection.mend(),
         }
     }
 }

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_wire::agent::Malformed;
+use mainstay_wire::join::{REFUSAL_CREDENTIAL, REFUSAL_HEADER, REFUSAL_SUPERSEDED};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::brain::Brain;
 use crate::config::Config;
 use crate::error::Error;
+use crate::pass::{ConnectError, MachinePass, Pass, PassError};
 use crate::roster::Roster;
 use crate::slot::Context;
 use crate::slot::ended::in_full;
@@ -26,6 +28,8 @@ use crate::statuses::Statuses;
 /// enough that a thousand agents do not trample one that comes up.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// The pause after a refusal that nothing but an operator mends: a token, a revoked machine, a wrong clock.
+const PAUSE_REFUSED: Duration = Duration::from_secs(30);
 
 /// Everything a stream needs.
 pub(crate) struct Uplink {
@@ -40,24 +44,12 @@ pub(crate) struct Uplink {
 /// Why a stream ended. All of these are tried again.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StreamEnd {
-    /// The plane's address is no address.
-    #[error("the control plane's address {uri:?} is no URI (MS-S407)")]
-    Address {
-        /// What was given.
-        uri: String,
-        /// Why.
-        #[source]
-        source: tonic::transport::Error,
-    },
-    /// Nobody answers there.
-    #[error("failed to reach the control plane at {uri}")]
-    Unreachable {
-        /// Where.
-        uri: String,
-        /// Why.
-        #[source]
-        source: tonic::transport::Error,
-    },
+    /// There is no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The credential could not be renewed.
+    #[error("the machine's credential could not be renewed")]
+    Renew(#[source] PassError),
     /// It ended the stream, with its reason.
     #[error("the control plane ended the stream: {0}")]
     Ended(tonic::Status),
@@ -106,11 +98,87 @@ impl Uplink {
             if welcomed == stream::Welcomed::Yes {
                 pause = PAUSE_MIN;
             }
-            tracing::warn!(error = %in_full(&end), again_in_ms = pause.as_millis(), "no stream to the control plane");
-            sleep(pause + jitter(pause)).await;
+            let wait = match self.after(&end).await {
+                After::Silence => {
+                    tracing::error!(error = %in_full(&end), "this agent is silent from now on, until it is started again; its servers play on");
+                    return;
+                }
+                After::Again => Duration::ZERO,
+                After::Pause => pause,
+                After::Refused => PAUSE_REFUSED,
+            };
+            tracing::warn!(error = %in_full(&end), again_in_ms = wait.as_millis(), "no stream to the control plane");
+            sleep(wait + jitter(wait)).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
     }
+
+    /// What follows the end of a stream.
+    async fn after(&self, end: &StreamEnd) -> After {
+        let status = match end {
+            StreamEnd::Ended(status) | StreamEnd::Renew(PassError::Refused(status)) => status,
+            StreamEnd::Connect(
+                ConnectError::OtherAuthority { .. }
+                | ConnectError::Unprotected { .. }
+                | ConnectError::Unpinned { .. }
+                | ConnectError::Address { .. },
+            ) => return After::Refused,
+            StreamEnd::Connect(_)
+            | StreamEnd::Renew(_)
+            | StreamEnd::Closed
+            | StreamEnd::Mute(_)
+            | StreamEnd::Malformed(_)
+            | StreamEnd::OtherMachines { .. }
+            | StreamEnd::UnknownConfiguration
+            | StreamEnd::Roster(_)
+            | StreamEnd::Refused(_)
+            | StreamEnd::AgentEnds => return After::Pause,
+        };
+        let told = status.metadata().get(REFUSAL_HEADER).and_then(|told| told.to_str().ok());
+        match &self.config.plane.pass {
+            Pass::Machine(_) if told == Some(REFUSAL_SUPERSEDED) => After::Silence,
+            Pass::Machine(pass) if told == Some(REFUSAL_CREDENTIAL) => {
+                pass.heed(status);
+                self.after_refusal(pass).await
+            }
+            Pass::Machine(_) | Pass::Host(_) => {
+                let refused = [tonic::Code::Unauthenticated, tonic::Code::PermissionDenied];
+                if refused.contains(&status.code()) { After::Refused } else { After::Pause }
+            }
+        }
+    }
+
+    /// A credential that is refused: perhaps the next one is known already; perhaps there is a token to join again with.
+    async fn after_refusal(&self, pass: &MachinePass) -> After {
+        match pass.try_next() {
+            Ok(true) => return After::Again,
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(error = %in_full(&error), "the machine's credential cannot be written");
+                return After::Pause;
+            }
+        }
+        match pass.join_again(&self.config.plane.uri).await {
+            Ok(true) => After::Again,
+            Ok(false) => After::Refused,
+            Err(error) => {
+                tracing::warn!(error = %in_full(&error), "this machine could not join again");
+                if error.is_passing() { After::Pause } else { After::Refused }
+            }
+        }
+    }
+}
+
+/// What follows the end of a stream.
+enum After {
+    /// Another try at once.
+    Again,
+    /// Another try soon.
+    Pause,
+    /// Another try, once somebody may have mended it.
+    Refused,
+    /// Nothing, until somebody starts this agent again.
+    Silence,
 }
 
 /// Up to half as long again, so that agents that lost their plane together do not come back together.

@@ -13,19 +13,17 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use super::{StreamEnd, Uplink, orders};
+use crate::pass::{MachinePass, Pass, connect, renew};
 use crate::roster::Membership;
 use crate::statuses::News;
 
-/// How long the plane may take to accept a connection, and to answer a hello: it writes both down first.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long the plane may take to answer a hello: it writes that down first.
 const WELCOME_WITHIN: Duration = Duration::from_secs(15);
-/// How often a quiet stream is tested, and how long the answer may take: a plane that vanished without a word is noticed
-/// before its players are.
-const PING_INTERVAL: Duration = Duration::from_secs(2);
-const PING_WITHIN: Duration = Duration::from_secs(4);
+/// The pause before another try to renew a credential, while the stream itself goes on.
+const RENEW_AGAIN: Duration = Duration::from_secs(10);
 /// Messages on their way up: reports wait here while the network is slow, and the newest word is then still the one
 /// that is said.
 const UP_MESSAGES_MAX: usize = 8;
@@ -46,9 +44,13 @@ type Machines = BTreeMap<ServerId, MachineId>;
 pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
     match begin(uplink).await {
         Err(end) => (end, Welcomed::No),
-        Ok((up, down, machines)) => {
+        Ok((channel, up, down, machines)) => {
             tracing::info!(uri = uplink.config.plane.uri, "the control plane is there");
-            let end = match speak(uplink, up, down, &machines).await {
+            let ended = tokio::select! {
+                ended = speak(uplink, up, down, &machines) => ended,
+                ended = keep_pass(uplink, channel) => ended,
+            };
+            let end = match ended {
                 Err(end) => end,
                 Ok(never) => match never {},
             };
@@ -57,11 +59,16 @@ pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
     }
 }
 
-type Begun = (mpsc::Sender<proto::Up>, Streaming<proto::Down>, Machines);
+type Begun = (Channel, mpsc::Sender<proto::Up>, Streaming<proto::Down>, Machines);
 
 async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
-    let channel = connect(&uplink.config.plane.uri).await?;
-    let mut client = AgentLinkClient::new(channel)
+    let plane = &uplink.config.plane;
+    let ca = match &plane.pass {
+        Pass::Host(_) => None,
+        Pass::Machine(pass) => Some(pass.ca()),
+    };
+    let channel = connect(&plane.uri, ca).await?;
+    let mut client = AgentLinkClient::new(channel.clone())
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let (up, rx) = mpsc::channel(UP_MESSAGES_MAX);
@@ -81,18 +88,34 @@ async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
     };
     let machines = join(uplink, welcome, asked).await?;
     resync(uplink, &up, &machines).await?;
-    Ok((up, down, machines))
+    Ok((channel, up, down, machines))
 }
 
-async fn connect(uri: &str) -> Result<Channel, StreamEnd> {
-    let endpoint = Endpoint::from_shared(uri.to_owned())
-        .map_err(|source| StreamEnd::Address { uri: uri.to_owned(), source })?
-        .connect_timeout(CONNECT_WITHIN)
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_WITHIN)
-        .keep_alive_while_idle(true)
-        .tcp_nodelay(true);
-    endpoint.connect().await.map_err(|source| StreamEnd::Unreachable { uri: uri.to_owned(), source })
+/// Renews the machine's credential in good time, for as long as the stream lasts.
+async fn keep_pass(uplink: &Uplink, channel: Channel) -> Result<std::convert::Infallible, StreamEnd> {
+    let pass = match &uplink.config.plane.pass {
+        Pass::Host(_) => return std::future::pending().await,
+        Pass::Machine(pass) => pass,
+    };
+    loop {
+        let pause = match renew(pass, channel.clone()).await {
+            Ok(renewal) => renewal.renew_in,
+            Err(error) if error.is_passing() => {
+                tracing::warn!(error = %crate::slot::ended::in_full(&error), "the machine's credential is not renewed yet");
+                RENEW_AGAIN
+            }
+            Err(error) => return Err(StreamEnd::Renew(error)),
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+fn shown(pass: &Pass) -> String {
+    let of_machine = |pass: &MachinePass| pass.credential().reveal();
+    match pass {
+        Pass::Host(secret) => secret.0.clone(),
+        Pass::Machine(pass) => of_machine(pass),
+    }
 }
 
 /// Who we are.
@@ -116,7 +139,7 @@ async fn hello(uplink: &Uplink) -> proto::Hello {
         protocol: agent::PROTOCOL,
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         boot_id: uplink.boot_id.clone(),
-        token: config.plane.token.clone(),
+        token: shown(&config.plane.pass),
         machines: machines.collect(),
     }
 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde_json::Value;
+
 use super::{every, segment};
-use crate::arguments::{Format, Look};
+use crate::arguments::{Format, MachineVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -16,17 +18,24 @@ const COLUMNS: &[Column] = &[
     ("region", "/regionName"),
     ("status", "/status"),
     ("ip", "/ipv4"),
+    ("ipv6", "/ipv6"),
     ("servers", "/servers/total"),
     ("allocated", "/servers/allocated"),
     ("online", "/servers/online"),
     ("available", "/servers/available"),
 ];
 
-pub fn run(verb: &Look, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &MachineVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        Look::List => output::list(&every(&client, "/v1/machines")?, COLUMNS, format)?,
-        Look::Get { id } => output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?,
+        MachineVerb::List => output::list(&every(&client, "/v1/machines")?, COLUMNS, format)?,
+        MachineVerb::Get { id } => {
+            output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?
+        }
+        MachineVerb::Revoke { id } => {
+            client.post(&format!("/v1/machines/{}/revoke", segment(id)), &Value::Null)?;
+            output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

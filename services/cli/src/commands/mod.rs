@@ -10,6 +10,7 @@ pub mod fleet;
 pub mod machine;
 pub mod server;
 pub mod status;
+pub mod token;
 
 use serde_json::Value;
 

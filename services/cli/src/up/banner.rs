@@ -36,6 +36,7 @@ fn line(ready: &Ready<'_>) -> String {
         "api": ports.api,
         "agents": ports.agents,
         "multiplay": ports.multiplay,
+        "listening": ports.listening,
         "dataDir": data_dir,
         "source": source,
         "servers": sum(status, "total"),
@@ -48,8 +49,9 @@ fn line(ready: &Ready<'_>) -> String {
 fn screen(ready: &Ready<'_>) -> String {
     let Ready { ports, data_dir, source, status, took } = ready;
     let mut parts = vec![format!(
-        "mainstay {} · dev mode (this machine only)\n\n  Here is what is running{:33}source\n",
+        "mainstay {} · {}\n\n  Here is what is running{:33}source\n",
         env!("CARGO_PKG_VERSION"),
+        reach(ports),
         ""
     )];
     for fleet in status["fleets"].as_array().into_iter().flatten() {
@@ -94,6 +96,17 @@ fn screen(ready: &Ready<'_>) -> String {
         }
     });
     parts.concat()
+}
+
+/// Who reaches this instance.
+fn reach(ports: &Ports) -> String {
+    let beyond: Vec<&str> =
+        ports.listening.agents.iter().filter(|url| url.starts_with("https")).map(String::as_str).collect();
+    if beyond.is_empty() {
+        "dev mode (this machine only)".to_owned()
+    } else {
+        format!("other machines join at {}", beyond.join(", "))
+    }
 }
 
 fn row(label: &str, what: &str, source: &str) -> String {

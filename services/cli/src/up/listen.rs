@@ -1,52 +1,136 @@
 //! Where `up` listens. Every port is tried before anything starts, and one that is taken says who has it.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use mainstay_agent::os::ports::{TakenPorts, Transport};
 
 use crate::arguments::PortChoice;
+use crate::client::Ports;
 use crate::failure::{Exit, Failure};
 
-/// The addresses of an instance; loopback, for dev mode is for this machine alone.
-#[derive(Debug, Clone, Copy)]
+/// How often a free port is looked for that is free on every address.
+const TRIES_MAX: usize = 32;
+
+/// The addresses of an instance: loopback of both versions of IP, and what the operator named.
+#[derive(Debug, Clone)]
 pub struct Addresses {
     /// The native API and the allocation API.
-    pub api: SocketAddr,
+    pub api: Vec<SocketAddr>,
     /// The agents' streams.
-    pub agents: SocketAddr,
+    pub agents: Vec<SocketAddr>,
     /// The local daemon of Multiplay's SDKs: 8086 is hard-coded in two of them.
-    pub multiplay: SocketAddr,
+    pub multiplay: Vec<SocketAddr>,
 }
 
-/// Chooses the addresses, and shows that they are free now.
-pub fn choose(choice: PortChoice) -> Result<Addresses, Failure> {
-    let (api, agents, multiplay) = match choice {
-        PortChoice::Fixed => (7420, 7421, 8086),
-        PortChoice::Auto => (0, 0, 0),
+/// Chooses the addresses, and shows that they are free now. Ports that are chosen here are those of the run before,
+/// where they are free: agents elsewhere know them.
+pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> Result<Addresses, Failure> {
+    let had = |url: fn(&Ports) -> &str| {
+        let url = before.map(url).unwrap_or_default();
+        Wanted::Any { had: url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(0) }
     };
+    let [api, agents, multiplay] = match choice {
+        PortChoice::Fixed => [7420, 7421, 8086].map(Wanted::Only),
+        PortChoice::Auto => [had(|it| &it.api), had(|it| &it.agents), had(|it| &it.multiplay)],
+    };
+    let (loopback, all) = (loopback(), hosts(beyond));
     // Held together, so that three free ports are three different ones.
     let held = [
-        hold(api, "the API")?,
-        hold(agents, "the agents' stream")?,
-        hold(multiplay, "the Multiplay daemon")?,
+        hold(&all, api, "the API")?,
+        hold(&all, agents, "the agents' stream")?,
+        hold(&loopback, multiplay, "the Multiplay daemon")?,
     ];
-    let address = |listener: &TcpListener| {
-        listener.local_addr().map_err(|error| {
-            Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error)
-        })
+    let addresses = |listeners: &[TcpListener]| {
+        listeners.iter().map(TcpListener::local_addr).collect::<std::io::Result<Vec<SocketAddr>>>().map_err(
+            |error| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error),
+        )
     };
     let [api, agents, multiplay] = &held;
-    Ok(Addresses { api: address(api)?, agents: address(agents)?, multiplay: address(multiplay)? })
+    Ok(Addresses { api: addresses(api)?, agents: addresses(agents)?, multiplay: addresses(multiplay)? })
 }
 
-fn hold(port: u16, what: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-        let why = if error.kind() == ErrorKind::AddrInUse { holder(port) } else { error.to_string() };
-        Failure::new(Exit::Failed, "MS-U020", format!("{what} needs port {port}"))
-            .why(why)
-            .fix("stop it, or let Mainstay choose: --ports auto")
-    })
+/// The first address of a list: the one that is told where one is enough.
+pub fn first(addresses: &[SocketAddr]) -> SocketAddr {
+    let here = |address: &&SocketAddr| address.ip().is_loopback() && address.is_ipv4();
+    let known = addresses.iter().find(here).or_else(|| addresses.first()).copied();
+    match known {
+        // A wildcard takes loopback as well.
+        Some(address) if address.ip().is_unspecified() => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()))
+        }
+        Some(address) => address,
+        None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+    }
+}
+
+/// Where this very host is: IPv6 only where there is any.
+fn loopback() -> Vec<IpAddr> {
+    let v6 = IpAddr::from(Ipv6Addr::LOCALHOST);
+    let has_v6 = TcpListener::bind((v6, 0)).is_ok();
+    std::iter::once(IpAddr::from(Ipv4Addr::LOCALHOST)).chain(has_v6.then_some(v6)).collect()
+}
+
+/// Loopback and what was named, without what a wildcard takes already. The IPv6 wildcard takes IPv4 too.
+fn hosts(beyond: &[IpAddr]) -> Vec<IpAddr> {
+    let (v4, v6) = (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED));
+    if beyond.contains(&v6) {
+        return vec![v6];
+    }
+    let mut hosts = loopback();
+    hosts.extend(beyond);
+    if beyond.contains(&v4) {
+        hosts.retain(|host| *host == v4 || host.is_ipv6());
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// The port that is wanted.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    /// This one.
+    Only(u16),
+    /// Any; rather the one of the run before, 0 where there was none.
+    Any { had: u16 },
+}
+
+fn hold(hosts: &[IpAddr], wanted: Wanted, what: &str) -> Result<Vec<TcpListener>, Failure> {
+    let (mut port, any) = match wanted {
+        Wanted::Only(port) => (port, false),
+        Wanted::Any { had } => (had, true),
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match hold_all(hosts, port) {
+            Ok(held) => return Ok(held),
+            // Free on the first address, taken on another: the next draw.
+            Err((_, error)) if any && error.kind() == ErrorKind::AddrInUse && tries < TRIES_MAX => port = 0,
+            Err((at, error)) => {
+                let why = if error.kind() == ErrorKind::AddrInUse { holder(port) } else { error.to_string() };
+                return Err(Failure::new(
+                    Exit::Failed,
+                    "MS-U020",
+                    format!("{what} needs port {port} on {at}"),
+                )
+                .why(why)
+                .fix("stop it, or let Mainstay choose: --ports auto"));
+            }
+        }
+    }
+}
+
+fn hold_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAddr, std::io::Error)> {
+    let mut held = Vec::with_capacity(hosts.len());
+    let mut port = port;
+    for &host in hosts {
+        let listener = TcpListener::bind((host, port)).map_err(|error| (host, error))?;
+        port = listener.local_addr().map_err(|error| (host, error))?.port();
+        held.push(listener);
+    }
+    Ok(held)
 }
 
 fn holder(port: u16) -> String {

@@ -1,6 +1,6 @@
 //! This machine: how large it is, how players reach it, and what it offers to each fleet region.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs as _, UdpSocket};
 
 use mainstay_agent::{Addresses, MachineOffer, PortRange};
 use mainstay_config::{Config, MachineSize};
@@ -55,6 +55,7 @@ pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
             region: region.name.value.clone(),
             name: name.clone(),
             slots: usize::try_from(slots).unwrap_or(usize::MAX),
+            key: None,
         }
     };
     let regions =
@@ -82,8 +83,100 @@ pub fn ports(config: &Config, choice: PortChoice) -> Result<PortRange, Failure> 
     })
 }
 
-/// How players reach it in dev mode, which is for this machine alone.
+/// How many servers of 750 MHz and 800 MiB, what `.gsh` takes where nothing is said, a machine holds; at least one.
 #[must_use]
-pub const fn addresses() -> Addresses {
-    Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None }
+pub fn slots(size: &MachineSize) -> usize {
+    let slots = mainstay_config::slots_unstated(size).count;
+    usize::try_from(slots).unwrap_or(usize::MAX).min(mainstay_fleet::SLOTS_PER_MACHINE_MAX)
+}
+
+/// How players reach this host: as the operator says; else by the addresses from which it would reach `towards`, or
+/// loopback where nothing lies beyond.
+pub fn addresses(advertised: &[IpAddr], towards: Towards<'_>) -> Result<Addresses, Failure> {
+    let mut addresses = Addresses::default();
+    for ip in advertised {
+        let taken = match ip.to_canonical() {
+            IpAddr::V4(ip) => addresses.ipv4.replace(ip).is_some(),
+            IpAddr::V6(ip) => addresses.ipv6.replace(ip).is_some(),
+        };
+        if taken || ip.is_unspecified() {
+            let what =
+                format!("{ip} cannot be advertised: one IPv4 and one IPv6 address are, each a host's own");
+            return Err(Failure::new(Exit::Usage, "MS-U024", what).fix("give --advertise once for each"));
+        }
+    }
+    if !advertised.is_empty() {
+        return Ok(addresses);
+    }
+    let found = match towards {
+        Towards::Nobody => return Ok(Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None }),
+        Towards::Anybody => Addresses { ipv4: v4_towards(SOMEWHERE_V4), ipv6: v6_towards(SOMEWHERE_V6) },
+        Towards::Plane(host, port) => towards_plane(host, port),
+    };
+    if found.ipv4.is_none() && found.ipv6.is_none() {
+        return Err(Failure::new(Exit::Failed, "MS-U025", "cannot tell how players reach this machine")
+            .why("no route leads anywhere yet")
+            .fix("say it: --advertise IP"));
+    }
+    Ok(found)
+}
+
+/// Whom this host wants to reach, which decides the address it shows.
+#[derive(Debug, Clone, Copy)]
+pub enum Towards<'a> {
+    /// Nobody beyond itself.
+    Nobody,
+    /// Whoever comes: the route that leads everywhere.
+    Anybody,
+    /// A control plane.
+    Plane(&'a str, u16),
+}
+
+/// Addresses that belong to nobody (RFC 5737, RFC 3849): the route to them is the one that leads everywhere.
+const SOMEWHERE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const SOMEWHERE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+
+/// Of the version of IP by which the control plane is reached, that very address; of the other, the one that leads to it
+/// under its other name, else the one that leads everywhere.
+fn towards_plane(host: &str, port: u16) -> Addresses {
+    let plane: Vec<IpAddr> = (host, port)
+        .to_socket_addrs()
+        .into_iter()
+        .flatten()
+        .map(|address| address.ip().to_canonical())
+        .collect();
+    let v4 = plane.iter().find_map(|ip| match ip {
+        IpAddr::V4(ip) => Some(*ip),
+        IpAddr::V6(_) => None,
+    });
+    let v6 = plane.iter().find_map(|ip| match ip {
+        IpAddr::V6(ip) => Some(*ip),
+        IpAddr::V4(_) => None,
+    });
+    Addresses {
+        ipv4: v4.and_then(v4_towards).or_else(|| v4_towards(SOMEWHERE_V4)),
+        ipv6: v6.and_then(v6_towards).or_else(|| v6_towards(SOMEWHERE_V6)),
+    }
+}
+
+fn v4_towards(there: Ipv4Addr) -> Option<Ipv4Addr> {
+    match source(IpAddr::V4(there), IpAddr::V4(Ipv4Addr::UNSPECIFIED))? {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    }
+}
+
+fn v6_towards(there: Ipv6Addr) -> Option<Ipv6Addr> {
+    match source(IpAddr::V6(there), IpAddr::V6(Ipv6Addr::UNSPECIFIED))? {
+        // Without its interface's name a link-local address leads nowhere.
+        IpAddr::V6(ip) if !ip.is_unicast_link_local() => Some(ip),
+        IpAddr::V6(_) | IpAddr::V4(_) => None,
+    }
+}
+
+/// The address from which the system would speak to another: asked by a socket that never sends.
+fn source(there: IpAddr, any: IpAddr) -> Option<IpAddr> {
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((there, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_unspecified())
 }

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mainstay_agent::{HostSecret, Pass};
 use mainstay_control::{Control, Metrics};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use mainstay_journal::Limits;
@@ -26,9 +27,10 @@ use sha2::Digest as _;
 
 use self::banner::Ready;
 use self::listen::Addresses;
+use self::machine::Towards;
 use self::source::Source;
-use crate::arguments::{OnStop, UpArguments};
-use crate::client::{Client, Credentials, PORTS_FILE, Ports};
+use crate::arguments::{OnStop, TlsChoice, UpArguments};
+use crate::client::{Client, Credentials, Listening, PORTS_FILE, Ports};
 use crate::failure::{Exit, Failure, failed};
 use crate::system::{self, Endings};
 
@@ -39,13 +41,29 @@ const ONLINE_WITHIN: Duration = Duration::from_secs(15);
 /// How often the wait for them looks.
 const LOOK: Duration = Duration::from_millis(25);
 
+/// Refuses what would be heard in the clear beyond this host.
+fn refuse_plain(arguments: &UpArguments) -> Result<(), Failure> {
+    let open = arguments.listen.iter().find(|ip| !ip.to_canonical().is_loopback());
+    match (arguments.tls, open) {
+        (TlsChoice::Off, Some(ip)) => Err(Failure::new(
+            Exit::Usage,
+            "MS-U022",
+            format!("{ip} can be reached from other hosts, and --tls is off"),
+        )
+        .why("secrets and payloads would cross the network in the clear")
+        .fix("leave --tls out: a certificate is made; or leave --listen out")),
+        (TlsChoice::On, _) | (TlsChoice::Off, None) => Ok(()),
+    }
+}
+
 /// Runs until it is told to stop.
 pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let source = source::read(arguments)?;
     let data_dir = &data::make(data_dir)?;
     let credentials = data::credentials(data_dir)?;
-    let addresses = listen::choose(arguments.ports)?;
+    refuse_plain(arguments)?;
+    let addresses = listen::choose(arguments.ports, &arguments.listen, Ports::of(data_dir).as_ref())?;
     system::take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -78,7 +96,9 @@ impl Up<'_> {
         let ports = self.ports();
         let agent = self.agent(&clock, &ports, &size).await?;
         outputs.are_at(agent.outputs());
-        let _daemon = tokio::spawn(mainstay_agent::daemon::serve(self.multiplay().await?));
+        for listener in self.multiplay().await? {
+            let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener));
+        }
         data::write(self.data_dir, PORTS_FILE, &ports)?;
 
         let status = self.settled().await?;
@@ -145,7 +165,11 @@ impl Up<'_> {
         let config = mainstay_control::Config {
             journal: journal.clone(),
             clock: Arc::clone(clock),
-            listen: mainstay_control::Listen { api: self.addresses.api, agents: self.addresses.agents },
+            listen: mainstay_control::Listen {
+                api: self.addresses.api.clone(),
+                agents: self.addresses.agents.clone(),
+            },
+            tls: self.tls(),
             project: self.credentials.project_id,
             environment: self.credentials.environment_id,
             credentials: vec![CredentialDeclaration {
@@ -169,17 +193,18 @@ impl Up<'_> {
         ports: &Ports,
         size: &mainstay_config::MachineSize,
     ) -> Result<mainstay_agent::Handle, Failure> {
+        let towards = if self.arguments.listen.is_empty() { Towards::Nobody } else { Towards::Anybody };
         let config = mainstay_agent::Config {
             data_dir: self.data_dir.join("agent"),
             private_dir: self.data_dir.to_owned(),
             plane: mainstay_agent::Plane {
                 uri: ports.agents.clone(),
-                token: self.credentials.join_token.clone(),
+                pass: Pass::Host(HostSecret(self.credentials.join_token.clone())),
             },
             holder: holder()?,
             machines: machine::offers(&self.source.config, size),
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
-            addresses: machine::addresses(),
+            addresses: machine::addresses(&self.arguments.advertise, towards)?,
             local_proxy_url: ports.multiplay.clone(),
         };
         mainstay_agent::Service::start(config, Arc::clone(clock))
@@ -187,18 +212,50 @@ impl Up<'_> {
             .map_err(|error| failed("the agent does not start", &error))
     }
 
-    async fn multiplay(&self) -> Result<tokio::net::TcpListener, Failure> {
-        tokio::net::TcpListener::bind(self.addresses.multiplay)
-            .await
-            .map_err(|error| failed("the Multiplay daemon's port is gone", &error))
+    async fn multiplay(&self) -> Result<Vec<tokio::net::TcpListener>, Failure> {
+        let mut listeners = Vec::new();
+        for address in &self.addresses.multiplay {
+            let bound = tokio::net::TcpListener::bind(address).await;
+            listeners.push(bound.map_err(|error| failed("the Multiplay daemon's port is gone", &error))?);
+        }
+        Ok(listeners)
+    }
+
+    /// What protects what other hosts reach. Ours is always there: join tokens carry it.
+    fn tls(&self) -> Option<mainstay_control::Tls> {
+        match self.arguments.tls {
+            TlsChoice::Off => return None,
+            TlsChoice::On => {}
+        }
+        let given = match (&self.arguments.tls_cert, &self.arguments.tls_key) {
+            (Some(certificate), Some(key)) => Some(mainstay_control::GivenCertificate {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            (None, _) | (_, None) => None,
+        };
+        let named = self.arguments.tls_name.iter().cloned();
+        let listened = self.arguments.listen.iter().chain(&self.arguments.advertise);
+        let reached = listened.filter(|ip| !ip.is_unspecified()).map(ToString::to_string);
+        Some(mainstay_control::Tls {
+            dir: self.data_dir.join("tls"),
+            names: named.chain(reached).chain(std::iter::once(machine::name())).collect(),
+            given,
+        })
     }
 
     fn ports(&self) -> Ports {
-        let url = |address: std::net::SocketAddr| format!("http://{address}");
+        let Addresses { api, agents, multiplay } = &self.addresses;
+        let url = |address: std::net::SocketAddr| {
+            let scheme = if address.ip().is_loopback() { "http" } else { "https" };
+            format!("{scheme}://{address}")
+        };
+        let all = |addresses: &[std::net::SocketAddr]| addresses.iter().copied().map(url).collect();
         Ports {
-            api: url(self.addresses.api),
-            agents: url(self.addresses.agents),
-            multiplay: url(self.addresses.multiplay),
+            api: url(listen::first(api)),
+            agents: url(listen::first(agents)),
+            multiplay: url(listen::first(multiplay)),
+            listening: Listening { api: all(api), agents: all(agents), multiplay: all(multiplay) },
         }
     }
 

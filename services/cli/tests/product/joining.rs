@@ -12,7 +12,7 @@ use crate::caller::new_id;
 use crate::product::{Home, Product, lives, until};
 
 /// A fleet that has one slot here, may have two, and lets machines join.
-fn growing() -> String {
+pub fn growing() -> String {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_mainstay"));
     format!(
         "version: 1.0\n\

@@ -135,6 +135,11 @@ impl Product<'_> {
         serde_json::from_slice(&std::fs::read(self.home.path().join(name)).unwrap()).unwrap()
     }
 
+    /// What it has said on standard error.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.home.dir.path().join("up.log")).unwrap()
+    }
+
     /// A caller with this installation's credentials.
     #[track_caller]
     pub fn caller(&self) -> Caller {

@@ -38,6 +38,8 @@ pub(crate) enum Permission {
     Operate,
     /// Change builds, build configurations and fleets.
     Configure,
+    /// Let machines in, and turn them out.
+    Admit,
 }
 
 /// Why a caller is turned away.
@@ -141,14 +143,14 @@ impl Caller {
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
         let by_role = match self.role {
             Role::Admin => true,
-            Role::Allocator => match permission {
-                Permission::Operate | Permission::Configure => false,
-                Permission::AllocationsCreate
-                | Permission::AllocationsGet
-                | Permission::AllocationsList
-                | Permission::AllocationsDelete
-                | Permission::Read => true,
-            },
+            Role::Operator => permission != Permission::Admit,
+            Role::Allocator => {
+                !matches!(permission, Permission::Operate | Permission::Configure | Permission::Admit)
+            }
+            Role::Viewer => matches!(
+                permission,
+                Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
+            ),
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {
@@ -170,6 +172,7 @@ impl Permission {
             Self::Read => "multiplay.machines.list",
             Self::Operate => "mainstay.servers.operate",
             Self::Configure => "mainstay.configure",
+            Self::Admit => "mainstay.machines.admit",
         }
     }
 }

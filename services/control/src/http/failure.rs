@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use mainstay_config::Refused;
 use mainstay_fleet::Rejection;
 use mainstay_fleet::catalog::CatalogRejection;
+use mainstay_fleet::catalog::admission::AdmissionRejection;
 use mainstay_runtime::RETRY_AFTER;
 use mainstay_wire::multiplay::{BodyError, ErrorBody, FieldError};
 use mainstay_wire::problem::Problem;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use super::access::Denied;
 use crate::chronicle::Untold;
 use crate::error::ApplyError;
+use crate::streams::No;
 
 /// The header that carries our code where a body has no place for it.
 pub(super) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
@@ -131,6 +133,7 @@ impl From<CatalogRejection> for Failure {
             CatalogRejection::TooMany { .. }
             | CatalogRejection::InUse { .. }
             | CatalogRejection::FleetOnline { .. } => StatusCode::CONFLICT,
+            CatalogRejection::Admission(rejection) => return No::from(rejection).into(),
         };
         Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())
     }
@@ -197,6 +200,33 @@ impl From<Rejection> for Failure {
             | Rejection::TooManySlots { .. } => StatusCode::CONFLICT,
         };
         Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())
+    }
+}
+
+impl From<No> for Failure {
+    fn from(no: No) -> Self {
+        let status = match &no {
+            No::Rules(rejection) => match rejection {
+                AdmissionRejection::UnknownToken | AdmissionRejection::UnknownCredential => {
+                    StatusCode::NOT_FOUND
+                }
+                AdmissionRejection::OutOfBounds { .. } => StatusCode::BAD_REQUEST,
+                AdmissionRejection::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+                AdmissionRejection::TokenExpired { .. }
+                | AdmissionRejection::TokenUsedUp { .. }
+                | AdmissionRejection::TokenWithdrawn
+                | AdmissionRejection::OutOfScope
+                | AdmissionRejection::CredentialExpired { .. }
+                | AdmissionRejection::Revoked { .. }
+                | AdmissionRejection::NoCredential => StatusCode::CONFLICT,
+            },
+            No::Fleet(_) | No::Region(_) => StatusCode::NOT_FOUND,
+            No::Unsaid(_) | No::Text(_) => StatusCode::BAD_REQUEST,
+            No::Unpinnable => StatusCode::CONFLICT,
+            No::Runtime(_) => StatusCode::SERVICE_UNAVAILABLE,
+            No::Bug => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, no.code(), no.to_string(), no.mend())
     }
 }
 

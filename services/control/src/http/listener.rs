@@ -8,8 +8,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use crate::doors::{Wire, greet};
 
 /// The most connections at once; further ones wait in the system's own queue. Each costs some 20 KB of buffers, so a
 /// stranger who opens all of them takes 80 MB and no more.
@@ -20,31 +23,55 @@ const HEAD_WITHIN: Duration = Duration::from_secs(75);
 /// How long accepting pauses after it failed: most often for want of file descriptors, which others must give back first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until told to close; then lets calls that are being answered end.
-pub(crate) async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
+/// Serves on every listener until told to close; then lets calls that are being answered end.
+pub(crate) async fn serve(
+    listeners: Vec<TcpListener>,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    closed: watch::Receiver<bool>,
+) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut doors = JoinSet::new();
+    for listener in listeners {
+        doors.spawn(serve_one(listener, tls.clone(), router.clone(), Arc::clone(&places), closed.clone()));
+    }
+    while doors.join_next().await.is_some() {}
+}
+
+async fn serve_one(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    places: Arc<Semaphore>,
+    mut closed: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     loop {
-        let accepted = tokio::select! {
+        let (stream, place) = tokio::select! {
             () = raised(&mut closed) => break,
             accepted = accept(&listener, &places) => accepted,
             Some(_ended) = connections.join_next() => continue,
         };
-        let (stream, place) = accepted;
-        let connection = connection(stream, router.clone(), closed.clone());
+        let (tls, router, mut closed) = (tls.clone(), router.clone(), closed.clone());
         connections.spawn(async move {
-            connection.await;
-            drop(place);
+            let wire = tokio::select! {
+                () = raised(&mut closed) => None,
+                wire = greet(stream, place, tls.as_ref(), HEAD_WITHIN) => wire,
+            };
+            if let Some(wire) = wire {
+                connection(wire, router, closed).await;
+            }
         });
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
 }
 
-async fn accept(
+/// The next connection, with its place among those there may be.
+pub(crate) async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed.
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
@@ -58,13 +85,11 @@ async fn accept(
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, mut closed: watch::Receiver<bool>) {
-    // Small answers leave at once; a socket that cannot do that is slower, not wrong.
-    let _slower = stream.set_nodelay(true);
+async fn connection(wire: Wire, router: Router, mut closed: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
     let mut served =
-        std::pin::pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+        std::pin::pin!(http.serve_connection(TokioIo::new(wire), TowerToHyperService::new(router)));
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = raised(&mut closed) => {

@@ -29,14 +29,16 @@ use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::shards::Fleets;
 use crate::store::Store;
+use crate::streams::Desk;
 
 pub(crate) use access::{Access, sha256};
-pub(crate) use listener::{raised, serve};
+pub(crate) use listener::{accept, raised, serve};
 pub(crate) use token::TokenKeys;
 
 /// What every handler needs.
 pub(crate) struct App {
     pub(crate) catalog: Handle<Catalog>,
+    pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
     pub(crate) access: Access,
     pub(crate) tokens: TokenKeys,

@@ -1,5 +1,7 @@
-//! The agents' streams: one gRPC call an agent, for as long as both live.
+//! The agents' streams: one gRPC call an agent, for as long as both live; and the desk where machines join.
 
+mod desk;
+mod joining;
 mod outbox;
 mod session;
 
@@ -11,12 +13,15 @@ use std::time::Duration;
 use mainstay_fleet::StreamId;
 use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
 use mainstay_wire::agent::{MESSAGE_BYTES_MAX, proto};
+use mainstay_wire::join::proto::machine_join_server::MachineJoinServer;
 use tokio::sync::{Semaphore, watch};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::doors::Peer;
 use crate::shards::Fleets;
 
+pub(crate) use desk::{Desk, No};
 pub(crate) use outbox::Outboxes;
 
 /// The most agents at once. Each costs a task and two bounded queues, some 100 KB at worst; past this a fleet belongs on
@@ -35,6 +40,7 @@ pub(crate) struct Streams {
     fleets: Fleets,
     outboxes: Outboxes,
     token_sha256: [u8; 32],
+    desk: Arc<Desk>,
     next_stream: AtomicU64,
     places: Arc<Semaphore>,
     /// Becomes true when the control plane ends.
@@ -46,22 +52,28 @@ impl Streams {
         fleets: Fleets,
         outboxes: Outboxes,
         token_sha256: [u8; 32],
+        desk: Arc<Desk>,
         closing: watch::Receiver<bool>,
     ) -> Self {
         Self {
             fleets,
             outboxes,
             token_sha256,
+            desk,
             next_stream: AtomicU64::new(1),
             places: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing,
         }
     }
 
-    pub(crate) fn into_service(self) -> AgentLinkServer<Self> {
-        AgentLinkServer::new(self)
+    /// The agents' streams, and the desk where machines join.
+    pub(crate) fn into_services(self) -> (AgentLinkServer<Self>, MachineJoinServer<joining::Joining>) {
+        let join = MachineJoinServer::new(joining::Joining(Arc::clone(&self.desk)))
+            .max_decoding_message_size(joining::REQUEST_BYTES_MAX);
+        let link = AgentLinkServer::new(self)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
-            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX);
+        (link, join)
     }
 }
 
@@ -77,11 +89,18 @@ impl AgentLink for Streams {
             Status::resource_exhausted(format!("MS-S601: {STREAMS_MAX} agents are connected already"))
         })?;
         let stream = StreamId(self.next_stream.fetch_add(1, Ordering::Relaxed));
+        let peer = request
+            .extensions()
+            .get::<Peer>()
+            .copied()
+            .ok_or_else(|| Status::internal("a stream came in by no door; this is our bug"))?;
         let (outbox, down) = self.outboxes.open(stream);
         let session = session::Session {
             stream,
             fleets: self.fleets.clone(),
             token_sha256: self.token_sha256,
+            desk: Arc::clone(&self.desk),
+            peer,
             outbox,
             closing: self.closing.clone(),
         };

@@ -76,6 +76,13 @@ impl Outboxes {
         }
     }
 
+    /// Ends a stream.
+    pub(crate) fn cut(&self, stream: StreamId, status: &Status) {
+        if let Some(outbox) = self.lock().remove(&stream) {
+            outbox.cut(status.clone());
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<StreamId, Outbox>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,22 +1,26 @@
 //! One agent's stream, from hello to its end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use mainstay_core::MachineId;
+use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
 use mainstay_wire::agent::{
     Hello, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine, proto,
 };
+use mainstay_wire::join::Credential;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::watch;
 use tonic::{Code, Status, Streaming};
 
 use super::HELLO_WITHIN;
+use super::desk::{Desk, Told};
 use super::outbox::Outbox;
+use crate::doors::{Peer, Protected};
 use crate::http::raised;
 use crate::shards::Fleets;
 
@@ -27,12 +31,31 @@ pub(super) struct Session {
     pub(super) stream: StreamId,
     pub(super) fleets: Fleets,
     pub(super) token_sha256: [u8; 32],
+    pub(super) desk: Arc<Desk>,
+    /// Whom the connection is with that the stream runs on.
+    pub(super) peer: Peer,
     pub(super) outbox: Outbox,
     pub(super) closing: watch::Receiver<bool>,
 }
 
 /// The machines that a stream speaks for.
 type Machines = BTreeMap<MachineId, Handle<Fleet>>;
+
+/// Who an agent showed it is.
+enum Shown {
+    /// An agent of this very host, by the control plane's own secret: it may bring any machine.
+    Host,
+    /// A machine, by the credential it has for a join token.
+    Machine(Bound),
+}
+
+/// What a credential is bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bound {
+    machine: MachineKey,
+    fleet: FleetId,
+    region: RegionId,
+}
 
 type Answering =
     std::pin::Pin<Box<dyn Future<Output = Result<Reply<Fleet>, mainstay_runtime::Error>> + Send>>;
@@ -42,21 +65,30 @@ impl Session {
     pub(super) async fn run(self, mut up: Streaming<proto::Up>) {
         let mut machines = Machines::new();
         let outbox = self.outbox.clone();
+        let mut seat = None;
         let status = tokio::select! {
-            status = self.serve(&mut up, &mut machines) => status,
+            status = self.serve(&mut up, &mut machines, &mut seat) => status,
             () = outbox.ended() => Status::cancelled("the stream has ended"),
         };
         if status.code() != Code::Ok {
             tracing::info!(stream = ?self.stream, code = ?status.code(), why = status.message(), "an agent's stream ended");
         }
         self.outbox.cut(status);
+        if let Some(machine) = seat {
+            self.desk.leave(machine, self.stream);
+        }
         for (machine, fleet) in machines {
             // A fleet that has ended hears nothing any more, and need not.
             let _ended = fleet.observe(Observation::Disconnected { machine, stream: self.stream }).await;
         }
     }
 
-    async fn serve(&self, up: &mut Streaming<proto::Up>, machines: &mut Machines) -> Status {
+    async fn serve(
+        &self,
+        up: &mut Streaming<proto::Up>,
+        machines: &mut Machines,
+        seat: &mut Option<MachineKey>,
+    ) -> Status {
         let first = tokio::time::timeout(HELLO_WITHIN, next(up)).await;
         let hello = match first {
             Err(_elapsed) => {
@@ -69,32 +101,66 @@ impl Session {
                 return Status::invalid_argument("MS-S604: the first message of a stream is a hello");
             }
         };
-        match self.welcome(hello, machines).await {
-            Err(status) => status,
-            Ok(welcome) => {
-                self.outbox.welcome(welcome);
-                self.listen(up, machines).await
-            }
+        let shown = match self.shown(&hello, seat).await {
+            Ok(shown) => shown,
+            Err(status) => return status,
+        };
+        match self.welcome(hello, &shown, machines).await {
+            Err(status) => return status,
+            Ok(welcome) => self.outbox.welcome(welcome),
+        }
+        match shown {
+            Shown::Host => self.listen(up, machines).await,
+            Shown::Machine(Bound { machine, .. }) => tokio::select! {
+                status = self.listen(up, machines) => status,
+                ended = self.desk.ended(machine) => ended,
+            },
         }
     }
 
-    async fn welcome(&self, hello: Hello, machines: &mut Machines) -> Result<Welcome, Status> {
-        let shown: [u8; 32] = Sha256::digest(hello.token.as_bytes()).into();
-        if !bool::from(shown.ct_eq(&self.token_sha256)) {
-            return Err(Status::unauthenticated(
-                "MS-A004: the join token is not this control plane's; it is in credentials.json",
-            ));
+    /// Who says hello: a machine with a credential, or an agent of this host.
+    async fn shown(&self, hello: &Hello, seat: &mut Option<MachineKey>) -> Result<Shown, Status> {
+        if let Ok(credential) = hello.token.parse::<Credential>() {
+            *seat = Some(credential.machine);
+            let told = self.desk.show(&credential, self.stream, self.peer).await?;
+            let Told { fleet, region, .. } = told;
+            return Ok(Shown::Machine(Bound { machine: credential.machine, fleet, region }));
         }
+        match self.peer.protected {
+            Protected::Loopback => {}
+            Protected::Tls => {
+                return Err(Status::unauthenticated(
+                    "MS-A005: only a machine's credential is taken from another host; join with a token of `mainstay token \
+                     create`",
+                ));
+            }
+        }
+        let secret: [u8; 32] = Sha256::digest(hello.token.as_bytes()).into();
+        if bool::from(secret.ct_eq(&self.token_sha256)) {
+            return Ok(Shown::Host);
+        }
+        Err(Status::unauthenticated(
+            "MS-A004: the join token is not this control plane's; it is in credentials.json",
+        ))
+    }
+
+    async fn welcome(&self, hello: Hello, shown: &Shown, machines: &mut Machines) -> Result<Welcome, Status> {
         let mut welcomed = Vec::with_capacity(hello.machines.len());
         for machine in hello.machines {
-            let (one, fleet) = self.join(machine).await?;
+            let key = machine.key;
+            let (one, fleet) = self.join(machine, shown).await?;
+            tracing::debug!(%key, machine = %one.machine, "a machine is here");
             machines.insert(one.machine, fleet);
             welcomed.push(one);
         }
         Ok(Welcome { machines: welcomed })
     }
 
-    async fn join(&self, machine: JoiningMachine) -> Result<(WelcomedMachine, Handle<Fleet>), Status> {
+    async fn join(
+        &self,
+        machine: JoiningMachine,
+        shown: &Shown,
+    ) -> Result<(WelcomedMachine, Handle<Fleet>), Status> {
         let fleets = self.fleets.now();
         let fleet = fleets.named(&machine.fleet).ok_or_else(|| {
             Status::not_found(format!(
@@ -109,6 +175,14 @@ impl Session {
             ))
         })?;
         let JoiningMachine { key, name, ipv4, ipv6, slots, .. } = machine;
+        if let Shown::Machine(bound) = shown
+            && *bound != (Bound { machine: key, fleet: fleet.spec.id, region })
+        {
+            return Err(Status::permission_denied(format!(
+                "MS-A010: the credential is for another machine, fleet or region than {name} in {}",
+                fleet.spec.name
+            )));
+        }
         let addresses = Addresses { ipv4, ipv6 };
         let join = Command::Join { key, region, name, addresses, slots };
         match fleet.shard.command(join, Growth::Grows).await {

@@ -6,8 +6,8 @@ use mainstay_fleet::Growth;
 use serde_json::{Value, json};
 
 use crate::support::{
-    ADMIN, ALLOCATOR, Answer, ENVIRONMENT, PROJECT, World, allocation, allocations, basic, declaration, id,
-    request,
+    ADMIN, ALLOCATOR, Answer, ENVIRONMENT, OPERATOR, PROJECT, VIEWER, World, allocation, allocations, basic,
+    declaration, id, request,
 };
 
 fn exchange() -> String {
@@ -126,6 +126,36 @@ async fn an_allocator_does_not_operate_servers() {
     let answer = world.call("POST", "/v1/servers/srv-1-1/actions", Some(&basic(ALLOCATOR)), stop).await;
     answer.expect(403, "MS-A003");
     assert_eq!(world.call("GET", &allocations(), Some(&basic(ALLOCATOR)), vec![]).await.status, 200);
+}
+
+/// What a role may not do is refused whatever the state says; what it may is judged by the state.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_role_may_what_it_may() {
+    let world = world().await;
+    let allocate = serde_json::to_vec(&request(id(1), world.configuration().await)).unwrap();
+    let stop = serde_json::to_vec(&json!({ "action": "stop" })).unwrap();
+    let calls = [
+        ("GET", "/v1/status".to_owned(), vec![]),
+        ("GET", allocations(), vec![]),
+        ("POST", allocations(), allocate),
+        ("DELETE", allocation(id(1)), vec![]),
+        ("POST", "/v1/servers/srv-1-1/actions".to_owned(), stop),
+        ("GET", "/v1/join-tokens".to_owned(), vec![]),
+        ("POST", "/v1/join-tokens".to_owned(), b"{}".to_vec()),
+        ("POST", "/v1/machines/mch-1-1/revoke".to_owned(), vec![]),
+    ];
+    let may = |role, allowed: [bool; 8]| (role, allowed);
+    for (role, allowed) in [
+        may(ADMIN, [true; 8]),
+        may(OPERATOR, [true, true, true, true, true, false, false, false]),
+        may(ALLOCATOR, [true, true, true, true, false, false, false, false]),
+        may(VIEWER, [true, true, false, false, false, false, false, false]),
+    ] {
+        for ((method, path, body), allowed) in calls.iter().zip(allowed) {
+            let answer = world.call(method, path, Some(&basic(role)), body.clone()).await;
+            assert_eq!(answer.status != 403, allowed, "{} {method} {path}: {}", role.0, answer.text);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -37,6 +37,8 @@ pub const REGION: RegionId = RegionId(Uuid::from_bytes([0x44; 16]));
 pub const TOKEN: &str = "join-token";
 pub const ADMIN: (&str, &str) = ("admin", "admin-secret");
 pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
+pub const OPERATOR: (&str, &str) = ("operator", "operator-secret");
+pub const VIEWER: (&str, &str) = ("viewer", "viewer-secret");
 
 pub struct World {
     pub dir: TempDir,
@@ -130,10 +132,16 @@ impl World {
         let plane = Control::start(Config {
             journal: journal.clone(),
             clock,
-            listen: Listen { api: free, agents: free },
+            listen: Listen { api: vec![free], agents: vec![free] },
+            tls: None,
             project: PROJECT,
             environment: ENVIRONMENT,
-            credentials: vec![credential(ADMIN, Role::Admin), credential(ALLOCATOR, Role::Allocator)],
+            credentials: vec![
+                credential(ADMIN, Role::Admin),
+                credential(ALLOCATOR, Role::Allocator),
+                credential(OPERATOR, Role::Operator),
+                credential(VIEWER, Role::Viewer),
+            ],
             join_token: TOKEN.to_owned(),
             logs: Arc::new(OneLog(dir.path().join("slot"))),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },

@@ -51,7 +51,8 @@ impl World {
         let control = Control::start(Config {
             journal: journal.clone(),
             clock,
-            listen: Listen { api: anywhere, agents: anywhere },
+            listen: Listen { api: vec![anywhere], agents: vec![anywhere] },
+            tls: None,
             project,
             environment,
             credentials: vec![CredentialDeclaration {

@@ -74,7 +74,8 @@ async fn read(
     let spec = Arc::clone(&fleet.spec);
     let view = fleet.read(move |state, _| {
         let machine = state.machine(id)?;
-        Some(Within { spec: &spec, fleet: state }.machine(id, machine))
+        Some((machine.key, Within { spec: &spec, fleet: state }.machine(id, machine)))
     });
-    view.await?.map(Json).ok_or_else(|| Failure::no_machine(&named).into())
+    let (key, view) = view.await?.ok_or_else(|| Failure::no_machine(&named))?;
+    Ok(Json(MachineView { credential: super::tokens::credential(&app, key).await?, ..view }))
 }

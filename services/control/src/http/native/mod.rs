@@ -1,4 +1,4 @@
-//! The native face, `/v1`: fleets, machines, servers, allocations, status. Errors are `application/problem+json`.
+//! The native face, `/v1`: fleets, machines, servers, allocations, join tokens, status. Errors are `application/problem+json`.
 
 mod allocations;
 mod configuration;
@@ -7,6 +7,7 @@ mod machines;
 mod paging;
 mod servers;
 mod status;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .merge(allocations::routes())
         .merge(status::routes())
         .merge(configuration::routes())
+        .merge(tokens::routes())
 }
 
 /// What OpenAPI says before the calls.

@@ -1,0 +1,222 @@
+//! Where connections come in: listeners for both versions of IP, and the greeting that tells TLS from the rest.
+//!
+//! One port speaks both. A connection that begins with a TLS handshake is TLS; anything else is taken from this very host
+//! alone, so that nothing readable ever crosses a network. Who comes from beyond without TLS is told so in plain HTTP.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mainstay_wire::problem::Problem;
+use socket2::{Domain, Socket, Type};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::error::StartError;
+
+/// How long a TLS handshake may take: two round trips of a bad line, and no place to wait in.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+/// The first byte of a TLS connection: a record of the handshake (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
+/// Connections that the system keeps before they are accepted.
+const BACKLOG: i32 = 1024;
+
+/// Listens on every address. Port 0 takes a free one, and the rest with port 0 the same.
+pub(crate) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
+    let mut port = 0;
+    let mut listeners = Vec::with_capacity(addresses.len());
+    for &address in addresses {
+        let address = if address.port() == 0 { SocketAddr::new(address.ip(), port) } else { address };
+        let listen = |cause| StartError::Listen { address, cause };
+        let listener = listen_on(address).map_err(listen)?;
+        port = listener.local_addr().map_err(listen)?.port();
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    if let IpAddr::V6(ip) = address.ip() {
+        // The wildcard takes both versions of IP, whatever the system's default is.
+        socket.set_only_v6(!ip.is_unspecified())?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Whether only this host can reach an address.
+pub(crate) fn is_loopback(ip: IpAddr) -> bool {
+    ip.to_canonical().is_loopback()
+}
+
+/// How a connection is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protected {
+    /// It never leaves this host.
+    Loopback,
+    /// By TLS.
+    Tls,
+}
+
+/// Whom a connection is with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer {
+    /// The other end.
+    pub(crate) address: SocketAddr,
+    /// How it is protected.
+    pub(crate) protected: Protected,
+}
+
+/// A greeted connection.
+pub(crate) struct Wire {
+    stream: Stream,
+    peer: Peer,
+    /// Its place among the connections there may be.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// Greets a connection whose first byte may take `patience` to come. `None` where it is not to be served; it has been told
+/// why where it could be.
+pub(crate) async fn greet(
+    stream: TcpStream,
+    place: Option<OwnedSemaphorePermit>,
+    tls: Option<&TlsAcceptor>,
+    patience: Duration,
+) -> Option<Wire> {
+    let address = stream.peer_addr().ok()?;
+    // Small answers leave at once; a socket that cannot do that is slower, not wrong.
+    let _slower = stream.set_nodelay(true);
+    let mut first = [0];
+    let begins = tokio::time::timeout(patience, stream.peek(&mut first)).await;
+    if !matches!(begins, Ok(Ok(1))) {
+        return None;
+    }
+    let wire = |stream, protected| Wire { stream, peer: Peer { address, protected }, _place: place };
+    match tls {
+        Some(tls) if first == [TLS_HANDSHAKE] => {
+            match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
+                Ok(Ok(stream)) => Some(wire(Stream::Tls(Box::new(stream)), Protected::Tls)),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, %address, "a TLS handshake failed");
+                    None
+                }
+                Err(_elapsed) => None,
+            }
+        }
+        Some(_) | None if is_loopback(address.ip()) => Some(wire(Stream::Plain(stream), Protected::Loopback)),
+        Some(_) | None => {
+            refuse(stream, address).await;
+            None
+        }
+    }
+}
+
+/// Tells a caller without TLS that this is no place for it.
+async fn refuse(mut stream: TcpStream, address: SocketAddr) {
+    const CODE: &str = "MS-A006";
+    tracing::warn!(%address, code = CODE, "a connection from another host came without TLS; it was refused");
+    let problem = Problem {
+        status: 400,
+        code: CODE.to_owned(),
+        title: "Bad Request".to_owned(),
+        detail: "from another host this port speaks TLS alone".to_owned(),
+        fix: Some("use https:// and trust tls/ca.pem of the data directory".to_owned()),
+        docs: Problem::docs_of(CODE),
+        instance: String::new(),
+        problems: Vec::new(),
+    };
+    let body = serde_json::to_string(&problem).unwrap_or_default();
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: {}\r\nmainstay-code: {CODE}\r\ncontent-length: {}\r\nconnection: \
+         close\r\n\r\n{body}",
+        Problem::CONTENT_TYPE,
+        body.len()
+    );
+    // It is refused whether or not it hears why. What it said is read first: closing over unread bytes would cut the answer.
+    let told = async {
+        let _said = stream.read(&mut [0; 1024]).await?;
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await
+    };
+    let _unheard = tokio::time::timeout(HANDSHAKE_WITHIN, told).await;
+}
+
+impl tonic::transport::server::Connected for Wire {
+    type ConnectInfo = Peer;
+
+    fn connect_info(&self) -> Peer {
+        self.peer
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
