@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use mainstay_core::slot::{Exit, Reading, Status};
+use mainstay_core::slot::{Exit, Incident, Reading, Status};
 use mainstay_core::{AllocationId, BuildConfigurationId, Generation, MachineId, ReservationId, ServerId};
 use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
 use mainstay_journal::Batch;
@@ -63,6 +63,7 @@ pub(crate) enum Up {
     Join { slots: usize },
     Connect { statuses: Vec<Status> },
     Report { statuses: Vec<Status> },
+    Incidents { incidents: Vec<Incident> },
 }
 
 /// From plane to agent.

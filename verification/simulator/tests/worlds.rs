@@ -55,10 +55,11 @@ fn every_kind_of_fault_strikes() {
         sum.reboots += counts.reboots;
         sum.breaks += counts.breaks;
         sum.forgotten += counts.forgotten;
+        sum.misbehaved += counts.misbehaved;
         sum.starts += counts.starts;
         sum.allocations += counts.allocations;
     }
-    let low = [sum.plane_crashes, sum.agent_crashes, sum.reboots, sum.breaks, sum.forgotten];
+    let low = [sum.plane_crashes, sum.agent_crashes, sum.reboots, sum.breaks, sum.forgotten, sum.misbehaved];
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
     assert!(sum.starts >= 1_000 && sum.allocations >= 1_000, "{sum:?}");
 }

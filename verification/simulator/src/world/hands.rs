@@ -169,6 +169,7 @@ impl World {
                 let server = machine.servers.get(slot).copied();
                 durable::stop(server, run, &machine.disk.twin)?;
                 if number == SIGSEGV {
+                    self.counts.misbehaved += 1;
                     durable::misbehaviour(server, run, &machine.disk.twin)?;
                 }
                 self.signal_game(host, slot, rung, number);

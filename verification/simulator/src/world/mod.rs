@@ -74,6 +74,8 @@ pub struct Counts {
     pub allocations: u64,
     /// Times all soft state of the plane or an agent was forgotten.
     pub forgotten: u64,
+    /// Times a process got the signal of misbehaviour.
+    pub misbehaved: u64,
 }
 
 /// One world.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mainstay_core::slot::{Phase, Status, Stopped};
+use mainstay_core::slot::{Incident, Phase, Status, Stopped};
 use mainstay_core::{Generation, ServerId};
 use mainstay_fleet::{Owed, StreamId};
-use mainstay_supervisor::Command;
+use mainstay_supervisor::{Command, Supervisor};
 
 use super::{Link, World};
 use crate::agenda::Micros;
@@ -41,7 +41,9 @@ impl World {
             }
         }
         life.stream = Link::Up { stream, told };
+        let incidents = known_incidents(&machine.disk.twin, machine.servers.iter().copied());
         self.send_up(stream, Up::Connect { statuses });
+        self.send_up(stream, Up::Incidents { incidents });
         Ok(())
     }
 
@@ -60,6 +62,10 @@ impl World {
             true
         });
         let stream = *stream;
+        let incidents = known_incidents(&machine.disk.twin, statuses.iter().map(|status| status.server));
+        if !incidents.is_empty() {
+            self.send_up(stream, Up::Incidents { incidents });
+        }
         if !statuses.is_empty() {
             self.send_up(stream, Up::Report { statuses });
         }
@@ -189,4 +195,9 @@ impl World {
 /// A slot that no order has reached yet.
 fn without_order(server: ServerId) -> Status {
     Status { server, generation: Generation::NONE, configuration: None, phase: Phase::Stopped(Stopped::Idle) }
+}
+
+/// What the agent's disk knows of these slots' ended processes: told with every word on them, though it was told before.
+fn known_incidents(disk: &Supervisor, servers: impl Iterator<Item = ServerId>) -> Vec<Incident> {
+    servers.flat_map(|server| disk.incidents(server).to_vec()).collect()
 }

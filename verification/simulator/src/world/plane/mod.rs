@@ -147,7 +147,11 @@ impl World {
                 &Command::Report { machine, stream, statuses },
                 Asker::Stream { stream, machine: Some(machine) },
             ),
-            (Up::Connect { .. } | Up::Report { .. }, None) => Ok(()),
+            (Up::Incidents { incidents }, Some(machine)) => self.plane_turn(
+                &Command::TakeIncidents { machine, stream, incidents },
+                Asker::Stream { stream, machine: Some(machine) },
+            ),
+            (Up::Connect { .. } | Up::Report { .. } | Up::Incidents { .. }, None) => Ok(()),
         }
     }
 
