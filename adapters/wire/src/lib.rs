@@ -10,4 +10,5 @@ pub mod agent;
 pub mod join;
 pub mod multiplay;
 pub mod native;
+pub mod object;
 pub mod problem;

@@ -78,7 +78,7 @@ impl AllocateRequest {
     /// # Errors
     /// See [`BodyError`].
     pub fn read(body: &[u8]) -> Result<Self, BodyError> {
-        let request: Self = serde_json::from_slice(body).map_err(BodyError::Json)?;
+        let request: Self = crate::object::read(body).map_err(BodyError::Json)?;
         match request.payload.as_ref().map(String::len) {
             Some(bytes) if bytes > Request::PAYLOAD_MAX => Err(BodyError::PayloadTooLarge { bytes }),
             Some(_) | None => Ok(request),
@@ -288,7 +288,7 @@ impl TokenRequest {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self::default());
         }
-        let request: Self = serde_json::from_slice(body).map_err(BodyError::Json)?;
+        let request: Self = crate::object::read(body).map_err(BodyError::Json)?;
         match request.scopes.len() {
             found if found > SCOPES_MAX => Err(BodyError::TooManyScopes { found }),
             _fits => Ok(request),

@@ -332,7 +332,8 @@ pub(super) async fn tell(uri: Uri, request: Request, next: Next) -> Response {
     }
 }
 
-fn problem(failure: &Failure, instance: &str) -> Response {
+/// A failure in the native face's shape.
+pub(super) fn problem(failure: &Failure, instance: &str) -> Response {
     let problem = Problem {
         status: failure.status.as_u16(),
         code: failure.code.to_owned(),
@@ -346,20 +347,6 @@ fn problem(failure: &Failure, instance: &str) -> Response {
     let mut response = (failure.status, Json(problem)).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(Problem::CONTENT_TYPE));
     with_headers(response, failure)
-}
-
-/// Nothing is at this path.
-pub(super) async fn no_such_path(uri: Uri) -> Response {
-    let detail = format!("there is nothing at {}", uri.path());
-    let fix = "the paths are in docs/reference/http-api.md";
-    problem(&Failure::not_found("MS-U103", detail, fix), uri.path())
-}
-
-/// The path knows no such method.
-pub(super) async fn no_such_method(uri: Uri) -> Response {
-    let detail = format!("{} does not take this method", uri.path());
-    let fix = "the methods are in docs/reference/http-api.md";
-    problem(&Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MS-U103", detail, fix), uri.path())
 }
 
 fn title(status: StatusCode) -> String {

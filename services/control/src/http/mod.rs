@@ -11,6 +11,7 @@ mod listener;
 mod metrics;
 mod multiplay;
 mod native;
+mod shape;
 mod token;
 
 use std::sync::Arc;
@@ -66,9 +67,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .merge(admin::routes())
         .merge(metrics::routes())
         .merge(files::routes())
-        .fallback(failure::no_such_path)
-        .method_not_allowed_fallback(failure::no_such_method)
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(axum::middleware::from_fn(shape::shaped))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))
         .with_state(app)
 }

@@ -24,7 +24,7 @@ async fn a_malformed_body_is_400_before_any_look_at_the_state() {
     let other = Uuid::from_bytes([9; 16]);
     let nowhere = format!("/v1/allocations/projects/{other}/environments/{other}/fleets/{other}/allocations");
     for path in [allocations(), nowhere] {
-        for body in [&b""[..], b"{", b"null", b"{}", b"{\"allocationId\":1}"] {
+        for body in [&b""[..], b"{", b"null", b"{}", b"[]", b"{\"allocationId\":1}"] {
             let answer = world.call("POST", &path, Some(&basic(ADMIN)), body.to_vec()).await;
             answer.expect(400, "MS-U101");
             assert_eq!(answer.body["title"], "Bad Request");
@@ -140,4 +140,29 @@ async fn a_failed_sync_is_never_answered_as_done() {
     );
     assert_eq!(world.journal.failed().await.code(), "MS-J010", "main ends the process by this");
     world.get(&allocation(id(1))).await.expect(503, "MS-J103");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_library_refuses_has_the_faces_shape_and_a_code_too() {
+    let world = world().await;
+    let unity = world.call("PUT", &allocations(), Some(&basic(ADMIN)), Vec::new()).await;
+    unity.expect(405, "MS-U103");
+    assert!(unity.body["requestId"].is_string(), "{}", unity.text);
+    for (method, path, status, code) in [
+        ("PUT", "/v1/fleets", 405, "MS-U103"),
+        ("GET", "/v1/fleets/%ff", 400, "MS-U101"),
+        ("GET", "/nowhere", 404, "MS-U103"),
+    ] {
+        let native = world.call(method, path, Some(&basic(ADMIN)), Vec::new()).await;
+        native.expect(status, code);
+        assert_eq!(native.body["code"], code, "{}", native.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_is_no_object() {
+    let world = world().await;
+    let list = json!([id(1), 1, "region", null, false]);
+    world.post(&allocations(), &list).await.expect(400, "MS-U101");
+    world.post("/auth/v1/token-exchange", &json!([])).await.expect(400, "MS-U101");
 }

@@ -80,7 +80,7 @@ fn bytes(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Native> {
 /// Reads a body; what cannot be read is refused before anything else is looked at.
 fn body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, Native> {
     let body = bytes(body)?;
-    serde_json::from_slice(&body).map_err(|error| {
+    mainstay_wire::object::read(&body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
         Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md").into()
     })

@@ -1,0 +1,40 @@
+//! Bodies are JSON objects.
+//!
+//! Left alone, serde takes a list for an object whose fields stand in order: `["start"]` for `{"action":"start"}`. No API
+//! says so, and no caller means it.
+
+use serde::de::{DeserializeOwned, Error as _};
+
+/// Reads a JSON object.
+///
+/// # Errors
+/// What begins with anything but `{`, and what is not what `T` takes.
+pub fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') => serde_json::from_slice(body),
+        Some(_) => Err(serde_json::Error::custom("a JSON object is needed, which begins with {")),
+        None => Err(serde_json::Error::custom("a JSON object is needed, and the body is empty")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Action {
+        action: String,
+    }
+
+    #[test]
+    fn only_an_object_is_one() {
+        let start = Action { action: "start".to_owned() };
+        assert_eq!(read::<Action>(b" \n{\"action\":\"start\"}").unwrap(), start);
+        for other in [&b"[\"start\"]"[..], b"\"start\"", b"5", b"null", b"", b"  ", b"\xff"] {
+            let error = read::<Action>(other).unwrap_err().to_string();
+            assert!(error.contains("JSON object"), "{error}");
+        }
+        assert!(read::<Action>(b"{").is_err());
+    }
+}
