@@ -142,7 +142,7 @@ pub(super) fn json<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> 
     let body = body.map_err(Unity::body)?;
     // No body at all is one without fields.
     let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    serde_json::from_slice(body).map_err(|error| {
+    mainstay_wire::object::read(body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
         Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md").into()
     })
