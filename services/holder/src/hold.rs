@@ -105,6 +105,12 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
     record::remove(&prepared.slot, HOLDER_FILE)?;
     let mut holder_record = holder_record(&prepared, started_at_ms);
     record::write_atomically(&prepared.slot, HOLDER_FILE, &holder_record)?;
+    // Once the game runs, a full disk must not be what ends it; and a record of a run that was never started would read
+    // as the loss of one.
+    if let Err(error) = record::reserve(&prepared.slot, HOLDER_FILE) {
+        record::remove(&prepared.slot, HOLDER_FILE)?;
+        return Err(error);
+    }
     let launched = match launch::launch(spec) {
         Ok(launched) => launched,
         Err(failure) => return spawn_failed(&prepared, started_at_ms, failure),

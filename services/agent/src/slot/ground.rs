@@ -14,6 +14,7 @@ use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, ProcessM
 use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
+use nix::errno::Errno;
 
 use crate::config::{Addresses, Config};
 use crate::os::measure::{Meter, Usage};
@@ -60,6 +61,31 @@ pub(crate) enum GroundError {
         alive: u32,
     },
 }
+
+impl GroundError {
+    /// Whether it is the machine's own trouble, which passes: a full disk, no descriptors, no memory, a holder that could
+    /// not do its work. What the configuration asks for in vain (a folder that is not there) does not pass.
+    pub(crate) fn is_the_machines(&self) -> bool {
+        match self {
+            Self::Holder(_) | Self::NotEmpty { .. } => true,
+            Self::CommandLine(_) => false,
+            Self::System(error) => is_want(error),
+        }
+    }
+}
+
+/// Whether a chain of errors ends in the system's want of something.
+fn is_want(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.source());
+    chain.any(|error| {
+        let number = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+        number.is_some_and(|number| WANTS.contains(&Errno::from_raw(number)))
+    })
+}
+
+/// No space, no quota, no descriptors of the process's or the system's, no memory, no process, a disk that fails.
+const WANTS: [Errno; 7] =
+    [Errno::ENOSPC, Errno::EDQUOT, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::EAGAIN, Errno::EIO];
 
 /// The start of a process.
 pub(crate) enum Begun {
@@ -308,11 +334,35 @@ fn resource_limits(owner: Owner) -> Vec<ResourceLimit> {
     let limit = |resource, most| ResourceLimit { resource, soft: most, hard: most };
     let core = limit(LimitedResource::CoreBytes, core_bytes());
     match owner {
-        Owner::Agent => vec![core],
+        // The agent has taken as many descriptors as it gets, which a game that uses `select` must not inherit.
+        Owner::Agent => vec![core, limit(LimitedResource::OpenFiles, OPEN_FILES_MAX)],
         Owner::Slot(_) => vec![
             core,
             limit(LimitedResource::OpenFiles, OPEN_FILES_MAX),
             limit(LimitedResource::Processes, PROCESSES_MAX),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_passes_and_what_is_configured_wrong_does_not() {
+        let files = |errno: Errno| {
+            GroundError::from(OsError::Files { what: "make", path: "/x".into(), source: errno.into() })
+        };
+        let rows = [
+            (files(Errno::ENOSPC), true),
+            (files(Errno::EMFILE), true),
+            (files(Errno::ENOENT), false),
+            (files(Errno::EACCES), false),
+            (GroundError::NotEmpty { alive: 1 }, true),
+            (ClientError::HolderFailed { slot: "/x".into(), why: "no space".into() }.into(), true),
+        ];
+        for (error, expected) in rows {
+            assert_eq!(error.is_the_machines(), expected, "{error:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod caller;
 mod demo;
 mod examples;
 mod far;
+mod full_disk;
 mod game;
 mod joining;
 mod listening;

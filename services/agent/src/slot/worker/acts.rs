@@ -110,9 +110,11 @@ impl Worker {
             Ok(Begun::Running(connection)) => self.take_line(number, *connection).await,
             Ok(Begun::Ended(record)) => self.exited(record).await,
             Ok(Begun::Taken) => Ok(Next::Retry),
+            // No game has run, and none is to blame: the session waits for the machine.
+            Err(error) if error.is_the_machines() => Ok(self.trouble("start a game", &error)),
             Err(error) => {
-                // The machine cannot start it: that counts as a start that failed, so that it ends in back-off with
-                // its reason instead of being tried for ever.
+                // What is configured cannot be started: that counts as a start that failed, so that it ends in back-off
+                // with its reason instead of being tried for ever.
                 tracing::error!(%server, run = %number, error = %in_full(&error), "a start failed");
                 let exit = Exit::NotStarted(in_full(&error).into());
                 self.report(Command::Exited { server, run: number, exit, scene: Scene::empty() }).await
