@@ -211,11 +211,6 @@ impl Product<'_> {
         until("`mainstay up` ends after a signal", || self.child.try_wait().unwrap())
     }
 
-    /// What it has said on standard error so far.
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(self.home.dir.path().join("up.log")).unwrap()
-    }
-
     /// What else it has said on stdout so far.
     pub fn further_lines(&self) -> Vec<String> {
         self.lines.try_iter().collect()

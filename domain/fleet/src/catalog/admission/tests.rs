@@ -276,14 +276,11 @@ proptest! {
             let outcome = run(&mut catalog, now, command);
             for event in &outcome.events {
                 replayed.apply(now, event);
-                match event {
-                    CatalogEvent::Admission(AdmissionEvent::TokenMade { token, .. }) => {
-                        let_in.insert(*token, 0);
-                    }
-                    CatalogEvent::Admission(AdmissionEvent::MachineAdmitted { token, .. }) => {
-                        *let_in.entry(*token).or_default() += 1;
-                    }
-                    _ => {}
+                if let CatalogEvent::Admission(AdmissionEvent::TokenMade { token, .. }) = event {
+                    let_in.insert(*token, 0);
+                }
+                if let CatalogEvent::Admission(AdmissionEvent::MachineAdmitted { token, .. }) = event {
+                    *let_in.entry(*token).or_default() += 1;
                 }
             }
             prop_assert_eq!(&replayed.admission, &catalog.admission);
