@@ -1,4 +1,5 @@
-//! Every message another program sees: the agent stream, HTTP v1, the Multiplay allocation face, and error codes.
+//! Every message another program sees: the agent stream, HTTP v1, the Multiplay allocation face, the local
+//! daemon, and error codes.
 //!
 //! Two sorts of types stand here and meet nowhere else: what travels (generated from `proto`, or derived with
 //! serde), and the domain's own. Each conversion from the outside can fail with a reason; none panics. Nothing here
@@ -7,6 +8,7 @@
 
 pub mod admin;
 pub mod agent;
+pub mod daemon;
 pub mod join;
 pub mod multiplay;
 pub mod native;

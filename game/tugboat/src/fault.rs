@@ -116,7 +116,7 @@ fn number(text: &str, min: u8, max: u8) -> Result<u8, FaultError> {
     number.ok_or_else(|| FaultError::Number { text: text.to_owned(), min, max })
 }
 
-fn duration(text: &str) -> Result<Duration, FaultError> {
+pub(crate) fn duration(text: &str) -> Result<Duration, FaultError> {
     let digits = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
     let unit_ms = match &text[digits.len()..] {
         "ms" => Some(1),

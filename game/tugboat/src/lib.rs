@@ -9,13 +9,15 @@
 //! - [`client`] is the other end, for tests and bots.
 //! - [`fault`] is what makes it a fixture: it crashes, hangs, falls silent, eats memory, by argument or by command.
 //! - [`run`] is the process: two UDP sockets, one signal descriptor, one thread, which sleeps until a packet comes or a
-//!   tick is due. When nobody plays it wakes once a second, which is also how soon it sees a change of `server.json`.
+//!   tick is due. When nobody plays it wakes once a second, which is also how soon it takes note of a new session.
+//! - [`desk`] is what it knows from its host and asks of it, by the SDK (`game/sdk`).
 //!
 //! It is an ordinary game server as far as Mainstay is concerned: it knows nothing of agents and slots but its command
-//! line, its `server.json` and its signals.
+//! line, its signals, its `server.json` and the local daemon named there.
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod desk;
 pub mod fault;
 pub mod game;
 mod log;
@@ -23,7 +25,6 @@ pub mod message;
 mod options;
 mod query;
 mod server;
-mod server_json;
 pub mod world;
 
 use std::error::Error;

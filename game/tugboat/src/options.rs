@@ -38,7 +38,10 @@ pub(crate) struct Options {
     /// A way to misbehave, such as crash@2s or eat-memory=300M@1s; may be given several times.
     #[arg(long = "fault")]
     pub(crate) faults: Vec<Plan>,
-    /// Lets whoever knows it, on this machine alone, command faults; without it nobody can.
+    /// Tells the host with each session that its players may come.
+    #[arg(long)]
+    pub(crate) ready: bool,
+    /// Lets whoever knows it, on this machine alone, command faults and calls to the host; without it nobody can.
     #[arg(long, env = "TUGBOAT_CONTROL_TOKEN", hide_env_values = true)]
     pub(crate) control_token: Option<String>,
 }

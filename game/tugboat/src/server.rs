@@ -14,13 +14,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
+use crate::desk::{Desk, OnAllocation, Wish};
 use crate::fault::{Fault, Plan};
 use crate::game::{Game, Output, TICK};
 use crate::log::Log;
 use crate::message::{Reason, Reply};
 use crate::options::{Options, QueryKind};
 use crate::query::Responder;
-use crate::server_json::{News, Watch};
 
 mod misbehave;
 
@@ -152,8 +152,7 @@ struct Server {
     query_socket: Option<UdpSocket>,
     responder: Responder,
     game: Game,
-    watch: Watch,
-    watched: Instant,
+    desk: Desk,
     ticked: Instant,
     /// Faults to come, the soonest last.
     faults: Vec<(Duration, Fault)>,
@@ -170,21 +169,19 @@ enum Termination {
 }
 
 impl Server {
-    fn open(options: Options, start: Instant, signals: SignalFd, mut log: Log) -> Result<Self, ServerError> {
-        let mut watch = Watch::new(std::env::var_os("HOME"));
-        if let Err(error) = watch.poll() {
-            log.line(start.elapsed(), format_args!("cannot read server.json: {error}"));
-        }
-        let known = watch.last();
-        let port = options.port.or(known.port).unwrap_or(PORT_DEFAULT);
+    fn open(options: Options, start: Instant, signals: SignalFd, log: Log) -> Result<Self, ServerError> {
+        let on_allocation = if options.ready { OnAllocation::SayReady } else { OnAllocation::Silent };
+        let desk = Desk::open(std::env::var_os("HOME"), on_allocation);
+        let known = desk.known();
+        let port = options.port.or(known.port()).unwrap_or(PORT_DEFAULT);
         let game_socket = bind("game", SocketAddr::new(options.bind, port))?;
         let game_port = local_port(&game_socket)?;
-        let kind = options.query.unwrap_or(match known.query_type.as_deref() {
+        let kind = options.query.unwrap_or(match known.query_type() {
             Some("a2s") => QueryKind::A2s,
             Some("none") => QueryKind::None,
             Some(_) | None => QueryKind::Sqp,
         });
-        let query_port = options.query_port.or(known.query_port);
+        let query_port = options.query_port.or(known.query_port());
         let query_socket = match kind {
             QueryKind::None => None,
             QueryKind::Sqp | QueryKind::A2s => {
@@ -212,8 +209,7 @@ impl Server {
             game_socket,
             game_port,
             query_socket,
-            watch,
-            watched: now,
+            desk,
             ticked: now,
             faults,
             termination: Termination::Stops,
@@ -236,7 +232,7 @@ impl Server {
     }
 
     fn note_allocation(&mut self) {
-        let line = match &self.watch.last().allocation {
+        let line = match self.desk.allocation() {
             Some(id) => format!("allocation id={id}"),
             None => "allocation none".to_owned(),
         };
@@ -302,7 +298,7 @@ impl Server {
     }
 
     fn status(&self, now: Duration) -> Status {
-        let allocation = self.watch.last().allocation.clone().unwrap_or_else(|| "none".to_owned());
+        let allocation = self.desk.allocation().unwrap_or("none").to_owned();
         let world = self.game.world();
         Status {
             name: self.options.name.clone(),
@@ -327,7 +323,7 @@ impl Server {
         for _ in 0..DATAGRAMS_PER_TURN_MAX {
             let Some((length, from)) = receive(&self.game_socket, &mut buffer) else { break };
             let now = self.start.elapsed();
-            let allocation = self.watch.last().allocation.as_deref();
+            let allocation = self.desk.allocation();
             let outputs = self.game.receive(now, from, &buffer[..length], allocation);
             if let Turn::Exit(code) = self.carry_out(outputs) {
                 return Turn::Exit(code);
@@ -338,13 +334,8 @@ impl Server {
 
     fn tick(&mut self) {
         let now = Instant::now();
-        if now.saturating_duration_since(self.watched) >= crate::game::TICK_IDLE {
-            self.watched = now;
-            match self.watch.poll() {
-                Ok(News::Changed) => self.note_allocation(),
-                Ok(News::Same) => {}
-                Err(error) => self.note(format_args!("cannot read server.json: {error}")),
-            }
+        for note in self.desk.poll() {
+            self.note(note);
         }
         let pace = self.game.pace();
         if now.saturating_duration_since(self.ticked) > pace + TICK * CATCH_UP_MAX {
@@ -352,7 +343,7 @@ impl Server {
         }
         while now >= self.ticked + pace {
             self.ticked += pace;
-            let allocation = self.watch.last().allocation.as_deref();
+            let allocation = self.desk.allocation();
             let outputs = self.game.tick(self.start.elapsed(), allocation);
             // A tick asks for no faults.
             let _go = self.carry_out(outputs);
@@ -377,6 +368,11 @@ impl Server {
     /// Obeys a command from this machine that shows the right token; is silent to any other.
     fn control(&mut self, from: SocketAddr, nonce: u32, token: &str, command: &str) -> Turn {
         if !from.ip().to_canonical().is_loopback() || self.options.control_token.as_deref() != Some(token) {
+            return Turn::Go;
+        }
+        if let Ok(wish) = command.parse::<Wish>() {
+            send(&self.game_socket, from, &Reply::Obeyed { nonce }.encode());
+            self.desk.ask(wish);
             return Turn::Go;
         }
         let Ok(fault) = command.parse::<Fault>() else {

@@ -21,6 +21,12 @@ async fn main() -> Result<(), Failure> {
         return Err("usage: agent_alone DIR URI HOLDER FIRST_PORT LAST_PORT SLOTS[+SLOTS…]".into());
     };
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    // The next agent in this directory answers games at the same place.
+    let place = std::path::Path::new(dir).join("daemon");
+    let address = std::fs::read_to_string(&place).unwrap_or_else(|_| "127.0.0.1:0".to_owned());
+    let games = tokio::net::TcpListener::bind(&address).await?;
+    let address = games.local_addr()?.to_string();
+    std::fs::write(&place, &address)?;
     let config = Config {
         data_dir: dir.into(),
         private_dir: dir.into(),
@@ -29,10 +35,11 @@ async fn main() -> Result<(), Failure> {
         machines: machines(slots)?,
         ports: PortRange { first: first.parse()?, last: last.parse()? },
         addresses: Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None },
-        local_proxy_url: "http://127.0.0.1:8086".into(),
+        local_proxy_url: format!("http://{address}"),
     };
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let agent = Service::start(config, Arc::new(SystemClock::start())).await?;
+    tokio::spawn(mainstay_agent::daemon::serve(games, agent.daemon()));
     let mut nothing = [0; 1];
     let mut stdin = tokio::io::stdin();
     tokio::select! {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mainstay_core::ServerId;
-use mainstay_core::slot::Incident;
+use mainstay_core::slot::{Incident, Session};
+use mainstay_core::{AllocationId, Generation, ServerId};
 use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
-use mainstay_supervisor::{Answer, Command, Observation, Rejection, RunNumber, Supervisor};
+use mainstay_supervisor::{Answer, Command, Life, Observation, Rejection, RunNumber, Supervisor};
 use tokio::time::sleep;
 
 /// How long a question waits where the mailbox is full.
@@ -15,6 +15,17 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// Where the rules are. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Brain(Handle<Supervisor>);
+
+/// Who sits in a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seat {
+    /// The newest order that was obeyed.
+    pub(crate) process: Generation,
+    /// The run whose process is there to stay; `None` where none is, or where it is on its way down.
+    pub(crate) run: Option<RunNumber>,
+    /// The session it is for.
+    pub(crate) session: Option<Session>,
+}
 
 /// The rules have ended, and so does whoever hears this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +99,34 @@ impl Brain {
     /// What is known of a run that ended as nobody wished.
     pub(crate) async fn incident(&self, server: ServerId, run: RunNumber) -> Result<Option<Incident>, Ended> {
         self.read(move |state| state.slot(server).and_then(|slot| slot.incident(run)).cloned()).await
+    }
+
+    /// Who sits in a slot; `None` where the slot is not known.
+    pub(crate) async fn seat(&self, server: ServerId) -> Result<Option<Seat>, Ended> {
+        self.read(move |state| {
+            let slot = state.slot(server)?;
+            let run = match &slot.life {
+                Life::Up { run, .. } => Some(run.number),
+                Life::Fresh | Life::Down { .. } | Life::Resting { .. } | Life::Stopping { .. } => None,
+            };
+            let session = slot.order.allocation.clone();
+            Some(Seat { process: slot.order.generation, run, session })
+        })
+        .await
+    }
+
+    /// The slot that a session is ordered for, and its payload.
+    pub(crate) async fn session(
+        &self,
+        allocation: AllocationId,
+    ) -> Result<Option<(ServerId, Session)>, Ended> {
+        self.read(move |state| {
+            state.slots().find_map(|(server, slot)| {
+                let session = slot.order.allocation.as_ref()?;
+                (session.allocation == allocation).then(|| (server, session.clone()))
+            })
+        })
+        .await
     }
 
     async fn read<T: Send + 'static>(

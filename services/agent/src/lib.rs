@@ -15,10 +15,12 @@
 //! stops them too.
 #![forbid(unsafe_code)]
 
+mod asks;
 mod brain;
 mod config;
 pub mod daemon;
 mod error;
+mod events;
 mod hands;
 pub mod os;
 mod pass;

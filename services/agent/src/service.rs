@@ -17,8 +17,10 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::asks::Asks;
 use crate::brain::Brain;
 use crate::config::Config;
+use crate::daemon::Daemon;
 use crate::error::Error;
 use crate::hands::SlotHands;
 use crate::os::ports::{TakenPorts, Transport};
@@ -75,12 +77,15 @@ impl Service {
         let brain = Brain::new(shard);
         context.meet(brain.clone());
         brain.report(Command::Resume).await.map_err(|_| Error::RulesEnded)?;
+        let asks = Arc::new(Asks::default());
+        let daemon = Daemon::new(Arc::clone(&context), brain.clone(), Arc::clone(&asks));
         let uplink = Uplink {
             config,
             roster: Mutex::new(roster),
             context: Arc::clone(&context),
             brain: brain.clone(),
             statuses: Arc::clone(&statuses),
+            asks: Arc::clone(&asks),
             boot_id,
         };
         let (seen, live) = (Arc::clone(&statuses), brain.clone());
@@ -88,7 +93,7 @@ impl Service {
             first_look(&seen, &live).await;
             uplink.run().await;
         });
-        Ok(Handle { context, brain, statuses, journal, upkeep, uplink })
+        Ok(Handle { context, brain, daemon, statuses, journal, upkeep, uplink })
     }
 }
 
@@ -97,6 +102,7 @@ impl Service {
 pub struct Handle {
     context: Arc<Context>,
     brain: Brain,
+    daemon: Daemon,
     statuses: Arc<Statuses>,
     journal: JournalHandle,
     upkeep: Upkeep,
@@ -114,6 +120,12 @@ impl Handle {
     #[must_use]
     pub fn reading(&self, server: ServerId) -> Option<Reading> {
         self.statuses.reading(server)
+    }
+
+    /// What [`crate::daemon::serve`] answers games from.
+    #[must_use]
+    pub fn daemon(&self) -> Daemon {
+        self.daemon.clone()
     }
 
     /// Where slots' standard output and error are kept: a question that outlives this handle.

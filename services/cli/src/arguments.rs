@@ -192,6 +192,9 @@ pub struct AgentArguments {
     /// What people call this machine; else its host name
     #[arg(long)]
     pub name: Option<String>,
+    /// Where games reach their local daemon; two of Multiplay's SDKs know no other port than 8086, and 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 8086)]
+    pub games_port: u16,
 }
 
 /// `mainstay check`.

@@ -19,7 +19,8 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-query", &["mainstay-core"]),
     ("mainstay-config", &["mainstay-core"]),
     // game: what a game links
-    ("mainstay-tugboat", &["mainstay-query"]),
+    ("mainstay-sdk", &[]),
+    ("mainstay-tugboat", &["mainstay-query", "mainstay-sdk"]),
     // services: tokio, sockets, clock, files
     ("mainstay-holder", &[]),
     ("mainstay-runtime", &["mainstay-core", "mainstay-journal"]),
@@ -64,6 +65,7 @@ const BELOW_VERIFICATION: &[&str] = &[
     "mainstay-wire",
     "mainstay-query",
     "mainstay-config",
+    "mainstay-sdk",
     "mainstay-tugboat",
     "mainstay-holder",
     "mainstay-runtime",
@@ -79,6 +81,7 @@ const BELOW_CLI: &[&str] = &[
     "mainstay-wire",
     "mainstay-query",
     "mainstay-config",
+    "mainstay-sdk",
     "mainstay-tugboat",
     "mainstay-holder",
     "mainstay-runtime",
@@ -95,6 +98,7 @@ const BELOW_CLI_AND_BENCH: &[&str] = &[
     "mainstay-wire",
     "mainstay-query",
     "mainstay-config",
+    "mainstay-sdk",
     "mainstay-tugboat",
     "mainstay-holder",
     "mainstay-runtime",

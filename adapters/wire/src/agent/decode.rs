@@ -30,6 +30,7 @@ impl TryFrom<proto::Up> for Up {
             What::Report(statuses) => Ok(Self::Report(statuses.try_into()?)),
             What::Incidents(incidents) => Ok(Self::Incidents(incidents.try_into()?)),
             What::Readings(readings) => Ok(Self::Readings(readings.try_into()?)),
+            What::Ask(ask) => Ok(Self::Ask(ask.try_into()?)),
         }
     }
 }
@@ -45,6 +46,7 @@ impl TryFrom<proto::Down> for Down {
                 let frames = at_most(frames.frames, MACHINES_PER_AGENT_MAX, "Frames", "frames")?;
                 Ok(Self::Frames(all(frames)?))
             }
+            What::Answer(answer) => Ok(Self::Answer(answer.try_into()?)),
         }
     }
 }
@@ -103,7 +105,8 @@ impl TryFrom<proto::Welcome> for Welcome {
         if welcome.protocol != PROTOCOL {
             return Err(Malformed::Protocol { found: welcome.protocol });
         }
-        Ok(Self { machines: all(at_most(welcome.machines, MACHINES_PER_AGENT_MAX, "Welcome", "machines")?)? })
+        let machines = at_most(welcome.machines, MACHINES_PER_AGENT_MAX, "Welcome", "machines")?;
+        Ok(Self { machines: all(machines)?, asks: welcome.asks })
     }
 }
 

@@ -18,6 +18,7 @@ impl From<Up> for proto::Up {
             Up::Report(statuses) => What::Report(statuses.into()),
             Up::Incidents(incidents) => What::Incidents(incidents.into()),
             Up::Readings(readings) => What::Readings(readings.into()),
+            Up::Ask(ask) => What::Ask(ask.into()),
         };
         Self { what: Some(what) }
     }
@@ -31,6 +32,7 @@ impl From<Down> for proto::Down {
             Down::Frames(frames) => {
                 What::Frames(proto::Frames { frames: frames.into_iter().map(Into::into).collect() })
             }
+            Down::Answer(answer) => What::Answer(answer.into()),
         };
         Self { what: Some(what) }
     }
@@ -70,7 +72,11 @@ impl From<Ports> for proto::Ports {
 
 impl From<Welcome> for proto::Welcome {
     fn from(welcome: Welcome) -> Self {
-        Self { protocol: PROTOCOL, machines: welcome.machines.into_iter().map(Into::into).collect() }
+        Self {
+            protocol: PROTOCOL,
+            machines: welcome.machines.into_iter().map(Into::into).collect(),
+            asks: welcome.asks,
+        }
     }
 }
 

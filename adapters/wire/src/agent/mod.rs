@@ -3,6 +3,7 @@
 //! [`proto`] is what travels; [`Hello`], [`Welcome`], [`Frame`] and the domain's own slot types are what both sides work
 //! with. `From` writes, `TryFrom` reads and says what is wrong.
 
+mod ask;
 mod decode;
 mod encode;
 mod malformed;
@@ -18,6 +19,7 @@ use mainstay_core::{FleetId, MachineId, MachineKey, RegionId, ServerId};
 use mainstay_fleet::JoinedSlot;
 use mainstay_fleet::Ports;
 
+pub use ask::{ASKS, Answer, Ask, DETAIL_BYTES_MAX, Outcome, Refusal, Wish};
 pub use malformed::Malformed;
 
 /// What travels, generated from `proto/agent.proto`.
@@ -92,6 +94,8 @@ pub struct JoiningMachine {
 pub struct Welcome {
     /// The machines, in the order of the hello.
     pub machines: Vec<WelcomedMachine>,
+    /// The version of [`Ask`] that the plane takes; 0 where it takes none.
+    pub asks: u32,
 }
 
 /// A machine that has joined.
@@ -151,6 +155,8 @@ pub enum Up {
     Incidents(Incidents),
     /// What was read of running processes.
     Readings(Readings),
+    /// What a game wants of the plane.
+    Ask(Ask),
 }
 
 /// What the plane says.
@@ -160,6 +166,8 @@ pub enum Down {
     Welcome(Welcome),
     /// What is wanted, at most one frame a machine.
     Frames(Vec<Frame>),
+    /// What became of an ask; durable.
+    Answer(Answer),
 }
 
 /// What is wanted of one machine.

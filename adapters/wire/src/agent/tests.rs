@@ -105,6 +105,7 @@ fn a_hello_and_its_welcome_survive_the_wire() {
             region_name: "local".to_owned(),
             slots: vec![JoinedSlot { server: server(9), ports: Ports { game: 1, query: 2 } }],
         }],
+        asks: ASKS,
     });
     assert_eq!(Down::try_from(proto::Down::from(welcome.clone())), Ok(welcome));
 }

@@ -5,10 +5,11 @@
 //! is written before anything is published, because clients read it when an event arrives.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use mainstay_core::AllocationId;
 use nix::libc;
 use serde_json::{Map, Value};
 
@@ -18,6 +19,9 @@ use crate::os::slot_dirs::Owner;
 
 /// The file's name in the slot's home.
 pub const SERVER_JSON: &str = "server.json";
+
+/// The longest file that is read back: a configuration's variables are below 10 KB.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// The file's text: the standard fields, their older names, and the custom variables, all as strings.
 #[must_use]
@@ -87,6 +91,21 @@ pub fn write(home: &Path, facts: &GameFacts, owner: Owner) -> Result<PathBuf, Os
     file.set_len(0).map_err(failed("truncate"))?;
     file.write_all(text.as_bytes()).map_err(failed("write"))?;
     Ok(path)
+}
+
+/// The session that the file names: `None` where it names none, or is not what was written. Only the file itself is read,
+/// and not more of it than was ever written.
+pub fn allocation(home: &Path) -> Option<AllocationId> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(home.join(SERVER_JSON)).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let fields: Map<String, Value> = serde_json::from_slice(&text).ok()?;
+    fields.get("allocatedUUID")?.as_str()?.parse().ok()
 }
 
 /// The file if it is what it should be, a new one if there is none, nothing if something else is in its place.
@@ -168,6 +187,24 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), WHOLE, "{name}");
             std::fs::remove_file(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn the_session_is_read_back_whatever_a_game_puts_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(SERVER_JSON);
+        assert_eq!(allocation(home.path()), None, "no file yet");
+        write(home.path(), &facts(), Owner::Agent).unwrap();
+        assert_eq!(allocation(home.path()), facts().allocation);
+        write(home.path(), &GameFacts { allocation: None, ..facts() }, Owner::Agent).unwrap();
+        assert_eq!(allocation(home.path()), None);
+        for text in ["", "{", "[]", r#"{"allocatedUUID":7}"#, r#"{"allocatedUUID":"x"}"#, "\u{0}"] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(allocation(home.path()), None, "{text}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(allocation(home.path()), None, "a pipe is not waited for");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{Incident, Spec};
-use mainstay_core::{CommandLine, Generation, ServerId, UnclosedQuote};
+use mainstay_core::{AllocationId, CommandLine, Generation, ServerId, UnclosedQuote};
 use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
@@ -127,6 +127,16 @@ impl Ground {
         }
     }
 
+    /// What the machine gives, and what it does not.
+    pub(crate) const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// How players reach this host.
+    pub(crate) const fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
     /// What is in a slot.
     pub(crate) fn look(&self, server: ServerId) -> Result<Found, GroundError> {
         Ok(client::adopt(&self.dirs(server).run)?)
@@ -160,6 +170,12 @@ impl Ground {
         let told = GameFacts { allocation: file.allocation, ..self.told(facts, spec, &dirs) };
         server_json::write(&dirs.home, &told, owner)?;
         Ok(())
+    }
+
+    /// The session that the slot's `server.json` names. The game may have put anything there; what is no such file names
+    /// none.
+    pub(crate) fn session_written(&self, server: ServerId) -> Option<AllocationId> {
+        server_json::allocation(&self.dirs(server).home)
     }
 
     /// Starts a process under a holder of its own. The slot has been looked at: nothing of the run is there.

@@ -14,6 +14,7 @@ use mainstay_core::ServerId;
 use tokio::sync::{Semaphore, SetOnce, watch};
 
 use crate::brain::Brain;
+use crate::events::Events;
 use crate::roster::SlotFacts;
 
 pub(crate) use ground::Ground;
@@ -32,6 +33,8 @@ pub(crate) struct Context {
     work: Semaphore,
     /// Ends the workers; their games play on.
     pub(crate) end: watch::Sender<Ending>,
+    /// Tells games what their files say.
+    pub(crate) events: Events,
     brain: SetOnce<Brain>,
     facts: RwLock<BTreeMap<ServerId, Arc<SlotFacts>>>,
 }
@@ -53,6 +56,7 @@ impl Context {
             ground,
             work: Semaphore::new(WORK_AT_ONCE_MAX),
             end: watch::Sender::new(Ending::NotYet),
+            events: Events::default(),
             brain: SetOnce::new(),
             facts: RwLock::new(BTreeMap::new()),
         }

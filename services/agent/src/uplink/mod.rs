@@ -15,6 +15,7 @@ use mainstay_wire::join::{REFUSAL_CREDENTIAL, REFUSAL_HEADER, REFUSAL_SUPERSEDED
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
+use crate::asks::Asks;
 use crate::brain::Brain;
 use crate::config::Config;
 use crate::error::Error;
@@ -38,6 +39,7 @@ pub(crate) struct Uplink {
     pub(crate) context: Arc<Context>,
     pub(crate) brain: Brain,
     pub(crate) statuses: Arc<Statuses>,
+    pub(crate) asks: Arc<Asks>,
     pub(crate) boot_id: String,
 }
 

@@ -16,6 +16,7 @@ use tonic::Streaming;
 use tonic::transport::Channel;
 
 use super::{StreamEnd, Uplink, orders};
+use crate::asks::Asks;
 use crate::pass::{MachinePass, Pass, connect, renew};
 use crate::roster::Membership;
 use crate::statuses::News;
@@ -44,8 +45,10 @@ type Machines = BTreeMap<ServerId, MachineId>;
 pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
     match begin(uplink).await {
         Err(end) => (end, Welcomed::No),
-        Ok((channel, up, down, machines)) => {
+        Ok(Begun { channel, up, down, machines, asks }) => {
             tracing::info!(uri = uplink.config.plane.uri, "the control plane is there");
+            uplink.asks.line_up(machines.clone(), asks);
+            let _line = LineUp(&uplink.asks);
             let ended = tokio::select! {
                 ended = speak(uplink, up, down, &machines) => ended,
                 ended = keep_pass(uplink, channel) => ended,
@@ -59,7 +62,24 @@ pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
     }
 }
 
-type Begun = (Channel, mpsc::Sender<proto::Up>, Streaming<proto::Down>, Machines);
+/// A stream on which the plane has said welcome.
+struct Begun {
+    channel: Channel,
+    up: mpsc::Sender<proto::Up>,
+    down: Streaming<proto::Down>,
+    machines: Machines,
+    /// The version of asks that the plane takes.
+    asks: u32,
+}
+
+/// Games can ask for things while this lives.
+struct LineUp<'a>(&'a Asks);
+
+impl Drop for LineUp<'_> {
+    fn drop(&mut self) {
+        self.0.line_down();
+    }
+}
 
 async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
     let plane = &uplink.config.plane;
@@ -84,11 +104,12 @@ async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
         timeout(WELCOME_WITHIN, answer).await.map_err(|_| StreamEnd::Mute(WELCOME_WITHIN))??;
     let welcome = match first {
         Down::Welcome(welcome) => welcome,
-        Down::Frames(_) => return Err(StreamEnd::OtherMachines { asked, found: 0 }),
+        Down::Frames(_) | Down::Answer(_) => return Err(StreamEnd::OtherMachines { asked, found: 0 }),
     };
+    let asks = welcome.asks;
     let machines = join(uplink, welcome, asked).await?;
     resync(uplink, &up, &machines).await?;
-    Ok((channel, up, down, machines))
+    Ok(Begun { channel, up, down, machines, asks })
 }
 
 /// Renews the machine's credential in good time, for as long as the stream lasts.
@@ -209,10 +230,11 @@ async fn speak(
     machines: &Machines,
 ) -> Result<std::convert::Infallible, StreamEnd> {
     let known: BTreeSet<ServerId> = machines.keys().copied().collect();
-    // Two halves that never wait for each other: a slow plane must not keep orders from being obeyed.
+    // Three parts that never wait for each other: a slow plane must not keep orders from being obeyed.
     tokio::select! {
         end = listen(uplink, down, &known) => end,
-        end = report(uplink, up, machines) => end,
+        end = report(uplink, up.clone(), machines) => end,
+        end = ask(uplink, up) => end,
     }
 }
 
@@ -228,6 +250,7 @@ async fn listen(
                     orders::take(uplink, frame, known).await?;
                 }
             }
+            Down::Answer(answer) => uplink.asks.answered(answer),
             Down::Welcome(_) => tracing::warn!("the control plane says welcome twice"),
         }
     }
@@ -266,6 +289,13 @@ fn by_machine<T>(
         }
     }
     sorted
+}
+
+/// Says what games want.
+async fn ask(uplink: &Uplink, up: mpsc::Sender<proto::Up>) -> Result<std::convert::Infallible, StreamEnd> {
+    loop {
+        send(&up, Up::Ask(uplink.asks.next().await)).await?;
+    }
 }
 
 async fn send(up: &mpsc::Sender<proto::Up>, message: Up) -> Result<(), StreamEnd> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainstay_core::slot::{Incident, Intent, Order, Phase, Reading, Session, Spec, Status};
 use mainstay_core::{AllocationId, Generation, MachineId, ServerId};
 use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
-use mainstay_wire::agent::{Down, Frame, Up, proto};
+use mainstay_wire::agent::{Answer, Ask, Down, Frame, Outcome, Up, proto};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -38,6 +38,8 @@ struct Book {
     spoke_for: BTreeMap<ServerId, MachineId>,
     /// Servers are numbered from here: raised, every slot is another server's.
     first_server: u32,
+    /// What games asked for, in order.
+    asks: Vec<Ask>,
     down: Option<mpsc::Sender<Result<proto::Down, tonic::Status>>>,
     /// A connection outlives the listener that took it, so each ends by itself.
     listeners: Vec<JoinHandle<()>>,
@@ -97,8 +99,36 @@ impl Plane {
         book.statuses.clear();
     }
 
+    /// The ask of a game at this place, once it has come.
+    pub async fn ask(&self, place: usize) -> Ask {
+        self.wait("an ask", |book| book.asks.get(place).copied()).await
+    }
+
+    /// Says what became of an ask.
+    pub async fn answer(&self, id: u64, outcome: Outcome) {
+        let down = self.book().down.clone().expect("a stream");
+        down.send(Ok(Down::Answer(Answer { id, outcome }).into())).await.expect("the agent listens");
+    }
+
+    /// The newest order's generation of a slot.
+    pub fn generation(&self, n: u32) -> Generation {
+        self.book().orders[&server(n)].generation
+    }
+
     /// Orders, with the next generation.
     pub async fn order(&self, n: u32, intent: Intent, spec: &Spec, session: Option<u128>) {
+        self.order_with(n, intent, spec, session, None).await;
+    }
+
+    /// Orders, with a payload.
+    pub async fn order_with(
+        &self,
+        n: u32,
+        intent: Intent,
+        spec: &Spec,
+        session: Option<u128>,
+        payload: Option<&str>,
+    ) {
         let server = server(n);
         let (order, down) = {
             let mut book = self.book();
@@ -107,7 +137,8 @@ impl Plane {
                 server,
                 generation: before.next(),
                 configuration: spec.configuration,
-                allocation: session.map(|id| Session { allocation: allocation(id), payload: None }),
+                allocation: session
+                    .map(|id| Session { allocation: allocation(id), payload: payload.map(Into::into) }),
                 intent,
             };
             book.orders.insert(server, order.clone());
@@ -280,6 +311,7 @@ async fn listen(
             Up::Report(statuses) => hear(&mut book.lock().expect("book"), statuses),
             Up::Incidents(told) => book.lock().expect("book").incidents.extend(told.incidents),
             Up::Readings(told) => book.lock().expect("book").readings.extend(told.readings),
+            Up::Ask(ask) => book.lock().expect("book").asks.push(ask),
         }
         ears.send_modify(|count| *count += 1);
     }
@@ -308,6 +340,7 @@ fn welcome(hello: &mainstay_wire::agent::Hello, first: u32) -> proto::Down {
             })
             .collect(),
     });
-    let welcome = proto::Welcome { protocol: mainstay_wire::agent::PROTOCOL, machines: machines.collect() };
+    let (protocol, asks) = (mainstay_wire::agent::PROTOCOL, mainstay_wire::agent::ASKS);
+    let welcome = proto::Welcome { protocol, machines: machines.collect(), asks };
     proto::Down { what: Some(proto::down::What::Welcome(welcome)) }
 }

@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure, failed};
 use crate::output;
 use crate::system::{self, Endings};
 use crate::up::machine::Towards;
-use crate::up::{data, holder, machine};
+use crate::up::{data, holder, listen, machine};
 
 pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let data_dir = data::make(data_dir)?;
@@ -33,13 +33,17 @@ pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Fail
 async fn serve(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let mut endings = Endings::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let games = listen::games(arguments.games_port)?;
     let config = tokio::select! {
-        config = config(arguments, data_dir, &clock) => config?,
+        config = config(arguments, data_dir, &clock, games.url()?) => config?,
         // Before it has joined there is nothing to leave in order.
         () = endings.asked() => return Ok(ExitCode::SUCCESS),
     };
     let agent =
         Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
+    for listener in games.listeners()? {
+        let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
+    }
     output::write("{\"msg\":\"agent running\"}\n")?;
     tokio::select! {
         () = endings.asked() => {}
@@ -56,6 +60,7 @@ async fn config(
     arguments: &AgentArguments,
     data_dir: &Path,
     clock: &Arc<dyn Clock>,
+    local_proxy_url: String,
 ) -> Result<Config, Failure> {
     let dir = data_dir.join("agent");
     let ports = ports(&arguments.ports)?;
@@ -97,7 +102,7 @@ async fn config(
         }],
         ports,
         addresses: addresses(arguments)?,
-        local_proxy_url: "http://127.0.0.1:8086".to_owned(),
+        local_proxy_url,
     })
 }
 

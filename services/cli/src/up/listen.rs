@@ -23,6 +23,9 @@ pub struct Addresses {
     pub multiplay: Vec<SocketAddr>,
 }
 
+/// The way out where a port of `up` is taken.
+const AUTO: &str = "stop it, or let Mainstay choose: --ports auto";
+
 /// Chooses the addresses, and shows that they are free now. Ports that are chosen here are those of the run before,
 /// where they are free: agents elsewhere know them.
 pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> Result<Addresses, Failure> {
@@ -37,9 +40,9 @@ pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> 
     let (loopback, all) = (loopback(), hosts(beyond));
     // Held together, so that three free ports are three different ones.
     let held = [
-        hold(&all, api, "the API")?,
-        hold(&all, agents, "the agents' stream")?,
-        hold(&loopback, multiplay, "the Multiplay daemon")?,
+        hold(&all, api, "the API", AUTO)?,
+        hold(&all, agents, "the agents' stream", AUTO)?,
+        hold(&loopback, multiplay, "the Multiplay daemon", AUTO)?,
     ];
     let addresses = |listeners: &[TcpListener]| {
         listeners.iter().map(TcpListener::local_addr).collect::<std::io::Result<Vec<SocketAddr>>>().map_err(
@@ -96,7 +99,39 @@ enum Wanted {
     Any { had: u16 },
 }
 
-fn hold(hosts: &[IpAddr], wanted: Wanted, what: &str) -> Result<Vec<TcpListener>, Failure> {
+/// Where games reach their local daemon, held until it is served.
+pub struct Games(Vec<TcpListener>);
+
+/// Holds the port that games reach their local daemon at; 0 takes a free one.
+pub fn games(port: u16) -> Result<Games, Failure> {
+    let wanted = if port == 0 { Wanted::Any { had: 0 } } else { Wanted::Only(port) };
+    let fix = "stop it, or take another: --games-port PORT";
+    hold(&loopback(), wanted, "the Multiplay daemon", fix).map(Games)
+}
+
+impl Games {
+    /// What `server.json` calls it.
+    pub fn url(&self) -> Result<String, Failure> {
+        let addresses: std::io::Result<Vec<SocketAddr>> =
+            self.0.iter().map(TcpListener::local_addr).collect();
+        addresses.map(|addresses| format!("http://{}", first(&addresses))).map_err(gone)
+    }
+
+    /// To be served.
+    pub fn listeners(self) -> Result<Vec<tokio::net::TcpListener>, Failure> {
+        let listener = |held: TcpListener| {
+            held.set_nonblocking(true)?;
+            tokio::net::TcpListener::from_std(held)
+        };
+        self.0.into_iter().map(listener).collect::<std::io::Result<_>>().map_err(gone)
+    }
+}
+
+fn gone(error: std::io::Error) -> Failure {
+    Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error)
+}
+
+fn hold(hosts: &[IpAddr], wanted: Wanted, what: &str, fix: &str) -> Result<Vec<TcpListener>, Failure> {
     let (mut port, any) = match wanted {
         Wanted::Only(port) => (port, false),
         Wanted::Any { had } => (had, true),
@@ -116,7 +151,7 @@ fn hold(hosts: &[IpAddr], wanted: Wanted, what: &str) -> Result<Vec<TcpListener>
                     format!("{what} needs port {port} on {at}"),
                 )
                 .why(why)
-                .fix("stop it, or let Mainstay choose: --ports auto"));
+                .fix(fix));
             }
         }
     }

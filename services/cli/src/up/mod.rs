@@ -6,7 +6,7 @@
 
 mod banner;
 pub mod data;
-mod listen;
+pub mod listen;
 mod logs;
 pub mod machine;
 mod source;
@@ -94,10 +94,12 @@ impl Up<'_> {
             mainstay_control::declaration(&self.source.config, self.credentials.environment_id, &size);
         control.apply(declaration).await.map_err(|error| failed("the configuration is not taken", &error))?;
         let ports = self.ports();
+        // Before any game starts: one that is quicker than we are then waits for us.
+        let games = self.multiplay().await?;
         let agent = self.agent(&clock, &ports, &size).await?;
         outputs.are_at(agent.outputs());
-        for listener in self.multiplay().await? {
-            let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener));
+        for listener in games {
+            let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
         }
         data::write(self.data_dir, PORTS_FILE, &ports)?;
 

@@ -46,6 +46,8 @@ impl Agent {
                 "1",
                 "--ports",
                 "9200-9899",
+                "--games-port",
+                "0",
             ])
             .args(["--join", &join, "--token-file", token.to_str().unwrap()])
             .stdout(Stdio::piped())

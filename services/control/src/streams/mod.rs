@@ -1,5 +1,6 @@
 //! The agents' streams: one gRPC call an agent, for as long as both live; and the desk where machines join.
 
+mod asks;
 mod desk;
 mod joining;
 mod outbox;

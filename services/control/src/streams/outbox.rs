@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use mainstay_core::{MachineId, ServerId};
 use mainstay_fleet::StreamId;
-use mainstay_wire::agent::{Down, FRAME_ORDERS_BYTES_MAX, Frame, Welcome, proto};
+use mainstay_wire::agent::{Answer, Down, FRAME_ORDERS_BYTES_MAX, Frame, Welcome, proto};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::Stream;
 use tonic::Status;
@@ -93,6 +93,15 @@ impl Outbox {
     pub(crate) fn welcome(&self, welcome: Welcome) {
         if self.messages.try_send(Down::Welcome(welcome)).is_err() {
             self.cut(Status::internal("the first message of a stream found no room"));
+        }
+    }
+
+    /// Says what became of an ask. A full outbox is cut: the agent asks again on its next stream.
+    pub(crate) fn answer(&self, answer: Answer) {
+        if self.messages.try_send(Down::Answer(answer)).is_err() {
+            self.cut(Status::resource_exhausted(format!(
+                "MS-S602: {OUTBOX_MESSAGES_MAX} messages wait for this agent; connect again"
+            )));
         }
     }
 

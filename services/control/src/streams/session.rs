@@ -9,7 +9,7 @@ use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
 use mainstay_wire::agent::{
-    Hello, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine, proto,
+    self, ASKS, Hello, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine, proto,
 };
 use mainstay_wire::join::Credential;
 use sha2::{Digest as _, Sha256};
@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tonic::{Code, Status, Streaming};
 
 use super::HELLO_WITHIN;
+use super::asks::{self, ASKS_IN_FLIGHT_MAX};
 use super::desk::{Desk, Told};
 use super::outbox::Outbox;
 use crate::doors::{Peer, Protected};
@@ -60,6 +61,8 @@ struct Bound {
 type Answering =
     std::pin::Pin<Box<dyn Future<Output = Result<Reply<Fleet>, mainstay_runtime::Error>> + Send>>;
 
+type Granting = std::pin::Pin<Box<dyn Future<Output = agent::Answer> + Send>>;
+
 impl Session {
     /// Serves the stream until either side ends it, then says in the fleets that it is gone.
     pub(super) async fn run(self, mut up: Streaming<proto::Up>) {
@@ -97,7 +100,7 @@ impl Session {
             Ok(Err(status)) => return status,
             Ok(Ok(None)) => return Status::ok(""),
             Ok(Ok(Some(Up::Hello(hello)))) => hello,
-            Ok(Ok(Some(Up::Resync(_) | Up::Report(_) | Up::Incidents(_) | Up::Readings(_)))) => {
+            Ok(Ok(Some(Up::Resync(_) | Up::Report(_) | Up::Incidents(_) | Up::Readings(_) | Up::Ask(_)))) => {
                 return Status::invalid_argument("MS-S604: the first message of a stream is a hello");
             }
         };
@@ -153,7 +156,7 @@ impl Session {
             machines.insert(one.machine, fleet);
             welcomed.push(one);
         }
-        Ok(Welcome { machines: welcomed })
+        Ok(Welcome { machines: welcomed, asks: ASKS })
     }
 
     async fn join(
@@ -214,10 +217,12 @@ impl Session {
     /// Takes reports in as they come; their answers are watched, not waited for one by one.
     async fn listen(&self, up: &mut Streaming<proto::Up>, machines: &Machines) -> Status {
         let mut answers: FuturesUnordered<Answering> = FuturesUnordered::new();
+        let mut wishes: FuturesUnordered<Granting> = FuturesUnordered::new();
         let mut closing = self.closing.clone();
         loop {
             tokio::select! {
                 biased;
+                Some(answer) = wishes.next(), if !wishes.is_empty() => self.outbox.answer(answer),
                 Some(answer) = answers.next(), if !answers.is_empty() => match answer {
                     Ok(Ok(_done)) => {}
                     Ok(Err(rejection)) => return refused(&rejection),
@@ -230,6 +235,16 @@ impl Session {
                     let taken = match message {
                         Err(status) => return status,
                         Ok(None) => return Status::ok(""),
+                        Ok(Some(Up::Ask(ask))) => {
+                            of(machines, ask.machine).map(|fleet| {
+                                if wishes.len() < ASKS_IN_FLIGHT_MAX {
+                                    wishes.push(Box::pin(asks::answer(fleet.clone(), ask)));
+                                } else {
+                                    self.outbox.answer(asks::no_room(ask.id));
+                                }
+                                None
+                            })
+                        }
                         Ok(Some(Up::Hello(_))) => {
                             return Status::invalid_argument("MS-S604: a stream has one hello");
                         }

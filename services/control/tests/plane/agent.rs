@@ -9,7 +9,7 @@ use mainstay_core::{Generation, MachineId, MachineKey, ServerId};
 use mainstay_fleet::Ports;
 use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
 use mainstay_wire::agent::{
-    Down, Frame, Hello, JoiningMachine, MESSAGE_BYTES_MAX, Statuses, Up, Welcome, proto,
+    Answer, Ask, Down, Frame, Hello, JoiningMachine, MESSAGE_BYTES_MAX, Outcome, Statuses, Up, Welcome, proto,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -34,6 +34,7 @@ pub struct PaperAgent {
     /// Every order that arrived, in order.
     pub orders: Arc<Mutex<Vec<Order>>>,
     up: mpsc::Sender<proto::Up>,
+    answers: tokio::sync::Mutex<mpsc::UnboundedReceiver<Answer>>,
     listening: JoinHandle<tonic::Status>,
 }
 
@@ -98,7 +99,7 @@ impl PaperAgent {
         slots: Slots,
     ) -> Self {
         let (up, mut down) = open(address, hello(token, vec![joining])).await.unwrap();
-        let Down::Welcome(Welcome { machines }) = next(&mut down).await.unwrap() else {
+        let Down::Welcome(Welcome { machines, .. }) = next(&mut down).await.unwrap() else {
             panic!("no welcome")
         };
         let [welcomed] = <[_; 1]>::try_from(machines).unwrap();
@@ -118,8 +119,11 @@ impl PaperAgent {
         let machine = welcomed.machine;
         up.send(Up::Resync(Statuses { machine, statuses }).into()).await.unwrap();
         let orders = Arc::new(Mutex::new(Vec::new()));
-        let listening = tokio::spawn(listen(machine, down, up.clone(), habit, slots, Arc::clone(&orders)));
-        Self { machine, servers, orders, up, listening }
+        let (answered, answers) = mpsc::unbounded_channel();
+        let listening =
+            tokio::spawn(listen(machine, down, up.clone(), habit, slots, Arc::clone(&orders), answered));
+        let answers = tokio::sync::Mutex::new(answers);
+        Self { machine, servers, orders, up, answers, listening }
     }
 
     /// Says anything.
@@ -148,6 +152,14 @@ impl PaperAgent {
         self.up.send(report.into()).await.unwrap();
     }
 
+    /// Says what a game wants, and waits for what becomes of it.
+    pub async fn ask(&self, ask: Ask) -> Outcome {
+        self.up.send(Up::Ask(ask).into()).await.unwrap();
+        let answer = self.answers.lock().await.recv().await.unwrap();
+        assert_eq!(answer.id, ask.id);
+        answer.outcome
+    }
+
     /// Breaks the stream.
     pub fn vanish(self) {
         self.listening.abort();
@@ -166,12 +178,17 @@ async fn listen(
     habit: Habit,
     slots: Slots,
     heard: Arc<Mutex<Vec<Order>>>,
+    answered: mpsc::UnboundedSender<Answer>,
 ) -> tonic::Status {
     loop {
         let frames = match next(&mut down).await {
             Err(status) => return status,
             Ok(Down::Welcome(_)) => panic!("a second welcome"),
             Ok(Down::Frames(frames)) => frames,
+            Ok(Down::Answer(answer)) => {
+                let _test_ended = answered.send(answer);
+                continue;
+            }
         };
         for Frame { machine: of, orders, .. } in frames {
             assert_eq!(of, machine);

@@ -5,6 +5,7 @@ mod access;
 mod admin;
 mod agent;
 mod allocations;
+mod asks;
 mod beyond;
 mod configuration;
 mod durable;

@@ -56,6 +56,7 @@ async fn obey(up: &mpsc::Sender<proto::Up>, down: &mut Streaming<proto::Down>) -
     loop {
         match next(down).await? {
             Down::Welcome(_) => return Err("a second welcome".into()),
+            Down::Answer(_) => return Err("an answer, and nothing was asked".into()),
             Down::Frames(frames) => {
                 for frame in frames.into_iter().filter(|frame| !frame.orders.is_empty()) {
                     up.send(Up::Report(obeyed(frame)).into()).await?;

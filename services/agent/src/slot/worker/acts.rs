@@ -63,8 +63,19 @@ impl Worker {
     /// Writes `server.json`; a slot that has no names yet has no file either.
     async fn write(&mut self, file: SessionFile, spec: &Arc<Spec>) -> Result<Result<(), GroundError>, Ended> {
         let Some(facts) = self.facts() else { return Ok(Ok(())) };
+        // A process that was running before this agent was may have been told what its file says.
+        let adopted = self.written.is_none() && self.held(file.run).is_some();
         let (context, spec) = (Arc::clone(&self.context), Arc::clone(spec));
-        let written = self.blocking(move || context.ground.write_session(&facts, &spec, file)).await;
+        let written = self
+            .blocking(move || {
+                let before = if adopted { context.ground.session_written(facts.server) } else { None };
+                context.ground.write_session(&facts, &spec, file).map(|()| before)
+            })
+            .await;
+        if let Ok(before) = written {
+            self.context.events.wrote(self.server, file.run, file.allocation, before);
+        }
+        let written = written.map(drop);
         // A write that failed may have left anything.
         self.written = written.is_ok().then_some(file);
         if written.is_ok() {
@@ -181,7 +192,10 @@ impl Worker {
     pub(super) async fn clear(&mut self) -> Next {
         let (context, server) = (Arc::clone(&self.context), self.server);
         match self.blocking(move || context.ground.clear(server)).await {
-            Ok(()) => Next::End,
+            Ok(()) => {
+                self.context.events.forget(self.server);
+                Next::End
+            }
             Err(error) => self.trouble("clear the slot", &error),
         }
     }

@@ -1,0 +1,258 @@
+//! What games ask of the plane through their machine's daemon, and what becomes of it.
+//!
+//! An ask is no level like the rest of the stream: a game waits for its answer. So it has an id, it is said again after a
+//! broken stream, and every wish is one that may be granted twice.
+
+use std::time::Duration;
+
+use mainstay_core::{BuildConfigurationId, Generation, MachineId, ReservationId, ServerId, Timestamp};
+
+use super::decode::{id, required, short, uuid};
+use super::{Malformed, proto};
+
+/// The version of asks that this program takes, said in the welcome.
+pub const ASKS: u32 = 1;
+/// The longest detail of a refusal, in bytes: two sentences.
+pub const DETAIL_BYTES_MAX: usize = 1_024;
+/// The length of a code such as `MS-H003`.
+const CODE_BYTES_MAX: usize = 16;
+
+/// What a game wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// The agent's number for it, from 1.
+    pub id: u64,
+    /// The machine, one that the stream speaks for.
+    pub machine: MachineId,
+    /// The asking game's server.
+    pub server: ServerId,
+    /// The newest order that its agent has obeyed.
+    pub process: Generation,
+    /// What it wants.
+    pub wish: Wish,
+}
+
+/// What a game can want of the plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Keep my machine for this time from now on, in whole seconds (seed 003).
+    Hold {
+        /// How long.
+        time: Duration,
+    },
+    /// Am I held?
+    ReadHold,
+    /// I need no hold any more.
+    ReleaseHold,
+    /// I take players by myself now.
+    Reserve {
+        /// The reservation's id.
+        reservation: ReservationId,
+    },
+    /// I am free again.
+    Unreserve,
+    /// My players may come.
+    SetReady,
+    /// Not yet, or no longer.
+    SetUnready,
+}
+
+/// What became of an ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The ask's id.
+    pub id: u64,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of an ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is so.
+    Done,
+    /// The server is held until then; `None` where it is not held.
+    Held {
+        /// Until when.
+        until: Option<Timestamp>,
+    },
+    /// The server is reserved.
+    Reserved {
+        /// By which reservation: an earlier one where it was reserved already.
+        reservation: ReservationId,
+        /// What it runs.
+        configuration: BuildConfigurationId,
+        /// Since when.
+        at: Timestamp,
+    },
+    /// No.
+    Refused {
+        /// What kind of no.
+        why: Refusal,
+        /// Its code.
+        code: String,
+        /// A sentence, at most [`DETAIL_BYTES_MAX`] bytes of it.
+        detail: String,
+    },
+}
+
+/// What kind of no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// What was asked cannot be.
+    Invalid,
+    /// The fleet is of another kind.
+    Forbidden,
+    /// There is no such server.
+    Unknown,
+    /// Not in the state that the server is in.
+    State,
+    /// The server has got another order since: ask again.
+    Stale,
+    /// The plane cannot do it now: ask again.
+    Unavailable,
+}
+
+impl From<Ask> for proto::Ask {
+    fn from(ask: Ask) -> Self {
+        use proto::ask::Wish as Said;
+        let nothing = proto::Nothing {};
+        let wish = match ask.wish {
+            Wish::Hold { time } => Said::Hold(proto::HoldWish { seconds: time.as_secs() }),
+            Wish::ReadHold => Said::ReadHold(nothing),
+            Wish::ReleaseHold => Said::ReleaseHold(nothing),
+            Wish::Reserve { reservation } => {
+                Said::Reserve(proto::ReserveWish { reservation: reservation.0.into_bytes().to_vec() })
+            }
+            Wish::Unreserve => Said::Unreserve(nothing),
+            Wish::SetReady => Said::SetReady(nothing),
+            Wish::SetUnready => Said::SetUnready(nothing),
+        };
+        Self {
+            id: ask.id,
+            machine: ask.machine.number(),
+            server: ask.server.number(),
+            process: ask.process.number(),
+            wish: Some(wish),
+        }
+    }
+}
+
+impl TryFrom<proto::Ask> for Ask {
+    type Error = Malformed;
+
+    fn try_from(ask: proto::Ask) -> Result<Self, Malformed> {
+        use proto::ask::Wish as Said;
+        let wish = match required(ask.wish, "Ask", "wish")? {
+            Said::Hold(hold) => Wish::Hold { time: Duration::from_secs(hold.seconds) },
+            Said::ReadHold(_) => Wish::ReadHold,
+            Said::ReleaseHold(_) => Wish::ReleaseHold,
+            Said::Reserve(reserve) => {
+                let reservation = uuid(&reserve.reservation, "ReserveWish", "reservation")?;
+                Wish::Reserve { reservation: ReservationId(reservation) }
+            }
+            Said::Unreserve(_) => Wish::Unreserve,
+            Said::SetReady(_) => Wish::SetReady,
+            Said::SetUnready(_) => Wish::SetUnready,
+        };
+        Ok(Self {
+            id: ask.id,
+            machine: id(MachineId::from_number(ask.machine), "Ask", "machine")?,
+            server: id(ServerId::from_number(ask.server), "Ask", "server")?,
+            process: Generation::from_number(ask.process),
+            wish,
+        })
+    }
+}
+
+impl From<Answer> for proto::AskAnswer {
+    fn from(answer: Answer) -> Self {
+        use proto::ask_answer::Outcome as Said;
+        let outcome = match answer.outcome {
+            Outcome::Done => Said::Done(proto::Nothing {}),
+            Outcome::Held { until } => Said::Held(proto::Held { until_ms: until.map(Timestamp::unix_ms) }),
+            Outcome::Reserved { reservation, configuration, at } => Said::Reserved(proto::Reserved {
+                reservation: reservation.0.into_bytes().to_vec(),
+                configuration: configuration.number(),
+                at_ms: at.unix_ms(),
+            }),
+            Outcome::Refused { why, code, detail } => Said::Refused(proto::Refused {
+                why: proto::Refusal::from(why).into(),
+                code,
+                detail: cut(detail),
+            }),
+        };
+        Self { id: answer.id, outcome: Some(outcome) }
+    }
+}
+
+impl TryFrom<proto::AskAnswer> for Answer {
+    type Error = Malformed;
+
+    fn try_from(answer: proto::AskAnswer) -> Result<Self, Malformed> {
+        use proto::ask_answer::Outcome as Said;
+        let outcome = match required(answer.outcome, "Answer", "outcome")? {
+            Said::Done(_) => Outcome::Done,
+            Said::Held(held) => Outcome::Held { until: held.until_ms.map(Timestamp::from_unix_ms) },
+            Said::Reserved(reserved) => Outcome::Reserved {
+                reservation: ReservationId(uuid(&reserved.reservation, "Reserved", "reservation")?),
+                configuration: id(
+                    BuildConfigurationId::from_number(reserved.configuration),
+                    "Reserved",
+                    "configuration",
+                )?,
+                at: Timestamp::from_unix_ms(reserved.at_ms),
+            },
+            Said::Refused(refused) => Outcome::Refused {
+                why: refused.why.try_into()?,
+                code: short(refused.code, CODE_BYTES_MAX, "Refused", "code")?,
+                detail: short(refused.detail, DETAIL_BYTES_MAX, "Refused", "detail")?,
+            },
+        };
+        Ok(Self { id: answer.id, outcome })
+    }
+}
+
+impl From<Refusal> for proto::Refusal {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid => Self::Invalid,
+            Refusal::Forbidden => Self::Forbidden,
+            Refusal::Unknown => Self::Unknown,
+            Refusal::State => Self::State,
+            Refusal::Stale => Self::Stale,
+            Refusal::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl TryFrom<i32> for Refusal {
+    type Error = Malformed;
+
+    fn try_from(number: i32) -> Result<Self, Malformed> {
+        let meaningless =
+            || Malformed::Meaningless { message: "Refused", field: "why", value: number.into() };
+        match proto::Refusal::try_from(number).map_err(|_| meaningless())? {
+            proto::Refusal::Unspecified => Err(meaningless()),
+            proto::Refusal::Invalid => Ok(Self::Invalid),
+            proto::Refusal::Forbidden => Ok(Self::Forbidden),
+            proto::Refusal::Unknown => Ok(Self::Unknown),
+            proto::Refusal::State => Ok(Self::State),
+            proto::Refusal::Stale => Ok(Self::Stale),
+            proto::Refusal::Unavailable => Ok(Self::Unavailable),
+        }
+    }
+}
+
+/// As much of a detail as the other side reads.
+fn cut(mut detail: String) -> String {
+    let mut end = DETAIL_BYTES_MAX.min(detail.len());
+    while !detail.is_char_boundary(end) {
+        end -= 1;
+    }
+    detail.truncate(end);
+    detail
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What a game asks of its host, from a real game through the local daemon and the agent's stream to the control plane,
+//! and back: holds (seed 003), reservations, ready and payload.
+
+use serde_json::Value;
+
+use crate::allocations::fleet_of;
+use crate::caller::new_id;
+use crate::game::{Game, Idle};
+use crate::product::{Home, Product, until};
+
+/// The newest line of the game's output that has this text.
+#[track_caller]
+fn line(up: &Product<'_>, server: &Value, text: &str) -> String {
+    until(&format!("{text:?} in the game's output"), || {
+        up.output_of(server).lines().rfind(|line| line.contains(text)).map(str::to_owned)
+    })
+}
+
+/// How often this text is in the game's output.
+fn count(up: &Product<'_>, server: &Value, text: &str) -> usize {
+    up.output_of(server).lines().filter(|line| line.contains(text)).count()
+}
+
+#[track_caller]
+fn status(up: &Product<'_>, server: &Value, status: &str) -> Value {
+    until(&format!("status {status}"), || {
+        Some(up.server(&server["id"].to_string())).filter(|seen| seen["status"] == status)
+    })
+}
+
+/// Seed 003: "A server hold can be created, viewed and removed by executing the relevant endpoint on the Local Proxy"; "the
+/// server in question transitions into the HELD state"; allocating expires it, and "the platform does not move the server
+/// back into the HELD state".
+#[test]
+fn a_game_holds_its_server_and_the_control_plane_knows() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    up.pid_when(&server["id"].to_string(), "ONLINE");
+
+    game.command(&server, "held");
+    line(&up, &server, "asked held: none");
+    game.command(&server, "hold=10m");
+    line(&up, &server, "asked hold: until=");
+    status(&up, &server, "HELD");
+    game.command(&server, "release");
+    line(&up, &server, "asked release: done");
+    status(&up, &server, "ONLINE");
+
+    game.command(&server, "keep-held=10m");
+    status(&up, &server, "HELD");
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    assert!((200..300).contains(&caller.allocate(&fleet, &id).status));
+    status(&up, &server, "ALLOCATED");
+    line(&up, &server, &format!("allocation id={id}"));
+    game.command(&server, "hold=10m");
+    let refused = line(&up, &server, "asked hold: no: ");
+    assert!(refused.contains("409"), "{refused}");
+    assert_eq!(caller.delete(&format!("{}/{id}", caller.allocations(&fleet.id))).status, 204);
+    status(&up, &server, "ONLINE");
+    game.command(&server, "held");
+    until("no hold came back", || (count(&up, &server, "asked held: none") == 2).then_some(()));
+}
+
+/// The control plane is away and comes back: a hold outlives it, and so does the game's line to its host.
+#[test]
+fn a_hold_outlives_the_control_plane() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    up.pid_when(&server["id"].to_string(), "ONLINE");
+    game.command(&server, "hold=10m");
+    status(&up, &server, "HELD");
+    up.kill_nine();
+    let up = home.up(&[game.file()]);
+    assert_eq!(status(&up, &server, "HELD")["id"], server["id"]);
+}
+
+/// What the caller sent reaches the game, and the game's word that players may come is the allocation's `ready`.
+#[test]
+fn a_game_reads_its_payload_and_says_that_it_is_ready() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, "--ready"));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    let body = serde_json::json!({
+        "allocationId": id, "buildConfigurationId": fleet.configuration, "regionId": fleet.region,
+        "payload": "map=harbour \"1\"",
+    });
+    let answer = caller.post(&caller.allocations(&fleet.id), body.to_string().as_bytes());
+    assert!((200..300).contains(&answer.status), "{answer:?}");
+    line(&up, &server, &format!("allocation id={id}"));
+    line(&up, &server, "asked ready: done");
+    game.command(&server, "payload");
+    line(&up, &server, r#"asked payload: "map=harbour \"1\"""#);
+    game.command(&server, "unready");
+    line(&up, &server, "asked unready: done");
+}
+
+/// Only a fleet whose servers reserve themselves lets them: elsewhere it is refused with the reason.
+#[test]
+fn a_game_of_an_allocation_fleet_does_not_reserve_itself() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    up.pid_when(&server["id"].to_string(), "ONLINE");
+    game.command(&server, "reserve");
+    let refused = line(&up, &server, "asked reserve: no: ");
+    assert!(refused.contains("403"), "{refused}");
+}

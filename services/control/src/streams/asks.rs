@@ -1,0 +1,125 @@
+//! What games ask for, on its way through the rules: answered once it is durable, and not before.
+
+use mainstay_core::{BuildConfigurationId, Generation, MachineId, ServerId, Timestamp};
+use mainstay_fleet::{Answer as Said, Command, Fleet, Rejection, Reservation};
+use mainstay_runtime::{Error, Handle};
+use mainstay_wire::agent::{Answer, Ask, Outcome, Refusal, Wish};
+
+use crate::shards::growth;
+
+/// The most asks of one stream that are on their way through the rules; further ones are told to come back, so that an
+/// agent's reports never wait for its games' wishes.
+pub(super) const ASKS_IN_FLIGHT_MAX: usize = 256;
+
+/// What the rules know of an asking server.
+struct Known {
+    machine: MachineId,
+    configuration: BuildConfigurationId,
+    generation: Generation,
+    held: Option<Timestamp>,
+    now: Timestamp,
+}
+
+/// Puts an ask through the rules of its fleet.
+pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask) -> Answer {
+    let outcome = match decide(&fleet, ask).await {
+        Ok(outcome) => outcome,
+        Err(error) => Outcome::Refused {
+            why: Refusal::Unavailable,
+            code: error.code().to_owned(),
+            detail: format!("{error}; {}", error.mend()),
+        },
+    };
+    Answer { id: ask.id, outcome }
+}
+
+/// The answer to an ask for which there is no room.
+pub(super) fn no_room(id: u64) -> Answer {
+    let detail = format!("{ASKS_IN_FLIGHT_MAX} asks of this machine's games are on their way; ask again");
+    Answer { id, outcome: Outcome::Refused { why: Refusal::Unavailable, code: "MS-S619".to_owned(), detail } }
+}
+
+async fn decide(fleet: &Handle<Fleet>, ask: Ask) -> Result<Outcome, Error> {
+    let Ask { server, process, wish, .. } = ask;
+    let known = fleet.query(move |state, now| know(state, server, now)).await?;
+    // A machine speaks for its own servers alone, which it keeps for life.
+    let Some(known) = known.filter(|known| known.machine == ask.machine) else {
+        return Ok(refused(&Rejection::UnknownServer(server)));
+    };
+    let command = match wish {
+        Wish::Hold { time } => Command::Hold { server, process, until: known.now + time },
+        Wish::ReleaseHold => Command::ReleaseHold { server, process },
+        Wish::Reserve { reservation } => Command::Reserve { server, process, reservation },
+        Wish::Unreserve => Command::Unreserve { server, process },
+        Wish::SetReady => Command::SetReady { server, process },
+        Wish::SetUnready => Command::SetUnready { server, process },
+        Wish::ReadHold if process == known.generation => return Ok(Outcome::Held { until: known.held }),
+        Wish::ReadHold => {
+            let newest = known.generation;
+            return Ok(refused(&Rejection::StaleProcess { server, asked: process, newest }));
+        }
+    };
+    let growth = growth(&command);
+    Ok(match fleet.try_command(command, growth).await? {
+        Ok(said) => outcome(&said, known.configuration),
+        Err(rejection) => refused(&rejection),
+    })
+}
+
+fn know(state: &Fleet, server: ServerId, now: Timestamp) -> Option<Known> {
+    let known = state.server(server)?;
+    Some(Known {
+        machine: known.machine,
+        configuration: known.configuration.id,
+        generation: known.generation,
+        held: known.held_until(),
+        now,
+    })
+}
+
+fn outcome(said: &Said, configuration: BuildConfigurationId) -> Outcome {
+    match *said {
+        Said::Held { until } => Outcome::Held { until: Some(until) },
+        Said::Reserved(Reservation { id, at }) => Outcome::Reserved { reservation: id, configuration, at },
+        Said::Done
+        | Said::Joined { .. }
+        | Said::Placed { .. }
+        | Said::Waiting { .. }
+        | Said::Known
+        | Said::Deferred => Outcome::Done,
+    }
+}
+
+fn refused(rejection: &Rejection) -> Outcome {
+    Outcome::Refused {
+        why: kind(rejection),
+        code: rejection.code().to_owned(),
+        detail: format!("{rejection}; {}", rejection.mend()),
+    }
+}
+
+/// What kind of no a rejection is to a game.
+const fn kind(rejection: &Rejection) -> Refusal {
+    match rejection {
+        Rejection::HoldTooShort | Rejection::HoldTooLong { .. } => Refusal::Invalid,
+        Rejection::NotAReservationFleet | Rejection::NotAnAllocationFleet => Refusal::Forbidden,
+        Rejection::UnknownServer(_) | Rejection::UnknownMachine(_) => Refusal::Unknown,
+        Rejection::StaleProcess { .. } => Refusal::Stale,
+        Rejection::NotConfigured => Refusal::Unavailable,
+        Rejection::NotHoldable { .. }
+        | Rejection::ServerAllocated { .. }
+        | Rejection::ServerReserved { .. }
+        // None of these is said to a game's wish.
+        | Rejection::UnknownRegion(_)
+        | Rejection::UnknownConfiguration(_)
+        | Rejection::RegionOffline(_)
+        | Rejection::AtMaximum { .. }
+        | Rejection::NoServer(_)
+        | Rejection::TooManyWaiting { .. }
+        | Rejection::PayloadTooLarge { .. }
+        | Rejection::UnknownAllocation(_)
+        | Rejection::StaleStream
+        | Rejection::SlotsChanged(_)
+        | Rejection::TooManySlots { .. } => Refusal::State,
+    }
+}

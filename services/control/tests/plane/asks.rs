@@ -1,0 +1,106 @@
+//! What games ask for, as it comes up an agent's stream: granted by the rules, and only to those whose it is.
+
+use std::time::Duration;
+
+use mainstay_core::{Generation, ReservationId, ServerId};
+use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
+use uuid::Uuid;
+
+use crate::agent::{self, Habit, PaperAgent, joining};
+use crate::support::{TOKEN, World, allocation, id};
+
+const HOLD: Wish = Wish::Hold { time: Duration::from_secs(600) };
+
+/// An ask in the name of a server's newest process.
+fn ask(agent: &PaperAgent, id: u64, server: ServerId, wish: Wish) -> Ask {
+    let orders = agent.orders.lock().unwrap();
+    let newest = orders.iter().rfind(|order| order.server == server).map(|order| order.generation);
+    Ask { id, machine: agent.machine, server, process: newest.unwrap_or(Generation::NONE), wish }
+}
+
+/// As a local daemon asks: again under the newer order, where the game's server has just got one.
+async fn asked(agent: &PaperAgent, id: u64, server: ServerId, wish: Wish) -> Outcome {
+    loop {
+        let outcome = agent.ask(ask(agent, id, server, wish)).await;
+        if !matches!(outcome, Outcome::Refused { why: Refusal::Stale, .. }) {
+            return outcome;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn refusal(outcome: &Outcome) -> (Refusal, &str) {
+    match outcome {
+        Outcome::Refused { why, code, detail } => {
+            assert!(!detail.is_empty());
+            (*why, code)
+        }
+        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Reserved { .. }) => panic!("{other:?}"),
+    }
+}
+
+/// One server that has been ordered to run, and obeys.
+async fn world() -> (World, PaperAgent, ServerId) {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    let server = agent.servers[0];
+    world.allocate(id(1)).await;
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    (world, agent, server)
+}
+
+/// Seed 003: "A server cannot transition into this state if it is in any of the ALLOCATED or RESERVED states."
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_allocated_server_is_not_held_and_a_free_one_is() {
+    let (world, agent, server) = world().await;
+    let outcome = asked(&agent, 1, server, HOLD).await;
+    assert_eq!(refusal(&outcome).0, Refusal::State);
+
+    world.delete(&allocation(id(1))).await;
+    let path = format!("/v1/servers/{server}");
+    world.eventually(&path, |it| it["status"] == "ONLINE").await;
+    let held = asked(&agent, 2, server, HOLD).await;
+    assert!(matches!(held, Outcome::Held { until: Some(_) }), "{held:?}");
+    // The answer came after it was durable, so whoever asks now is told so.
+    assert_eq!(world.get(&path).await.body["status"], "HELD");
+    assert_eq!(asked(&agent, 3, server, Wish::ReadHold).await, held);
+    assert_eq!(asked(&agent, 4, server, Wish::ReleaseHold).await, Outcome::Done);
+    assert_eq!(asked(&agent, 5, server, Wish::ReadHold).await, Outcome::Held { until: None });
+    assert_eq!(asked(&agent, 6, server, Wish::ReleaseHold).await, Outcome::Done, "nothing to release");
+}
+
+/// "So that a late request of a dead process changes nothing."
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_under_another_order_asks_for_nothing() {
+    let (world, agent, server) = world().await;
+    for wish in [Wish::ReadHold, Wish::ReleaseHold, Wish::Unreserve, Wish::SetReady, Wish::SetUnready] {
+        let late = Ask { process: Generation::NONE, ..ask(&agent, 1, server, wish) };
+        assert_eq!(refusal(&agent.ask(late).await).0, Refusal::Stale, "{wish:?}");
+    }
+    assert_eq!(world.get(&format!("/v1/servers/{server}")).await.body["status"], "ALLOCATED");
+}
+
+/// Reservations are for fleets whose games reserve themselves; a server that is not the machine's is not its to speak for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_the_games_is_refused() {
+    let (world, agent, server) = world().await;
+    let reserve = Wish::Reserve { reservation: ReservationId(Uuid::from_u128(1)) };
+    world.delete(&allocation(id(1))).await;
+    assert_eq!(refusal(&asked(&agent, 1, server, reserve).await).0, Refusal::Forbidden);
+    let other = world.agent(2, 1, Habit::Obeys).await;
+    let foreign = Ask { machine: other.machine, ..ask(&agent, 2, server, HOLD) };
+    assert_eq!(refusal(&other.ask(foreign).await), (Refusal::Unknown, "MS-S001"));
+    let unknown = Ask { server: ServerId::LOWEST, ..ask(&agent, 3, server, HOLD) };
+    assert_eq!(refusal(&agent.ask(unknown).await), (Refusal::Unknown, "MS-S001"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_asks_for_its_own_machines_alone() {
+    let (world, agent, server) = world().await;
+    let (up, mut down) =
+        agent::open(world.plane.agents(), agent::hello(TOKEN, vec![joining(2, "arena", 1)])).await.unwrap();
+    let wire::Down::Welcome(welcome) = agent::next(&mut down).await.unwrap() else { panic!("no welcome") };
+    assert_eq!(welcome.asks, wire::ASKS);
+    up.send(wire::Up::Ask(ask(&agent, 1, server, HOLD)).into()).await.unwrap();
+    let end = agent::next(&mut down).await.unwrap_err();
+    assert!(end.message().starts_with("MS-S607"), "{end:?}");
+}
