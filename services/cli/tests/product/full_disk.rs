@@ -58,11 +58,9 @@ fn a_game_that_dies_on_a_full_disk_is_back_once_there_is_room() {
     kill(Pid::from_raw(before), Signal::SIGKILL).unwrap();
     until("the agent has met the full disk", || up.log().contains("tried again").then_some(()));
     let seen = up.server(&server);
-    assert_eq!(
-        (&seen["process"], &seen["allocationId"]),
-        (&"starting".into(), &id.as_str().into()),
-        "{seen}"
-    );
+    // What the journal held in reserve may have made room enough by now.
+    assert!(seen["process"] == "starting" || seen["process"] == "online", "{seen}");
+    assert_eq!(seen["allocationId"], id.as_str(), "{seen}");
 
     std::fs::remove_file(filler).unwrap();
     let after = until("the game is back under its allocation", || {
