@@ -7,6 +7,7 @@
 pub mod arrows;
 pub mod clock;
 pub mod codes;
+pub mod conformance;
 pub mod headers;
 pub mod lengths;
 pub mod links;

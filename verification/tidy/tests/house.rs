@@ -1,7 +1,9 @@
 //! The rules of the house, run over the whole tree. Each test shows every breach at once.
 
 use mainstay_tidy::tree::{File, Tree, is_test_file};
-use mainstay_tidy::{Violation, arrows, clock, codes, headers, lengths, links, lockfile, status, words};
+use mainstay_tidy::{
+    Violation, arrows, clock, codes, conformance, headers, lengths, links, lockfile, status, words,
+};
 use std::process::Command;
 
 fn tree() -> Tree {
@@ -113,6 +115,18 @@ fn what_the_readme_promises_is_proved() {
     let tree = tree();
     let readme = tree.file("README.md").expect("there is a README");
     assert_none(status::violations(readme, &tree));
+}
+
+#[test]
+fn the_conformance_table_is_that_of_the_tests() {
+    let tree = tree();
+    let table = conformance::table(&tree).expect("the specifications are there");
+    let written = tree.file(conformance::TABLE).map(|file| file.text.as_str());
+    assert!(
+        written == Some(table.as_str()),
+        "{} is not what the tests say: `cargo run -p mainstay-tidy`",
+        conformance::TABLE
+    );
 }
 
 #[test]

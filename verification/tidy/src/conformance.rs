@@ -1,0 +1,230 @@
+//! Which test shows which sentence of the specification.
+//!
+//! Requirements stand in `conformance/*.txt`, one a line: `# heading`, `~ a sentence that asks for nothing`, `a sentence`,
+//! or `{phrase} a sentence`. A test shows a sentence if the comment above it quotes the sentence (or a part of it; `…` and
+//! `[…]` leave something out), or holds its phrase. The table is `docs/conformance.md`.
+
+use std::fmt::Write as _;
+
+use crate::tree::{File, Tree};
+
+/// Where the table stands.
+pub const TABLE: &str = "docs/conformance.md";
+
+/// The specifications, in the table's order: file and title.
+const SOURCES: &[(&str, &str)] = &[
+    ("seed-001", "Seed 001: game server events"),
+    ("seed-002", "Seed 002: game server lifecycle"),
+    ("seed-003", "Seed 003: server hold"),
+    ("multiplay", "Multiplay surfaces (reference, sections 1 to 3)"),
+];
+
+/// Shortest quotation that counts, in characters: less could stand in any comment.
+const QUOTE_CHARS_MIN: usize = 20;
+
+/// One line of a specification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A part's title.
+    Heading(String),
+    /// It explains or recommends; there is nothing to show.
+    Remark(String),
+    /// It is to be shown by a test that quotes it, or that holds the phrase.
+    Requirement {
+        /// What the comment of a test may hold instead of the sentence.
+        phrase: Option<String>,
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// A test and the comment above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// Its file.
+    pub path: String,
+    /// Its name.
+    pub name: String,
+    /// The comment, one line.
+    pub comment: String,
+}
+
+/// Reads a specification.
+#[must_use]
+pub fn lines(text: &str) -> Vec<Line> {
+    let line = |line: &str| {
+        if let Some(title) = line.strip_prefix("# ") {
+            return Line::Heading(title.to_owned());
+        }
+        if let Some(remark) = line.strip_prefix("~ ") {
+            return Line::Remark(remark.to_owned());
+        }
+        // A phrase may have braces of its own: `{GET /fleets/{id}} …`.
+        match line.strip_prefix('{').and_then(|rest| rest.split_once("} ")) {
+            Some((phrase, text)) => {
+                Line::Requirement { phrase: Some(phrase.to_owned()), text: text.to_owned() }
+            }
+            None => Line::Requirement { phrase: None, text: line.to_owned() },
+        }
+    };
+    text.lines().filter(|text| !text.trim().is_empty()).map(line).collect()
+}
+
+/// The tests of a Rust file that have a comment.
+#[must_use]
+pub fn tests(file: &File) -> Vec<Test> {
+    let mut found = Vec::new();
+    let (mut comment, mut is_test) = (String::new(), false);
+    for line in file.text.lines().map(str::trim) {
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(' ');
+            comment.push_str(text.trim());
+        } else if line.starts_with("#[") {
+            is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        } else {
+            let name = line.split("fn ").nth(1).and_then(|rest| rest.split(['(', '<']).next());
+            if let Some(name) = name.filter(|_| is_test && !comment.is_empty()) {
+                found.push(Test {
+                    path: file.path.clone(),
+                    name: name.to_owned(),
+                    comment: comment.trim().to_owned(),
+                });
+            }
+            comment.clear();
+            is_test = false;
+        }
+    }
+    found
+}
+
+/// Whether the comment of a test quotes a sentence or holds its phrase.
+#[must_use]
+pub fn shows(comment: &str, phrase: Option<&str>, sentence: &str) -> bool {
+    if let Some(phrase) = phrase {
+        return plain(comment).contains(&plain(phrase));
+    }
+    let sentence = plain(sentence);
+    quotes(comment).iter().any(|quote| {
+        let quote = plain(quote);
+        quote.contains(&sentence) || (quote.chars().count() >= QUOTE_CHARS_MIN && sentence.contains(&quote))
+    })
+}
+
+/// The quoted parts of a comment, cut where something is left out.
+fn quotes(comment: &str) -> Vec<String> {
+    let comment = comment.replace(['“', '”'], "\"");
+    let quoted = comment.split('"').skip(1).step_by(2);
+    quoted.flat_map(|quote| quote.split(['…', '[', ']']).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Without what differs between two ways of writing the same words.
+fn plain(text: &str) -> String {
+    let text = text.replace('’', "'").replace('`', "").to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_matches(['.', ',', ';', ' ']).to_owned()
+}
+
+/// The table.
+///
+/// # Errors
+/// A specification is missing.
+pub fn table(tree: &Tree) -> Result<String, String> {
+    let tests: Vec<Test> = tree.rust().flat_map(tests).collect();
+    let mut out = String::from(
+        "# Conformance\n\nEvery sentence of the specifications for hosting, and the tests that show it. Made by\n\
+         `cargo run -p mainstay-tidy` from the comments above the tests; a test of the house rules compares.\n",
+    );
+    for (source, title) in SOURCES {
+        let path = format!("verification/tidy/conformance/{source}.txt");
+        let lines = lines(&tree.file(&path).ok_or(format!("{path} is missing"))?.text);
+        write_source(&mut out, title, &lines, &tests).map_err(|error| error.to_string())?;
+    }
+    Ok(out)
+}
+
+fn write_source(out: &mut String, title: &str, lines: &[Line], tests: &[Test]) -> std::fmt::Result {
+    let shown_by = |phrase: Option<&str>, text: &str| -> Vec<&Test> {
+        tests.iter().filter(|test| shows(&test.comment, phrase, text)).collect()
+    };
+    let requirements: Vec<(Option<&str>, &str)> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Requirement { phrase, text } => Some((phrase.as_deref(), text.as_str())),
+            Line::Heading(_) | Line::Remark(_) => None,
+        })
+        .collect();
+    let shown = requirements.iter().filter(|(phrase, text)| !shown_by(*phrase, text).is_empty()).count();
+    writeln!(out, "\n## {title}\n\n{shown} of {} are shown by a test.\n", requirements.len())?;
+    writeln!(out, "| sentence | shown by |\n|---|---|")?;
+    for line in lines {
+        match line {
+            Line::Heading(title) => writeln!(out, "| **{title}** | |")?,
+            Line::Remark(text) => writeln!(out, "| *{}* | (asks for nothing) |", cell(text))?,
+            Line::Requirement { phrase, text } => {
+                let links: Vec<String> = shown_by(phrase.as_deref(), text)
+                    .iter()
+                    .map(|test| format!("[{}](../{})", test.name, test.path))
+                    .collect();
+                let shown = if links.is_empty() { "**not yet**".to_owned() } else { links.join(", ") };
+                let phrase = phrase.as_ref().map_or_else(String::new, |phrase| format!("`{phrase}` "));
+                writeln!(out, "| {}{} | {shown} |", cell(&phrase), cell(text))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_heading_a_remark_or_a_requirement() {
+        let text = "# Stop\n~ See below.\n\nIt stops.\n{GET /fleets/{id}} one fleet\n";
+        let expected = [
+            Line::Heading("Stop".into()),
+            Line::Remark("See below.".into()),
+            Line::Requirement { phrase: None, text: "It stops.".into() },
+            Line::Requirement { phrase: Some("GET /fleets/{id}".into()), text: "one fleet".into() },
+        ];
+        assert_eq!(lines(text), expected);
+    }
+
+    #[test]
+    fn a_comment_shows_what_it_quotes_and_nothing_else() {
+        let sentence = "The server has been reserved (the server transitions to the RESERVED state)";
+        let cases = [
+            ("\"The server has been reserved (the server transitions to the RESERVED state)\"", true),
+            ("\"The server has been reserved […]\" and more", true),
+            ("\"[…] the server transitions to the RESERVED state)\"", true),
+            ("“the server transitions to\nthe RESERVED state”", true),
+            ("The server has been reserved, in our own words", false),
+            ("\"The server has\"", false),
+            ("\"The server has been allocated (the server transitions to the ALLOCATED state)\"", false),
+        ];
+        for (comment, expected) in cases {
+            assert_eq!(shows(comment, None, sentence), expected, "{comment}");
+        }
+        assert!(shows("`GET /fleets/{id}`: 404", Some("GET /fleets/{id}"), "one fleet"));
+        assert!(!shows("`GET /fleets`: 404", Some("GET /fleets/{id}"), "one fleet"));
+        assert!(shows(
+            "don’t \"Game Server Hosting won’t keep it\"",
+            None,
+            "Game Server Hosting won't keep it."
+        ));
+    }
+
+    #[test]
+    fn tests_are_found_with_their_comments() {
+        let text = "/// \"A.\"\n/// \"B.\"\n#[test]\nfn one() {}\n\n/// No test.\nfn helper() {}\n#[tokio::test]\nasync fn bare() {}\n/// \"C.\"\n#[tokio::test(flavor = \"x\")]\nasync fn two() {}\n";
+        let file = File { path: "x/tests/a.rs".into(), text: text.into() };
+        let found: Vec<(String, String)> =
+            tests(&file).into_iter().map(|test| (test.name, test.comment)).collect();
+        let expected = [("one", "\"A.\" \"B.\""), ("two", "\"C.\"")];
+        assert_eq!(found, expected.map(|(name, comment)| (name.to_owned(), comment.to_owned())));
+    }
+}
