@@ -17,11 +17,28 @@ const PACKAGES: [&str; 4] = ["systemd", "busybox-static", "libgcc-s1", "libeatmy
 /// Names the newest kernel for virtual machines by what it depends on.
 const KERNEL: &str = "linux-image-cloud-amd64";
 /// Counted up whenever this module makes another tree of the same packages.
-const RECIPE: &str = "1";
+const RECIPE: &str = "2";
 /// What no scenario reads: half of the tree.
 const LEFT_OUT: [&str; 3] = ["./usr/share/doc", "./usr/share/man", "./usr/share/locale"];
 /// Busybox's names that would stand in for systemd's.
 const NOT_BUSYBOX: [&str; 5] = ["init", "linuxrc", "halt", "poweroff", "reboot"];
+/// Units that set up what no scenario uses: half of a start.
+const MASKED: [&str; 14] = [
+    "systemd-sysusers.service",
+    "systemd-tmpfiles-setup.service",
+    "systemd-tmpfiles-setup-dev.service",
+    "systemd-update-utmp.service",
+    "systemd-journal-flush.service",
+    "systemd-random-seed.service",
+    "systemd-modules-load.service",
+    "systemd-sysctl.service",
+    "systemd-remount-fs.service",
+    "dev-hugepages.mount",
+    "dev-mqueue.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-binfmt.service",
+];
 
 /// A machine without anything of ours.
 #[derive(Debug, Clone)]
@@ -164,6 +181,10 @@ fn fill(tree: &Path) -> Result<(), LabError> {
         let path = tree.join(name);
         fs::write(&path, text).map_err(files("write", &path))
     };
+    for unit in MASKED {
+        let link = tree.join("etc/systemd/system").join(unit);
+        symlink("/dev/null", &link).map_err(files("make", &link))?;
+    }
     write("etc/passwd", "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n")?;
     write("etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n")?;
     write("etc/hostname", "lab\n")?;
