@@ -16,7 +16,7 @@ use crate::words::{SCENARIO, Scenario, Word};
 const SILENCE_MAX: Duration = Duration::from_secs(400);
 /// How much of the talk a failure shows, in characters.
 const TALK_SHOWN: usize = 4_000;
-/// Its memory: games, and one that is to run into a cap of 300 MiB.
+/// Its memory: games, and one that is to run into a cap of 210 MiB.
 const MEMORY: &str = "1024M";
 /// The guest's nanoseconds for each of its instructions, as a power of two: 2 ns are a machine of 500 million a second,
 /// which is what emulation reaches on an idle host.

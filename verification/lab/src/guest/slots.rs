@@ -8,7 +8,7 @@ use crate::product::{Product, TOKEN, configuration, configure, fleet, systemctl,
 use crate::wire;
 
 const LIMITS: &str = "    limits: { cpu: 0.25, memoryMiB: 64 }\n";
-const CAPPED: &str = "    limits: { cpu: 0.5, memoryMiB: 64 }\n    caps: { cpuQuota: 0.75, memoryMiB: 300 }\n    \
+const CAPPED: &str = "    limits: { cpu: 0.5, memoryMiB: 16 }\n    caps: { cpuQuota: 0.75, memoryMiB: 210 }\n    \
                       restart: { attempts: 0 }\n";
 /// A unit that wants nothing.
 const OTHER: &str = "[Service]\nType=oneshot\nExecStart=/bin/true\n";
@@ -49,7 +49,7 @@ pub fn run() {
     let group = Group::of(id, pid);
     assert_eq!(group.setting("cpu.weight"), "50");
     assert_eq!(group.setting("cpu.max"), "75000 100000");
-    assert_eq!(group.setting("memory.max"), (300_u64 << 20).to_string());
+    assert_eq!(group.setting("memory.max"), (210_u64 << 20).to_string());
     let seen = product.get(&format!("/v1/servers/{id}"));
     let port = seen["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
     let command = |fault| {
