@@ -143,6 +143,7 @@ fn a_silent_machine_may_come_back_so_an_allocation_waits_for_it() {
     assert!(world.fleet.allocation(allocation(1), world.now).unwrap().placed().is_some());
 }
 
+/// Shows `maxServers`.
 #[test]
 fn max_servers_bounds_allocated_servers() {
     let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::MachinesMayJoin);

@@ -69,6 +69,7 @@ fn a_stopped_server_starts_with_its_new_configuration() {
 
 /// "an allocated one changes at its next allocation, never under a running session": what it then runs is what that
 /// allocation asks for, and idle again it runs what it was given.
+/// Shows `progressive rollout`.
 #[test]
 fn an_allocated_server_changes_when_its_session_is_over() {
     let (mut world, agent, server) = running(spec(IdleServers::StartOnProvision), 1);
@@ -153,6 +154,7 @@ fn a_rollout_is_not_held_up_by_what_is_down() {
 
 /// "New build versions install progressively (allocated servers finish first) or forced": below its floor no session goes
 /// on.
+/// Shows `forced rollout`.
 #[test]
 fn a_forced_version_ends_sessions() {
     let (mut world, agent, _) = running(spec(IdleServers::StartOnProvision), 2);

@@ -23,6 +23,7 @@ fn end_of(world: &World, n: u128) -> End {
 }
 
 /// "When Game Server Hosting provisions and starts a machine, it creates a number of server slots."
+/// "The first stage of the server lifecycle involves creating a server slot on a machine."
 #[test]
 fn a_machine_that_joins_brings_its_slots() {
     let mut world = single_session();
@@ -229,6 +230,7 @@ fn a_new_revision_reaches_an_allocated_server_at_its_next_allocation() {
 }
 
 /// Multi-session allocations, steps 1 to 10 as written.
+/// "This means game servers are ready for allocations when the machine provisioning completes."
 #[test]
 fn the_multi_session_pattern_step_by_step() {
     let mut world = multi_session();
@@ -251,6 +253,7 @@ fn the_multi_session_pattern_step_by_step() {
 }
 
 /// Single-session allocations, steps 1 to 9 as written.
+/// "This means game servers don't start until you allocate them."
 #[test]
 fn the_single_session_pattern_step_by_step() {
     let mut world = single_session();
@@ -267,6 +270,7 @@ fn the_single_session_pattern_step_by_step() {
 }
 
 /// "ALLOCATED, ONLINE, AVAILABLE": the projection of process and claim, row by row.
+/// Shows `server statuses`.
 #[test]
 fn the_status_table() {
     let rows = [

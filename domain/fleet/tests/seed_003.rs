@@ -76,6 +76,7 @@ fn both_kinds_of_fleets_hold() {
 }
 
 /// "With a reservation-based fleet, Game Server Hosting cannot select the best server for an incoming match."
+/// Shows `only on reservation fleets`.
 #[test]
 fn a_reservation_fleet_takes_no_allocations_and_an_allocation_fleet_no_reservations() {
     let (mut world, _, _) = running(reservations(), 1);

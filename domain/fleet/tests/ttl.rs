@@ -39,6 +39,7 @@ fn end(world: &World) -> Option<End> {
 }
 
 /// The idle reading is the default, with an hour: it "fires when the server has been idle that long".
+/// Shows `allocationTTL, idle`.
 #[test]
 fn an_hour_without_players_ends_an_allocation() {
     let (mut world, agent, server) = playing(AllocationTtl::DEFAULT);
@@ -92,6 +93,7 @@ fn without_a_query_the_idle_reading_ends_nothing() {
 }
 
 /// The other reading: "deallocates even with players present".
+/// Shows `allocationTTL, hard cap`.
 #[test]
 fn by_age_an_allocation_ends_whoever_plays() {
     let (mut world, agent, server) = playing(AllocationTtl::Age(HOUR));

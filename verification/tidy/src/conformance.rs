@@ -101,12 +101,21 @@ pub fn tests(file: &File) -> Vec<Test> {
 #[must_use]
 pub fn shows(comment: &str, phrase: Option<&str>, sentence: &str) -> bool {
     if let Some(phrase) = phrase {
-        return plain(comment).contains(&plain(phrase));
+        return holds(&plain(comment), &plain(phrase));
     }
     let sentence = plain(sentence);
     quotes(comment).iter().any(|quote| {
         let quote = plain(quote);
         quote.contains(&sentence) || (quote.chars().count() >= QUOTE_CHARS_MIN && sentence.contains(&quote))
+    })
+}
+
+/// Whether a phrase stands in a comment by itself: `GET /fleets` is not in `GET /fleets/{id}`.
+fn holds(comment: &str, phrase: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '/' || c == '-';
+    comment.match_indices(phrase).any(|(at, _)| {
+        let (before, after) = (&comment[..at], &comment[at + phrase.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
     })
 }
 
@@ -211,6 +220,7 @@ mod unit {
         }
         assert!(shows("`GET /fleets/{id}`: 404", Some("GET /fleets/{id}"), "one fleet"));
         assert!(!shows("`GET /fleets`: 404", Some("GET /fleets/{id}"), "one fleet"));
+        assert!(!shows("`GET /fleets/{id}`: 404", Some("GET /fleets"), "all fleets"));
         assert!(shows(
             "don’t \"Game Server Hosting won’t keep it\"",
             None,

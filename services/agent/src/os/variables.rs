@@ -123,6 +123,7 @@ pub(super) mod tests {
         }
     }
 
+    /// Shows `every $$variable$$`.
     #[test]
     fn every_variable_has_its_value() {
         let now = Timestamp::from_unix_ms(1_700_000_000_999);

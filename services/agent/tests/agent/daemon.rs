@@ -84,6 +84,7 @@ fn listening(guest: &Guest) -> Events {
 }
 
 /// "Observed exchange (text frames) [RUN GO v0.5.4 against a mock]": connect, subscribe, push, then ready.
+/// Shows `GET /v1/connection/websocket`, `PATCH /v1/servers/{serverId}/allocations/{allocationId}`.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_go_sdks_recorded_exchange() {
     let world = World::new(None).await;
@@ -146,6 +147,7 @@ async fn the_first_subscribe_is_never_rejected() {
 
 /// "C# re-reads server.json on each event. So the file must be written **before** the event is published"; and "truncate +
 /// write", in place.
+/// Shows `truncated and written in place`, `written before the event is published`.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_file_says_it_before_the_event_does() {
     use std::os::unix::fs::MetadataExt as _;
@@ -262,6 +264,7 @@ async fn what_makes_no_sense_closes_the_socket_with_its_reason() {
 }
 
 /// The table of 2.2: holds, with the statuses that the SDKs know, and the process that asks as the fence.
+/// Shows `POST /v1/servers/{serverId}/hold`, `GET /v1/servers/{serverId}/hold`, `DELETE /v1/servers/{serverId}/hold`.
 #[tokio::test(flavor = "multi_thread")]
 async fn holds_are_asked_of_the_plane() {
     let world = World::new(None).await;
@@ -322,6 +325,8 @@ async fn holds_are_asked_of_the_plane() {
 }
 
 /// The table of 2.2: reservations, and ready in the C# dialect.
+/// Shows `POST /v1/servers/{serverId}/reservations`, `DELETE /v1/servers/{serverId}/reservations`, `POST
+/// /v1/server/{serverId}/allocation/{allocationId}/ready-for-players`, `POST /v1/server/{serverId}/unready`.
 #[tokio::test(flavor = "multi_thread")]
 async fn reservations_and_the_singular_dialect() {
     let world = World::new(Some(A)).await;

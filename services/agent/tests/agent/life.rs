@@ -11,6 +11,8 @@ const A: u128 = 0xa;
 const B: u128 = 0xb;
 
 /// "It attempts to recover the game session by restarting it with the same allocation ID" (seed 001), and back-off.
+/// "However, if the build executable continues to crash, Multiplay Hosting backs off and stops trying to recover the
+/// game session." (seed 001)
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_is_answered_with_the_same_allocation_once() {
     let (build, host) = (Build::new(), Host::new(1));
@@ -45,6 +47,7 @@ async fn a_crash_is_answered_with_the_same_allocation_once() {
 }
 
 /// "It automatically deallocates the server slot, clearing the allocation ID in the server.json file" (seed 002).
+/// "Exiting in this way triggers an automatic deallocation." (seed 002)
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_0_completes_and_clears() {
     let (build, host) = (Build::new(), Host::new(1));
@@ -60,6 +63,7 @@ async fn exit_0_completes_and_clears() {
 }
 
 /// An allocation on a running server: the process stays, the file changes first.
+/// Shows `deallocation does not stop the process`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_server_is_told_its_session() {
     let (build, host) = (Build::new(), Host::new(1));

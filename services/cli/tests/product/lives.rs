@@ -11,6 +11,8 @@ use crate::product::{Home, lives, until};
 use crate::query::ask;
 
 /// The issue's headline: kill the process of an allocated server, and it comes back under the same allocation.
+/// "The build executable process crashed. In this case, Game Server Hosting detects the crash and automatically
+/// restarts the build executable." (seed 002)
 #[test]
 fn a_killed_server_comes_back_under_the_same_allocation() {
     let home = Home::new();

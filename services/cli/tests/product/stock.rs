@@ -34,6 +34,7 @@ fn events(up: &Product<'_>, server: &Value) -> Vec<[String; 3]> {
         .collect()
 }
 
+/// Shows `npm centrifuge 2.8`.
 #[test]
 fn npm_centrifuge_hears_each_session_begin_and_end() {
     let folder = std::env::var_os("MAINSTAY_TEST_NODE")

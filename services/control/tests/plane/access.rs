@@ -58,6 +58,7 @@ async fn wrong_credentials_are_401_in_the_faces_shape() {
     assert_eq!(native.body["code"], "MS-A001");
 }
 
+/// Shows `POST /auth/v1/token-exchange`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_of_the_exchange_opens_the_allocation_api() {
     let world = world().await;

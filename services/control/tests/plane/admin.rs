@@ -39,6 +39,7 @@ fn casual(build: u64) -> Value {
     })
 }
 
+/// Shows `GET /fleets`, `avalaible`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_fleets_lists_them_bare_with_both_spellings_of_available() {
     let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
@@ -61,6 +62,7 @@ async fn get_fleets_lists_them_bare_with_both_spellings_of_available() {
     }
 }
 
+/// Shows `GET /fleets/{id}`, `Basic keyId:secretKey`, `bodies of errors`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_fleet_shows_its_regions_and_404_is_in_the_faces_shape() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -78,6 +80,7 @@ async fn get_fleet_shows_its_regions_and_404_is_in_the_faces_shape() {
     world.call("GET", &gateway("fleets", "/fleets"), None, vec![]).await.expect(401, "MS-A001");
 }
 
+/// Shows `POST /fleets`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn post_fleets_makes_one_and_a_second_of_the_name_is_409_with_conflicts() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -110,6 +113,7 @@ async fn post_fleets_makes_one_and_a_second_of_the_name_is_409_with_conflicts() 
     assert_eq!(listed["changedBy"], ADMIN.0, "{listed}");
 }
 
+/// Shows `PUT /fleets/{id}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn put_fleet_changes_its_build_configurations() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -128,6 +132,8 @@ async fn put_fleet_changes_its_build_configurations() {
     renamed.expect(400, "MS-U101");
 }
 
+/// Shows `POST /fleets/{id}/regions`, `PUT /fleets/{id}/regions/{regionId}`, `GET /fleets/regions`, `GET
+/// /fleets/{id}/available-regions`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fleet_regions_are_added_changed_and_listed() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -152,6 +158,7 @@ async fn fleet_regions_are_added_changed_and_listed() {
     world.put_json(&format!("{regions}/{REGION}"), &much).await.expect(400, "MS-U101");
 }
 
+/// Shows `DELETE /fleets/{id}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn delete_fleet_is_409_while_it_is_used_and_204_after() {
     let (world, agent) = World::with_agent(1, Habit::Obeys).await;
@@ -177,6 +184,8 @@ async fn delete_fleet_is_409_while_it_is_used_and_204_after() {
     world.get(&path).await.expect(404, "MS-U105");
 }
 
+/// Shows `POST /build-configurations`, `GET /build-configurations`, `GET /build-configurations/{id}`, `PUT
+/// /build-configurations/{id}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn build_configurations_are_made_read_listed_and_changed() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -212,6 +221,7 @@ async fn build_configurations_are_made_read_listed_and_changed() {
     world.get(&gateway("build-configurations", "/build-configurations/99")).await.expect(404, "MS-P024");
 }
 
+/// Shows `DELETE /build-configurations/{id}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn delete_build_configuration_is_409_while_a_fleet_has_it_and_204_after() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -226,6 +236,7 @@ async fn delete_build_configuration_is_409_while_a_fleet_has_it_and_204_after() 
     world.get(&path(casual)).await.expect(404, "MS-P024");
 }
 
+/// Shows `GET /servers`, `GET /servers/{id}`, `GET /servers/locations`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_servers_lists_filters_and_pages() {
     let (world, agent) = World::with_agent(3, Habit::Obeys).await;
@@ -262,6 +273,7 @@ async fn get_servers_lists_filters_and_pages() {
     world.get(&gateway("servers", "/servers/7")).await.expect(404, "MS-S001");
 }
 
+/// Shows `POST /servers/{id}/actions`, `GET /servers/{id}/actions`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn post_server_actions_are_done_or_424_and_get_actions_tells_them() {
     let (world, agent) = World::with_agent(1, Habit::Obeys).await;
@@ -291,6 +303,7 @@ async fn post_server_actions_are_done_or_424_and_get_actions_tells_them() {
     world.get(&format!("{path}?date=x")).await.expect(400, "MS-U101");
 }
 
+/// Shows `GET /machines`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_machines_lists_and_shows_them() {
     let (world, agent) = World::with_agent(2, Habit::Obeys).await;
@@ -303,6 +316,7 @@ async fn get_machines_lists_and_shows_them() {
     world.get(&gateway("machines", "/machines/5")).await.expect(404, "MS-S002");
 }
 
+/// Shows `POST /test-allocations`, `GET /test-allocations`, `DELETE /test-allocations/{allocationId}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn test_allocations_are_allocations_under_the_admin_paths() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -321,6 +335,8 @@ async fn test_allocations_are_allocations_under_the_admin_paths() {
     assert_eq!(world.get(&gateway("allocations", "/test-allocations")).await.body["allocations"], json!([]));
 }
 
+/// Shows `GET /fleets/{id}/server-allocations`, `GET /fleets/{id}/events`, `GET /fleets/{id}/crashes`, `GET
+/// /servers/{id}/events`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fleet_and_server_series_tell_what_happened() {
     let (world, agent) = World::with_agent(2, Habit::Obeys).await;
@@ -364,6 +380,7 @@ fn link(file: &Value) -> String {
     url.split_once("/v1/files/").map(|(_, token)| format!("/v1/files/{token}")).unwrap()
 }
 
+/// Shows `POST /builds`, `GET /builds`, `GET /builds/{id}`, `DELETE /builds/{id}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn builds_are_made_read_listed_and_deleted() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -394,6 +411,7 @@ async fn builds_are_made_read_listed_and_deleted() {
     world.get(&one(other)).await.expect(404, "MS-P024");
 }
 
+/// Shows `PUT /builds/{id}/files`, `GET /builds/{id}/files`, `DELETE /builds/{id}/files/{path}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn put_build_files_gives_a_signed_url_that_takes_the_bytes_in_pieces() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -427,6 +445,7 @@ async fn put_build_files_gives_a_signed_url_that_takes_the_bytes_in_pieces() {
     world.delete(&format!("{files}/bin/server")).await.expect(404, "MS-U114");
 }
 
+/// Shows `POST /builds/{id}/versions`, `GET /builds/{id}/installs`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn post_build_versions_releases_what_was_uploaded_and_installs_tell_how_far_it_is() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;

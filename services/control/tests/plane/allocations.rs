@@ -34,6 +34,7 @@ async fn a_post_is_durable_owed_and_fulfilled() {
     assert_eq!(order.allocation.as_ref().unwrap().allocation.0, id(1));
 }
 
+/// Shows `POST /allocations`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_id_is_answered_with_what_exists() {
     let (world, agent) = World::with_agent(2, Habit::Obeys).await;
@@ -84,6 +85,7 @@ async fn a_payload_reaches_the_order() {
     assert_eq!(payload.as_deref(), Some("{\"map\":\"dm1\"}"));
 }
 
+/// Shows `DELETE /allocations/{allocationId}`, `GET /allocations/{allocationId}`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_allocation_frees_its_server_and_stays_readable() {
     let (world, agent) = World::with_agent(1, Habit::Obeys).await;
@@ -112,6 +114,7 @@ async fn a_deleted_allocation_frees_its_server_and_stays_readable() {
     assert_eq!(world.get(&allocation(id(1))).await.body["endReason"], json!("deallocated"));
 }
 
+/// Shows `GET /allocations`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_is_paged_narrowed_and_newest_first() {
     let (world, _agent) = World::with_agent(5, Habit::Obeys).await;

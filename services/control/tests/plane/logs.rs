@@ -29,6 +29,7 @@ fn token(url: &serde_json::Value) -> String {
     url.as_str().unwrap().split_once("/v1/files/").map(|(_, token)| format!("/v1/files/{token}")).unwrap()
 }
 
+/// Shows `GET /servers/{id}/logs`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_server_logs_lists_files_whose_links_download_them() {
     let (world, server) = world().await;
@@ -46,6 +47,7 @@ async fn get_server_logs_lists_files_whose_links_download_them() {
     denied.expect(403, "MS-A003");
 }
 
+/// Shows `GET /servers/{id}/logs/link`, `GET /servers/{id}/logs/preview`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_server_logs_link_and_preview_show_one_file() {
     let (world, server) = world().await;
@@ -58,6 +60,7 @@ async fn get_server_logs_link_and_preview_show_one_file() {
     world.get(&of("link")).await.expect(400, "MS-U101");
 }
 
+/// Shows `POST /logs/search`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn post_logs_search_finds_lines_page_by_page() {
     let (world, server) = world().await;
@@ -82,6 +85,8 @@ async fn post_logs_search_finds_lines_page_by_page() {
     world.post(&search, &json!({ "paginationToken": "!" })).await.expect(400, "MS-U101");
 }
 
+/// Shows `GET /logs/status`, `POST /logs/status`, `GET /logs/usage`, `GET /logs/fleets`, `GET /logs/servers`, `GET
+/// /logs/fleets/{f}/servers`, `GET /logs/fleets/{f}/servers/{s}/files`, `POST /logs/downloadlink`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn logs_status_usage_fleets_servers_and_files_are_told() {
     let (world, server) = world().await;
@@ -106,6 +111,7 @@ async fn logs_status_usage_fleets_servers_and_files_are_told() {
     assert_eq!(text, "listening\n", "{}", link.text);
 }
 
+/// Shows `files filter`, `core dumps`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
     let (world, server) = world().await;

@@ -32,6 +32,7 @@ async fn a_malformed_body_is_400_before_any_look_at_the_state() {
     }
 }
 
+/// Shows `30 KB`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payload_over_30_kb_is_400_and_one_of_30_kb_is_taken() {
     let world = world().await;
