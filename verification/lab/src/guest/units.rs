@@ -65,7 +65,8 @@ pub fn run() {
 fn agent(product: &Product, playing: &[(u64, u32)]) {
     std::fs::write("/etc/mainstay/join-token", &product.join_token).expect("a file");
     let settings = format!(
-        "MAINSTAY_JOIN={}\nMAINSTAY_FLEET=here\nMAINSTAY_REGION=Home\nMAINSTAY_SLOTS=1\nMAINSTAY_PORTS=21000-21099\n",
+        "MAINSTAY_JOIN={}\nMAINSTAY_FLEET=here\nMAINSTAY_REGION=Home\nMAINSTAY_SLOTS=1\n\
+         MAINSTAY_PORTS=21000-21099\nMAINSTAY_GAMES_PORT=8087\n",
         product.agents
     );
     std::fs::write("/etc/mainstay/agent.env", settings).expect("a file");
