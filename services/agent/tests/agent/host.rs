@@ -179,7 +179,8 @@ pub async fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-fn example(name: &str) -> PathBuf {
+/// One of this crate's examples.
+pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let target = test.parent().and_then(Path::parent).expect("tests lie in deps");
     target.join("examples").join(name)

@@ -9,7 +9,7 @@ use mainstay_core::slot::{Check, Checks, Exit, Fault, Heard, Incident, Intent, K
 use tokio::net::UdpSocket;
 
 use crate::games::{Build, is_alive, one_byte_query};
-use crate::host::{Host, until};
+use crate::host::{Host, example, until};
 use crate::plane::{Plane, allocation};
 
 const A: u128 = 0xa;
@@ -172,6 +172,25 @@ async fn a_silent_server_without_an_allocation_is_restarted_by_force() {
     game.on.store(true, Ordering::Relaxed);
     let second = plane.online_not(1, pid).await;
     assert!(!is_alive(pid) && is_alive(second));
+}
+
+/// A game in Rust survives the first SIGSEGV from outside: a second ends it, long before SIGKILL would.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_game_in_rust_ends_by_sigsegv_too() {
+    let (build, host) = (Build::new(), Host::new(1));
+    let game = example("parked_game");
+    let mut spec = queried(&build, "parked_game");
+    spec.launch.folder = game.parent().unwrap().display().to_string();
+    spec.stop.kill_after = Duration::from_secs(3_600);
+    let plane = Plane::start(vec![spec.clone()]).await;
+    let _agent = host.agent(&plane);
+    plane.order(1, Intent::Run, &spec, Some(A)).await;
+    let game = Answers::of(&host).await;
+    let pid = plane.online(1).await;
+    game.on.store(false, Ordering::Relaxed);
+    let incident = plane.incident(1, "the silence", misbehaved(Check::Query)).await;
+    assert_eq!(incident.exit, SEGV);
+    assert!(!is_alive(pid));
 }
 
 /// What the agent knows of an ended process it tells on every stream again, and after its own restart.
