@@ -11,7 +11,7 @@ use super::declaration::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration,
 };
 use super::{Build, Catalog, CatalogEvent, CatalogRejection};
-use crate::spec::FleetSpec;
+use crate::spec::{FleetSpec, Growth, RegionOpening, RegionSpec};
 
 pub(super) fn declare(
     turn: &mut Turn<'_, Catalog>,
@@ -164,7 +164,7 @@ fn declare_fleet(turn: &mut Turn<'_, Catalog>, declared: &FleetDeclaration) {
         name: declared.name.clone(),
         revision: known.map_or(1, |known| known.revision),
         idle_servers: declared.idle_servers,
-        regions: declared.regions.clone(),
+        regions: regions(declared, known),
         configurations: configurations.collect(),
         placement_timeout: declared.placement_timeout,
         retention: declared.retention,
@@ -177,6 +177,19 @@ fn declare_fleet(turn: &mut Turn<'_, Catalog>, declared: &FleetDeclaration) {
         None => {}
     }
     turn.emit(CatalogEvent::FleetDeclared(Arc::new(spec)));
+}
+
+/// A region that is declared no longer may have machines and sessions: it is closed, and what is allocated plays on.
+fn regions(declared: &FleetDeclaration, known: Option<&Arc<FleetSpec>>) -> Vec<RegionSpec> {
+    let before = known.into_iter().flat_map(|known| &known.regions);
+    let left = before.filter(|known| declared.regions.iter().all(|region| region.id != known.id));
+    let closed = |region: &RegionSpec| RegionSpec {
+        opening: RegionOpening::Offline,
+        min_available: 0,
+        growth: Growth::Fixed,
+        ..region.clone()
+    };
+    declared.regions.iter().cloned().chain(left.map(closed)).collect()
 }
 
 /// A fleet whose configurations have new revisions has a new revision itself, though nobody declared it anew.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mainstay_core::slot::{Phase, Status, Stopped};
-use mainstay_core::{Generation, MachineId, ServerId};
+use mainstay_core::{Generation, MachineId, MachineKey, ServerId};
 use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
 use mainstay_wire::agent::{
     self, Down, Incidents, MESSAGE_BYTES_MAX, Readings, Statuses as MachineStatuses, Up, Welcome, proto,
@@ -12,13 +12,14 @@ use mainstay_wire::agent::{
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
 use tonic::transport::Channel;
+use tonic::{Code, Streaming};
 
 use super::{StreamEnd, Uplink, orders};
 use crate::asks::Asks;
+use crate::config::{Config, MachineOffer};
 use crate::pass::{MachinePass, Pass, connect, renew};
-use crate::roster::Membership;
+use crate::roster::{Member, Membership, Roster};
 use crate::statuses::News;
 
 /// How long the plane may take to answer a hello: it writes that down first.
@@ -43,7 +44,15 @@ type Machines = BTreeMap<ServerId, MachineId>;
 
 /// Connects, and speaks until something ends it.
 pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
-    match begin(uplink).await {
+    let begun = match begin(uplink, Company::Everyone).await {
+        Err(StreamEnd::Ended(status)) if status.code() == Code::NotFound && has_withdrawn(uplink).await => {
+            let why = status.message();
+            tracing::warn!(why, "a machine that is offered no longer has no fleet any more: it is given up");
+            begin(uplink, Company::Offered).await
+        }
+        begun => begun,
+    };
+    match begun {
         Err(end) => (end, Welcomed::No),
         Ok(Begun { channel, up, down, machines, asks }) => {
             tracing::info!(uri = uplink.config.plane.uri, "the control plane is there");
@@ -60,6 +69,50 @@ pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
             (end, Welcomed::Yes)
         }
     }
+}
+
+/// Which machines say hello.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// All that ever joined: what a changed configuration no longer offers may have sessions, and the plane alone ends
+    /// those.
+    Everyone,
+    /// Those offered now.
+    Offered,
+}
+
+/// A machine that says hello, as it is named.
+struct Joining<'a> {
+    member: &'a Member,
+    fleet: String,
+    region: String,
+    name: String,
+}
+
+fn joining<'a>(config: &Config, roster: &'a Roster, company: Company) -> Vec<Joining<'a>> {
+    let one = |member: &'a Member| {
+        if let Some(offer) = config.machines.iter().find(|offer| member.is_for(offer)) {
+            let MachineOffer { fleet, region, name, .. } = offer.clone();
+            return Some(Joining { member, fleet, region, name });
+        }
+        // A machine's own credential is for one fleet region alone.
+        match (company, &config.plane.pass, &member.membership) {
+            (Company::Everyone, Pass::Host(_), Some(membership)) => Some(Joining {
+                member,
+                fleet: membership.fleet.to_string(),
+                region: membership.region.to_string(),
+                name: config.machines.first().map(|offer| offer.name.clone())?,
+            }),
+            (Company::Everyone | Company::Offered, Pass::Host(_) | Pass::Machine(_), _) => None,
+        }
+    };
+    roster.members().iter().filter_map(one).collect()
+}
+
+async fn has_withdrawn(uplink: &Uplink) -> bool {
+    let roster = uplink.roster.lock().await;
+    let count = |company| joining(&uplink.config, &roster, company).len();
+    count(Company::Everyone) > count(Company::Offered)
 }
 
 /// A stream on which the plane has said welcome.
@@ -81,7 +134,7 @@ impl Drop for LineUp<'_> {
     }
 }
 
-async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
+async fn begin(uplink: &Uplink, company: Company) -> Result<Begun, StreamEnd> {
     let plane = &uplink.config.plane;
     let ca = match &plane.pass {
         Pass::Host(_) => None,
@@ -92,7 +145,7 @@ async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let (up, rx) = mpsc::channel(UP_MESSAGES_MAX);
-    let hello = hello(uplink).await;
+    let hello = hello(uplink, company).await;
     let asked = hello.machines.len();
     let hello = proto::Up { what: Some(proto::up::What::Hello(hello)) };
     up.send(hello).await.map_err(|_| StreamEnd::Closed)?;
@@ -107,7 +160,7 @@ async fn begin(uplink: &Uplink) -> Result<Begun, StreamEnd> {
         Down::Frames(_) | Down::Answer(_) => return Err(StreamEnd::OtherMachines { asked, found: 0 }),
     };
     let asks = welcome.asks;
-    let machines = join(uplink, welcome, asked).await?;
+    let machines = join(uplink, company, welcome, asked).await?;
     resync(uplink, &up, &machines).await?;
     Ok(Begun { channel, up, down, machines, asks })
 }
@@ -140,21 +193,21 @@ fn shown(pass: &Pass) -> String {
 }
 
 /// Who we are.
-async fn hello(uplink: &Uplink) -> proto::Hello {
+async fn hello(uplink: &Uplink, company: Company) -> proto::Hello {
     let config = &uplink.config;
     let roster = uplink.roster.lock().await;
-    let machines = roster.members().iter().filter_map(|member| {
-        let offer = config.machines.iter().find(|offer| member.is_for(offer))?;
+    let machines = joining(config, &roster, company).into_iter().map(|joining| {
+        let Joining { member, fleet, region, name } = joining;
         let ports = |it: &crate::Ports| proto::Ports { game: it.game.into(), query: it.query.into() };
-        Some(proto::JoiningMachine {
+        proto::JoiningMachine {
             key: member.key.0.into_bytes().to_vec(),
-            fleet: offer.fleet.clone(),
-            region: offer.region.clone(),
-            name: offer.name.clone(),
+            fleet,
+            region,
+            name,
             ipv4: config.addresses.ipv4.map(|address| address.to_string()).unwrap_or_default(),
             ipv6: config.addresses.ipv6.map(|address| address.to_string()).unwrap_or_default(),
             slots: member.ports.iter().map(ports).collect(),
-        })
+        }
     });
     proto::Hello {
         protocol: agent::PROTOCOL,
@@ -166,20 +219,21 @@ async fn hello(uplink: &Uplink) -> proto::Hello {
 }
 
 /// Takes the names we are given, and gives up what is no longer ours.
-async fn join(uplink: &Uplink, welcome: Welcome, asked: usize) -> Result<Machines, StreamEnd> {
+async fn join(
+    uplink: &Uplink,
+    company: Company,
+    welcome: Welcome,
+    asked: usize,
+) -> Result<Machines, StreamEnd> {
     let found = welcome.machines.len();
     if found != asked {
         return Err(StreamEnd::OtherMachines { asked, found });
     }
     let mut roster = uplink.roster.lock().await;
-    let offered: Vec<_> = roster
-        .members()
-        .iter()
-        .filter(|member| uplink.config.machines.iter().any(|offer| member.is_for(offer)))
-        .map(|member| member.key)
-        .collect();
+    let joining = joining(&uplink.config, &roster, company);
+    let keys: Vec<MachineKey> = joining.iter().map(|joining| joining.member.key).collect();
     let mut machines = Machines::new();
-    for (key, machine) in offered.into_iter().zip(welcome.machines) {
+    for (key, machine) in keys.into_iter().zip(welcome.machines) {
         let servers: Vec<ServerId> = machine.slots.iter().map(|slot| slot.server).collect();
         machines.extend(servers.iter().map(|&server| (server, machine.machine)));
         let membership = Membership {

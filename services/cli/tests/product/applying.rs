@@ -1,7 +1,8 @@
-//! `mainstay apply`: a file's configuration becomes a running instance's, all of it or nothing.
+//! `mainstay apply`, and files that change between two runs: a file's configuration becomes a running instance's, all of it or nothing.
 
+use crate::caller::new_id;
 use crate::game::{Game, Idle};
-use crate::product::Home;
+use crate::product::{Home, lives};
 
 #[test]
 fn apply_changes_a_running_instance_and_refuses_a_wrong_file_whole() {
@@ -24,4 +25,29 @@ fn apply_changes_a_running_instance_and_refuses_a_wrong_file_whole() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains(concat!("MS-", "U111")) && said.contains(concat!("MS-", "C004")), "{said}");
     assert_eq!(up.json(&["fleet", "get", name])["regions"][0]["maxServers"], before + 1, "nothing was taken");
+}
+
+/// Between two runs the file loses a fleet or a region: whoever plays there plays on, and is given up by nobody.
+#[test]
+fn a_fleet_or_region_that_is_gone_from_the_file_keeps_its_sessions() {
+    for (old, new) in [("  here:", "  there:"), ("Home:", "Abroad:")] {
+        let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+        let up = home.up(&[game.file()]);
+        let id = new_id();
+        up.json(&["allocation", "create", "--fleet", "here", "--id", &id]);
+        let server = up.json(&["allocation", "get", &id])["serverId"].to_string();
+        let pid = up.pid_when(&server, "ALLOCATED");
+        up.kill_nine();
+
+        let text = std::fs::read_to_string(game.file()).unwrap();
+        let changed = text.replace(old, new);
+        assert_ne!(text, changed);
+        std::fs::write(game.file(), changed).unwrap();
+        let up = home.up(&[game.file()]);
+        assert_eq!(up.pid_when(&server, "ALLOCATED"), pid, "{old} became {new}");
+        assert!(lives(pid));
+        assert!(up.json(&["allocation", "get", &id])["ended"].is_null());
+        up.run(&["allocation", "delete", &id]);
+        up.stop();
+    }
 }
