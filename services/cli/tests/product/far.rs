@@ -56,7 +56,8 @@ fn ports() -> String {
 
 pub fn command(home: &Home, join: &str, token: Option<&str>, more: &[&str]) -> Command {
     let ports = ports();
-    let mut command = home.command(&["agent", "--slots", "1", "--ports", &ports, "--join", join]);
+    let mut command =
+        home.command(&["agent", "--slots", "1", "--ports", &ports, "--games-port", "0", "--join", join]);
     command.args(more);
     if let Some(token) = token {
         let file = home.path().with_file_name("token");
