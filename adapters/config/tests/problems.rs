@@ -173,11 +173,11 @@ fn configuration_rows() -> Vec<Row> {
         (configured("variables: { $$a: x }"), Code::BadVariableName, (9, 18), "rename"),
         (configured("variables: { queryPort: x }"), Code::ShadowedVariable, (9, 29), "gameQueryPort"),
         (configured("protocol: agones"), Code::NotYet, (9, 5), "x-protocol"),
-        (configured("checks: { every: 10ms }"), Code::BadDuration, (9, 22), "checks of"),
+        (configured("checks: { every: 10ms }"), Code::BadDuration, (9, 22), "every: 1m"),
         (configured("checks: { failures: 0 }"), Code::BadNumber, (9, 25), "failures"),
         (configured("checks: { cpuTolerance: -1% }"), Code::BadNumber, (9, 29), "cpuTolerance"),
-        (configured("checks: { signal: SIGSTOP }"), Code::NotAllowed, (9, 23), "SIGSEGV"),
-        (configured("recovery: never"), Code::NotAllowed, (9, 15), "preRecovery"),
+        (configured("checks: { signal: SIGSTOP }"), Code::NotAllowed, (9, 23), "one of the known words"),
+        (configured("recovery: never"), Code::NotAllowed, (9, 15), "one of the known words"),
     ]
 }
 
