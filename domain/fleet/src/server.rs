@@ -101,7 +101,7 @@ impl Server {
     /// |---|---|---|
     /// | allocated | any | ALLOCATED |
     /// | reserved | any | RESERVED |
-    /// | held | any: "a server hold does not expire [when] the server exits" | HELD |
+    /// | held | any: "a server hold does not expire \[when\] the server exits" | HELD |
     /// | free | online, and its game says ready | READY |
     /// | free | starting, online, stopping | ONLINE |
     /// | free | stopped, backed off, in pre-recovery, lost, not heard of | AVAILABLE |

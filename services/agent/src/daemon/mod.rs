@@ -7,7 +7,7 @@
 //! ```
 //!
 //! There is no password: where every slot has a user of its own, a call about a server is taken from a socket of that
-//! user alone ([`peer`]); elsewhere all games are one user, and nothing could be told apart. Everything a game can send is
+//! user alone (`peer.rs`); elsewhere all games are one user, and nothing could be told apart. Everything a game can send is
 //! bounded: connections, sockets, bodies, calls a second, asks under way.
 
 mod calls;
