@@ -16,6 +16,7 @@ use mainstay_holder::protocol::Reply;
 use mainstay_holder::record::ExitRecord;
 use mainstay_supervisor::{Command, Observation, RunNumber, Rung, SessionFile, Sight};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use self::asking::{Asked, Question, Since};
@@ -47,6 +48,8 @@ pub(crate) struct Worker {
     asking: Option<Question>,
     /// What the next reading of CPU is compared with.
     since: Option<Since>,
+    /// The keeping of the last run's evidence.
+    keeping: Option<JoinHandle<()>>,
 }
 
 /// What a worker does next.
@@ -86,6 +89,7 @@ impl Worker {
                 sent: None,
                 asking: None,
                 since: None,
+                keeping: None,
             };
             // The rules have ended: so has the agent, and the games play on under their holders.
             let _ended = worker.run().await;
@@ -196,10 +200,24 @@ impl Worker {
         let scene = found.told.clone();
         self.brain.report(Command::Exited { server, run, exit, scene }).await?;
         if let Some(incident) = self.brain.incident(server, run).await? {
+            self.evidence_kept().await;
             let context = Arc::clone(&self.context);
-            self.blocking(move || context.ground.keep_evidence(&incident, &found)).await;
+            // The slot may start again meanwhile: what is kept has been read.
+            self.keeping = Some(tokio::spawn(async move {
+                let ground = Arc::clone(&context);
+                context.blocking(move || ground.ground.keep_evidence(&incident, &found)).await;
+            }));
         }
         Ok(Next::Wait)
+    }
+
+    /// Waits until the evidence of the last run is kept: that of two runs is not kept at once.
+    async fn evidence_kept(&mut self) {
+        if let Some(keeping) = self.keeping.take()
+            && let Err(error) = keeping.await
+        {
+            tracing::error!(server = %self.server, %error, "the keeping of evidence broke off");
+        }
     }
 
     /// The agent's time is up: everything in the slot is killed now.

@@ -206,6 +206,7 @@ impl Worker {
 
     /// Nothing of the slot is left behind.
     pub(super) async fn clear(&mut self) -> Next {
+        self.evidence_kept().await;
         let (context, server) = (Arc::clone(&self.context), self.server);
         match self.blocking(move || context.ground.clear(server)).await {
             Ok(()) => {
