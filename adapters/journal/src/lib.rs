@@ -14,6 +14,7 @@
 mod chain;
 mod compact;
 mod error;
+mod examine;
 pub mod history;
 pub mod memory;
 mod port;
@@ -26,6 +27,7 @@ mod writer;
 
 pub use compact::{COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, StoredFold, replay};
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
+pub use examine::{Walked, walk};
 pub use port::{
     Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, LEASE, LEASE_RENEWED_EVERY, Leadership, Lease,
     PAGE_BYTES_MAX, PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,

@@ -101,6 +101,26 @@ pub fn all(fleet: &Fleet) -> Vec<Broken> {
     broken
 }
 
+/// A part of the servers that [`some`] has looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// What does not hold.
+    pub broken: Vec<Broken>,
+    /// How many servers were looked at.
+    pub servers: usize,
+    /// The last of them, behind which the next part begins; `None` once all have been.
+    pub last: Option<ServerId>,
+}
+
+/// Looks at `max` servers behind `after`, and at what they are indexed by. For a fleet that is too large to be looked at
+/// in one turn; it may change between two parts, since every part holds by itself.
+#[must_use]
+pub fn some(fleet: &Fleet, after: Option<ServerId>, max: usize) -> Looked {
+    let ids: Vec<ServerId> = fleet.servers(after).take(max).map(|(id, _)| id).collect();
+    let broken = ids.iter().filter_map(|id| server_holds(fleet, *id).err()).collect();
+    Looked { broken, servers: ids.len(), last: ids.last().copied().filter(|_| ids.len() == max) }
+}
+
 fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
     let Some(server) = fleet.servers.get(&id) else { return Ok(()) };
     if let Claim::Allocated(allocation) = server.claim {

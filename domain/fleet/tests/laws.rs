@@ -189,3 +189,22 @@ proptest! {
         prop_assert_eq!(laws::all(&world.fleet), vec![]);
     }
 }
+
+/// A fleet that is too large for one turn is looked at in parts, which together are all of it.
+#[test]
+fn the_laws_are_looked_at_in_parts_that_are_all_of_them() {
+    let mut world = World::new(fleet_spec(IdleServers::StartOnAllocation, Growth::Fixed));
+    world.join(1, 5);
+    let (mut seen, mut after, mut parts) = (0, None, 0);
+    loop {
+        let looked = laws::some(&world.fleet, after, 2);
+        assert_eq!(looked.broken, vec![]);
+        seen += looked.servers;
+        parts += 1;
+        match looked.last {
+            Some(last) => after = Some(last),
+            None => break,
+        }
+    }
+    assert_eq!((seen, parts), (5, 3));
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mainstay_core::slot::{Incident, Session};
 use mainstay_core::{AllocationId, Generation, ServerId};
 use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
+use mainstay_supervisor::laws;
 use mainstay_supervisor::{Answer, Command, Life, Observation, Rejection, RunNumber, Supervisor};
 use tokio::time::sleep;
 
@@ -92,6 +93,15 @@ impl Brain {
     pub(crate) async fn live(&self) -> Result<BTreeSet<ServerId>, Ended> {
         self.read(|state| {
             state.slots().filter(|(_, slot)| slot.live_run().is_some()).map(|(server, _)| server).collect()
+        })
+        .await
+    }
+
+    /// Looks whether every law of the rules holds; how many slots there are, and how many of them live.
+    pub(crate) async fn broken_law(&self) -> Result<Result<(usize, usize), laws::Broken>, Ended> {
+        self.read(|state| {
+            let live = state.slots().filter(|(_, slot)| slot.live_run().is_some()).count();
+            laws::all(state).map(|()| (state.slots().count(), live))
         })
         .await
     }

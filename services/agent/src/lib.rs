@@ -19,6 +19,7 @@ mod asks;
 mod brain;
 mod config;
 pub mod daemon;
+pub mod doctor;
 mod error;
 mod events;
 mod hands;

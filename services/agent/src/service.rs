@@ -21,6 +21,7 @@ use crate::asks::Asks;
 use crate::brain::Brain;
 use crate::config::Config;
 use crate::daemon::Daemon;
+use crate::doctor::Doctor;
 use crate::error::Error;
 use crate::hands::SlotHands;
 use crate::os::ports::{TakenPorts, Transport};
@@ -126,6 +127,12 @@ impl Handle {
     #[must_use]
     pub fn daemon(&self) -> Daemon {
         self.daemon.clone()
+    }
+
+    /// What `mainstay doctor` asks: its questions outlive this handle.
+    #[must_use]
+    pub fn doctor(&self) -> Doctor {
+        Doctor::new(Arc::clone(&self.context), self.brain.clone())
     }
 
     /// Where slots' standard output and error are kept: a question that outlives this handle.

@@ -59,6 +59,12 @@ pub enum Command {
     },
     /// What is running, and where
     Status,
+    /// Run every law against the running instance and its journal, or against a stopped data directory, and look at this
+    /// host; exit code 1 where something is broken
+    #[command(
+        after_help = "Examples:\n  mainstay doctor\n  mainstay doctor --data-dir /var/lib/mainstay -o json"
+    )]
+    Doctor,
     /// Fleets
     #[command(subcommand, visible_aliases = ["fleets", "fl"])]
     Fleet(Look),

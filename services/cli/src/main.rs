@@ -59,6 +59,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Check(arguments) => commands::check::run(&arguments, output),
         Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, output),
         Command::Explain { code } => commands::explain::run(&code, output),
+        Command::Doctor => commands::doctor::run(&data_dir, output),
         Command::Status => commands::status::run(&data_dir, output),
         Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),
         Command::Machine(verb) => commands::machine::run(&verb, &data_dir, output),

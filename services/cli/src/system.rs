@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::failure::{Failure, failed};
 
 /// Fewer descriptors than this are too few: the API takes 4,096 connections, and each slot needs a handful.
-const DESCRIPTORS_WANTED: u64 = 16_384;
+pub const DESCRIPTORS_WANTED: u64 = 16_384;
 
 /// Takes as many file descriptors as the system gives: the soft limit of 1,024 is for programs that use `select`, and a
 /// stranger's idle connections would use it up. Game servers get a limit of their own.

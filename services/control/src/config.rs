@@ -11,6 +11,7 @@ use mainstay_fleet::catalog::CredentialDeclaration;
 use mainstay_runtime::{Clock, JournalHandle};
 use uuid::Uuid;
 
+use crate::doctor::HostChecks;
 use crate::metrics::Metrics;
 use crate::slot_files::SlotFile;
 use crate::tls::Tls;
@@ -47,6 +48,8 @@ pub struct Config {
     /// The folder of uploaded builds, made where there is none; `None`: none are taken. On the disk of the machines that run
     /// them, since agents do not fetch builds yet.
     pub builds: Option<PathBuf>,
+    /// What `doctor` looks at beside the shards.
+    pub host: Arc<dyn HostChecks>,
 }
 
 impl std::fmt::Debug for Config {

@@ -15,6 +15,7 @@ mod chronicle;
 mod config;
 mod counted;
 mod declare;
+pub mod doctor;
 mod doors;
 mod editor;
 mod error;

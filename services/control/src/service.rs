@@ -122,6 +122,9 @@ impl Control {
             told: Told::open(config.history.as_deref()),
             samples: samples.clone(),
             store,
+            journal: config.journal,
+            host: config.host,
+            examining: Semaphore::new(1),
         });
         handle.serving.push(tokio::spawn(samples.run(fleets.clone(), closed.clone())));
         let streams =

@@ -16,7 +16,7 @@ use mainstay_core::Timestamp;
 use rusqlite::{Connection, params};
 
 use crate::error::Cause;
-use crate::port::Reader;
+use crate::port::{Head, Reader};
 use crate::types::{Seq, ShardName, TurnRecord};
 
 pub use error::HistoryError;
@@ -165,6 +165,19 @@ impl History {
             }
         }
         Ok(taken)
+    }
+
+    /// How many durable events of all shards the history has not seen yet.
+    ///
+    /// # Errors
+    /// Where reading fails.
+    pub fn behind(&self, heads: &[Head]) -> Result<u64, HistoryError> {
+        let mut behind = 0;
+        for head in heads {
+            let next = tables::followed(&self.conn, &head.shard)?.unwrap_or(head.oldest);
+            behind += head.next.0.saturating_sub(next.0);
+        }
+        Ok(behind)
     }
 
     fn tell_gap(&mut self, shard: &ShardName, from: Seq, to: Seq, at: Timestamp) -> Result<(), HistoryError> {

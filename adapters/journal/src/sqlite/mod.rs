@@ -31,7 +31,7 @@ use crate::types::{Seq, ShardName, TurnRecord};
 use crate::walk::damaged;
 
 use self::core::Core;
-pub use reader::SqliteReader;
+pub use reader::{MarkedCommits, SqliteReader};
 
 /// A handle on the one writer of a data directory. Clones share it: the runtime's writer thread and the compactor each
 /// have one, and wait for one another for a step at a time.

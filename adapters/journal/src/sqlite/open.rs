@@ -113,7 +113,7 @@ fn make(conn: &Connection) -> rusqlite::Result<()> {
     create(conn, &Meta { journal, commits: 0, shards: 0, heads: 0 })
 }
 
-fn compare(file: &Path, meta: &Meta, marked: Marked) -> Result<(), OpenError> {
+pub(super) fn compare(file: &Path, meta: &Meta, marked: Marked) -> Result<(), OpenError> {
     let damaged = |what| Err(OpenError::Damaged { file: file.to_owned(), what });
     if meta.journal != marked.journal {
         return damaged("its mark is another journal's");
@@ -135,7 +135,7 @@ fn fault(place: &Path, cause: impl Into<crate::error::Cause>) -> OpenError {
     OpenError::Io { place: place.display().to_string(), cause: cause.into() }
 }
 
-fn list_fault(file: &Path, error: ListFault) -> OpenError {
+pub(super) fn list_fault(file: &Path, error: ListFault) -> OpenError {
     match error {
         ListFault::Damaged(what) => OpenError::Damaged { file: file.to_owned(), what },
         ListFault::Sqlite(error) => fault(file, error),

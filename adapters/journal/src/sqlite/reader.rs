@@ -1,18 +1,31 @@
 //! A reader with its own connection: followers, the projector and the compactor never wait for the writer.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 use super::heads::{HeadRow, load, load_one};
-use super::open::DirLock;
+use super::mark::Mark;
+use super::open::{DirLock, compare, list_fault};
 use super::{rows, schema};
 use crate::error::{OpenError, ReadError};
 use crate::port::{Head, Reader, SnapshotHead};
 use crate::types::{Seq, ShardName, TurnRecord};
 use crate::walk::damaged;
+
+/// How often a mark is read before it counts as damaged: it has 40 bytes, and tearing it once is rare.
+const MARK_READS_MAX: u32 = 5;
+
+/// How far a journal is, and how far it must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkedCommits {
+    /// The last commit anyone was told of.
+    pub marked: u64,
+    /// The last commit that is there.
+    pub found: u64,
+}
 
 /// Reads what is durable in a data directory this process has open.
 #[derive(Debug)]
@@ -39,6 +52,29 @@ impl SqliteReader {
                 Err(OpenError::Io { place: file.display().to_string(), cause: cause.into() })
             }
         }
+    }
+
+    /// Whether the journal is at or past the last commit that anyone was told of.
+    ///
+    /// # Errors
+    /// As a start would refuse: the tail is lost, the mark is another's or damaged, or the list of shards is.
+    pub fn check_mark(&mut self, dir: &Path) -> Result<MarkedCommits, OpenError> {
+        // First: what is written after it may only add. Its writer does not wait for readers, so a torn one is read again.
+        let mut tries = 1;
+        let marked = loop {
+            match Mark::read(dir) {
+                Err(OpenError::Mark { .. }) if tries < MARK_READS_MAX => tries += 1,
+                read => break read?,
+            }
+        };
+        let marked = marked.ok_or_else(|| OpenError::Mark { file: Mark::path(dir), what: "is missing" })?;
+        let file = dir.join("journal.db");
+        let io =
+            |cause: rusqlite::Error| OpenError::Io { place: file.display().to_string(), cause: cause.into() };
+        let view = self.conn.transaction().map_err(io)?;
+        let (meta, _shards) = load(&view).map_err(|fault| list_fault(&file, fault))?;
+        compare(&file, &meta, marked)?;
+        Ok(MarkedCommits { marked: marked.commits, found: meta.commits })
     }
 
     /// One view of the file for all queries of a call.

@@ -8,11 +8,13 @@ use utoipa::ToSchema;
 use crate::multiplay::AllocationView;
 
 mod configuration;
+mod doctor;
 mod join;
 mod of_state;
 mod supervision;
 
 pub use configuration::{BuildView, ConfigurationView, FleetName};
+pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use of_state::Within;
 pub use supervision::{IncidentView, ReadingView};

@@ -10,6 +10,7 @@ mod decide;
 mod declaration;
 mod edit;
 mod event;
+pub mod laws;
 mod rejection;
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -32,10 +32,16 @@ fn configuration(name: &str, build: &str, command_line: &str) -> ConfigurationDe
     }
 }
 
+/// Another for each name, as everywhere.
+fn fleet_id(name: &str) -> FleetId {
+    let sum = name.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte));
+    alloc::format!("00000000-0000-4000-8000-{:012x}", sum & 0xffff_ffff_ffff).parse().unwrap()
+}
+
 fn fleet(name: &str, configurations: &[&str]) -> FleetDeclaration {
     FleetDeclaration {
         name: name.into(),
-        id: FleetId::LOWEST,
+        id: fleet_id(name),
         idle_servers: IdleServers::StartOnAllocation,
         regions: vec![],
         configurations: configurations.iter().map(|name| (*name).into()).collect(),
@@ -58,6 +64,7 @@ fn run(catalog: &mut Catalog, at: u64, command: &CatalogCommand) -> Outcome<Cata
         told.apply(at, &event);
     }
     assert_eq!(told.snapshot(), catalog.snapshot(), "a snapshot rebuilds the catalog");
+    assert_eq!(laws::all(catalog), vec![], "every law holds");
     outcome
 }
 
@@ -221,4 +228,42 @@ fn a_forced_rollout_raises_the_floors_of_what_starts_the_build() {
     let build = BuildId::from_number(99).unwrap();
     let unknown = CatalogCommand::ForceRollout { build, edit: Edit::by("ann") };
     assert_eq!(run(&mut catalog, 5, &unknown).answer, Err(CatalogRejection::Unknown { kind: "build" }));
+}
+
+/// Each law finds what it is for, in a catalog that no command could have made so.
+#[test]
+fn laws_find_what_breaks_them() {
+    let mut catalog = Catalog::default();
+    declare(
+        &mut catalog,
+        Declaration {
+            builds: vec![build("arena", "/srv/arena")],
+            configurations: vec![configuration("ranked", "arena", "")],
+            fleets: vec![fleet("europe", &["ranked"])],
+        },
+    )
+    .answer
+    .unwrap();
+    type Break = fn(&mut Catalog);
+    let breaks: [(Break, laws::Law); 4] = [
+        (|it| it.builds.clear(), laws::Law::KnownBuild),
+        (|it| it.counters = Counters::default(), laws::Law::Counters),
+        (
+            |it| it.configurations.values_mut().for_each(|spec| spec.configuration.revision += 1),
+            laws::Law::NewestConfigurations,
+        ),
+        (
+            |it| {
+                let build = it.builds.values().next().unwrap().clone();
+                it.builds.insert("other".into(), build);
+            },
+            laws::Law::Identity,
+        ),
+    ];
+    for (break_it, law) in breaks {
+        let mut broken = catalog.clone();
+        break_it(&mut broken);
+        let found = laws::all(&broken);
+        assert!(found.iter().any(|it| it.law == law), "{law:?} not in {found:?}");
+    }
 }

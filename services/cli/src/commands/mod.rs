@@ -5,6 +5,7 @@ pub mod allocation;
 pub mod apply;
 pub mod bench;
 pub mod check;
+pub mod doctor;
 pub mod explain;
 pub mod fleet;
 pub mod machine;

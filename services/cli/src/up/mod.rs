@@ -6,6 +6,7 @@
 
 mod banner;
 pub mod data;
+pub mod doctor;
 pub mod listen;
 mod logs;
 pub mod machine;
@@ -86,10 +87,11 @@ struct Up<'a> {
 impl Up<'_> {
     async fn run(self) -> Result<ExitCode, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let (journal, upkeep) = self.journal(&clock)?;
+        let host = Arc::new(doctor::Host::new(self.data_dir, Arc::clone(&clock)));
+        let (journal, upkeep) = self.journal(&clock, &host)?;
         let outputs = Arc::new(logs::Outputs::on(self.data_dir));
         let size = machine::size()?;
-        let control = self.control(&clock, &journal, &outputs, &size).await?;
+        let control = self.control(&clock, &journal, &outputs, &size, &host).await?;
         let declaration =
             mainstay_control::declaration(&self.source.config, self.credentials.environment_id, &size);
         control.apply(declaration).await.map_err(|error| failed("the configuration is not taken", &error))?;
@@ -98,6 +100,7 @@ impl Up<'_> {
         let games = self.multiplay().await?;
         let agent = self.agent(&clock, &ports, &size).await?;
         outputs.are_at(agent.outputs());
+        host.asks(agent.doctor());
         for listener in games {
             let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
         }
@@ -121,9 +124,14 @@ impl Up<'_> {
         self.stop(agent, control, journal, upkeep).await
     }
 
-    fn journal(&self, clock: &Arc<dyn Clock>) -> Result<(JournalHandle, Upkeep), Failure> {
+    fn journal(
+        &self,
+        clock: &Arc<dyn Clock>,
+        host: &doctor::Host,
+    ) -> Result<(JournalHandle, Upkeep), Failure> {
         let opened = |error: mainstay_journal::OpenError| failed("the journal does not open", &error);
         let journal = SqliteJournal::open(&self.data_dir.join("journal")).map_err(opened)?;
+        host.reads(journal.clone());
         let upkeep = Upkeep::start(UpkeepConfig {
             reader: journal.reader().map_err(opened)?,
             history: self.history(&journal)?,
@@ -163,6 +171,7 @@ impl Up<'_> {
         journal: &JournalHandle,
         outputs: &Arc<logs::Outputs>,
         size: &mainstay_config::MachineSize,
+        host: &Arc<doctor::Host>,
     ) -> Result<mainstay_control::Handle, Failure> {
         let config = mainstay_control::Config {
             journal: journal.clone(),
@@ -185,6 +194,7 @@ impl Up<'_> {
             metrics: Arc::clone(&self.metrics),
             history: Some(self.data_dir.to_owned()),
             builds: Some(self.data_dir.join("builds")),
+            host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }

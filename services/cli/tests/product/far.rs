@@ -94,6 +94,10 @@ impl Agent {
         until(&format!("the agent says {code}"), || self.log().contains(code).then_some(()));
     }
 
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
+    }
+
     pub fn end(mut self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
         self.child.wait().unwrap();

@@ -7,6 +7,7 @@ mod applying;
 mod by_hand;
 mod caller;
 mod demo;
+mod doctor;
 mod examples;
 mod far;
 mod full_disk;

@@ -20,11 +20,13 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use mainstay_config::MachineSize;
 use mainstay_fleet::catalog::Catalog;
-use mainstay_runtime::{Clock, Handle};
+use mainstay_runtime::{Clock, Handle, JournalHandle};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::chronicle::Told;
 use crate::config::LogTail;
+use crate::doctor::HostChecks;
 use crate::editor::Editor;
 use crate::metrics::Metrics;
 use crate::samples::Samples;
@@ -54,6 +56,10 @@ pub(crate) struct App {
     pub(crate) samples: Samples,
     /// Where uploaded builds are; `None` where none are kept.
     pub(crate) store: Option<Store>,
+    pub(crate) journal: JournalHandle,
+    pub(crate) host: Arc<dyn HostChecks>,
+    /// One examination at a time: each reads all that is kept.
+    pub(crate) examining: Semaphore,
 }
 
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::{Config, Control, Listen, MachineSize, Metrics, NoLogs, StartError, Tls};
 use mainstay_journal::Limits;
 use mainstay_journal::memory::{MemoryStore, Tenancy};
@@ -30,6 +31,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         history: None,
         metrics: Arc::new(Metrics::default()),
         builds: None,
+        host: Arc::new(NoHostChecks),
     }
 }
 

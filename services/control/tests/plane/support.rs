@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
 use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics};
 use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
@@ -148,6 +149,7 @@ impl World {
             metrics: Arc::clone(&metrics),
             history: Some(dir.path().to_owned()),
             builds: Some(dir.path().join("builds")),
+            host: Arc::new(NoHostChecks),
         })
         .await
         .unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
+use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::{Config, Control, Handle, Listen, NoLogs};
 use mainstay_core::slot::{
     Caps, Checks, ConfigurationRef, Limits as SlotLimits, Recovery, RestartPolicy, StopPolicy,
@@ -66,6 +67,7 @@ impl World {
             metrics: Arc::default(),
             history: None,
             builds: None,
+            host: Arc::new(NoHostChecks),
         })
         .await?;
         control.apply(declaration()).await?;

@@ -6,8 +6,8 @@ use core::time::Duration;
 use mainstay_core::{FleetId, JoinTokenId, MachineKey, RegionId, Timestamp, Turn};
 
 use super::{
-    Admission, AdmissionCommand, AdmissionEvent, AdmissionRejection, Admitted, JoinToken, NewToken, Scope,
-    Secret, SecretHash, Standing, TokenStage, same,
+    Admission, AdmissionCommand, AdmissionEvent, AdmissionRejection, Admitted, JoinToken, NewToken, Secret,
+    SecretHash, Standing, TokenStage, same,
 };
 use crate::catalog::{Catalog, CatalogAnswer, CatalogEvent};
 
@@ -167,12 +167,7 @@ impl JoinToken {
         if now >= self.expires {
             return Err(AdmissionRejection::TokenExpired { ago: now.since(self.expires), now });
         }
-        let fits = match self.made.scope {
-            Scope::Anywhere => true,
-            Scope::Fleet(only) => only == fleet,
-            Scope::Region(only_fleet, only_region) => (only_fleet, only_region) == (fleet, region),
-        };
-        if fits { Ok(()) } else { Err(AdmissionRejection::OutOfScope) }
+        if self.made.scope.holds(fleet, region) { Ok(()) } else { Err(AdmissionRejection::OutOfScope) }
     }
 }
 

@@ -70,6 +70,18 @@ pub enum Scope {
     Region(FleetId, RegionId),
 }
 
+impl Scope {
+    /// Whether a fleet's region is among what may be joined.
+    #[must_use]
+    pub fn holds(self, fleet: FleetId, region: RegionId) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Fleet(only) => only == fleet,
+            Self::Region(only_fleet, only_region) => (only_fleet, only_region) == (fleet, region),
+        }
+    }
+}
+
 /// Whether a token lets machines in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenStage {
@@ -299,6 +311,11 @@ impl Admission {
     /// Every token known.
     pub fn tokens(&self) -> impl Iterator<Item = (JoinTokenId, &JoinToken)> {
         self.tokens.iter().map(|(id, token)| (*id, token))
+    }
+
+    /// Every machine that came with a token.
+    pub fn members(&self) -> impl Iterator<Item = (MachineKey, &Member)> {
+        self.members.iter().map(|(key, member)| (*key, member))
     }
 
     /// A machine that came with a token.

@@ -2,6 +2,7 @@
 
 mod allocations;
 mod configuration;
+mod doctor;
 mod fleets;
 mod machines;
 mod paging;
@@ -44,6 +45,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .merge(status::routes())
         .merge(configuration::routes())
         .merge(tokens::routes())
+        .merge(doctor::routes())
 }
 
 /// What OpenAPI says before the calls.

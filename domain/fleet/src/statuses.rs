@@ -1,0 +1,128 @@
+//! The statuses of machines, regions and fleets as Multiplay's clients see them, each one table (reference multiplay.md
+//! 3.4 and 3.7). A server's is [`crate::Server::status`].
+
+use mainstay_core::RegionId;
+
+use crate::fleet::Fleet;
+use crate::machine::{Link, Machine};
+use crate::spec::RegionOpening;
+
+/// The status of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MachineStatus {
+    /// Wanted, and not asked for yet.
+    AwaitingSetup,
+    /// Being made.
+    Provisioning,
+    /// Made; its agent has not been heard yet.
+    Booting,
+    /// Its agent is heard.
+    Online,
+    /// Being emptied, to be taken away.
+    ShuttingDown,
+    /// Its agent is not heard.
+    Shutdown,
+    /// Being taken away.
+    Deleting,
+    /// No longer wanted, while it is still being made.
+    CancellationRequested,
+    /// It was never made.
+    Cancelled,
+}
+
+impl MachineStatus {
+    /// All of them, in the order of a machine's life.
+    pub const ALL: [Self; 9] = [
+        Self::AwaitingSetup,
+        Self::Provisioning,
+        Self::Booting,
+        Self::Online,
+        Self::ShuttingDown,
+        Self::Shutdown,
+        Self::Deleting,
+        Self::CancellationRequested,
+        Self::Cancelled,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::AwaitingSetup => "AWAITING_SETUP",
+            Self::Provisioning => "PROVISIONING",
+            Self::Booting => "BOOTING",
+            Self::Online => "ONLINE",
+            Self::ShuttingDown => "SHUTTING_DOWN",
+            Self::Shutdown => "SHUTDOWN",
+            Self::Deleting => "DELETING",
+            Self::CancellationRequested => "CANCELLATION_REQUESTED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+/// The status of a fleet, and of its presence in a region. The order is that of Unity's "highest".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FleetStatus {
+    /// It takes no allocations, and nobody plays.
+    Offline,
+    /// It takes no allocations; what is allocated or reserved plays on.
+    Draining,
+    /// It takes allocations.
+    Online,
+}
+
+impl FleetStatus {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Offline => "OFFLINE",
+            Self::Draining => "DRAINING",
+            Self::Online => "ONLINE",
+        }
+    }
+}
+
+impl Machine {
+    /// The projection of what is known of a machine.
+    ///
+    /// | agent | status |
+    /// |---|---|
+    /// | heard | ONLINE |
+    /// | not heard | SHUTDOWN |
+    #[must_use]
+    pub const fn status(&self) -> MachineStatus {
+        match self.link() {
+            Link::Up { .. } => MachineStatus::Online,
+            Link::Silent => MachineStatus::Shutdown,
+        }
+    }
+}
+
+impl Fleet {
+    /// The projection of a region's opening and of who plays in it.
+    ///
+    /// | takes allocations | allocated or reserved servers | status |
+    /// |---|---|---|
+    /// | yes | any | ONLINE |
+    /// | no | some | DRAINING |
+    /// | no | none | OFFLINE |
+    #[must_use]
+    pub fn region_status(&self, region: RegionId) -> FleetStatus {
+        let opening = self.spec().and_then(|spec| spec.region(region)).map(|region| region.opening);
+        match (opening, self.counts_in(region).claimed()) {
+            (Some(RegionOpening::Online), _) => FleetStatus::Online,
+            // A region that is gone from the configuration keeps its machines and sessions.
+            (Some(RegionOpening::Offline) | None, 1..) => FleetStatus::Draining,
+            (Some(RegionOpening::Offline) | None, 0) => FleetStatus::Offline,
+        }
+    }
+
+    /// "Fleet status = highest status among its regions" (reference 3.4).
+    #[must_use]
+    pub fn status(&self) -> FleetStatus {
+        let regions = self.spec().into_iter().flat_map(|spec| &spec.regions);
+        regions.map(|region| self.region_status(region.id)).max().unwrap_or(FleetStatus::Offline)
+    }
+}

@@ -1,0 +1,83 @@
+//! `mainstay doctor`: every law against the running instance and its journal, or against a stopped data directory, and
+//! what this host gives.
+
+mod host;
+mod stopped;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use mainstay_control::doctor::{DoctorView, Finding, Verdict};
+use serde_json::Value;
+
+use crate::arguments::Format;
+use crate::client::Client;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] =
+    &[("status", "/status"), ("check", "/check"), ("why", "/why"), ("fix", "/fix"), ("code", "/code")];
+
+pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    if !data_dir.is_dir() {
+        return Err(Failure::new(
+            Exit::Unreachable,
+            "MS-U001",
+            format!("no data directory {}", data_dir.display()),
+        )
+        .fix("start an instance: mainstay up --demo; or name its folder: --data-dir DIR"));
+    }
+    let mut checks = match Client::of(data_dir).and_then(|client| running(&client)) {
+        Ok(found) => found,
+        Err(failure) => match failure.exit {
+            Exit::Unreachable | Exit::TimedOut => stopped::look(data_dir, &failure),
+            Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Denied | Exit::Refused => {
+                return Err(failure);
+            }
+        },
+    };
+    checks.extend(host::look(data_dir));
+    let view = DoctorView::of(checks);
+    say(&view, format)?;
+    Ok(match view.status {
+        Verdict::Ok | Verdict::Warn => ExitCode::SUCCESS,
+        Verdict::Fail => ExitCode::FAILURE,
+    })
+}
+
+/// What the instance finds of itself, and whether its other doors are open.
+fn running(client: &Client) -> Result<Vec<Finding>, Failure> {
+    let told = client.get("/v1/doctor")?;
+    let view: DoctorView = serde_json::from_value(told).map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            "MS-U033",
+            "the instance answers in a shape that this program does not know",
+        )
+        .why(error)
+        .fix("use the program of the instance's own version")
+    })?;
+    let mut checks = vec![Finding::ok("instance", format!("runs and answers at {}", client.ports().api))];
+    checks.extend(host::doors(client.ports()));
+    checks.extend(view.checks);
+    Ok(checks)
+}
+
+fn say(view: &DoctorView, format: Format) -> Result<(), Failure> {
+    let bug = |error| Failure::new(Exit::Failed, "MS-U033", "what was found cannot be written").why(error);
+    match format {
+        Format::Json => output::json(&serde_json::to_value(view).map_err(bug)?),
+        Format::Table => {
+            let rows = serde_json::to_value(&view.checks).map_err(bug)?;
+            output::list(&rows, COLUMNS, Format::Table)?;
+            let count = |verdict| view.checks.iter().filter(|check| check.status == verdict).count();
+            let (ok, warn, fail) = (count(Verdict::Ok), count(Verdict::Warn), count(Verdict::Fail));
+            output::write(&format!("\n{ok} ok, {warn} to look at, {fail} broken\n"))
+        }
+    }
+}
+
+/// A row's cells hold one line.
+pub fn one_line(text: &impl std::fmt::Display) -> String {
+    Value::from(text.to_string()).as_str().unwrap_or_default().replace('\n', " ")
+}

@@ -1,0 +1,106 @@
+//! A data directory that nobody runs in: its journal as the next start would find it, and the agent's beside it.
+
+use std::path::Path;
+
+use mainstay_agent::doctor::Rules;
+use mainstay_control::doctor::{Finding, damage};
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::{OpenError, Reader as _, StoredFold, replay, walk};
+use mainstay_supervisor::{Supervisor, laws};
+
+use super::one_line;
+use crate::failure::Failure;
+use crate::up::doctor::{journal_of, rules};
+
+/// Looks at everything that is stored. `silent` is why no instance answered.
+pub fn look(data_dir: &Path, silent: &Failure) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let plane = data_dir.join("journal");
+    match open(&plane) {
+        Opened::None => {}
+        Opened::Busy(error) => {
+            let fix = "something has the directory and does not answer: look at its log, or end it";
+            return vec![Finding::fail("instance", format!("{}: {error}", silent.what), "MS-U002", fix)];
+        }
+        Opened::Refused(error) => findings.push(damage("journal", &error)),
+        Opened::Journal(journal) => findings.extend(journal_of(&journal, &plane)),
+    }
+    let agent = data_dir.join("agent").join("journal");
+    match open(&agent) {
+        Opened::None => {}
+        Opened::Busy(_) => {
+            let fix = "nothing, where only the agent runs here: it speaks to the control plane; else end it";
+            findings.push(Finding::ok("agent's journal", format!("an agent runs here; {fix}")));
+        }
+        Opened::Refused(error) => findings.push(damage("agent's journal", &error)),
+        Opened::Journal(journal) => findings.extend(agents(&journal)),
+    }
+    let why = if findings.is_empty() {
+        "nothing is stored here yet"
+    } else {
+        "stopped; what is stored was looked at"
+    };
+    findings.insert(0, Finding::ok("instance", why));
+    findings
+}
+
+enum Opened {
+    /// There is no journal.
+    None,
+    /// Somebody has it.
+    Busy(String),
+    /// The next start would refuse it.
+    Refused(OpenError),
+    Journal(SqliteJournal),
+}
+
+fn open(dir: &Path) -> Opened {
+    // Opening would make one.
+    if !dir.join("journal.db").exists() && !dir.join("journal.mark").exists() {
+        return Opened::None;
+    }
+    match SqliteJournal::open(dir) {
+        Ok(journal) => Opened::Journal(journal),
+        Err(error @ OpenError::InUse { .. }) => Opened::Busy(one_line(&error)),
+        Err(error) => Opened::Refused(error),
+    }
+}
+
+/// The agent's journal: its chain, and the laws of its rules.
+fn agents(journal: &SqliteJournal) -> Vec<Finding> {
+    let check = "agent's journal";
+    let mut reader = match journal.reader() {
+        Ok(reader) => reader,
+        Err(error) => return vec![damage(check, &error)],
+    };
+    let heads = match reader.heads() {
+        Ok(heads) => heads,
+        Err(error) => return vec![damage(check, &error)],
+    };
+    let mut findings = Vec::new();
+    for head in &heads {
+        match walk(&mut reader, head) {
+            Ok(walked) => findings.push(Finding::ok(
+                check,
+                format!("{} turns with {} events, each as it was written", walked.turns, walked.events),
+            )),
+            Err(error) => {
+                findings.push(damage(check, &error));
+                continue;
+            }
+        }
+        let mut fold = StoredFold::new(Supervisor::new());
+        findings.push(match replay(&mut reader, head, &mut fold) {
+            Err(error) => damage("laws of the agent", &error),
+            Ok(_last) => {
+                let state = fold.into_state();
+                let live = state.slots().filter(|(_, slot)| slot.live_run().is_some()).count();
+                rules(match laws::all(&state) {
+                    Ok(()) => Rules::Hold { slots: state.slots().count(), live },
+                    Err(broken) => Rules::Broken(broken),
+                })
+            }
+        });
+    }
+    findings
+}

@@ -1,0 +1,105 @@
+//! The laws against a copy that is replayed behind the durable mark.
+
+use mainstay_fleet::catalog::Catalog;
+use mainstay_fleet::{Fleet, catalog, laws as fleet_laws};
+use mainstay_journal::stored::Stored;
+use mainstay_journal::{CompactError, Head, Reader, StoredFold, Walked, replay, walk};
+
+use super::{Finding, laws};
+use crate::shards::{CATALOG, FLEET_PREFIX};
+
+/// Checks the chain of every shard, and every law in every state that is replayed from it. Reads all that is kept.
+pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
+    let heads = match reader.heads() {
+        Ok(heads) => heads,
+        Err(error) => return vec![damage("journal chain", &error)],
+    };
+    let mut findings = vec![chain(reader, &heads)];
+    for head in &heads {
+        let name = head.shard.as_str();
+        let found = if name == CATALOG {
+            laws_of(reader, head, Catalog::default(), |state| {
+                let held = format!(
+                    "replayed: {} builds, {} build configurations, {} fleets",
+                    state.builds().count(),
+                    state.configurations().count(),
+                    state.fleets().count()
+                );
+                let broken = catalog::laws::all(state);
+                (held, broken.iter().map(|it| format!("{:?}: {}", it.law, it.detail)).collect())
+            })
+        } else if name.starts_with(FLEET_PREFIX) {
+            laws_of(reader, head, Fleet::new(0), |state| {
+                let held = format!(
+                    "replayed: {} machines, {} servers, {} allocations that go on",
+                    state.machines().count(),
+                    state.counts().total(),
+                    state.live_allocations().count()
+                );
+                (held, told(&fleet_laws::all(state)))
+            })
+        } else {
+            continue;
+        };
+        findings.push(found);
+    }
+    findings
+}
+
+/// Broken laws of a fleet, in words.
+pub(super) fn told(broken: &[fleet_laws::Broken]) -> Vec<String> {
+    broken.iter().map(|it| format!("{:?}: {}", it.law, it.detail)).collect()
+}
+
+fn chain(reader: &mut impl Reader, heads: &[Head]) -> Finding {
+    let mut all = Walked::default();
+    for head in heads {
+        match walk(reader, head) {
+            Ok(walked) => all += walked,
+            Err(error) => return damage("journal chain", &error),
+        }
+    }
+    let Walked { turns, events, chunks } = all;
+    Finding::ok(
+        "journal chain",
+        format!(
+            "{} shards, {turns} turns with {events} events and {chunks} chunks of snapshots, each as it was written",
+            heads.len()
+        ),
+    )
+}
+
+fn laws_of<M: Stored>(
+    reader: &mut impl Reader,
+    head: &Head,
+    empty: M,
+    judge: impl FnOnce(&M) -> (String, Vec<String>),
+) -> Finding {
+    let check = format!("laws of {}", head.shard);
+    let mut fold = StoredFold::new(empty);
+    match replay(reader, head, &mut fold) {
+        Ok(_last) => {
+            let (held, broken) = judge(&fold.into_state());
+            laws(check, held, &broken)
+        }
+        // Turns that were compacted away between the look at the head and the reading: the next look finds the snapshot.
+        Err(CompactError::Read { cause: mainstay_journal::ReadError::Compacted { .. }, .. }) => {
+            Finding::ok(check, "the journal was being compacted meanwhile; ask again")
+        }
+        Err(error) => damage(check, &error),
+    }
+}
+
+/// What cannot be read, with the code of the innermost cause that has one.
+pub fn damage(check: impl Into<String>, error: &dyn std::error::Error) -> Finding {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(below) = cause {
+        why = format!("{why}: {below}");
+        cause = below.source();
+    }
+    let code =
+        why.rsplit_once("(MS-").and_then(|(_, rest)| rest.split_once(')')).map(|(code, _)| code.to_owned());
+    let code = code.map_or_else(|| "MS-J003".to_owned(), |code| format!("MS-{code}"));
+    Finding::fail(check, why, &code, "restore the data directory from a copy, and look after its disk")
+}
