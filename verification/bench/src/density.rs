@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use mainstay_query::Protocol;
 
 use crate::crash::number;
+use crate::idle::parent;
 use crate::instance::{Instance, answers, wait};
 use crate::{Failure, option};
 
@@ -64,13 +65,6 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     println!("  up       {:6} KiB PSS in all, {} KiB a server", up_kib, up_kib / count);
     println!("  agent and holders over the game: {} KiB a server", (holder_kib + up_kib) / count);
     Ok(())
-}
-
-fn parent(pid: u64) -> Result<u64, Failure> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line =
-        status.lines().find_map(|line| line.strip_prefix("PPid:")).ok_or("a process without a parent")?;
-    Ok(line.trim().parse()?)
 }
 
 /// Memory in proportion to how many share it, from the kernel.

@@ -70,7 +70,7 @@ impl Instance {
 
     /// Every server, as JSON.
     pub fn servers(&self) -> Result<Vec<Value>, Failure> {
-        let page = self.get("/v1/servers?limit=500")?;
+        let page = self.get("/v1/servers?limit=1000")?;
         Ok(page["items"].as_array().cloned().ok_or("no list of servers")?)
     }
 

@@ -7,6 +7,7 @@ mod allocate;
 mod crash;
 mod density;
 mod hang;
+mod idle;
 mod instance;
 mod memory;
 mod postgres;
@@ -22,6 +23,7 @@ const USAGE: &str =
        mainstay bench crash [--runs N]
        mainstay bench density [--servers N]
        mainstay bench hang [--runs N]
+       mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
        mainstay bench memory [--servers N]";
 
 /// Runs the benchmark that the arguments name.
@@ -34,6 +36,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("crash", rest)) => crash::run(rest),
         Some(("density", rest)) => density::run(rest),
         Some(("hang", rest)) => hang::run(rest),
+        Some(("idle", rest)) => idle::run(rest),
         Some(("memory", rest)) => memory::run(rest),
         Some(_) | None => Err(USAGE.into()),
     };
@@ -48,7 +51,12 @@ pub fn main(arguments: &[String]) -> ExitCode {
 
 /// The value of `--name N`, where it is given.
 fn option(arguments: &[String], name: &str) -> Result<Option<u64>, Failure> {
-    let Some(at) = arguments.iter().position(|argument| argument == name) else { return Ok(None) };
-    let value = arguments.get(at + 1).ok_or_else(|| format!("{name} needs a number"))?;
+    let Some(value) = word(arguments, name)? else { return Ok(None) };
     value.parse().map(Some).map_err(|error| format!("{name} {value}: {error}").into())
+}
+
+/// The value of `--name WORD`, where it is given.
+fn word(arguments: &[String], name: &str) -> Result<Option<String>, Failure> {
+    let Some(at) = arguments.iter().position(|argument| argument == name) else { return Ok(None) };
+    Ok(Some(arguments.get(at + 1).ok_or_else(|| format!("{name} needs a value"))?.clone()))
 }
