@@ -24,9 +24,24 @@ pub struct Game {
 /// Only who knows it commands the game.
 const TOKEN: &str = "token-of-the-test";
 
+/// Further lines of the file, each `key: value`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Settings<'a> {
+    /// Of the build configuration.
+    pub configuration: &'a [&'a str],
+    /// Of the fleet.
+    pub fleet: &'a [&'a str],
+}
+
 impl Game {
     /// With further arguments for the game.
     pub fn new(idle: Idle, arguments: &str) -> Self {
+        Self::with(idle, arguments, Settings::default())
+    }
+
+    /// With further arguments for the game, and settings.
+    pub fn with(idle: Idle, arguments: &str, settings: Settings<'_>) -> Self {
+        let indented = |lines: &[&str]| lines.iter().map(|line| format!("    {line}\n")).collect::<String>();
         let program = Path::new(env!("CARGO_BIN_EXE_mainstay"));
         let start_on_provision = matches!(idle, Idle::Running);
         let yaml = format!(
@@ -34,12 +49,14 @@ impl Game {
              builds:\n  game:\n    executableName: mainstay\n    buildPath: {folder:?}\n\
              buildConfigurations:\n  plain:\n    build: game\n    queryType: sqp\n    binaryPath: {binary:?}\n    \
              commandLine: demo server --port $$port$$ --query-port $$query_port$$ --control-token {TOKEN} {arguments}\n    \
-             stop: {{ signal: SIGTERM, killTimeout: 1s }}\n\
+             stop: {{ signal: SIGTERM, killTimeout: 1s }}\n{configuration}\
              fleets:\n  here:\n    buildConfigurations: [plain]\n    startOnProvision: {start_on_provision}\n    \
-             usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
+             usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n{fleet}    \
              regions:\n      Home: {{ minAvailable: 1, maxServers: 1 }}\n",
             folder = program.parent().unwrap().display().to_string(),
             binary = program.file_name().unwrap().to_str().unwrap(),
+            configuration = indented(settings.configuration),
+            fleet = indented(settings.fleet),
         );
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mainstay.yaml");

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
-use crate::game::{Game, Idle};
+use crate::game::{Game, Idle, Settings};
 use crate::product::{Home, Product, until};
 
 /// The newest line of the game's output that has this text.
@@ -107,4 +107,29 @@ fn a_game_of_an_allocation_fleet_does_not_reserve_itself() {
     game.command(&server, "reserve");
     let refused = line(&up, &server, "asked reserve: no: ");
     assert!(refused.contains("403"), "{refused}");
+}
+
+/// Seed 003: a server is "in a RESERVED state" by its own word, and "If the server that is in the HELD state is … reserved
+/// then the server hold is expired"; given back, it is ONLINE and not held.
+#[test]
+fn a_game_of_a_reservation_fleet_reserves_itself_and_gives_itself_back() {
+    let settings = Settings { configuration: &[], fleet: &["allocationType: RESERVATION"] };
+    let (home, game) = (Home::new(), Game::with(Idle::Running, "", settings));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    up.pid_when(&server["id"].to_string(), "ONLINE");
+    game.command(&server, "hold=10m");
+    status(&up, &server, "HELD");
+    game.command(&server, "reserve");
+    let said = line(&up, &server, "asked reserve: reservation=");
+    let reserved = status(&up, &server, "RESERVED");
+    let reservation = reserved["reservationId"].as_str().unwrap();
+    assert!(said.ends_with(reservation), "{said} {reserved}");
+    game.command(&server, "hold=10m");
+    line(&up, &server, "asked hold: no: ");
+    let refused = up.caller().allocate(&fleet_of(&up), &new_id());
+    assert_eq!(refused.status, 409, "nobody allocates in a reservation fleet: {refused:?}");
+    game.command(&server, "unreserve");
+    line(&up, &server, "asked unreserve: done");
+    status(&up, &server, "ONLINE");
 }

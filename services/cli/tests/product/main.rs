@@ -16,6 +16,7 @@ mod host_calls;
 mod joining;
 mod listening;
 mod lives;
+mod misbehaving;
 mod namespaces;
 mod operating;
 mod product;

@@ -81,12 +81,12 @@ impl Worker {
         let before = self.since.filter(|since| since.run == run);
         let context = Arc::clone(&self.context);
         let answer = Box::pin(async move {
-            let (usage, heard) = tokio::join!(read(&context, server, holder), hear(query));
-            let now = usage.map(|usage| Since { run, usage, since_boot: context.ground.since_boot() });
+            let (read, heard) = tokio::join!(read(&context, server, holder), hear(query));
+            let now = read.map(|(usage, since_boot)| Since { run, usage, since_boot });
             let cpu_millis = before.zip(now).and_then(|(before, now)| {
                 cpu_millis(before.usage, now.usage, now.since_boot.saturating_sub(before.since_boot))
             });
-            let memory_bytes = usage.map(|usage| usage.memory_bytes);
+            let memory_bytes = now.map(|now| now.usage.memory_bytes);
             Asked::Checked(run, Reading { cpu_millis, memory_bytes, heard }, now)
         });
         self.asking = Some(Question { run, what: What::Check(due), answer });
@@ -143,11 +143,13 @@ impl Worker {
     }
 }
 
-/// What a slot uses; `None` where it cannot be read, which is said unless its game has ended meanwhile.
-async fn read(context: &Arc<Context>, server: ServerId, holder: ProcessMark) -> Option<Usage> {
+/// What a slot uses, and when that was read, by the time since boot: a game that is slow to answer must not shift it.
+/// `None` where it cannot be read, which is said unless its game has ended meanwhile.
+async fn read(context: &Arc<Context>, server: ServerId, holder: ProcessMark) -> Option<(Usage, Duration)> {
     let slots = Arc::clone(context);
-    match context.blocking(move || slots.ground.usage(server, holder)).await {
-        Ok(usage) => Some(usage),
+    let read = move || slots.ground.usage(server, holder).map(|usage| (usage, slots.ground.since_boot()));
+    match context.blocking(read).await {
+        Ok(read) => Some(read),
         Err(error) => {
             if mainstay_holder::process::is_alive(holder) {
                 tracing::warn!(%server, error = %in_full(&error), "a slot's CPU and memory could not be read");
