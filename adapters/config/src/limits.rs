@@ -53,10 +53,21 @@ pub const GSH_MEMORY_MIB: u64 = 800;
 
 /// A range of durations a key may take, with the reason for its ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DurationRange {
-    pub(crate) min: Duration,
-    pub(crate) max: Duration,
-    pub(crate) reason: &'static str,
+pub struct DurationRange {
+    /// The shortest.
+    pub min: Duration,
+    /// The longest.
+    pub max: Duration,
+    /// Why.
+    pub reason: &'static str,
+}
+
+impl DurationRange {
+    /// Whether a time lies within it.
+    #[must_use]
+    pub fn holds(&self, time: Duration) -> bool {
+        self.min <= time && time <= self.max
+    }
 }
 
 const fn range(min_ms: u64, max_s: u64, reason: &'static str) -> DurationRange {
@@ -80,7 +91,8 @@ pub(crate) const QUERY_TIMEOUT: DurationRange =
     range(10, 60, "an answer within 10 ms is not certain even on loopback, and after 60 s nobody waits");
 pub(crate) const PLACEMENT_TIMEOUT: DurationRange =
     range(0, 3_600, "players do not wait longer than an hour for a server");
-pub(crate) const ALLOCATION_TTL: DurationRange = range(
+/// How long an allocation may be given to live.
+pub const ALLOCATION_TTL: DurationRange = range(
     1_000,
     30 * 86_400,
     "a session that is over in under a second is no session, and none lasts a month",

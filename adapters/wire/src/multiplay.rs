@@ -56,6 +56,10 @@ pub enum BodyError {
         /// How many.
         found: usize,
     },
+    /// The nil UUID, which clients send where they forgot to make an id: the second session of such a client would be taken
+    /// for the first.
+    #[error("allocationId is the nil UUID: every session needs an id of its own, made at random")]
+    NilAllocation,
     /// An id that no Mainstay gave out.
     #[error("buildConfigurationId is no id")]
     ConfigurationId(#[source] mainstay_core::IdError),
@@ -66,7 +70,9 @@ impl BodyError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Json(_) | Self::TooManyScopes { .. } | Self::ConfigurationId(_) => "MS-U101",
+            Self::Json(_) | Self::TooManyScopes { .. } | Self::NilAllocation | Self::ConfigurationId(_) => {
+                "MS-U101"
+            }
             Self::PayloadTooLarge { .. } => "MS-P008",
         }
     }
@@ -79,6 +85,9 @@ impl AllocateRequest {
     /// See [`BodyError`].
     pub fn read(body: &[u8]) -> Result<Self, BodyError> {
         let request: Self = crate::object::read(body).map_err(BodyError::Json)?;
+        if request.allocation_id.0.is_nil() {
+            return Err(BodyError::NilAllocation);
+        }
         match request.payload.as_ref().map(String::len) {
             Some(bytes) if bytes > Request::PAYLOAD_MAX => Err(BodyError::PayloadTooLarge { bytes }),
             Some(_) | None => Ok(request),

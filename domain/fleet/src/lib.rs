@@ -31,6 +31,7 @@ mod removal;
 mod rollout;
 mod server;
 mod spec;
+mod statuses;
 mod ttl;
 
 pub use allocation::{Allocation, End, Placed, Renewal, Request, Stage};
@@ -49,3 +50,4 @@ pub use server::{Readiness, Seen, Server, ServerStatus};
 pub use spec::{
     AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec,
 };
+pub use statuses::{FleetStatus, MachineStatus, NoStatus};

@@ -1,10 +1,13 @@
 //! The statuses of machines, regions and fleets as Multiplay's clients see them, each one table (reference multiplay.md
 //! 3.4 and 3.7). A server's is [`crate::Server::status`].
 
+use core::str::FromStr;
+
 use mainstay_core::RegionId;
 
 use crate::fleet::Fleet;
 use crate::machine::{Link, Machine};
+use crate::server::ServerStatus;
 use crate::spec::RegionOpening;
 
 /// The status of a machine.
@@ -58,6 +61,29 @@ impl MachineStatus {
             Self::CancellationRequested => "CANCELLATION_REQUESTED",
             Self::Cancelled => "CANCELLED",
         }
+    }
+}
+
+/// A word that is no status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no such status")]
+pub struct NoStatus;
+
+impl FromStr for MachineStatus {
+    type Err = NoStatus;
+
+    /// Without regard to case.
+    fn from_str(word: &str) -> Result<Self, NoStatus> {
+        Self::ALL.into_iter().find(|status| status.word().eq_ignore_ascii_case(word)).ok_or(NoStatus)
+    }
+}
+
+impl FromStr for ServerStatus {
+    type Err = NoStatus;
+
+    /// Without regard to case.
+    fn from_str(word: &str) -> Result<Self, NoStatus> {
+        Self::ALL.into_iter().find(|status| status.word().eq_ignore_ascii_case(word)).ok_or(NoStatus)
     }
 }
 

@@ -335,6 +335,15 @@ pub enum ServerVerb {
         /// Its id
         id: String,
     },
+    /// Make another build configuration its active one: at once where nobody plays on it, else when it next starts for
+    /// nobody
+    #[command(after_help = "Example:\n  mainstay server configure srv-1-1 ranked")]
+    Configure {
+        /// Its id
+        id: String,
+        /// One of its fleet's build configurations, by name or id
+        build_configuration: String,
+    },
     /// End the hold or the reservation its game made
     #[command(visible_alias = "unhold")]
     Release {

@@ -1,7 +1,7 @@
 //! Fleets and their regions (reference 3.4).
 
 use mainstay_core::{FleetId, RegionId};
-use mainstay_fleet::{FleetSpec, RegionOpening, RegionSpec};
+use mainstay_fleet::{AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, RegionOpening, RegionSpec};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,8 +30,24 @@ pub struct FleetAnswer {
     pub fleet_regions: Vec<FleetRegionAnswer>,
     /// Who takes servers out of its pool.
     pub allocation_type: String,
+    /// After how many seconds an allocation ends; absent where it never does for its age.
+    #[serde(rename = "allocationTTL", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl: Option<u64>,
+    /// Ours: what these seconds count from: `idle` (since somebody last played) or `age` (since it was asked for).
+    #[serde(rename = "allocationTTLReading", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl_reading: Option<TtlReading>,
     /// Whether SIGTERM comes before SIGKILL: it always does.
     pub graceful: bool,
+}
+
+/// What an allocation's time to live counts from (the two readings of Unity's pages).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TtlReading {
+    /// Since somebody last played.
+    Idle,
+    /// Since it was asked for.
+    Age,
 }
 
 /// A build configuration of a fleet.
@@ -62,7 +78,7 @@ pub struct FleetRegionAnswer {
     pub region_name: String,
     /// Whether it takes allocations and grows; see the fleet's page of the reference.
     pub scaling_enabled: bool,
-    /// ONLINE or OFFLINE.
+    /// ONLINE, DRAINING or OFFLINE.
     pub status: String,
     /// Unallocated servers to keep.
     pub min_available_servers: u32,
@@ -184,6 +200,15 @@ pub struct FleetCreate {
     pub build_configurations: Vec<u64>,
     /// Where.
     pub regions: Vec<RegionCreate>,
+    /// Seconds after which an allocation ends; 0: never. Left out: an hour.
+    #[serde(rename = "allocationTTL", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl: Option<u64>,
+    /// What they count from; `idle` where it is left out.
+    #[serde(rename = "allocationTTLReading", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl_reading: Option<TtlReading>,
+    /// ALLOCATION or RESERVATION; the first where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation_type: Option<String>,
 }
 
 /// What a fleet shall be.
@@ -194,6 +219,12 @@ pub struct FleetUpdate {
     pub name: String,
     /// Ids of build configurations.
     pub build_configurations: Vec<u64>,
+    /// Seconds after which an allocation ends; 0: never. Left out: as it is.
+    #[serde(rename = "allocationTTL", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl: Option<u64>,
+    /// What they count from; left out: as it is.
+    #[serde(rename = "allocationTTLReading", default, skip_serializing_if = "Option::is_none")]
+    pub allocation_ttl_reading: Option<TtlReading>,
 }
 
 /// What a region of a fleet shall be.
@@ -219,13 +250,16 @@ pub struct RegionTemplate {
 }
 
 impl FleetAnswer {
-    /// A fleet, with the names of its builds and the ids of its regions' presences.
+    /// A fleet, with the names of its builds, the ids of its regions' presences, and how these stand.
     #[must_use]
     pub fn of(
         spec: &FleetSpec,
         build_name: impl Fn(u64) -> String,
-        presence: impl Fn(&RegionSpec) -> Uuid,
+        presence: impl Fn(&RegionSpec) -> (Uuid, FleetStatus),
     ) -> Self {
+        let regions: Vec<_> = spec.regions.iter().map(|region| (region, presence(region))).collect();
+        let status = regions.iter().map(|(_, (_, status))| *status).max().unwrap_or(FleetStatus::Offline);
+        let (allocation_ttl, allocation_ttl_reading) = ttl(spec.hosting.allocation_ttl);
         let configuration = |it: &mainstay_core::slot::Spec| FleetConfiguration {
             id: it.configuration.id.number(),
             name: it.name.to_string(),
@@ -238,14 +272,15 @@ impl FleetAnswer {
             os_id: OS_ID,
             os_name: OS_NAME.to_owned(),
             os_family: OS_FAMILY.to_owned(),
-            status: fleet_status(spec).to_owned(),
+            status: status.word().to_owned(),
             build_configurations: spec.configurations.iter().map(configuration).collect(),
-            fleet_regions: spec
-                .regions
-                .iter()
-                .map(|region| FleetRegionAnswer::of(region, presence(region)))
+            fleet_regions: regions
+                .into_iter()
+                .map(|(region, (presence, status))| FleetRegionAnswer::of(region, presence, status))
                 .collect(),
-            allocation_type: "ALLOCATION".to_owned(),
+            allocation_type: allocation_type(spec).to_owned(),
+            allocation_ttl,
+            allocation_ttl_reading,
             graceful: true,
         }
     }
@@ -254,13 +289,13 @@ impl FleetAnswer {
 impl FleetRegionAnswer {
     /// A region of a fleet.
     #[must_use]
-    pub fn of(region: &RegionSpec, presence: Uuid) -> Self {
+    pub fn of(region: &RegionSpec, presence: Uuid, status: FleetStatus) -> Self {
         Self {
             id: presence,
             region_id: region.id,
             region_name: region.name.to_string(),
             scaling_enabled: matches!(region.opening, RegionOpening::Online),
-            status: region_status(region).to_owned(),
+            status: status.word().to_owned(),
             min_available_servers: region.min_available,
             max_servers: region.max_servers,
         }
@@ -272,6 +307,7 @@ impl FleetItem {
     #[must_use]
     pub fn of(
         spec: &FleetSpec,
+        status: FleetStatus,
         states: ServerStates,
         total: u32,
         presence: impl Fn(&RegionSpec) -> Uuid,
@@ -283,7 +319,7 @@ impl FleetItem {
             os_id: OS_ID,
             os_name: OS_NAME.to_owned(),
             os_family: OS_FAMILY.to_owned(),
-            status: fleet_status(spec).to_owned(),
+            status: status.word().to_owned(),
             build_configurations: spec
                 .configurations
                 .iter()
@@ -301,22 +337,24 @@ impl FleetItem {
                     region_name: region.name.to_string(),
                 })
                 .collect(),
-            allocation_type: "ALLOCATION".to_owned(),
+            allocation_type: allocation_type(spec).to_owned(),
             graceful: true,
             servers: ServerBreakdowns { all: metal, cloud: ServerBreakdown::default(), metal },
         }
     }
 }
 
-const fn region_status(region: &RegionSpec) -> &'static str {
-    match region.opening {
-        RegionOpening::Online => "ONLINE",
-        RegionOpening::Offline => "OFFLINE",
+const fn allocation_type(spec: &FleetSpec) -> &'static str {
+    match spec.hosting.claimed_by {
+        ClaimedBy::Allocations => "ALLOCATION",
+        ClaimedBy::Reservations => "RESERVATION",
     }
 }
 
-/// "Fleet status = highest status among its regions" (reference 3.4).
-fn fleet_status(spec: &FleetSpec) -> &'static str {
-    let online = spec.regions.iter().any(|region| matches!(region.opening, RegionOpening::Online));
-    if online { "ONLINE" } else { "OFFLINE" }
+const fn ttl(ttl: AllocationTtl) -> (Option<u64>, Option<TtlReading>) {
+    match ttl {
+        AllocationTtl::Off => (None, None),
+        AllocationTtl::Idle(ttl) => (Some(ttl.as_secs()), Some(TtlReading::Idle)),
+        AllocationTtl::Age(ttl) => (Some(ttl.as_secs()), Some(TtlReading::Age)),
+    }
 }

@@ -16,7 +16,7 @@ pub use builds::{
 pub use fleets::{
     FleetAnswer, FleetConfiguration, FleetCreate, FleetItem, FleetItemConfiguration, FleetItemRegion,
     FleetRegionAnswer, FleetUpdate, RegionCreate, RegionTemplate, RegionUpdate, ServerBreakdown,
-    ServerBreakdowns, ServerStates,
+    ServerBreakdowns, ServerStates, TtlReading,
 };
 pub use logs::{
     DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit,

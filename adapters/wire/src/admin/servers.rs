@@ -121,7 +121,7 @@ pub struct MachineItem {
     pub servers_states: MachineServers,
     /// What of it is known.
     pub spec: MachineSpec,
-    /// ONLINE while its agent is heard, SHUTDOWN while it is not.
+    /// Where it is in its life: AWAITING_SETUP to SHUTTING_DOWN.
     pub status: String,
     /// Whether it is gone.
     pub deleted: bool,
@@ -156,8 +156,11 @@ pub struct Location {
 /// What shall be done to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionRequest {
-    /// START, STOP, RESTART, SHUTDOWN, ADD or DELETE.
+    /// START, STOP, RESTART, SHUTDOWN, ADD or DELETE; ours: CONFIGURE.
     pub action: String,
+    /// For CONFIGURE: what becomes the server's active build configuration.
+    #[serde(rename = "buildConfigurationID", default, skip_serializing_if = "Option::is_none")]
+    pub build_configuration_id: Option<u64>,
 }
 
 /// It is.

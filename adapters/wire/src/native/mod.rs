@@ -44,6 +44,9 @@ pub struct FleetView {
     pub id: FleetId,
     /// Its name.
     pub name: String,
+    /// ONLINE, DRAINING or OFFLINE: the highest of its regions'.
+    #[serde(default)]
+    pub status: String,
     /// The high half of its servers' ids.
     pub number: u32,
     /// Raised by each change of its configuration.
@@ -89,6 +92,9 @@ pub struct RegionView {
     pub max_servers: u32,
     /// How many are.
     pub allocated_servers: u32,
+    /// ONLINE while it takes allocations; DRAINING while it takes none and somebody plays there; else OFFLINE.
+    #[serde(default)]
+    pub status: String,
     /// Whether it takes allocations.
     pub online: bool,
     /// Whether more machines may join.
@@ -140,6 +146,10 @@ pub struct MachineView {
     pub region_name: String,
     /// `connected`, or `silent` where its agent is not heard.
     pub status: String,
+    /// Where it is in its life, in Multiplay's words: AWAITING_SETUP, PROVISIONING, BOOTING, ONLINE, SHUTTING_DOWN,
+    /// SHUTDOWN, DELETING, CANCELLATION_REQUESTED or CANCELLED.
+    #[serde(default)]
+    pub state: String,
     /// As players reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<String>,
@@ -289,11 +299,22 @@ pub struct AllocationRequest {
 }
 
 /// The body of a server action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerActionRequest {
     /// Which.
     pub action: ServerAction,
+    /// For `configure`: the name or id of one of the fleet's build configurations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_configuration: Option<String>,
+}
+
+/// When a server action takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerActionView {
+    /// Whether it waits until nobody plays on the server any more.
+    pub deferred: bool,
 }
 
 /// What an operator does to a server.
@@ -308,6 +329,9 @@ pub enum ServerAction {
     Restart,
     /// Ends its hold or its reservation.
     Release,
+    /// Makes another its active build configuration: at once where nobody plays on it, else when it next starts for
+    /// nobody.
+    Configure,
 }
 
 /// The state of the whole, in numbers.

@@ -20,6 +20,7 @@ impl FleetView {
         Self {
             id: spec.id,
             name: spec.name.to_string(),
+            status: fleet.status().word().to_owned(),
             number: spec.number.get(),
             revision: spec.revision,
             start_on_provision: matches!(spec.idle_servers, IdleServers::StartOnProvision),
@@ -33,6 +34,7 @@ impl FleetView {
                     min_available_servers: region.min_available,
                     max_servers: region.max_servers,
                     allocated_servers: fleet.allocated_in(region.id),
+                    status: fleet.region_status(region.id).word().to_owned(),
                     online: matches!(region.opening, RegionOpening::Online),
                     machines_may_join: matches!(region.growth, Growth::MachinesMayJoin),
                 })
@@ -98,6 +100,7 @@ impl Within<'_> {
                 Link::Up { .. } => "connected".to_owned(),
                 Link::Silent => "silent".to_owned(),
             },
+            state: machine.status().word().to_owned(),
             ipv4: machine.addresses.ipv4.map(|address| address.to_string()),
             ipv6: machine.addresses.ipv6.map(|address| address.to_string()),
             credential: None,

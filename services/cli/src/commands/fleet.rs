@@ -12,6 +12,7 @@ use crate::output::{self, Column};
 const COLUMNS: &[Column] = &[
     ("name", "/name"),
     ("id", "/id"),
+    ("status", "/status"),
     ("regions", "/regions"),
     ("build configurations", "/buildConfigurations"),
     ("servers", "/servers/total"),

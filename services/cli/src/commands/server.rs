@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{every, segment};
 use crate::arguments::{Format, ServerVerb};
@@ -43,8 +43,20 @@ pub fn run(verb: &ServerVerb, data_dir: &Path, format: Format) -> Result<ExitCod
         ServerVerb::Stop { id } => act(&client, id, "stop", format)?,
         ServerVerb::Restart { id } => act(&client, id, "restart", format)?,
         ServerVerb::Release { id } => act(&client, id, "release", format)?,
+        ServerVerb::Configure { id, build_configuration } => {
+            let body = json!({ "action": "configure", "buildConfiguration": build_configuration });
+            let taken = client.post(&format!("{}/actions", path(id)), &body)?;
+            if taken["deferred"] == true {
+                eprintln!("somebody plays on it: it changes when it next starts for nobody");
+            }
+            output::one(&client.get(&path(id))?, format)?;
+        }
         ServerVerb::Logs { id, lines } => {
-            output::write(&client.get_text(&format!("{}/logs?lines={lines}", path(id)))?)?;
+            let text = client.get_text(&format!("{}/logs?lines={lines}", path(id)))?;
+            match format {
+                Format::Table => output::write(&text)?,
+                Format::Json => output::json(&json!({ "lines": lines_of(&text) }))?,
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -55,6 +67,28 @@ fn act(client: &Client, id: &str, action: &str, format: Format) -> Result<(), Fa
     output::one(&client.get(&path(id))?, format)
 }
 
+/// Output as programs read it: each line with the stream it came on.
+fn lines_of(text: &str) -> Vec<Value> {
+    let line = |line: &str| {
+        let (stream, text) = line.split_once(' ').unwrap_or((line, ""));
+        json!({ "stream": stream, "text": text })
+    };
+    text.lines().map(line).collect()
+}
+
 fn path(id: &str) -> String {
     format!("/v1/servers/{}", segment(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_told_line_by_line_with_its_stream() {
+        let lines = lines_of("out begins\nout \nerr a b\n");
+        let expected = [("out", "begins"), ("out", ""), ("err", "a b")]
+            .map(|(stream, text)| json!({ "stream": stream, "text": text }));
+        assert_eq!(lines, expected);
+    }
 }

@@ -10,6 +10,7 @@ use crate::output::{self, Column};
 
 const FLEETS: &[Column] = &[
     ("fleet", "/name"),
+    ("status", "/status"),
     ("slots", "/servers/total"),
     ("online", "/servers/online"),
     ("allocated", "/servers/allocated"),

@@ -238,6 +238,7 @@ impl From<&BodyError> for Failure {
         };
         let fix = match error {
             BodyError::PayloadTooLarge { .. } => "send a reference to the data instead",
+            BodyError::NilAllocation => "make a random UUID for each session",
             BodyError::Json(_) | BodyError::TooManyScopes { .. } | BodyError::ConfigurationId(_) => {
                 "mend the body; the fields are in docs/reference/http-api.md"
             }

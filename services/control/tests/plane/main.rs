@@ -15,3 +15,4 @@ mod operating;
 mod refusals;
 mod streams;
 mod support;
+mod surfaces;

@@ -216,16 +216,12 @@ async fn remove_file(call: Call) -> Result<StatusCode, Unity> {
 }
 
 /// The files there are become the build's next version; its build configurations follow. Servers change as they do for any
-/// new revision: idle ones at once, an allocated one at its next allocation.
+/// new revision: idle ones at once, an allocated one when its session is over; with `forceRollout` those with players too.
 async fn version(
     call: Call,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Unity> {
     let asked: VersionRequest = json(body)?;
-    if asked.force_rollout {
-        let detail = "forceRollout is not taken: an allocated server is never changed under its session";
-        return Err(bad_field("forceRollout", detail.to_owned()));
-    }
     call.may(Permission::Configure)?;
     let build = known(&call).await?;
     let version = call.app.store(move |store| store.release(build)).await?;
@@ -234,6 +230,10 @@ async fn version(
     let folder = version.folder.to_string_lossy().into_owned();
     let edit = Edit::by(call.by());
     call.app.editor.change(CatalogCommand::Release { build, files, folder, edit }).await?;
+    if asked.force_rollout {
+        // A caller who hears nothing of this second half asks again: the same files are the same version.
+        call.app.editor.change(CatalogCommand::ForceRollout { build, edit: Edit::by(call.by()) }).await?;
+    }
     Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))
 }
 

@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
-use mainstay_config::limits::{NAME_CHARS_MAX, SERVERS_MAX};
+use mainstay_config::limits::{ALLOCATION_TTL, NAME_CHARS_MAX, SERVERS_MAX};
 use mainstay_core::slot::Spec;
 use mainstay_core::{BuildConfigurationId, FleetNumber, RegionId};
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Declaration, Edit, Entry, FleetDeclaration};
-use mainstay_fleet::{FleetSpec, Growth, Link, RegionOpening, RegionSpec};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, Growth, Hosting, Link, RegionOpening, RegionSpec,
+};
 use mainstay_wire::admin::{
     ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, RegionCreate,
-    RegionTemplate, RegionUpdate, ServerStates,
+    RegionTemplate, RegionUpdate, ServerStates, TtlReading,
 };
 use uuid::Uuid;
 
@@ -44,7 +47,7 @@ async fn list(call: Call) -> Result<Json<Vec<FleetItem>>, Unity> {
     call.may(Permission::Read)?;
     let mut items = Vec::new();
     for fleet in call.app.fleets.now().all() {
-        let counts = fleet.read(|state, _| Counted::fleet(state)).await?;
+        let (counts, status) = fleet.read(|state, _| (Counted::fleet(state), state.status())).await?;
         let states = ServerStates {
             allocated: counts.allocated,
             available: counts.available,
@@ -52,7 +55,9 @@ async fn list(call: Call) -> Result<Json<Vec<FleetItem>>, Unity> {
             online: counts.online,
         };
         let id = fleet.spec.id;
-        items.push(FleetItem::of(&fleet.spec, states, counts.total(), |region| presence_id(id, region.id)));
+        items.push(FleetItem::of(&fleet.spec, status, states, counts.total(), |region| {
+            presence_id(id, region.id)
+        }));
     }
     Ok(Json(items))
 }
@@ -65,14 +70,71 @@ async fn read(call: Call) -> Result<Json<FleetAnswer>, Unity> {
 
 /// A fleet as the catalog has it.
 async fn answer(call: &Call, number: FleetNumber) -> Result<FleetAnswer, Unity> {
+    let statuses = statuses(call, number).await?;
     let answer = call.app.catalog.query(move |catalog, _| {
         let spec = catalog.fleets().find(|spec| spec.number == number)?;
         let names: BTreeMap<u64, String> =
             catalog.builds().map(|build| (build.id.number(), build.declared.name.to_string())).collect();
         let name = |id| names.get(&id).cloned().unwrap_or_default();
-        Some(FleetAnswer::of(spec, name, |region| presence_id(spec.id, region.id)))
+        let status = |region: &RegionSpec| statuses.get(&region.id).copied().unwrap_or(FleetStatus::Offline);
+        Some(FleetAnswer::of(spec, name, |region| (presence_id(spec.id, region.id), status(region))))
     });
     answer.await?.ok_or_else(|| no_entry("fleet"))
+}
+
+/// How the fleet's regions stand.
+async fn statuses(call: &Call, number: FleetNumber) -> Result<BTreeMap<RegionId, FleetStatus>, Unity> {
+    let fleet = call.app.fleets.now().number(number).cloned().ok_or_else(|| no_entry("fleet"))?;
+    let statuses = fleet.read(|state, _| {
+        let regions = state.spec().into_iter().flat_map(|spec| &spec.regions);
+        regions.map(|region| (region.id, state.region_status(region.id))).collect()
+    });
+    Ok(statuses.await?)
+}
+
+/// How one region stands.
+async fn status(call: &Call, number: FleetNumber, region: RegionId) -> Result<FleetStatus, Unity> {
+    Ok(statuses(call, number).await?.get(&region).copied().unwrap_or(FleetStatus::Offline))
+}
+
+/// An allocation's time to live as a call names it; what it leaves out stays. 0 seconds are no end.
+fn ttl(
+    known: AllocationTtl,
+    seconds: Option<u64>,
+    reading: Option<TtlReading>,
+) -> Result<AllocationTtl, Unity> {
+    let (had, read) = match known {
+        AllocationTtl::Off => (None, TtlReading::Idle),
+        AllocationTtl::Idle(ttl) => (Some(ttl), TtlReading::Idle),
+        AllocationTtl::Age(ttl) => (Some(ttl), TtlReading::Age),
+    };
+    let time = match seconds {
+        None => had,
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds)),
+    };
+    let Some(time) = time else { return Ok(AllocationTtl::Off) };
+    if !ALLOCATION_TTL.holds(time) {
+        let (min, max) = (ALLOCATION_TTL.min.as_secs(), ALLOCATION_TTL.max.as_secs());
+        let detail = format!("allocationTTL is 0 for never, or {min} to {max} seconds");
+        return Err(bad_field("allocationTTL", detail));
+    }
+    Ok(match reading.unwrap_or(read) {
+        TtlReading::Idle => AllocationTtl::Idle(time),
+        TtlReading::Age => AllocationTtl::Age(time),
+    })
+}
+
+/// Who takes servers out of the pool of a fleet that is to be.
+fn claimed_by(asked: Option<&str>) -> Result<ClaimedBy, Unity> {
+    match asked {
+        None | Some("ALLOCATION") => Ok(ClaimedBy::Allocations),
+        Some("RESERVATION") => Ok(ClaimedBy::Reservations),
+        Some(other) => {
+            let detail = format!("`{other}` is neither ALLOCATION nor RESERVATION");
+            Err(bad_field("allocationType", detail))
+        }
+    }
 }
 
 async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<FleetAnswer>, Refused> {
@@ -81,6 +143,8 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
     if asked.os_family.as_deref().is_some_and(|family| !matches!(family, "LINUX" | "ANY")) {
         return Err(bad_field("osFamily", "osFamily is LINUX here".to_owned()).into());
     }
+    let allocation_ttl = ttl(AllocationTtl::DEFAULT, asked.allocation_ttl, asked.allocation_ttl_reading)?;
+    let claimed_by = claimed_by(asked.allocation_type.as_deref())?;
     call.may(Permission::Configure)?;
     let (by, environment) = (call.by(), call.app.environment);
     let name: Arc<str> = asked.name.as_str().into();
@@ -98,7 +162,8 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             let names: Vec<&str> = regions.iter().map(|region| &*region.name).collect();
             let declared = fleet_given(&asked.name, &names, &configurations, environment)
                 .map_err(|refused| Failure::configuration(&refused))?;
-            let declared = FleetDeclaration { regions, ..declared };
+            let hosting = Hosting { allocation_ttl, claimed_by, ..declared.hosting };
+            let declared = FleetDeclaration { regions, hosting, ..declared };
             Ok(declare(catalog, &by, declared))
         })
         .await?;
@@ -116,7 +181,10 @@ async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             return Err(bad_field("name", renamed(&spec.name)).into());
         }
         let configurations = names_of(catalog, &asked.build_configurations)?;
-        Ok(FleetDeclaration { configurations, ..FleetDeclaration::of(spec) })
+        let known = spec.hosting.allocation_ttl;
+        let allocation_ttl = ttl(known, asked.allocation_ttl, asked.allocation_ttl_reading)?;
+        let hosting = Hosting { allocation_ttl, ..spec.hosting.clone() };
+        Ok(FleetDeclaration { configurations, hosting, ..FleetDeclaration::of(spec) })
     })
     .await?;
     Ok(Json(answer(&call, number).await?))
@@ -147,7 +215,8 @@ async fn add_region(
     })
     .await?;
     let region = call.app.catalog.query(move |catalog, _| region_of(catalog, &asked)).await??;
-    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id))))
+    let status = status(&call, number, region.id).await?;
+    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id), status)))
 }
 
 async fn update_region(
@@ -174,7 +243,8 @@ async fn update_region(
     let spec = call.app.fleets.now().number(number).map(|fleet| Arc::clone(&fleet.spec));
     let spec = spec.ok_or_else(|| no_entry("fleet"))?;
     let region = spec.regions.iter().find(|region| is(region)).ok_or_else(no_region)?;
-    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id))))
+    let status = status(&call, number, region.id).await?;
+    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id), status)))
 }
 
 /// Every region that a fleet is in: what a new fleet may name by id.

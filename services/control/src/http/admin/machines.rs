@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::routing::get;
 use axum::{Json, Router};
 use mainstay_core::MachineId;
-use mainstay_fleet::{FleetSpec, Link, Machine};
+use mainstay_fleet::{FleetSpec, Machine, MachineStatus};
 use mainstay_wire::admin::{MachineItem, MachineServers, MachineSpec, OS_FAMILY, OS_NAME};
 
 use super::super::App;
@@ -17,6 +17,9 @@ use super::servers::{address, location};
 use crate::counted::Counted;
 
 const AREA: &str = "machines";
+/// What a list can be narrowed to.
+const MACHINE_STATUSES: &str = "AWAITING_SETUP, PROVISIONING, BOOTING, ONLINE, SHUTTING_DOWN, SHUTDOWN, DELETING, \
+    CANCELLATION_REQUESTED or CANCELLED";
 /// The most one answer lists.
 const LIST_MAX: usize = 1_000;
 
@@ -28,21 +31,22 @@ async fn list(call: Call) -> Result<Json<Vec<MachineItem>>, Unity> {
     let fleet: Option<uuid::Uuid> = call.asked_as("fleetId", "a UUID")?;
     let region: Option<u64> = call.asked_as("locationId", "a number")?;
     let partial = call.asked("partial").map(str::to_lowercase);
-    let status = call.asked("status").map(str::to_uppercase);
+    let status: Option<MachineStatus> = call.asked_as("status", MACHINE_STATUSES)?;
     let metal = call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL"));
     call.may(Permission::Read)?;
     let mut items: Vec<MachineItem> = Vec::new();
     let wanted =
         |open: &&crate::shards::OpenFleet| metal && fleet.is_none_or(|asked| open.spec.id.0 == asked);
     for open in call.app.fleets.now().all().filter(wanted) {
-        let (spec, partial, status) = (Arc::clone(&open.spec), partial.clone(), status.clone());
+        let (spec, partial) = (Arc::clone(&open.spec), partial.clone());
         let room = LIST_MAX - items.len();
         let more = open.read(move |state, _| {
-            let shown = state.machines().map(|(id, machine)| item(&spec, id, machine));
-            shown
+            let right =
+                state.machines().filter(|(_, machine)| status.is_none_or(|asked| machine.status() == asked));
+            right
+                .map(|(id, machine)| item(&spec, id, machine))
                 .filter(|it| region.is_none_or(|asked| it.location_id == asked))
                 .filter(|it| partial.as_ref().is_none_or(|part| it.name.to_lowercase().contains(part)))
-                .filter(|it| status.as_ref().is_none_or(|asked| it.status == *asked))
                 .take(room)
                 .collect::<Vec<_>>()
         });
@@ -80,11 +84,7 @@ fn item(spec: &FleetSpec, id: MachineId, machine: &Machine) -> MachineItem {
             reserved: counts.reserved,
         },
         spec: MachineSpec::unknown(),
-        status: match machine.link() {
-            Link::Up { .. } => "ONLINE",
-            Link::Silent => "SHUTDOWN",
-        }
-        .to_owned(),
+        status: machine.status().word().to_owned(),
         deleted: false,
         disabled: false,
     }

@@ -20,6 +20,7 @@ use axum::Router;
 use axum::routing::MethodRouter;
 
 use super::App;
+pub(super) use servers::SERVER_STATUSES;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()

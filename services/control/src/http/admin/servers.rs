@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::routing::get;
 use axum::{Json, Router};
-use mainstay_core::{RegionId, ServerId};
-use mainstay_fleet::{Addresses, Command, Fleet, FleetSpec, Server};
+use mainstay_core::{BuildConfigurationId, RegionId, ServerId};
+use mainstay_fleet::{Addresses, Command, Fleet, FleetSpec, Server, ServerStatus};
 use mainstay_wire::admin::{ActionRequest, ActionSuccess, Location, MachineSpec, ServerItem};
 
 use super::super::App;
@@ -19,6 +19,8 @@ use super::history;
 use crate::shards::OpenFleet;
 
 const AREA: &str = "servers";
+/// What a list can be narrowed to.
+pub(in super::super) const SERVER_STATUSES: &str = "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD";
 /// What a list has unasked, and the most it has.
 const LIST_DEFAULT: usize = 100;
 const LIST_MAX: usize = 1_000;
@@ -39,7 +41,7 @@ struct Wanted {
     region: Option<u64>,
     configuration: Option<u64>,
     partial: Option<String>,
-    status: Option<String>,
+    status: Option<ServerStatus>,
     metal: bool,
     after: Option<ServerId>,
     limit: usize,
@@ -54,7 +56,7 @@ impl Wanted {
             region: call.asked_as("locationId", number)?,
             configuration: call.asked_as("buildConfigurationId", number)?,
             partial: call.asked("partial").map(str::to_lowercase),
-            status: call.asked("status").map(str::to_uppercase),
+            status: call.asked_as("status", SERVER_STATUSES)?,
             metal: call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL")),
             after: call.asked_as("lastId", "the id of a server")?,
             limit: call.asked_as::<usize>("limit", number)?.unwrap_or(LIST_DEFAULT).clamp(1, LIST_MAX),
@@ -68,7 +70,7 @@ impl Wanted {
         self.machine.is_none_or(|asked| item.machine_id == asked)
             && self.region.is_none_or(|asked| item.location_id == asked)
             && self.configuration.is_none_or(|asked| item.build_configuration_id == asked)
-            && self.status.as_ref().is_none_or(|asked| item.status == *asked)
+            && self.status.is_none_or(|asked| item.status == asked.word())
             && self.partial.as_ref().is_none_or(part)
     }
 }
@@ -178,16 +180,29 @@ async fn locations(call: Call) -> Result<Json<Vec<Location>>, Unity> {
 /// 424 where the state of things forbids it, as an allocated server's stop (seed 002).
 async fn act(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<ActionSuccess>, Unity> {
     let asked: ActionRequest = json(body)?;
-    let command: fn(ServerId) -> Command = match asked.action.as_str() {
-        "START" => Command::StartServer,
-        "STOP" | "SHUTDOWN" => Command::StopServer,
-        "RESTART" => Command::RestartServer,
+    let number = asked.build_configuration_id;
+    let command: Box<dyn FnOnce(ServerId) -> Command + Send> = match asked.action.as_str() {
+        "START" => Box::new(Command::StartServer),
+        "STOP" | "SHUTDOWN" => Box::new(Command::StopServer),
+        "RESTART" => Box::new(Command::RestartServer),
+        "CONFIGURE" => {
+            let id = number.and_then(|number| BuildConfigurationId::from_number(number).ok());
+            let missing = || {
+                bad_field(
+                    "buildConfigurationID",
+                    "CONFIGURE needs the id of a build configuration".to_owned(),
+                )
+            };
+            let configuration = id.ok_or_else(missing)?;
+            Box::new(move |server| Command::SetConfiguration { server, configuration })
+        }
         "ADD" | "DELETE" => {
             let detail = "servers come and go with their machines, as many as its agent brings".to_owned();
             return Err(bad_field("action", detail));
         }
         other => {
-            let detail = format!("`{other}` is none of START, STOP, RESTART, SHUTDOWN, ADD and DELETE");
+            let detail =
+                format!("`{other}` is none of START, STOP, RESTART, SHUTDOWN, CONFIGURE, ADD and DELETE");
             return Err(bad_field("action", detail));
         }
     };

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, Timestamp};
 use mainstay_fleet::{Command, Renewal, Request};
+use mainstay_wire::multiplay::BodyError;
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -40,6 +41,9 @@ async fn allocate(
 ) -> Result<Response, Native> {
     let caller = app.caller(&headers)?;
     let asked: AllocationRequest = super::body(body)?;
+    if asked.allocation_id.0.is_nil() {
+        return Err(Failure::from(&BodyError::NilAllocation).into());
+    }
     if let Some(bytes) = asked.payload.as_ref().map(String::len).filter(|bytes| *bytes > Request::PAYLOAD_MAX)
     {
         return Err(mainstay_fleet::Rejection::PayloadTooLarge { bytes }.into());
@@ -214,7 +218,10 @@ fn region_of(fleet: &OpenFleet, named: Option<&str>) -> Result<RegionId, Native>
     }
 }
 
-fn configuration_of(fleet: &OpenFleet, named: Option<&str>) -> Result<BuildConfigurationId, Native> {
+pub(super) fn configuration_of(
+    fleet: &OpenFleet,
+    named: Option<&str>,
+) -> Result<BuildConfigurationId, Native> {
     let configurations = &fleet.spec.configurations;
     let Some(named) = named else {
         return only(configurations.iter().map(|it| it.configuration.id), "buildConfiguration");

@@ -4,10 +4,12 @@ use std::str::FromStr;
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
+use mainstay_fleet::ServerStatus;
 use mainstay_wire::native::{PAGE_DEFAULT, PAGE_MAX, Page};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::super::admin::SERVER_STATUSES;
 use super::super::failure::{Failure, Native};
 
 /// What every list can be asked.
@@ -20,8 +22,8 @@ pub(super) struct Asked {
     limit: Option<usize>,
     /// A fleet's name or id.
     pub(super) fleet: Option<String>,
-    /// A status word.
-    pub(super) status: Option<String>,
+    /// A status of servers: ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD.
+    status: Option<String>,
 }
 
 impl Asked {
@@ -33,6 +35,18 @@ impl Asked {
     /// How many at most.
     pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX)
+    }
+
+    /// The status of servers that is asked for.
+    pub(super) fn status(&self) -> Result<Option<ServerStatus>, Native> {
+        let read = |text: &str| {
+            let bad = || {
+                let detail = format!("`status` is `{text}`, and should be {SERVER_STATUSES}");
+                Failure::bad_request(detail, "mend the query; see docs/reference/http-api.md")
+            };
+            text.parse().map_err(|_| Native::from(bad()))
+        };
+        self.status.as_deref().filter(|text| !text.is_empty()).map(read).transpose()
     }
 
     /// Behind what the page begins.

@@ -10,8 +10,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::ServerId;
-use mainstay_fleet::Command;
-use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerView, Within};
+use mainstay_fleet::{Answer, Command};
+use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerActionView, ServerView, Within};
 use mainstay_wire::problem::Problem;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -53,15 +53,16 @@ async fn list(
     app.permit(&headers, Permission::Read)?;
     let asked = Asked::read(query)?;
     let after: Option<ServerId> = asked.after()?;
+    let status = asked.status()?;
     let limit = asked.limit();
     let mut views: Vec<ServerView> = Vec::new();
     for fleet in asked_fleets(&app, &asked)? {
-        let (spec, status) = (Arc::clone(&fleet.spec), asked.status.clone());
+        let spec = Arc::clone(&fleet.spec);
         let room = limit + 1 - views.len();
         let more = fleet.read(move |state, _| {
             let within = Within { spec: &spec, fleet: state };
-            let right = |word: &str| status.as_deref().is_none_or(|asked| word.eq_ignore_ascii_case(asked));
-            let servers = state.servers(after).filter(|(_, server)| right(server.status().word()));
+            let right = |found| status.is_none_or(|asked| found == asked);
+            let servers = state.servers(after).filter(|(_, server)| right(server.status()));
             servers.filter_map(|(id, server)| within.server(id, server)).take(room).collect::<Vec<_>>()
         });
         views.extend(more.await?);
@@ -102,14 +103,14 @@ async fn read(
     tag = "servers",
     params(("server" = String, Path, description = "Its id, 4294967297 or srv-1-1")),
     request_body = ServerActionRequest,
-    responses((status = 202, description = "It is ordered"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "The state of things forbids it", body = Problem)),
+    responses((status = 202, description = "It is ordered", body = ServerActionView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "The state of things forbids it", body = Problem)),
 )]
 async fn act(
     State(app): State<Arc<App>>,
     Path(named): Path<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Result<StatusCode, Native> {
+) -> Result<(StatusCode, Json<ServerActionView>), Native> {
     let caller = app.caller(&headers)?;
     let asked: ServerActionRequest = super::body(body)?;
     caller.may(Permission::Operate)?;
@@ -119,9 +120,18 @@ async fn act(
         ServerAction::Stop => Command::StopServer(id),
         ServerAction::Restart => Command::RestartServer(id),
         ServerAction::Release => Command::Release(id),
+        ServerAction::Configure => {
+            let missing = || {
+                let detail = "`buildConfiguration` is missing: configure needs to know which".to_owned();
+                Failure::bad_request(detail, "name one of the fleet's: mainstay fleet get FLEET")
+            };
+            let named = asked.build_configuration.as_deref().ok_or_else(missing)?;
+            let configuration = super::allocations::configuration_of(&fleet, Some(named))?;
+            Command::SetConfiguration { server: id, configuration }
+        }
     };
-    fleet.ask(command).await??;
-    Ok(StatusCode::ACCEPTED)
+    let answer = fleet.ask(command).await??;
+    Ok((StatusCode::ACCEPTED, Json(ServerActionView { deferred: answer == Answer::Deferred })))
 }
 
 /// How much of a server's output is wanted.

@@ -1,0 +1,216 @@
+//! What an operator changes and reads beyond the plain lists: a server's build configuration, forced versions, how long
+//! allocations live, the statuses of machines, regions and fleets; and what is refused at the door.
+
+use serde_json::{Value, json};
+
+use crate::admin::{client, gateway, link};
+use crate::agent::Habit;
+use crate::support::{FLEET, REGION, World, allocation, id, request};
+
+/// The fleet `arena` with both build configurations; the id of the second.
+async fn with_casual(world: &World) -> (u64, u64) {
+    let (build, casual) = world.made().await;
+    let ranked = world.configuration().await;
+    let both = json!({ "name": "arena", "buildConfigurations": [ranked, casual] });
+    let changed = world.put_json(&gateway("fleets", &format!("/fleets/{FLEET}")), &both).await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    (build, casual)
+}
+
+/// Issue 3, point 3: "Changing a server's active build configuration (an admin action, or an edit applied by an operator)
+/// restarts an unallocated, unreserved server at once, ending a hold, to ONLINE; an allocated one changes at its next
+/// allocation, never under a running session."
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_servers_build_configuration_is_changed_by_the_native_and_the_admin_action() {
+    let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    let (_, casual) = with_casual(&world).await;
+    let server = |n: usize| format!("/v1/servers/{}", agent.servers[n].number());
+
+    let taken = world
+        .post(
+            &format!("{}/actions", server(0)),
+            &json!({ "action": "configure", "buildConfiguration": "casual" }),
+        )
+        .await;
+    assert_eq!((taken.status, &taken.body["deferred"]), (202, &json!(false)), "{}", taken.text);
+    let seen = world.eventually(&server(0), |it| it["status"] == "ONLINE").await;
+    assert_eq!(
+        (&seen["buildConfigurationName"], &seen["cause"]),
+        (&json!("casual"), &json!("configurationChanged"))
+    );
+
+    let made = world.allocate(id(1)).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let placed = world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let playing = placed["serverId"].as_u64().unwrap();
+    let before = world.get(&format!("/v1/servers/{playing}")).await.body;
+    let actions = client("servers", &format!("/servers/{playing}/actions"));
+    let done = world.post(&actions, &json!({ "action": "CONFIGURE", "buildConfigurationID": casual })).await;
+    assert_eq!((done.status, &done.body["success"]), (200, &json!(true)), "{}", done.text);
+    let after = world.get(&format!("/v1/servers/{playing}")).await.body;
+    assert_eq!(after["orderedGeneration"], before["orderedGeneration"], "never under a running session");
+    assert_eq!(after["buildConfigurationName"], "ranked");
+
+    world.post(&actions, &json!({ "action": "CONFIGURE" })).await.expect(400, "MS-U101");
+    let nameless = json!({ "action": "configure" });
+    world.post(&format!("{}/actions", server(0)), &nameless).await.expect(400, "MS-U101");
+    let unknown = json!({ "action": "configure", "buildConfiguration": "other" });
+    world.post(&format!("{}/actions", server(0)), &unknown).await.expect(400, "MS-P003");
+}
+
+/// Reference 3.10, "forceRollout": a forced version comes under sessions too, and ends them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forced_version_ends_the_sessions_it_comes_under() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let (build, casual) = with_casual(&world).await;
+    let made = world.post(&crate::support::allocations(), &request(id(1), casual)).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let files = gateway("builds", &format!("/builds/{build}/files"));
+    let versions = gateway("builds", &format!("/builds/{build}/versions"));
+    let upload = async |bytes: &[u8]| {
+        let named = world.put_json(&files, &json!({ "path": "server" })).await;
+        assert_eq!(world.call("PUT", &link(&named.body), None, bytes.to_vec()).await.status, 200);
+    };
+    upload(b"#!/bin/sh\n").await;
+    assert_eq!(world.post(&versions, &json!({})).await.status, 202);
+    let playing = world.get(&allocation(id(1))).await.body;
+    assert!(playing.get("ended").is_none(), "a version that is not forced waits: {playing}");
+    // The same files again, but now they are forced: the version is the same, and it comes.
+    let forced = world.post(&versions, &json!({ "forceRollout": true })).await;
+    assert_eq!(forced.status, 202, "{}", forced.text);
+    let ended = world.eventually(&allocation(id(1)), |it| it.get("ended").is_some()).await;
+    assert_eq!(ended["endReason"], "a build version was forced onto its server", "{ended}");
+}
+
+/// Reference 3.4: `allocationTTL` is in seconds and an hour by default; both readings of it can be set, and it is what the
+/// fleet goes by.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fleets_allocation_ttl_and_type_are_read_and_written() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let ranked = world.configuration().await;
+    let path = gateway("fleets", &format!("/fleets/{FLEET}"));
+    let shown = |body: &Value| (body["allocationTTL"].clone(), body["allocationTTLReading"].clone());
+    let read = world.get(&path).await.body;
+    assert_eq!((shown(&read), &read["allocationType"]), ((json!(3600), json!("idle")), &json!("ALLOCATION")));
+    let put = async |ttl: Value| {
+        let mut body = json!({ "name": "arena", "buildConfigurations": [ranked] });
+        body.as_object_mut().unwrap().extend(ttl.as_object().unwrap().clone());
+        world.put_json(&path, &body).await
+    };
+    let age = put(json!({ "allocationTTL": 2, "allocationTTLReading": "age" })).await;
+    assert_eq!(shown(&age.body), (json!(2), json!("age")), "{}", age.text);
+    assert_eq!(shown(&put(json!({})).await.body), (json!(2), json!("age")), "what is left out stays");
+    world.allocate(id(1)).await;
+    let ended = world.eventually(&allocation(id(1)), |it| it.get("ended").is_some()).await;
+    assert!(ended["endReason"].as_str().unwrap().contains("2 s ago"), "{ended}");
+    let never = put(json!({ "allocationTTL": 0 })).await;
+    assert_eq!(shown(&never.body), (Value::Null, Value::Null), "{}", never.text);
+    let refused = put(json!({ "allocationTTL": 99_999_999 })).await;
+    refused.expect(400, "MS-U101");
+    assert_eq!(refused.body["details"][0]["field"], "allocationTTL");
+    let made = json!({
+        "name": "hall", "buildConfigurations": [ranked], "allocationType": "RESERVATION",
+        "regions": [{ "regionID": REGION, "minAvailableServers": 0, "maxServers": 1 }],
+    });
+    let made = world.post(&gateway("fleets", "/fleets"), &made).await;
+    assert_eq!((made.status, &made.body["allocationType"]), (200, &json!("RESERVATION")), "{}", made.text);
+    assert_eq!(shown(&made.body), (json!(3600), json!("idle")));
+}
+
+/// Shows `machine statuses` as far as a machine of the studio's own has them, in both faces. What is asked for by a word
+/// that is none is told all the words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real_statuses() {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    let machine = agent.machine.number();
+    let native = format!("/v1/machines/{machine}");
+    let online = gateway("machines", "/machines?status=online");
+    assert_eq!(world.get(&online).await.body[0]["id"], json!(machine));
+    assert_eq!(world.get(&native).await.body["state"], "ONLINE");
+    agent.vanish();
+    let gone = world.eventually(&native, |it| it["status"] == "silent").await;
+    assert_eq!(gone["state"], "SHUTDOWN");
+    assert_eq!(world.get(&online).await.body, json!([]));
+    assert_eq!(
+        world.get(&client("machines", "/machines?status=SHUTDOWN")).await.body[0]["status"],
+        "SHUTDOWN"
+    );
+    let refused = world.get(&gateway("machines", "/machines?status=OFFLINE")).await;
+    refused.expect(400, "MS-U101");
+    assert!(
+        refused.text.contains("AWAITING_SETUP") && refused.text.contains("SHUTTING_DOWN"),
+        "{}",
+        refused.text
+    );
+    for path in [gateway("servers", "/servers?status=FOO"), "/v1/servers?status=FOO".to_owned()] {
+        let refused = world.get(&path).await;
+        refused.expect(400, "MS-U101");
+        assert!(
+            refused.text.contains("ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD"),
+            "{}",
+            refused.text
+        );
+    }
+    assert_eq!(world.get("/v1/servers?status=available").await.body["items"][0]["status"], "AVAILABLE");
+}
+
+/// Reference 3.4: "status ONLINE|DRAINING|OFFLINE", "Fleet status = highest status among its regions"; DRAINING: "no new
+/// allocations, existing play out".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_takes_no_allocations_drains_until_nobody_plays() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    world.allocate(id(1)).await;
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let fleet = gateway("fleets", &format!("/fleets/{FLEET}"));
+    let region = format!("{fleet}/regions/{REGION}");
+    let close = json!({ "scalingEnabled": false, "minAvailableServers": 0, "maxServers": 100 });
+    let closed = world.put_json(&region, &close).await;
+    assert_eq!((closed.status, &closed.body["status"]), (200, &json!("DRAINING")), "{}", closed.text);
+    assert_eq!(world.get(&fleet).await.body["status"], "DRAINING");
+    let native = world.get("/v1/fleets/arena").await.body;
+    assert_eq!(
+        (&native["status"], &native["regions"][0]["status"]),
+        (&json!("DRAINING"), &json!("DRAINING"))
+    );
+    world.allocate(id(2)).await.expect(409, "MS-P004");
+    assert_eq!(world.delete(&allocation(id(1))).await.status, 204);
+    let shown = world.get(&fleet).await.body;
+    assert_eq!(
+        (&shown["status"], &shown["fleetRegions"][0]["status"]),
+        (&json!("OFFLINE"), &json!("OFFLINE"))
+    );
+    assert_eq!(world.get(&gateway("fleets", "/fleets")).await.body[0]["status"], "OFFLINE");
+    let open = json!({ "scalingEnabled": true, "minAvailableServers": 0, "maxServers": 100 });
+    assert_eq!(world.put_json(&region, &open).await.body["status"], "ONLINE");
+}
+
+/// A client that forgets to make ids sends the nil one: its second session would be answered with its first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_nil_uuid_is_no_allocation_id() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let nil = uuid::Uuid::nil();
+    let refused = world.allocate(nil).await;
+    refused.expect(400, "MS-U101");
+    assert!(refused.text.contains("nil UUID"), "{}", refused.text);
+    world.post("/v1/allocations", &json!({ "allocationId": nil })).await.expect(400, "MS-U101");
+    world.get(&allocation(nil)).await.expect(404, "MS-P009");
+}
+
+/// `GET /v1/doctor` runs every law of what lives; operators may, and nobody below.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_looks_at_what_lives() {
+    let (world, _agent) = World::with_agent(3, Habit::Obeys).await;
+    world.allocate(id(1)).await;
+    world.tell();
+    let found = world.get("/v1/doctor").await;
+    assert_eq!((found.status, &found.body["status"]), (200, &json!("ok")), "{}", found.text);
+    let checks: Vec<&str> =
+        found.body["checks"].as_array().unwrap().iter().map(|it| it["check"].as_str().unwrap()).collect();
+    let expected = ["live indices of fleet arena", "machines of fleet arena", "configuration", "history"];
+    assert_eq!(checks, expected);
+    let operator = crate::support::basic(crate::support::OPERATOR);
+    assert_eq!(world.call("GET", "/v1/doctor", Some(&operator), vec![]).await.status, 200);
+    let viewer = crate::support::basic(crate::support::VIEWER);
+    world.call("GET", "/v1/doctor", Some(&viewer), vec![]).await.expect(403, "MS-A003");
+}
