@@ -12,6 +12,7 @@ mod instance;
 mod memory;
 mod postgres;
 mod report;
+mod scale;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,8 @@ const USAGE: &str =
        mainstay bench density [--servers N]
        mainstay bench hang [--runs N]
        mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
-       mainstay bench memory [--servers N]";
+       mainstay bench memory [--servers N]
+       mainstay bench scale [--machines N] [--minutes N] [--rate N]";
 
 /// Runs the benchmark that the arguments name.
 #[must_use]
@@ -38,6 +40,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("hang", rest)) => hang::run(rest),
         Some(("idle", rest)) => idle::run(rest),
         Some(("memory", rest)) => memory::run(rest),
+        Some(("scale", rest)) => scale::run(rest),
         Some(_) | None => Err(USAGE.into()),
     };
     match outcome {

@@ -20,6 +20,9 @@ use crate::{Failure, option};
 /// How many of the servers are on one machine.
 const SLOTS: u16 = 20;
 
+/// When the fleet is built.
+pub const START: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
+
 /// Builds the fleet and says what it takes.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let servers = option(arguments, "--servers")?.unwrap_or(100_000);
@@ -62,7 +65,7 @@ pub fn build(servers: u64) -> Result<Fleet, Failure> {
 }
 
 fn must(fleet: &mut Fleet, command: &Command) -> Result<Answer, Failure> {
-    let Outcome { answer, .. } = Turn::run(Timestamp::from_unix_ms(1_800_000_000_000), fleet, command);
+    let Outcome { answer, .. } = Turn::run(START, fleet, command);
     Ok(answer?)
 }
 
@@ -107,16 +110,18 @@ fn spec() -> Result<FleetSpec, Failure> {
     })
 }
 
-fn reference() -> Result<ConfigurationRef, Failure> {
+/// What every server runs.
+pub fn reference() -> Result<ConfigurationRef, Failure> {
     Ok(ConfigurationRef { id: BuildConfigurationId::from_number(1)?, revision: 1 })
 }
 
-fn uuid(n: u64) -> uuid::Uuid {
+/// Some id.
+pub fn uuid(n: u64) -> uuid::Uuid {
     uuid::Uuid::from_u128(u128::from(n) + 1)
 }
 
 /// Memory of this process in RAM, from the kernel.
-fn resident_kib() -> Result<u64, Failure> {
+pub fn resident_kib() -> Result<u64, Failure> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status
         .lines()
