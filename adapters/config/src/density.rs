@@ -5,7 +5,7 @@ use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
 use crate::model::{Config, CpuLimit, Fleet, Hardware, UsageSetting};
 
 /// Speed taken for a core of a machine that does not tell: a common cloud core's base clock.
-const CORE_MHZ: u64 = 2_500;
+pub(crate) const CORE_MHZ: u64 = 2_500;
 
 /// What a machine has for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `mainstay.yaml`: a strict superset of Unity's `.gsh` 1.0, read in one pass that finds every problem.
 //!
 //! Texts go in, values come out: [`load`] takes the files' bytes and returns a checked [`Config`] with its warnings,
-//! or every error at once. Nothing here opens a file except [`look_on_disk`], which [`check_files`] takes as a
-//! parameter to see whether the builds exist.
+//! or every error at once. Nothing here opens a file except [`look_on_disk`], which [`load_here`] and [`check_files`] take
+//! as a parameter to see whether the builds exist.
 //!
 //! The way through the crate: `tree` turns YAML into nodes that know their place; `read` takes typed values out of
 //! mappings and records what is wrong; `sections` builds the model, one module a section; `merge` joins the files and
@@ -26,7 +26,7 @@ pub use codes::{Code, Severity, explain};
 pub use density::{Bound, MachineSize, Slots, slots_unstated};
 pub use files::{FileCheck, Found, check_files, look_on_disk};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
-pub use merge::{Accepted, Refused, SourceFile, load};
+pub use merge::{Accepted, Refused, SourceFile, load, load_here};
 pub use model::{
     Architecture, Build, BuildConfiguration, BuildPath, Caps, ClaimedBy, Config, CpuLimit, CpuQuota, Fleet,
     Hardware, Join, Limits, MachineRule, Machines, PortRange, Query, QueryKind, QueryPort, Region, Restart,

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::codes::{Code, Severity};
+use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
 use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines, QueryKind, TtlReading};
 use crate::place::{Place, SourceText, Sourced, Sources};
@@ -71,6 +72,37 @@ impl std::error::Error for Refused {}
 /// Every problem found in any of the files, if one of them is an error. A file that is no YAML is reported once, at
 /// the place where reading stopped; the others are still checked.
 pub fn load(files: &[SourceFile]) -> Result<Accepted, Refused> {
+    judge(read(files))
+}
+
+/// As [`load`], and the builds must exist here: what is missing of them is told together with everything else.
+///
+/// # Errors
+/// As [`load`]; and as [`check_files`], also of what could be read of a file with other errors.
+pub fn load_here(files: &[SourceFile], look: &dyn FileCheck) -> Result<Accepted, Refused> {
+    let (config, mut problems, left_out) = read(files);
+    problems.extend(check_files(&config, look));
+    judge((config, problems, left_out))
+}
+
+/// What could be read of the files, every problem, and how many more there were.
+type Read = (Config, Vec<Problem>, usize);
+
+fn judge((config, mut problems, left_out): Read) -> Result<Accepted, Refused> {
+    let order = |problem: &Problem| {
+        let place = problem.marks.first().map(|mark| mark.place.clone());
+        let file =
+            place.as_ref().and_then(|place| config.sources.names().position(|name| *name == *place.file));
+        (file, place.map(|place| (place.line, place.column)), problem.code)
+    };
+    problems.sort_by_key(order);
+    if left_out > 0 || problems.iter().any(|problem| problem.severity() == Severity::Error) {
+        return Err(Refused { problems, left_out });
+    }
+    Ok(Accepted { config, warnings: problems })
+}
+
+fn read(files: &[SourceFile]) -> Read {
     let (sources, early) = decode(files);
     let mut check = Check::new(&sources);
     check.problems = early;
@@ -82,17 +114,8 @@ pub fn load(files: &[SourceFile]) -> Result<Accepted, Refused> {
         }
     }
     merged.references(&mut check);
-    let Check { mut problems, left_out, .. } = check;
-    let order = |problem: &Problem| {
-        let place = problem.marks.first().map(|mark| mark.place.clone());
-        let file = place.as_ref().and_then(|place| sources.names().position(|name| *name == *place.file));
-        (file, place.map(|place| (place.line, place.column)), problem.code)
-    };
-    problems.sort_by_key(order);
-    if left_out > 0 || problems.iter().any(|problem| problem.severity() == Severity::Error) {
-        return Err(Refused { problems, left_out });
-    }
-    Ok(Accepted { config: merged.config(sources), warnings: problems })
+    let Check { problems, left_out, .. } = check;
+    (merged.config(sources), problems, left_out)
 }
 
 /// Bytes to texts; files over a limit or not in UTF-8 are left out and reported.

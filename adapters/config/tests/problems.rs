@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use mainstay_config::{
-    Accepted, Code, Found, Problem, Refused, SourceFile, check_files, explain, limits, load, look_on_disk,
+    Accepted, Code, Found, Problem, Refused, SourceFile, check_files, explain, limits, load, load_here,
+    look_on_disk,
 };
 
 /// A whole file; `{…}` parts are replaced by the rows.
@@ -112,6 +113,8 @@ fn configuration_rows() -> Vec<Row> {
     let cap = "limits: { memoryMiB: 512 }\ncaps: { memoryMiB: 702 }";
     let default_cap = "cores: 1\ncaps: { memoryMiB: 900MB }";
     let quota = "limits: { cpu: 0.5 }\ncaps: { cpuQuota: 0.55 }";
+    let unstated_cap = "caps: { memoryMiB: 100 }";
+    let unstated_quota = "caps: { cpuQuota: 0.01 }";
     let long = format!("commandLine: {}", "a".repeat(limits::COMMAND_LINE_BYTES_MAX + 1));
     vec![
         (with("    build: arena\n", ""), Code::MissingKey, (6, 3), "add build:"),
@@ -142,7 +145,9 @@ fn configuration_rows() -> Vec<Row> {
         (configured("limits: { cpu: 1 }\ncores: 1"), Code::LimitsTwice, (9, 5), "keep limits"),
         (configured(cap), Code::CapTooLow, (10, 24), "at least memoryMiB: 703"),
         (configured(default_cap), Code::CapTooLow, (10, 24), "at least memoryMiB: 991"),
+        (configured(unstated_cap), Code::CapTooLow, (9, 24), "at least memoryMiB: 991"),
         (configured(quota), Code::QuotaHidesCheck, (10, 23), "cpuQuota: off"),
+        (configured(unstated_quota), Code::QuotaHidesCheck, (9, 23), "cpuQuota: off"),
         (configured("caps: { cpuQuota: none }"), Code::BadNumber, (9, 23), "cpuQuota: 0.5"),
         (configured("stop: { killTimeout: 20 }"), Code::BadDuration, (9, 26), "killTimeout: 20s"),
         (configured("stop: { killTimeout: 2h }"), Code::BadDuration, (9, 26), "killTimeout: 20s"),
@@ -371,6 +376,19 @@ fn files_are_looked_at_only_when_they_must_exist() {
     assert_eq!(looked(BASE, &plain), one(Code::BinaryNotExecutable, "is not executable"));
     let unused = with("  arena:", "  unused:\n    buildPath: nowhere\n  arena:");
     assert_eq!(looked(&unused, &[folder, binary(Found::Executable)]), []);
+}
+
+/// Issue 2, section 11: "all errors at once", those of the file system too.
+#[test]
+fn what_is_missing_is_told_together_with_what_is_wrong() {
+    let nothing = |_: &std::path::Path| Found::Missing;
+    let codes = |text: &str| -> Vec<Code> {
+        let refused = load_here(&[SourceFile::new("mainstay.yaml", text)], &nothing).unwrap_err();
+        refused.problems.iter().map(|problem| problem.code).collect()
+    };
+    assert_eq!(codes(BASE), [Code::BuildPathMissing]);
+    let wrong = with("minAvailable: 1", "minAvailable: one");
+    assert_eq!(codes(&wrong), [Code::BuildPathMissing, Code::BadNumber]);
 }
 
 #[test]

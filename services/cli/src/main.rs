@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command};
-use crate::failure::Failure;
+use crate::arguments::{Arguments, Command, Format};
+use crate::failure::{Exit, Failure};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -53,6 +53,10 @@ fn talk() {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let Arguments { command, data_dir, output } = arguments;
+    if let (Command::Simulator(_) | Command::Bench(_), Format::Json) = (&command, output) {
+        let what = "simulator and bench print reports for people, not JSON";
+        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o json out"));
+    }
     match command {
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),

@@ -65,9 +65,7 @@ pub const LAUNCH_PARAMETERS: &[&str] = &[
     "queryport",
     "server_log_dir",
     "port2",
-    "port3",
-    "port4",
-    "port5",
+    "work_dir",
 ];
 
 /// The fields `server.json` has of its own (reference, 3.1).

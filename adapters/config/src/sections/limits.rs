@@ -2,6 +2,7 @@
 
 use super::configurations::block;
 use crate::codes::Code;
+use crate::density::CORE_MHZ;
 use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
 use crate::model::{Caps, Checks, CpuLimit, CpuQuota, Limits};
 use crate::place::{Origin, Sourced};
@@ -94,7 +95,9 @@ fn memory_cap_above_tolerance(
     caps: &Caps,
     tolerance_bytes: u64,
 ) {
-    let (Some(limit), Some(cap)) = (&limits.memory_bytes, &caps.memory_bytes) else { return };
+    let unstated = Sourced::default_of(GSH_MEMORY_MIB << 20);
+    let limit = limits.memory_bytes.as_ref().unwrap_or(&unstated);
+    let Some(cap) = &caps.memory_bytes else { return };
     let Some(place) = cap.place() else { return };
     let least = limit.value.saturating_add(tolerance_bytes);
     if cap.value > least {
@@ -118,6 +121,11 @@ fn memory_cap_above_tolerance(
     });
 }
 
+/// Of a common core: which machine it will be is not known yet.
+const fn millicores(megahertz: u64) -> u64 {
+    megahertz * 1_000 / CORE_MHZ
+}
+
 fn quota_above_tolerance(
     check: &mut Check<'_>,
     fields: &Fields<'_>,
@@ -126,9 +134,13 @@ fn quota_above_tolerance(
     tolerance_percent: u32,
 ) {
     let CpuQuota::Millicores(quota) = caps.cpu_quota.value else { return };
-    let Some(Sourced { value: CpuLimit::Millicores(limit), .. }) = limits.cpu else { return };
+    let limit = match limits.cpu {
+        Some(Sourced { value: CpuLimit::Millicores(limit), .. }) => u64::from(limit),
+        Some(Sourced { value: CpuLimit::Megahertz(megahertz), .. }) => millicores(megahertz),
+        None => millicores(GSH_SPEED_MHZ.into()),
+    };
     let Some(place) = caps.cpu_quota.place() else { return };
-    let least = u64::from(limit) * (100 + u64::from(tolerance_percent));
+    let least = limit * (100 + u64::from(tolerance_percent));
     if u64::from(quota) * 100 > least {
         return;
     }

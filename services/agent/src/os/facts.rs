@@ -36,6 +36,8 @@ pub struct GameFacts {
     pub config_dir: PathBuf,
     /// Where the game writes its logs.
     pub log_dir: PathBuf,
+    /// What the game may fill; its own.
+    pub work_dir: PathBuf,
     /// The build's files.
     pub file_dir: PathBuf,
     /// The program.

@@ -31,9 +31,7 @@ pub const STANDARD: &[&str] = &[
     "queryport",
     "server_log_dir",
     "port2",
-    "port3",
-    "port4",
-    "port5",
+    "work_dir",
 ];
 
 /// The arguments of a start at `now` (wall clock).
@@ -59,6 +57,7 @@ pub fn value_of(name: &str, line: &CommandLine, facts: &GameFacts, now: Timestam
         "game_exe" => facts.executable.to_string_lossy().into_owned(),
         "log_dir" | "server_log_dir" => directory(&facts.log_dir),
         "file_dir" => directory(&facts.file_dir),
+        "work_dir" => directory(&facts.work_dir),
         "machineid" => facts.machine.number().to_string(),
         "port" => facts.port.to_string(),
         "query_port" | "queryport" | "port2" => facts.query_port.to_string(),
@@ -81,10 +80,7 @@ pub fn unknown_variables<'a>(
     line: &'a CommandLine,
     custom: &'a [(String, String)],
 ) -> impl Iterator<Item = &'a str> {
-    line.variables().filter(|name| {
-        let standard = STANDARD.contains(name) && !matches!(*name, "port3" | "port4" | "port5");
-        !standard && !custom.iter().any(|(known, _)| known == name)
-    })
+    line.variables().filter(|name| !STANDARD.contains(name) && !custom.iter().any(|(known, _)| known == name))
 }
 
 /// A directory as games expect it: ending with a slash, so that `$$log_dir$$file` and `$$log_dir$$/file` both work.
@@ -117,6 +113,7 @@ pub(super) mod tests {
             local_proxy_url: "http://localhost:8086".into(),
             config_dir: "/slots/7/home".into(),
             log_dir: "/slots/7/logs/".into(),
+            work_dir: "/slots/7/own/".into(),
             file_dir: "/builds/arena".into(),
             executable: "/builds/arena/server".into(),
             custom: vec![("map".into(), "dm 1".into()), ("port".into(), "1".into())],
@@ -147,6 +144,7 @@ pub(super) mod tests {
             ("queryport", "9010"),
             ("server_log_dir", "/slots/7/logs/"),
             ("port2", "9010"),
+            ("work_dir", "/slots/7/own/"),
             ("map", "dm 1"),
         ];
         let line = CommandLine::parse("$$commandline$$ -x").unwrap();

@@ -285,6 +285,7 @@ impl Ground {
             local_proxy_url: self.local_proxy_url.clone(),
             config_dir: dirs.home.clone(),
             log_dir: dirs.logs.clone(),
+            work_dir: dirs.work.clone(),
             executable: folder.join(&spec.launch.binary),
             file_dir: folder,
             custom: spec.launch.variables.clone(),

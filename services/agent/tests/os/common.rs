@@ -92,6 +92,7 @@ impl Slot {
             local_proxy_url: "http://localhost:8086".into(),
             config_dir: self.dirs.home.clone(),
             log_dir: self.dirs.logs.clone(),
+            work_dir: self.dirs.work.clone(),
             file_dir: self.dirs.work.clone(),
             executable: "/bin/sh".into(),
             custom: Vec::new(),

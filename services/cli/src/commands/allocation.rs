@@ -89,9 +89,16 @@ fn create(client: &Client, arguments: &CreateArguments, format: Format) -> Resul
 
 fn failed(allocation: &Value) -> Failure {
     let text = |field: &str| allocation.get(field).and_then(Value::as_str).unwrap_or("-").to_owned();
-    Failure::new(Exit::Failed, "MS-U005", format!("allocation {} failed", text("allocationId")))
+    let (exit, fix) = match allocation.get("serverDisplay").and_then(Value::as_str) {
+        Some(server) => (Exit::Failed, format!("look at the server's output: mainstay server logs {server}")),
+        None => {
+            let fix = "free a server, raise maxServers, or let machines join: mainstay fleet get FLEET shows what there is";
+            (Exit::TimedOut, fix.to_owned())
+        }
+    };
+    Failure::new(exit, "MS-U005", format!("allocation {} failed", text("allocationId")))
         .why(text("endReason"))
-        .fix("look at the server's output: mainstay server logs SERVER")
+        .fix(fix)
 }
 
 fn payload(given: Option<&str>) -> Result<Option<String>, Failure> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use mainstay_config::{Problem, SourceFile, check_files, load, look_on_disk};
+use mainstay_config::{Problem, SourceFile, load_here, look_on_disk};
 use serde_json::json;
 
 use crate::arguments::{CheckArguments, Format};
@@ -11,12 +11,8 @@ use crate::failure::{Exit, Failure};
 use crate::output;
 
 pub fn run(arguments: &CheckArguments, format: Format) -> Result<ExitCode, Failure> {
-    let (problems, refused, left_out) = match load(&read(&arguments.files)?) {
-        Ok(accepted) => {
-            let missing = check_files(&accepted.config, &look_on_disk);
-            let refused = !missing.is_empty();
-            (accepted.warnings.into_iter().chain(missing).collect::<Vec<Problem>>(), refused, 0)
-        }
+    let (problems, refused, left_out) = match load_here(&read(&arguments.files)?, &look_on_disk) {
+        Ok(accepted) => (accepted.warnings, false, 0),
         Err(refused) => (refused.problems, true, refused.left_out),
     };
     match format {

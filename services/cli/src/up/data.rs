@@ -38,9 +38,9 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
             write(data_dir, CREDENTIALS_FILE, &credentials)?;
             Ok(credentials)
         }
-        Err(error) => {
-            Err(Failure::new(Exit::Failed, "MS-U012", format!("cannot read {}", path.display())).why(error))
-        }
+        Err(error) => Err(Failure::new(Exit::Failed, "MS-U012", format!("cannot read {}", path.display()))
+            .why(error)
+            .fix("make it readable for the user who runs this")),
     }
 }
 
@@ -57,7 +57,9 @@ pub fn write<T: Serialize>(data_dir: &Path, name: &str, value: &T) -> Result<(),
         fs::File::open(data_dir)?.sync_all()
     };
     attempt().map_err(|error| {
-        Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display())).why(error)
+        Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display()))
+            .why(error)
+            .fix("free space on its disk, or make it writable for this user")
     })
 }
 

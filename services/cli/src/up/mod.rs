@@ -104,7 +104,7 @@ impl Up<'_> {
         for listener in games {
             let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
         }
-        data::write(self.data_dir, PORTS_FILE, &ports)?;
+        self.tell_ports(&ports);
 
         let status = self.settled().await?;
         banner::say(&Ready {
@@ -143,6 +143,17 @@ impl Up<'_> {
         let handle = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(clock))
             .map_err(|error| failed("the journal has no thread", &error))?;
         Ok((handle, upkeep))
+    }
+
+    /// Where commands find this instance. A full disk must not keep it from watching the games that run: then it says where
+    /// it is on its output alone, and what an earlier run said is taken away.
+    fn tell_ports(&self, ports: &Ports) {
+        if let Err(failure) = data::write(self.data_dir, PORTS_FILE, ports) {
+            eprintln!("{failure}");
+            eprintln!("  servers are watched all the same; commands find them after a restart");
+            // Gone, or left as it was: either way nothing better can be done.
+            let _removed = std::fs::remove_file(self.data_dir.join(PORTS_FILE));
+        }
     }
 
     /// No state depends on the history, so a full disk that keeps it from opening keeps no server from playing.

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use mainstay_config::{Config, SourceFile, check_files, load, look_on_disk};
+use mainstay_config::{Config, SourceFile, load_here, look_on_disk};
 
 use crate::arguments::UpArguments;
 use crate::commands::check;
@@ -31,16 +31,11 @@ pub fn read(arguments: &UpArguments) -> Result<Source, Failure> {
         let names: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
         (check::read(&arguments.files)?, names.join(", "))
     };
-    let accepted = load(&files).map_err(|refused| problem(&refused.to_string()))?;
+    let accepted = load_here(&files, &look_on_disk).map_err(|refused| problem(&refused.to_string()))?;
     for warning in &accepted.warnings {
         eprintln!("{warning}\n");
     }
-    let missing = check_files(&accepted.config, &look_on_disk);
-    if missing.is_empty() {
-        return Ok(Source { config: accepted.config, name });
-    }
-    let texts: Vec<String> = missing.iter().map(ToString::to_string).collect();
-    Err(problem(&texts.join("\n\n")))
+    Ok(Source { config: accepted.config, name })
 }
 
 /// `mainstay.yaml`, else the only `.gsh` of a folder.
@@ -85,6 +80,7 @@ fn problem(text: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainstay_config::load;
 
     #[test]
     fn the_demo_is_a_valid_configuration_without_warnings() {

@@ -167,7 +167,7 @@ impl Product<'_> {
 
     /// What a server has printed, for the message of a failing test.
     pub fn output_of(&self, server: &Value) -> String {
-        let logs = self.run(&["server", "logs", &server["id"].to_string()]);
+        let logs = self.home.command(&["server", "logs", &server["id"].to_string()]).output().unwrap();
         String::from_utf8_lossy(&logs.stdout).into_owned()
     }
 
