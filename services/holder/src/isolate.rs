@@ -12,10 +12,55 @@ use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
-use crate::spec::Isolation;
+use crate::spec::{Isolation, Processes};
 
 /// Options of the covering file system: it holds nothing but a few directories to mount on.
 const COVER_OPTIONS: &str = "mode=0755,size=64k,nr_inodes=256";
+
+/// `hidepid=invisible` of proc(5), by the number that every kernel knows.
+const OWN_PROCESSES: &str = "hidepid=2";
+
+/// Since Linux 5.8 each mount of proc has options of its own; before, they were the whole machine's.
+const PROC_OPTIONS_SINCE: (u32, u32) = (5, 8);
+
+/// What of a private view this machine can give, tried in a thread of its own: a namespace is entered by one thread and
+/// never left.
+///
+/// # Errors
+/// In words, why there is no private view at all.
+pub fn attempt() -> Result<Processes, String> {
+    let entered = std::thread::spawn(|| -> io::Result<Processes> {
+        enter()?;
+        let has_options = kernel().is_some_and(|version| version >= PROC_OPTIONS_SINCE);
+        Ok(if has_options && show_own_processes().is_ok() { Processes::Own } else { Processes::All })
+    });
+    match entered.join() {
+        Ok(Ok(processes)) => Ok(processes),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the attempt panicked".to_owned()),
+    }
+}
+
+/// Major and minor version of the kernel.
+fn kernel() -> Option<(u32, u32)> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// A mount namespace of its own. A slave still receives unmounts of the machine, so a long-running game does not pin a file
+/// system in use.
+fn enter() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount_flags(Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)
+}
+
+fn show_own_processes() -> io::Result<()> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let path = Path::new("/proc");
+    mount(Some("proc"), path, Some("proc"), flags, Some(OWN_PROCESSES))
+        .map_err(|errno| at(path, errno.into()))
+}
 
 /// A path that stays visible, held open across the covering.
 struct Kept {
@@ -38,9 +83,7 @@ enum Step {
 /// A hidden directory that does not exist is an error: it could appear later, and would then be seen.
 pub(crate) fn isolate(isolation: &Isolation) -> io::Result<()> {
     let steps = plan(&canonical(&isolation.hide)?, &canonical(&isolation.keep)?);
-    unshare(CloneFlags::CLONE_NEWNS)?;
-    // A slave still receives unmounts of the machine, so a long-running game does not pin a file system in use.
-    mount_flags(Path::new("/"), MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
+    enter()?;
     // Opened in the new namespace: what is held open across the border cannot be mounted. And before the first cover.
     let mut kept = Vec::new();
     for (path, step) in &steps {
@@ -66,7 +109,10 @@ pub(crate) fn isolate(isolation: &Isolation) -> io::Result<()> {
             }
         }
     }
-    Ok(())
+    match isolation.processes {
+        Processes::All => Ok(()),
+        Processes::Own => show_own_processes(),
+    }
 }
 
 /// The mounts in their order: outer before inner, so that a hidden directory inside a kept one inside a hidden one is

@@ -28,7 +28,7 @@ use crate::spec::LaunchSpec;
 
 pub mod client;
 mod hold;
-mod isolate;
+pub mod isolate;
 mod launch;
 pub mod lock;
 pub mod output;

@@ -107,6 +107,20 @@ pub struct Isolation {
     pub hide: Vec<PathBuf>,
     /// Files and directories below a hidden one that stay visible at their own path.
     pub keep: Vec<PathBuf>,
+    /// Which processes it sees in `/proc`.
+    #[serde(default)]
+    pub processes: Processes,
+}
+
+/// Which processes a game sees: others' command lines hold passwords.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Processes {
+    /// All of the machine's. What a launch of before this choice says.
+    #[default]
+    All,
+    /// Those of its own user.
+    Own,
 }
 
 /// Where standard output and error are kept.

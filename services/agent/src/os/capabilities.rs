@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use mainstay_holder::spec::Isolation;
-use nix::sched::{CloneFlags, unshare};
+use mainstay_holder::isolate;
+use mainstay_holder::spec::{Isolation, Processes};
 use nix::unistd::Uid;
 
 use super::OsError;
@@ -33,8 +33,8 @@ pub struct Capabilities {
 /// What games see of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// Only their own part of the data directory.
-    Private,
+    /// Only their own part of the data directory, and these processes.
+    Private(Processes),
     /// Everything that their user may read.
     Shared,
 }
@@ -49,6 +49,8 @@ pub enum Missing {
         /// What the system said.
         why: String,
     },
+    /// No sight of their own processes alone.
+    Processes,
     /// No users for slots.
     Users {
         /// Why.
@@ -71,6 +73,10 @@ impl fmt::Display for Missing {
             Self::Isolation { why } => write!(
                 f,
                 "no private view for games ({why}): they see whatever their user may read; give the agent CAP_SYS_ADMIN"
+            ),
+            Self::Processes => f.write_str(
+                "games see each other's processes and command lines: /proc cannot be mounted with hidepid (Linux 5.8 \
+                 or later)",
             ),
             Self::Users { why } => {
                 write!(f, "no user for each slot ({why}): all games run as the agent's own user")
@@ -104,8 +110,14 @@ impl Capabilities {
             let owners = Mutex::default();
             return Ok(Self { groups, users: None, sight: Sight::Shared, missing, owners });
         }
-        let sight = match try_namespace() {
-            Ok(()) => Sight::Private,
+        let sight = match isolate::attempt() {
+            Ok(processes) => {
+                match processes {
+                    Processes::Own => {}
+                    Processes::All => missing.push(Missing::Processes),
+                }
+                Sight::Private(processes)
+            }
             Err(why) => {
                 missing.push(Missing::Isolation { why });
                 Sight::Shared
@@ -142,19 +154,11 @@ impl Capabilities {
     /// A path cannot be looked at.
     pub fn view(&self, data_dir: &Path, needed: &[PathBuf]) -> Result<Option<Isolation>, OsError> {
         match self.sight {
-            Sight::Private => slot_dirs::view(data_dir, needed).map(Some),
+            Sight::Private(processes) => {
+                slot_dirs::view(data_dir, needed).map(|view| Some(Isolation { processes, ..view }))
+            }
             Sight::Shared => Ok(None),
         }
-    }
-}
-
-/// In a thread of its own, because a namespace is entered by one thread and never left.
-fn try_namespace() -> Result<(), String> {
-    let entered = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWNS)).join();
-    match entered {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(errno)) => Err(errno.to_string()),
-        Err(_) => Err("the attempt panicked".to_owned()),
     }
 }
 
@@ -163,7 +167,7 @@ fn users(registry: &Path, data_dir: &Path, sight: Sight) -> Result<UidBlock, Str
     let closed = slot_dirs::outermost_closed(&data_dir.join("slots")).map_err(|error| error.to_string())?;
     match (sight, closed) {
         (Sight::Shared, Some(folder)) => Err(format!("{} is closed to them", folder.display())),
-        (Sight::Private, _) | (Sight::Shared, None) => {
+        (Sight::Private(_), _) | (Sight::Shared, None) => {
             UidBlock::claim(registry, data_dir).map_err(|error| error.to_string())
         }
     }

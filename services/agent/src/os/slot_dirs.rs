@@ -17,7 +17,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Path, PathBuf};
 
 use mainstay_core::ServerId;
-use mainstay_holder::spec::{Identity, Isolation};
+use mainstay_holder::spec::{Identity, Isolation, Processes};
 use nix::unistd::{Gid, Uid, fchown};
 
 use super::OsError;
@@ -197,7 +197,7 @@ pub fn view(data_dir: &Path, needed: &[PathBuf]) -> Result<Isolation, OsError> {
     }
     hide.sort();
     hide.dedup();
-    Ok(Isolation { hide, keep })
+    Ok(Isolation { hide, keep, processes: Processes::All })
 }
 
 /// The outermost folder above `path` that strangers may not enter.

@@ -103,7 +103,7 @@ fn given(given: &Given) -> Vec<Finding> {
         None => "no control groups: usage is read from /proc",
     };
     let sight = match given.sight {
-        Sight::Private => "a view of its own for each game",
+        Sight::Private(_) => "a view of its own for each game",
         Sight::Shared => "one view for all games",
     };
     let users = if given.users { "a user for each slot" } else { "one user for all slots" };

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mainstay_holder::client::{self, Found};
+use mainstay_holder::isolate;
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::record::Outcome;
-use mainstay_holder::spec::{ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, ResourceLimit};
+use mainstay_holder::spec::{
+    ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, Processes, ResourceLimit,
+};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use crate::common::{Slot, program, sigkill, until, until_dead};
@@ -170,6 +173,7 @@ fn a_slot_sees_neither_the_data_directory_nor_another_slot() {
         isolation: Some(Isolation {
             hide: vec![data.path().to_owned()],
             keep: vec![own.clone(), single, "/usr".into()],
+            processes: Processes::Own,
         }),
         ..slot.shell(&script)
     };
@@ -213,6 +217,7 @@ fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
         isolation: Some(Isolation {
             hide: vec![data, home.path().to_owned()],
             keep: vec![own.clone(), clone],
+            processes: Processes::All,
         }),
         ..slot.shell(&script)
     };
@@ -226,6 +231,25 @@ fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
     assert!(own.join("made").exists());
 }
 
+/// Issue 2, section 7: "no sight of … other slots": their command lines hold passwords.
+#[test]
+fn a_slot_sees_no_process_but_its_own() {
+    if !needs_root("sight of processes") || isolate::attempt() != Ok(Processes::Own) {
+        eprintln!("skipped: /proc cannot be mounted with hidepid here");
+        return;
+    }
+    let slot = Slot::new();
+    let script =
+        format!("cat /proc/{}/cmdline 2>&1; cat /proc/self/comm; ls -d /proc/1 2>&1", std::process::id());
+    let isolation = Isolation { hide: Vec::new(), keep: Vec::new(), processes: Processes::Own };
+    let identity = Identity::Dropped { uid: UID, gid: UID };
+    slot.start(&LaunchSpec { identity, isolation: Some(isolation), ..slot.shell(&script) });
+    slot.exit();
+    let seen = slot.stdout();
+    assert_eq!(seen.matches("No such file").count(), 2, "{seen}");
+    assert!(seen.contains("\ncat\n"), "{seen}");
+}
+
 #[test]
 fn a_hidden_directory_that_does_not_exist_stops_the_start() {
     if !needs_root("hiding a missing directory") {
@@ -233,7 +257,10 @@ fn a_hidden_directory_that_does_not_exist_stops_the_start() {
     }
     let slot = Slot::new();
     let hide = vec![PathBuf::from("/no/such/directory")];
-    let spec = LaunchSpec { isolation: Some(Isolation { hide, keep: Vec::new() }), ..slot.shell("exit 0") };
+    let spec = LaunchSpec {
+        isolation: Some(Isolation { hide, keep: Vec::new(), processes: Processes::All }),
+        ..slot.shell("exit 0")
+    };
     let started = client::spawn(&program("holder"), &[], &slot.run_dir(), &spec).unwrap();
     let client::Started::SpawnFailed(record) = started else { panic!("{started:?}") };
     let Outcome::SpawnFailure(failure) = record.outcome else { panic!("{:?}", record.outcome) };

@@ -8,7 +8,7 @@ use mainstay_holder::protocol::{
 };
 use mainstay_holder::record::{ExitRecord, HolderRecord, Outcome, ProcessMark, SpawnFailure, SpawnStage};
 use mainstay_holder::spec::{
-    ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, Output, ResourceLimit,
+    ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, Output, Processes, ResourceLimit,
 };
 use proptest::{prop_assert, prop_assert_eq, proptest};
 use serde::Serialize;
@@ -167,12 +167,16 @@ fn launch_of_version_1() {
             join: vec!["/c/cgroup.procs".into()],
             oom_counter: Some("/c/memory.events".into()),
         }),
-        isolation: Some(Isolation { hide: vec!["/d".into()], keep: vec!["/d/s".into()] }),
+        isolation: Some(Isolation {
+            hide: vec!["/d".into()],
+            keep: vec!["/d/s".into()],
+            processes: Processes::Own,
+        }),
         output: Output { dir: "/o".into(), bytes_max: 10, files_max: 2 },
     };
     same(
         &spec,
-        r#"{"version":1,"generation":7,"run":3,"executable":"/g/game","arguments":["-port","9000"],"environment":{"HOME":"/h"},"working_dir":"/g","identity":{"type":"dropped","uid":700001,"gid":700001},"limits":[{"resource":"open_files","soft":4096,"hard":4096}],"control_group":{"join":["/c/cgroup.procs"],"oom_counter":"/c/memory.events"},"isolation":{"hide":["/d"],"keep":["/d/s"]},"output":{"dir":"/o","bytes_max":10,"files_max":2}}"#,
+        r#"{"version":1,"generation":7,"run":3,"executable":"/g/game","arguments":["-port","9000"],"environment":{"HOME":"/h"},"working_dir":"/g","identity":{"type":"dropped","uid":700001,"gid":700001},"limits":[{"resource":"open_files","soft":4096,"hard":4096}],"control_group":{"join":["/c/cgroup.procs"],"oom_counter":"/c/memory.events"},"isolation":{"hide":["/d"],"keep":["/d/s"],"processes":"own"},"output":{"dir":"/o","bytes_max":10,"files_max":2}}"#,
     );
     same(&Identity::Inherited, r#"{"type":"inherited"}"#);
     for (resource, text) in [
