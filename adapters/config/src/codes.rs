@@ -102,7 +102,7 @@ codes! {
     BadName "MS-C026" Error
         "A name is empty, too long, or has control characters. Names may have spaces."
     BuildPathMissing "MS-C027" Error
-        "The build has no usable folder on this machine: no buildPath is written, or it is a Windows path, or the folder does not exist. A relative buildPath counts from the folder of the file it is written in."
+        "The build has no usable folder on this machine: no buildPath is written, or it is a Windows path, or the folder does not exist, or only its owner may enter it. A relative buildPath counts from the folder of the file it is written in."
     BinaryMissing "MS-C028" Error
         "The build's folder exists, but not the binary in it."
     BinaryNotExecutable "MS-C029" Error

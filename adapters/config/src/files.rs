@@ -14,6 +14,8 @@ pub enum Found {
     Missing,
     /// A folder.
     Folder,
+    /// A folder that nobody but its owner may enter, while games run as users of their own (the agent is root).
+    ClosedFolder,
     /// A file that may be started.
     Executable,
     /// A file without an executable bit.
@@ -29,6 +31,7 @@ impl Found {
         match self {
             Self::Missing => "does not exist".into(),
             Self::Folder => "is a folder".into(),
+            Self::ClosedFolder => "is closed to the users that games run as".into(),
             Self::Executable => "is a file".into(),
             Self::PlainFile => "is not executable".into(),
             Self::Other => "is neither a file nor a folder".into(),
@@ -54,6 +57,9 @@ impl<F: Fn(&Path) -> Found> FileCheck for F {
 pub fn look_on_disk(path: &Path) -> Found {
     use std::os::unix::fs::PermissionsExt;
     match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() && metadata.permissions().mode() & 0o001 == 0 && is_root() => {
+            Found::ClosedFolder
+        }
         Ok(metadata) if metadata.is_dir() => Found::Folder,
         Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Found::Executable,
         Ok(metadata) if metadata.is_file() => Found::PlainFile,
@@ -61,6 +67,12 @@ pub fn look_on_disk(path: &Path) -> Found {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
         Err(error) => Found::Unreadable(error.to_string()),
     }
+}
+
+/// Whether this process is root, and so the agent that it would start: then every game has a user of its own.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// Every build configuration's folder and binary, looked at through `files`; a build that nothing uses is not needed.
@@ -106,6 +118,14 @@ fn folder<'c>(config: &'c Config, build: &'c Build, files: &dyn FileCheck) -> Re
         }
         BuildPath::Folder(folder) => match files.look(folder) {
             Found::Folder => Ok(folder),
+            Found::ClosedFolder => {
+                let why = format!(
+                    "as root each game runs as a user of its own, who cannot enter {}",
+                    folder.display()
+                );
+                let fix = "chmod o+rx the folder";
+                Err(problem(path.place(), &Found::ClosedFolder.label(), why, fix))
+            }
             found @ (Found::Missing
             | Found::Executable
             | Found::PlainFile
@@ -134,11 +154,17 @@ fn binary(
             found,
             "build the game, or mend binaryPath".to_owned(),
         ),
-        found @ (Found::PlainFile | Found::Folder | Found::Other) => (
+        found @ Found::PlainFile => (
             Code::BinaryNotExecutable,
             format!("the binary of build configuration {owner} cannot be started"),
             found,
             format!("chmod +x {}", path.display()),
+        ),
+        found @ (Found::Folder | Found::ClosedFolder | Found::Other) => (
+            Code::BinaryNotExecutable,
+            format!("the binary of build configuration {owner} cannot be started"),
+            found,
+            "name the program in binaryPath".to_owned(),
         ),
     };
     let problem = Problem::new(code, what);

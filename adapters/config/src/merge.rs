@@ -1,7 +1,7 @@
 //! Several files become one configuration: sections are joined by adding entries, as Unity's deploy does, and names
 //! are checked across all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -165,13 +165,15 @@ fn decode(files: &[SourceFile]) -> (Sources, Vec<Problem>) {
 struct Section<T> {
     names: BTreeMap<String, Place>,
     entries: BTreeMap<String, T>,
-    /// Something in the section has no usable name, so a name that seems unknown may be that one.
-    unsure: bool,
+    /// Names that cannot be used, as written: each is reported, and what refers to one is not reported again.
+    refused: BTreeSet<String>,
+    /// The section could not be read, so every name that seems unknown may stand in it.
+    unread: bool,
 }
 
 impl<T> Default for Section<T> {
     fn default() -> Self {
-        Self { names: BTreeMap::new(), entries: BTreeMap::new(), unsure: false }
+        Self { names: BTreeMap::new(), entries: BTreeMap::new(), refused: BTreeSet::new(), unread: false }
     }
 }
 
@@ -186,12 +188,12 @@ impl<T> Section<T> {
     ) {
         let Some((section, node)) = fields.get(key) else { return };
         let Some(entries) = mapping(check, key, &section.place, node) else {
-            self.unsure = true;
+            self.unread = true;
             return;
         };
         for (key, node) in entries {
             let Some(name) = sections::name(check, what, key) else {
-                self.unsure = true;
+                self.refused.insert(sections::written(key));
                 continue;
             };
             if let Some(first) = self.names.get(&name.value) {
@@ -213,6 +215,13 @@ impl<T> Section<T> {
                 self.entries.insert(text, entry);
             }
         }
+    }
+}
+
+impl<T> Section<T> {
+    /// Whether a name is surely none of the section's.
+    fn lacks(&self, name: &str) -> bool {
+        !self.unread && !self.names.contains_key(name) && !self.refused.contains(name)
     }
 }
 
@@ -256,7 +265,7 @@ impl Merged {
     fn references(&self, check: &mut Check<'_>) {
         for configuration in self.configurations.entries.values() {
             let build = &configuration.build;
-            if !self.builds.unsure && !self.builds.names.contains_key(&build.value) {
+            if self.builds.lacks(&build.value) {
                 check.report(|sources| {
                     let name = quote(&configuration.name.value);
                     let what = format!("build configuration {name} names a build that does not exist");
@@ -269,7 +278,7 @@ impl Merged {
         for fleet in self.fleets.entries.values() {
             self.idle_ttl_is_judged(check, fleet);
             for wanted in &fleet.build_configurations {
-                if self.configurations.unsure || self.configurations.names.contains_key(&wanted.value) {
+                if !self.configurations.lacks(&wanted.value) {
                     continue;
                 }
                 check.report(|sources| {

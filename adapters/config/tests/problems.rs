@@ -97,8 +97,18 @@ fn file_rows() -> Vec<Row> {
         (format!("{BASE}webhooks:\n"), Code::NotYet, (15, 1), "x-webhooks"),
         (format!("{BASE}import: []\n"), Code::NotYet, (15, 1), "x-import"),
         (with("buildPath: dist", "image: a:1"), Code::NotYet, (4, 5), "x-image"),
-        (with("  arena:", "  ' ':"), Code::BadName, (3, 3), "another name"),
-        (with("  arena:", "  \"a\\eb\":"), Code::BadName, (3, 3), "another name"),
+        (
+            with("  arena:", "  ' ':").replace("build: arena", "build: ' '"),
+            Code::BadName,
+            (3, 3),
+            "another name",
+        ),
+        (
+            with("  arena:", "  \"a\\eb\":").replace("build: arena", "build: \"a\\eb\""),
+            Code::BadName,
+            (3, 3),
+            "another name",
+        ),
         (with("  europe:", &format!("  {}:", "e".repeat(129))), Code::BadName, (11, 3), "another name"),
         (with("Europe: {", "? [Europe]\n      : {"), Code::WrongShape, (14, 9), "a name"),
         (format!("{BASE}machines: {{ ports: 20000 }}\n"), Code::BadPorts, (15, 20), "20000-20999"),
@@ -391,6 +401,22 @@ fn what_is_missing_is_told_together_with_what_is_wrong() {
     assert_eq!(codes(&wrong), [Code::BuildPathMissing, Code::BadNumber]);
 }
 
+/// An attacker's finding: one build that cannot be called what it is called hid every other name that does not exist.
+#[test]
+fn a_name_that_cannot_be_used_hides_no_other_that_does_not_exist() {
+    let text = "version: 1.0\n\
+        builds:\n  \"\": { buildPath: /srv }\n  good: { buildPath: /srv }\n\
+        buildConfigurations:\n\
+        \x20 one: { build: gone, binaryPath: x, queryType: none, commandLine: \"\" }\n\
+        \x20 two: { build: \"\", binaryPath: x, queryType: none, commandLine: \"\" }\n\
+        \x20 three: { build: good, binaryPath: x, queryType: none, commandLine: \"\" }\n";
+    let refused = load(&[SourceFile::new("a.yaml", text)]).unwrap_err();
+    let codes: Vec<Code> = refused.problems.iter().map(|problem| problem.code).collect();
+    let unknown = codes.iter().filter(|code| **code == Code::UnknownBuild).count();
+    assert!(codes.contains(&Code::BadName), "{refused}");
+    assert_eq!(unknown, 1, "{refused}");
+}
+
 #[test]
 fn the_real_file_system_is_looked_at() {
     use std::os::unix::fs::PermissionsExt;
@@ -401,7 +427,15 @@ fn the_real_file_system_is_looked_at() {
     assert_eq!(look_on_disk(&file), Found::PlainFile);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(look_on_disk(&file), Found::Executable);
+    let mode = |mode| std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o755);
     assert_eq!(look_on_disk(folder.path()), Found::Folder);
+    mode(0o700);
+    let closed = look_on_disk(folder.path());
+    assert!(
+        [Found::Folder, Found::ClosedFolder].contains(&closed),
+        "{closed:?}: only root's games are other users"
+    );
     assert_eq!(look_on_disk(std::path::Path::new("/dev/null")), Found::Other);
     assert!(matches!(look_on_disk(&file.join("below")), Found::Unreadable(_)));
 }

@@ -181,7 +181,17 @@ impl Handle {
                 return Err(Error::StillRunning { servers: servers.into_iter().collect() });
             }
         }
+        self.sweep();
         self.leave().await
+    }
+
+    /// Takes away the control groups, which hold no process any more. The next agent makes them anew.
+    fn sweep(&self) {
+        if let Some(groups) = &self.context.ground.capabilities().groups
+            && let Err(error) = groups.sweep(&[])
+        {
+            tracing::warn!(error = &error as &dyn std::error::Error, "control groups are left behind");
+        }
     }
 
     /// Waits until no game is left; an agent whose rules have ended has none it could wait for.

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// The most slots an agent offers: what one machine may bring.
+const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;
+
 /// Keeps multiplayer game sessions alive.
 ///
 /// First day: `mainstay up --demo`, `mainstay server list`, `mainstay allocation create --fleet tugboat`, `mainstay
@@ -186,7 +189,7 @@ pub struct AgentArguments {
     #[arg(long)]
     pub region: Option<String>,
     /// How many servers it holds; else as many as its cores and memory give to servers of 750 MHz and 800 MiB
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=SLOTS_MAX))]
     pub slots: Option<u16>,
     /// Game and query ports, first and last
     #[arg(long, value_name = "FIRST-LAST", default_value = "20000-20999")]

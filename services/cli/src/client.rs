@@ -191,6 +191,18 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     failure
 }
 
+/// The way out where a file of the data directory is damaged.
+pub fn mend(name: &str) -> &'static str {
+    match name {
+        PORTS_FILE => "restart the instance: it writes the file anew",
+        CREDENTIALS_FILE => {
+            "restore it from a copy; or remove it while the instance is stopped: the next start makes new credentials, and \
+             whoever asks with the old ones must be given them"
+        }
+        _ => "restore it from a copy",
+    }
+}
+
 fn read<T: for<'de> Deserialize<'de>>(data_dir: &Path, name: &str) -> Result<T, Failure> {
     let path: PathBuf = data_dir.join(name);
     let text = std::fs::read(&path).map_err(|error| {
@@ -201,6 +213,6 @@ fn read<T: for<'de> Deserialize<'de>>(data_dir: &Path, name: &str) -> Result<T, 
     serde_json::from_slice(&text).map_err(|error| {
         Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
             .why(error)
-            .fix("ports.json is written anew at the next start; credentials.json must be restored, or removed for new ones")
+            .fix(mend(name))
     })
 }

@@ -58,6 +58,14 @@ pub(crate) fn name(check: &mut Check<'_>, what: &str, key: &Node) -> Option<Sour
     Some(Sourced::written(text, key.place.clone()))
 }
 
+/// A name as it is written, whether or not it can be used.
+pub(crate) fn written(key: &Node) -> String {
+    match &key.value {
+        Value::Scalar(text) => text.clone(),
+        Value::Null | Value::List(_) | Value::Map(_) => String::new(),
+    }
+}
+
 /// Records that a value is understood but changes nothing.
 pub(crate) fn no_effect(check: &mut Check<'_>, what: String, place: &Place, why: &str) {
     check.report(|sources| {

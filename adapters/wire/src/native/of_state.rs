@@ -112,7 +112,7 @@ impl Within<'_> {
     #[must_use]
     pub fn server(self, id: ServerId, server: &Server) -> Option<ServerView> {
         let machine = self.fleet.machine(server.machine)?;
-        let process = Process::of(server);
+        let process = Process::of(server, machine.link());
         let addresses = machine.addresses;
         let ip = addresses.ipv4.map(|it| it.to_string()).or_else(|| addresses.ipv6.map(|it| it.to_string()));
         Some(ServerView {
@@ -178,9 +178,13 @@ struct Process {
 }
 
 impl Process {
-    fn of(server: &Server) -> Self {
+    fn of(server: &Server, link: Link) -> Self {
         let Some(seen) = server.seen() else {
-            return Self::said("unknown", "its agent has not reported it since this control plane started");
+            let why = match link {
+                Link::Up { .. } => "its agent has not reported it yet",
+                Link::Silent => "its machine's agent is not heard; a process it left plays on",
+            };
+            return Self::said("unknown", why);
         };
         match &seen.phase {
             Phase::Stopped(Stopped::Idle) => Self::said("stopped", "no order has asked for a process yet"),

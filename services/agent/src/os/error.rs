@@ -19,6 +19,14 @@ pub enum OsError {
         #[source]
         source: io::Error,
     },
+    /// A build that a slot's user cannot enter or start.
+    #[error("{} is closed to the users of slots (mode {mode:04o}): chmod o+rx it (MS-S508)", path.display())]
+    Closed {
+        /// The folder or the binary.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
     /// A control group.
     #[error("{what} control group {group}")]
     Group {
@@ -89,6 +97,7 @@ impl OsError {
             Self::UserTaken { .. } => "MS-S505",
             Self::NoBlock { .. } => "MS-S506",
             Self::Proc { .. } => "MS-S507",
+            Self::Closed { .. } => "MS-S508",
         }
     }
 }

@@ -200,6 +200,29 @@ pub fn view(data_dir: &Path, needed: &[PathBuf]) -> Result<Isolation, OsError> {
     Ok(Isolation { hide, keep, processes: Processes::All })
 }
 
+/// Refuses a build that the slot's user cannot enter or start. A folder above it may be closed: [`view`] leads around it.
+///
+/// # Errors
+/// [`OsError::Closed`]; or it cannot be looked at.
+pub fn usable(path: &Path, owner: Owner) -> Result<(), OsError> {
+    let Owner::Slot(uid) = owner else { return Ok(()) };
+    let failed = |source| OsError::Files { what: "look at", path: path.to_owned(), source };
+    let found = std::fs::metadata(path).map_err(failed)?;
+    let right = if found.uid() == uid.as_raw() {
+        0o100
+    } else if found.gid() == uid.as_raw() {
+        0o010
+    } else {
+        0o001
+    };
+    // What nobody may start is no build at all; the start says so.
+    let is_build = found.is_dir() || found.mode() & 0o111 != 0;
+    if is_build && found.mode() & right == 0 {
+        return Err(OsError::Closed { path: path.to_owned(), mode: found.mode() & 0o7777 });
+    }
+    Ok(())
+}
+
 /// The outermost folder above `path` that strangers may not enter.
 pub(super) fn outermost_closed(path: &Path) -> Result<Option<PathBuf>, OsError> {
     let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
@@ -282,6 +305,29 @@ mod tests {
         ] {
             assert_eq!(std::fs::symlink_metadata(&path).unwrap().uid(), uid, "{}", path.display());
         }
+    }
+
+    /// An attacker's finding: a build whose own folder is closed (0700) was told as if it were not there.
+    #[test]
+    fn a_build_that_the_slots_user_cannot_enter_or_start_is_told_as_closed() {
+        let top = tempfile::tempdir().unwrap();
+        let (folder, game) = (top.path().join("build"), top.path().join("build/game"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&game, "").unwrap();
+        let slot = Owner::Slot(Uid::from_raw(1_900_000_012));
+        for (path, mode, closed) in
+            [(&folder, 0o700, true), (&folder, 0o711, false), (&game, 0o744, true), (&game, 0o755, false)]
+        {
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            let found = usable(path, slot);
+            assert_eq!(found.is_err(), closed, "{} {mode:o}: {found:?}", path.display());
+            if let Err(error) = found {
+                assert_eq!(error.code(), "MS-S508");
+                assert!(error.to_string().contains("chmod o+"), "{error}");
+            }
+            usable(path, Owner::Agent).unwrap();
+        }
+        assert_eq!(usable(&top.path().join("missing"), slot).unwrap_err().code(), "MS-S501");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use nix::errno::Errno;
 
 use crate::config::{Addresses, Config};
 use crate::os::measure::{Meter, Usage};
-use crate::os::slot_dirs::{Owner, SlotDirs};
+use crate::os::slot_dirs::{self, Owner, SlotDirs};
 use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
 use crate::roster::SlotFacts;
 use crate::slot::evidence::{self, Evidence, Places};
@@ -200,6 +200,8 @@ impl Ground {
         let told = self.told(facts, spec, &dirs);
         let line = CommandLine::parse(&spec.launch.command_line)?;
         let folder = PathBuf::from(&spec.launch.folder);
+        slot_dirs::usable(&folder, owner)?;
+        slot_dirs::usable(&told.executable, owner)?;
         let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
         let launch = LaunchSpec {
             version: SPEC_VERSION,

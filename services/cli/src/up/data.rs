@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::client::{CREDENTIALS_FILE, Credentials};
+use crate::client::{CREDENTIALS_FILE, Credentials, mend};
 use crate::failure::{Exit, Failure};
 
 /// Makes the directory, readable by its owner alone, and says where it is, whatever the working directory becomes.
@@ -31,7 +31,7 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| {
             Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
                 .why(error)
-                .fix("restore it from a copy, or remove it: new credentials are made")
+                .fix(mend(CREDENTIALS_FILE))
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let credentials = make_credentials()?;

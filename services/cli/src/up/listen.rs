@@ -39,11 +39,11 @@ pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> 
     };
     let (loopback, all) = (loopback(), hosts(beyond));
     // Held together, so that three free ports are three different ones.
-    let held = [
-        hold(&all, api, "the API", AUTO)?,
-        hold(&all, agents, "the agents' stream", AUTO)?,
-        hold(&loopback, multiplay, "the Multiplay daemon", AUTO)?,
-    ];
+    let held = every([
+        hold(&all, api, "the API", AUTO),
+        hold(&all, agents, "the agents' stream", AUTO),
+        hold(&loopback, multiplay, "the Multiplay daemon", AUTO),
+    ])?;
     let addresses = |listeners: &[TcpListener]| {
         listeners.iter().map(TcpListener::local_addr).collect::<std::io::Result<Vec<SocketAddr>>>().map_err(
             |error| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error),
@@ -51,6 +51,29 @@ pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> 
     };
     let [api, agents, multiplay] = &held;
     Ok(Addresses { api: addresses(api)?, agents: addresses(agents)?, multiplay: addresses(multiplay)? })
+}
+
+/// All that are held, or one failure that names every port that is not free: who mends one after the other starts three
+/// times.
+fn every(held: [Result<Vec<TcpListener>, Failure>; 3]) -> Result<[Vec<TcpListener>; 3], Failure> {
+    let (mut free, mut taken) = (Vec::new(), Vec::new());
+    for held in held {
+        match held {
+            Ok(listeners) => free.push(listeners),
+            Err(failure) => taken.push(failure),
+        }
+    }
+    let mut taken = taken.into_iter();
+    let Some(first) = taken.next() else {
+        return free
+            .try_into()
+            .map_err(|_| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken"));
+    };
+    Err(taken.fold(first, |all, next| Failure {
+        what: format!("{}; {}", all.what, next.what),
+        why: Some([all.why, next.why].into_iter().flatten().collect::<Vec<_>>().join("; ")),
+        ..all
+    }))
 }
 
 /// The first address of a list: the one that is told where one is enough.

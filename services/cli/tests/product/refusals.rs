@@ -53,6 +53,78 @@ fn a_build_that_cannot_start_is_refused_before_anything_starts() {
     }
 }
 
+/// An attacker's findings: a folder in the binary's place was told `chmod +x`, and a build whose folder is closed was told
+/// only once its servers could not be started.
+#[test]
+fn a_folder_as_binary_and_a_closed_build_are_told_how_they_are_mended() {
+    let (home, folder) = (Home::new(), Folder::new("game", None));
+    std::fs::create_dir(folder.dir.path().join("build/game")).unwrap();
+    let said = checked(&home, &folder);
+    assert!(said.contains(concat!("MS-", "C029")) && said.contains("is a folder"), "{said}");
+    assert!(said.contains("name the program in binaryPath") && !said.contains("chmod"), "{said}");
+
+    let folder = Folder::new("game", Some(0o755));
+    let closed = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder.dir.path().join("build"), closed).unwrap();
+    let said = checked(&home, &folder);
+    if nix::unistd::Uid::effective().is_root() {
+        assert!(said.contains(concat!("MS-", "C027")) && said.contains("chmod o+rx"), "{said}");
+    } else {
+        assert!(said.contains("no problems"), "{said}");
+    }
+}
+
+fn checked(home: &Home, folder: &Folder) -> String {
+    let output = home.command(&["check", folder.file().to_str().unwrap()]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// An attacker's finding: an agent without a slot joined and served nothing.
+#[test]
+fn an_agent_without_slots_is_refused_at_the_command_line() {
+    let home = Home::new();
+    let join = ["agent", "--join", "http://127.0.0.1:1", "--slots"];
+    for (slots, right) in [("0", false), ("4097", false), ("x", false)] {
+        let output = home.command(&[&join[..], &[slots]].concat()).output().unwrap();
+        assert_eq!(output.status.code() != Some(2), right, "{slots}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("--slots"), "{output:?}");
+    }
+}
+
+/// An attacker's finding: with two ports taken only the first was named.
+#[test]
+fn every_port_that_is_taken_is_named() {
+    let home = Home::new();
+    let held: Vec<_> = [7421, 8086].map(|port| std::net::TcpListener::bind(("127.0.0.1", port))).into();
+    let output = home.command(&["up", "--demo"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Whoever else holds one of them on this host serves as well.
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(concat!("MS-", "U020")) && said.contains("7421") && said.contains("8086"),
+        "{said}"
+    );
+    drop(held);
+}
+
+/// An attacker's finding: the text about a damaged credentials.json spoke of ports.json.
+#[test]
+fn a_damaged_file_of_the_data_directory_is_told_its_own_mend() {
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    for (file, mend) in [("credentials.json", "new credentials"), ("ports.json", "writes the file anew")] {
+        let path = home.path().join(file);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, b"{").unwrap();
+        let output = up.run(&["status"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(concat!("MS-", "U003")) && said.contains(mend), "{file}: {said}");
+        let other = if file == "ports.json" { "credentials.json" } else { "ports.json" };
+        assert!(!said.contains(other), "{file}: {said}");
+        std::fs::write(&path, whole).unwrap();
+    }
+}
+
 #[test]
 fn check_reports_every_error_of_a_file_at_once_with_file_and_line() {
     let (home, folder) = (Home::new(), Folder::new("game", Some(0o755)));

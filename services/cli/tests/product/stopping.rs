@@ -37,6 +37,29 @@ fn the_second_interrupt_kills_what_does_not_stop() {
     assert!(!lives(pid));
 }
 
+/// An attacker's finding: the control groups of a data directory stayed behind a clean stop.
+#[test]
+fn a_clean_stop_leaves_no_control_groups_behind() {
+    use std::os::unix::fs::MetadataExt as _;
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    let id = up.servers()[0]["id"].to_string();
+    up.pid_when(&id, "ONLINE");
+    let of = std::fs::metadata(home.path().join("agent")).unwrap();
+    let name = format!("{:x}-{:x}", of.dev(), of.ino());
+    let groups = || -> Vec<std::path::PathBuf> {
+        let hierarchies =
+            std::fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten().map(|it| it.path());
+        let roots = hierarchies.chain([std::path::PathBuf::from("/sys/fs/cgroup")]);
+        roots.map(|root| root.join("mainstay").join(&name)).filter(|path| path.exists()).collect()
+    };
+    if groups().is_empty() {
+        eprintln!("SKIPPED without control groups: nothing can be left behind");
+    }
+    assert!(up.stop().success());
+    assert_eq!(groups(), Vec::<std::path::PathBuf>::new());
+}
+
 /// A terminal that is closed ends `up` as Ctrl-C does: its servers are stopped, not left behind unwatched.
 #[test]
 fn the_closing_of_the_terminal_stops_the_servers() {

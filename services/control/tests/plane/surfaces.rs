@@ -132,6 +132,10 @@ async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real
     let gone = world.eventually(&native, |it| it["status"] == "silent").await;
     assert_eq!(gone["state"], "SHUTDOWN");
     assert_eq!(world.get(&online).await.body, json!([]));
+    // An attacker's finding: a server whose agent had left was told as one whose agent had never come.
+    let server = world.get("/v1/servers").await.body["items"][0].clone();
+    assert_eq!((&server["process"], &server["status"]), (&json!("unknown"), &json!("AVAILABLE")), "{server}");
+    assert!(server["detail"].as_str().unwrap().contains("agent is not heard"), "{server}");
     assert_eq!(
         world.get(&client("machines", "/machines?status=SHUTDOWN")).await.body[0]["status"],
         "SHUTDOWN"
