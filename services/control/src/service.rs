@@ -22,7 +22,9 @@ use crate::http::{Access, App, TokenKeys, accept, raised, router, serve, sha256}
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
-use crate::streams::{Desk, HELLO_WITHIN, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams};
+use crate::streams::{
+    Desk, HELLO_WITHIN, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams, Watching,
+};
 use crate::tls::{Certificates, Tls};
 
 /// How long shutting down waits for calls that are being answered.
@@ -60,6 +62,8 @@ impl Control {
     /// Where an address is taken, or what is stored cannot be read.
     pub async fn start(config: Config) -> Result<Handle, StartError> {
         protected(&config)?;
+        let synced = Arc::clone(&config.metrics);
+        config.journal.hear_syncs(move |took| synced.synced(took));
         let certificates = certificates(config.tls.clone(), &config.clock).await?;
         let api = doors::bind(&config.listen.api)?;
         let agents = doors::bind(&config.listen.agents)?;
@@ -126,9 +130,18 @@ impl Control {
             host: config.host,
             examining: Semaphore::new(1),
         });
-        handle.serving.push(tokio::spawn(samples.run(fleets.clone(), closed.clone())));
-        let streams =
-            Streams::new(fleets, outboxes, sha256(config.join_token.as_bytes()), desk, closed.clone());
+        let sampling =
+            samples.run(fleets.clone(), Arc::clone(&app.metrics), Arc::clone(&app.clock), closed.clone());
+        handle.serving.push(tokio::spawn(sampling));
+        let watching = Watching { metrics: Arc::clone(&app.metrics), clock: Arc::clone(&app.clock) };
+        let streams = Streams::new(
+            fleets,
+            outboxes,
+            sha256(config.join_token.as_bytes()),
+            desk,
+            closed.clone(),
+            watching,
+        );
         handle.serving.push(tokio::spawn(serve(api, faces, router(app), closed.clone())));
         handle.serving.push(tokio::spawn(serve_agents(agents, agents_tls, streams, closed, fail)));
         Ok(handle)

@@ -13,7 +13,7 @@ use axum::routing::get;
 use super::App;
 use super::access::Permission;
 use super::failure::{Failure, Native, tell};
-use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges};
+use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges, Whole};
 
 /// What a call to no route of ours is counted as: paths that callers make up are no labels.
 const NO_ROUTE: &str = "none";
@@ -27,11 +27,21 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
     app.permit(&headers, Permission::Read)?;
     let mut fleets = Vec::new();
     for fleet in app.fleets.now().all() {
+        let load = app.samples.now(fleet, app.now()).await?.load();
         let spec = Arc::clone(&fleet.spec);
-        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state)).await?);
+        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state, load)).await?);
     }
-    let text =
-        app.metrics.encode(&Gauges::new(fleets)).map_err(|error| Failure::internal(error.to_string()))?;
+    let heads = app.journal.work(|journal| journal.heads()).await;
+    let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
+    let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
+    let whole = Whole {
+        silences: app.metrics.silences(app.clock.since_boot()),
+        events: heads.iter().map(|head| head.next.before().0).sum(),
+    };
+    let text = app
+        .metrics
+        .encode(&Gauges::new(fleets, whole))
+        .map_err(|error| Failure::internal(error.to_string()))?;
     Ok(([(CONTENT_TYPE_HEADER, CONTENT_TYPE)], text).into_response())
 }
 

@@ -98,7 +98,7 @@ impl Metrics {
         self.crashes.get_or_create(&CauseLabels { fleet, cause }).inc();
     }
 
-    fn timed(&self, number: FleetNumber, result: &'static str, since: Timestamp, at: Timestamp) {
+    pub(super) fn timed(&self, number: FleetNumber, result: &'static str, since: Timestamp, at: Timestamp) {
         let labels = ResultLabels { fleet: self.fleet(number), result };
         self.allocation_seconds.get_or_create(&labels).observe(at.since(since).as_secs_f64());
     }

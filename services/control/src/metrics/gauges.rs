@@ -1,5 +1,6 @@
 //! What is so at the moment of a scrape. A registry of its own each time, so that a fleet that is gone leaves no last value.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,14 +12,17 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::PREFIX;
+use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
+use crate::samples::Load;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct VersionLabels {
     version: &'static str,
+    commit: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -41,9 +45,12 @@ struct SlotLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FleetLabels {
-    fleet: Arc<str>,
+struct RegionLabels {
+    region: Arc<str>,
 }
+
+/// Where machines are told apart by how many of their servers are claimed.
+const MACHINE_SERVERS: [f64; 10] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0];
 
 /// One fleet at a moment, counted inside its shard in time that grows with its regions and machines, not its servers.
 #[derive(Debug, Clone)]
@@ -51,6 +58,7 @@ pub(crate) struct FleetGauges {
     name: Arc<str>,
     waiting: usize,
     regions: Vec<RegionGauges>,
+    load: Load,
 }
 
 #[derive(Debug, Clone)]
@@ -62,15 +70,29 @@ struct RegionGauges {
     machines: Machines,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+/// What belongs to no fleet.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    /// The longest silence of a connected machine, by region.
+    pub(crate) silences: BTreeMap<Arc<str>, Duration>,
+    /// How many events all shards together have made durable.
+    pub(crate) events: u64,
+}
+
+#[derive(Debug, Clone, Default)]
 struct Machines {
     ready: u32,
     offline: u32,
     empty: u32,
+    /// Unclaimed slots on those that are not heard.
+    blocked: u32,
+    /// Claimed servers of each.
+    servers: Vec<u32>,
 }
 
 impl FleetGauges {
-    pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet) -> Self {
+    /// `load` is what a walk over the servers found last.
+    pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet, load: Load) -> Self {
         let region = |region: &mainstay_fleet::RegionSpec| RegionGauges {
             name: region.name.clone(),
             min_available: region.min_available,
@@ -82,6 +104,7 @@ impl FleetGauges {
             name: spec.name.clone(),
             waiting: fleet.waiting(),
             regions: spec.regions.iter().map(region).collect(),
+            load,
         }
     }
 }
@@ -91,9 +114,13 @@ fn machines(fleet: &Fleet, region: RegionId) -> Machines {
     for (_, machine) in fleet.machines().filter(|(_, machine)| machine.region == region) {
         match machine.link() {
             Link::Up { .. } => counted.ready += 1,
-            Link::Silent => counted.offline += 1,
+            Link::Silent => {
+                counted.offline += 1;
+                counted.blocked += machine.counts().unclaimed();
+            }
         }
-        if Counted::machine(machine).claimed() == 0 {
+        counted.servers.push(machine.counts().claimed());
+        if machine.counts().claimed() == 0 {
             counted.empty += 1;
         }
     }
@@ -126,22 +153,30 @@ impl Process {
 #[derive(Debug)]
 pub(crate) struct Gauges {
     fleets: Vec<FleetGauges>,
+    whole: Whole,
     process: Option<Process>,
 }
 
 impl Gauges {
-    pub(crate) fn new(fleets: Vec<FleetGauges>) -> Self {
-        Self { fleets, process: Process::now() }
+    pub(crate) fn new(fleets: Vec<FleetGauges>, whole: Whole) -> Self {
+        Self { fleets, whole, process: Process::now() }
     }
 
     pub(super) fn encode(&self, text: &mut String) -> Result<(), fmt::Error> {
         let mut registry = Registry::with_prefix(PREFIX);
         let build: Family<VersionLabels, Gauge> = Family::default();
-        build.get_or_create(&VersionLabels { version: env!("CARGO_PKG_VERSION") }).set(1);
-        registry.register("build_info", "1, with the program's version", build);
+        let commit = option_env!("MAINSTAY_COMMIT").unwrap_or("unknown");
+        build.get_or_create(&VersionLabels { version: env!("CARGO_PKG_VERSION"), commit }).set(1);
+        registry.register(
+            "build_info",
+            "1, with the program's version and the commit it was built from",
+            build,
+        );
         self.servers(&mut registry);
         self.slots_and_machines(&mut registry);
         self.limits(&mut registry);
+        self.loads(&mut registry);
+        self.whole(&mut registry);
         encode_registry(text, &registry)?;
         self.process(text)
     }
@@ -177,16 +212,26 @@ impl Gauges {
     fn slots_and_machines(&self, registry: &mut Registry) {
         let slots: Family<SlotLabels, Gauge> = Family::default();
         let machines: Family<SlotLabels, Gauge> = Family::default();
+        let busy: Histograms<RegionLabels> = Family::new_with_constructor(|| Histogram::new(MACHINE_SERVERS));
         for (_, region) in self.places() {
             let (total, claimed) = (region.servers.total(), region.servers.claimed());
             let label = |state| SlotLabels { region: region.name.clone(), state };
             slots.get_or_create(&label("used")).inc_by(i64::from(claimed));
-            slots.get_or_create(&label("free")).inc_by(i64::from(total - claimed));
+            let blocked = region.machines.blocked;
+            slots.get_or_create(&label("blocked")).inc_by(i64::from(blocked));
+            slots.get_or_create(&label("free")).inc_by(i64::from((total - claimed).saturating_sub(blocked)));
             machines.get_or_create(&label("ready")).inc_by(i64::from(region.machines.ready));
             machines.get_or_create(&label("offline")).inc_by(i64::from(region.machines.offline));
             machines.get_or_create(&label("empty")).inc_by(i64::from(region.machines.empty));
+            let of_region = busy.get_or_create(&RegionLabels { region: region.name.clone() });
+            region.machines.servers.iter().for_each(|claimed| of_region.observe(f64::from(*claimed)));
         }
-        registry.register("slots", "Slots: used by an allocation or reservation, or free", slots);
+        registry.register(
+            "slots",
+            "Slots: used by an allocation or reservation, blocked since their machine is not heard, or free",
+            slots,
+        );
+        registry.register("machine_servers", "Allocated or reserved servers of each machine, now", busy);
         registry.register(
             "machines",
             "Machines: ready (heard) or offline; empty ones, without a claimed server, count among either",
@@ -209,6 +254,36 @@ impl Gauges {
         registry.register("fleet_max_servers", "The most servers that may be allocated at once", max);
         registry.register("fleet_free_servers", "Servers neither allocated nor reserved", free);
         registry.register("fleet_unmet_servers", "How many free servers are missing to the minimum", unmet);
+    }
+
+    fn loads(&self, registry: &mut Registry) {
+        let (players, capacity): (Family<FleetLabels, Gauge>, Family<FleetLabels, Gauge>) =
+            Default::default();
+        let backoffs: Family<FleetLabels, Gauge> = Family::default();
+        for fleet in &self.fleets {
+            let label = FleetLabels { fleet: fleet.name.clone() };
+            players.get_or_create(&label).set(fleet.load.players.into());
+            capacity.get_or_create(&label).set(fleet.load.capacity.into());
+            backoffs.get_or_create(&label).set(fleet.load.backed_off.into());
+        }
+        registry.register("players_connected", "Players, of the servers whose query tells", players);
+        registry.register("player_capacity", "The most players these servers take", capacity);
+        registry.register("server_backoffs", "Servers that are kept down after crashing too often", backoffs);
+    }
+
+    fn whole(&self, registry: &mut Registry) {
+        let silences: Family<RegionLabels, Gauge<f64, AtomicU64>> = Family::default();
+        for (region, silence) in &self.whole.silences {
+            silences.get_or_create(&RegionLabels { region: Arc::clone(region) }).set(silence.as_secs_f64());
+        }
+        registry.register(
+            "machine_heartbeat_age_seconds_max",
+            "The longest silence of a machine whose stream is open",
+            silences,
+        );
+        let events: Gauge = Gauge::default();
+        events.set(i64::try_from(self.whole.events).unwrap_or(i64::MAX));
+        registry.register("event_log_seq", "Events that all shards together have made durable", events);
     }
 
     fn process(&self, text: &mut String) -> Result<(), fmt::Error> {

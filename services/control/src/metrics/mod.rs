@@ -3,6 +3,7 @@
 
 mod follow;
 mod gauges;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,9 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use self::follow::Follow;
-pub(crate) use self::gauges::{FleetGauges, Gauges};
+pub(crate) use self::gauges::{FleetGauges, Gauges, Whole};
+use self::watch::Heard;
+pub(crate) use self::watch::Watch;
 
 /// The media type of what [`Metrics::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -27,6 +30,12 @@ const PREFIX: &str = "mainstay";
 
 /// Where calls' times are told apart, in seconds: from an answer of memory to a client that gave up.
 const CALL_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+/// Where starts' times are told apart, in seconds: a small game, a large world, one that never comes up.
+const START_SECONDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 120.0];
+/// Where syncs' times are told apart, in seconds: a good disk, a busy one, one that is failing.
+const SYNC_SECONDS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0];
+/// Where shares of a limit are told apart: 1 is the limit, 1.1 the tolerance of the CPU check.
+const RATIOS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.5, 3.0];
 /// Where allocations' times are told apart, in seconds: a running server, one that starts, one that waits for a machine.
 const ALLOCATION_SECONDS: [f64; 12] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
 
@@ -62,6 +71,18 @@ struct ReasonLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FleetLabels {
+    fleet: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SdkLabels {
+    protocol: &'static str,
+    call: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CheckLabels {
     fleet: Arc<str>,
     check: &'static str,
@@ -81,6 +102,13 @@ pub struct Metrics {
     crashes: Family<CauseLabels, Counter>,
     check_failures: Family<CheckLabels, Counter>,
     events: Counter,
+    start_seconds: Histograms<ResultLabels>,
+    restarts: Family<FleetLabels, Counter>,
+    cpu_ratios: Histograms<FleetLabels>,
+    memory_ratios: Histograms<FleetLabels>,
+    sdk_calls: Family<SdkLabels, Counter>,
+    sync_seconds: Histogram,
+    heard: Mutex<Heard>,
     follow: Mutex<Follow>,
     names: RwLock<BTreeMap<FleetNumber, Arc<str>>>,
 }
@@ -138,6 +166,39 @@ impl Default for Metrics {
             "Events of all shards followed on the durable tail",
             events.clone(),
         );
+        let start_seconds: Histograms<ResultLabels> =
+            Family::new_with_constructor(|| Histogram::new(START_SECONDS));
+        registry.register(
+            "server_start_seconds",
+            "From the first word of a start to its server online, or to the end of the attempt",
+            start_seconds.clone(),
+        );
+        let restarts = Family::default();
+        registry.register(
+            "server_restarts",
+            "Processes that agents started again by themselves",
+            restarts.clone(),
+        );
+        let cpu_ratios: Histograms<FleetLabels> = Family::new_with_constructor(|| Histogram::new(RATIOS));
+        registry.register(
+            "server_cpu_ratio",
+            "CPU of running servers as a share of their limits, at a look each minute",
+            cpu_ratios.clone(),
+        );
+        let memory_ratios: Histograms<FleetLabels> = Family::new_with_constructor(|| Histogram::new(RATIOS));
+        registry.register(
+            "server_memory_ratio",
+            "Memory of running servers as a share of their limits, at a look each minute",
+            memory_ratios.clone(),
+        );
+        let sdk_calls = Family::default();
+        registry.register("sdk_calls", "What games asked of the control plane", sdk_calls.clone());
+        let sync_seconds = Histogram::new(SYNC_SECONDS);
+        registry.register(
+            "event_log_fsync_seconds",
+            "How long batches took to become durable",
+            sync_seconds.clone(),
+        );
         Self {
             registry,
             calls,
@@ -149,6 +210,13 @@ impl Default for Metrics {
             crashes,
             check_failures,
             events,
+            start_seconds,
+            restarts,
+            cpu_ratios,
+            memory_ratios,
+            sdk_calls,
+            sync_seconds,
+            heard: Mutex::default(),
             follow: Mutex::default(),
             names: RwLock::default(),
         }
@@ -168,6 +236,27 @@ impl Metrics {
         let (route, method) = (route.to_owned(), method.to_owned());
         self.calls.get_or_create(&CallLabels { route: route.clone(), method: method.clone(), code }).inc();
         self.call_seconds.get_or_create(&RouteLabels { route, method }).observe(took.as_secs_f64());
+    }
+
+    /// A batch became durable.
+    pub(crate) fn synced(&self, took: Duration) {
+        self.sync_seconds.observe(took.as_secs_f64());
+    }
+
+    /// A game asked for something, and was answered.
+    pub(crate) fn asked(&self, call: &'static str, result: &'static str) {
+        self.sdk_calls.get_or_create(&SdkLabels { protocol: "multiplay", call, result }).inc();
+    }
+
+    /// What a running server uses of its limits.
+    pub(crate) fn used(&self, fleet: FleetNumber, cpu: Option<f64>, memory: Option<f64>) {
+        let labels = FleetLabels { fleet: self.fleet(fleet) };
+        if let Some(cpu) = cpu {
+            self.cpu_ratios.get_or_create(&labels).observe(cpu);
+        }
+        if let Some(memory) = memory {
+            self.memory_ratios.get_or_create(&labels).observe(memory);
+        }
     }
 
     /// A fleet's name, for what its journal says.
@@ -195,3 +284,6 @@ impl Metrics {
         Ok(text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,13 @@
 //! What games ask for, on its way through the rules: answered once it is durable, and not before.
 
+use std::sync::Arc;
+
 use mainstay_core::{BuildConfigurationId, Generation, MachineId, ServerId, Timestamp};
 use mainstay_fleet::{Answer as Said, Command, Fleet, Rejection, Reservation};
 use mainstay_runtime::{Error, Handle};
 use mainstay_wire::agent::{Answer, Ask, Outcome, Refusal, Wish};
 
+use crate::metrics::Metrics;
 use crate::shards::growth;
 
 /// The most asks of one stream that are on their way through the rules; further ones are told to come back, so that an
@@ -21,7 +24,8 @@ struct Known {
 }
 
 /// Puts an ask through the rules of its fleet.
-pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask) -> Answer {
+pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, metrics: Arc<Metrics>) -> Answer {
+    let call = word(&ask.wish);
     let outcome = match decide(&fleet, ask).await {
         Ok(outcome) => outcome,
         Err(error) => Outcome::Refused {
@@ -30,7 +34,21 @@ pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask) -> Answer {
             detail: format!("{error}; {}", error.mend()),
         },
     };
+    metrics.asked(call, if matches!(outcome, Outcome::Refused { .. }) { "refused" } else { "done" });
     Answer { id: ask.id, outcome }
+}
+
+/// A wish's word in metrics.
+const fn word(wish: &Wish) -> &'static str {
+    match wish {
+        Wish::Hold { .. } => "hold",
+        Wish::ReadHold => "readHold",
+        Wish::ReleaseHold => "releaseHold",
+        Wish::Reserve { .. } => "reserve",
+        Wish::Unreserve => "unreserve",
+        Wish::SetReady => "ready",
+        Wish::SetUnready => "unready",
+    }
 }
 
 /// The answer to an ask for which there is no room.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mainstay_fleet::StreamId;
+use mainstay_runtime::Clock;
 use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
 use mainstay_wire::agent::{MESSAGE_BYTES_MAX, proto};
 use mainstay_wire::join::proto::machine_join_server::MachineJoinServer;
@@ -20,6 +21,7 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::doors::Peer;
+use crate::metrics::Metrics;
 use crate::shards::Fleets;
 
 pub(crate) use desk::{Desk, No};
@@ -36,12 +38,20 @@ pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// See [`PING_INTERVAL`].
 pub(crate) const PING_WITHIN: Duration = Duration::from_secs(5);
 
+/// Who counts what streams say.
+#[derive(Clone)]
+pub(crate) struct Watching {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
 /// Accepts agents.
 pub(crate) struct Streams {
     fleets: Fleets,
     outboxes: Outboxes,
     token_sha256: [u8; 32],
     desk: Arc<Desk>,
+    watching: Watching,
     next_stream: AtomicU64,
     places: Arc<Semaphore>,
     /// Becomes true when the control plane ends.
@@ -55,12 +65,14 @@ impl Streams {
         token_sha256: [u8; 32],
         desk: Arc<Desk>,
         closing: watch::Receiver<bool>,
+        watching: Watching,
     ) -> Self {
         Self {
             fleets,
             outboxes,
             token_sha256,
             desk,
+            watching,
             next_stream: AtomicU64::new(1),
             places: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing,
@@ -104,6 +116,7 @@ impl AgentLink for Streams {
             peer,
             outbox,
             closing: self.closing.clone(),
+            watching: self.watching.clone(),
         };
         let outboxes = self.outboxes.clone();
         let up = request.into_inner();

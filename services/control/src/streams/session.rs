@@ -17,12 +17,13 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::watch;
 use tonic::{Code, Status, Streaming};
 
-use super::HELLO_WITHIN;
 use super::asks::{self, ASKS_IN_FLIGHT_MAX};
 use super::desk::{Desk, Told};
 use super::outbox::Outbox;
+use super::{HELLO_WITHIN, Watching};
 use crate::doors::{Peer, Protected};
 use crate::http::raised;
+use crate::metrics::Watch;
 use crate::shards::Fleets;
 
 /// The most reports of one stream that are on their way through the rules: further ones wait in the network.
@@ -37,6 +38,7 @@ pub(super) struct Session {
     pub(super) peer: Peer,
     pub(super) outbox: Outbox,
     pub(super) closing: watch::Receiver<bool>,
+    pub(super) watching: Watching,
 }
 
 /// The machines that a stream speaks for.
@@ -67,10 +69,11 @@ impl Session {
     /// Serves the stream until either side ends it, then says in the fleets that it is gone.
     pub(super) async fn run(self, mut up: Streaming<proto::Up>) {
         let mut machines = Machines::new();
+        let mut watch = Watch::new(Arc::clone(&self.watching.metrics));
         let outbox = self.outbox.clone();
         let mut seat = None;
         let status = tokio::select! {
-            status = self.serve(&mut up, &mut machines, &mut seat) => status,
+            status = self.serve(&mut up, &mut machines, &mut seat, &mut watch) => status,
             () = outbox.ended() => Status::cancelled("the stream has ended"),
         };
         if status.code() != Code::Ok {
@@ -91,6 +94,7 @@ impl Session {
         up: &mut Streaming<proto::Up>,
         machines: &mut Machines,
         seat: &mut Option<MachineKey>,
+        watch: &mut Watch,
     ) -> Status {
         let first = tokio::time::timeout(HELLO_WITHIN, next(up)).await;
         let hello = match first {
@@ -108,14 +112,14 @@ impl Session {
             Ok(shown) => shown,
             Err(status) => return status,
         };
-        match self.welcome(hello, &shown, machines).await {
+        match self.welcome(hello, &shown, machines, watch).await {
             Err(status) => return status,
             Ok(welcome) => self.outbox.welcome(welcome),
         }
         match shown {
-            Shown::Host => self.listen(up, machines).await,
+            Shown::Host => self.listen(up, machines, watch).await,
             Shown::Machine(Bound { machine, .. }) => tokio::select! {
-                status = self.listen(up, machines) => status,
+                status = self.listen(up, machines, watch) => status,
                 ended = self.desk.ended(machine) => ended,
             },
         }
@@ -147,12 +151,19 @@ impl Session {
         ))
     }
 
-    async fn welcome(&self, hello: Hello, shown: &Shown, machines: &mut Machines) -> Result<Welcome, Status> {
+    async fn welcome(
+        &self,
+        hello: Hello,
+        shown: &Shown,
+        machines: &mut Machines,
+        watch: &mut Watch,
+    ) -> Result<Welcome, Status> {
         let mut welcomed = Vec::with_capacity(hello.machines.len());
         for machine in hello.machines {
             let key = machine.key;
             let (one, fleet) = self.join(machine, shown).await?;
             tracing::debug!(%key, machine = %one.machine, "a machine is here");
+            watch.joined(one.machine, &one.region_name, self.watching.clock.since_boot());
             machines.insert(one.machine, fleet);
             welcomed.push(one);
         }
@@ -215,7 +226,7 @@ impl Session {
     }
 
     /// Takes reports in as they come; their answers are watched, not waited for one by one.
-    async fn listen(&self, up: &mut Streaming<proto::Up>, machines: &Machines) -> Status {
+    async fn listen(&self, up: &mut Streaming<proto::Up>, machines: &Machines, watch: &mut Watch) -> Status {
         let mut answers: FuturesUnordered<Answering> = FuturesUnordered::new();
         let mut wishes: FuturesUnordered<Granting> = FuturesUnordered::new();
         let mut closing = self.closing.clone();
@@ -238,7 +249,8 @@ impl Session {
                         Ok(Some(Up::Ask(ask))) => {
                             of(machines, ask.machine).map(|fleet| {
                                 if wishes.len() < ASKS_IN_FLIGHT_MAX {
-                                    wishes.push(Box::pin(asks::answer(fleet.clone(), ask)));
+                                    let metrics = Arc::clone(&self.watching.metrics);
+                                    wishes.push(Box::pin(asks::answer(fleet.clone(), ask, metrics)));
                                 } else {
                                     self.outbox.answer(asks::no_room(ask.id));
                                 }
@@ -248,9 +260,18 @@ impl Session {
                         Ok(Some(Up::Hello(_))) => {
                             return Status::invalid_argument("MS-S604: a stream has one hello");
                         }
-                        Ok(Some(Up::Readings(readings))) => self.see(readings, machines).await.map(|()| None),
-                        Ok(Some(Up::Resync(statuses))) => self.resync(statuses, machines).await.map(Some),
-                        Ok(Some(Up::Report(statuses))) => self.report(statuses, machines).await.map(Some),
+                        Ok(Some(Up::Readings(readings))) => {
+                            watch.heard(readings.machine, self.watching.clock.since_boot());
+                            self.see(readings, machines).await.map(|()| None)
+                        }
+                        Ok(Some(Up::Resync(statuses))) => {
+                            watch.told(statuses.machine, &statuses.statuses, self.watching.clock.since_boot());
+                            self.resync(statuses, machines).await.map(Some)
+                        }
+                        Ok(Some(Up::Report(statuses))) => {
+                            watch.told(statuses.machine, &statuses.statuses, self.watching.clock.since_boot());
+                            self.report(statuses, machines).await.map(Some)
+                        }
                         Ok(Some(Up::Incidents(incidents))) => {
                             self.note(incidents, machines).await.map(Some)
                         }

@@ -13,6 +13,7 @@ mod logs;
 mod native;
 mod operating;
 mod refusals;
+mod series;
 mod streams;
 mod support;
 mod surfaces;

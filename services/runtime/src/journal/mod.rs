@@ -6,7 +6,7 @@
 mod thread;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use mainstay_journal::{Admission, AppendError, Journal, LeaseError, Limits, LostWhy, TurnRecord, Writer};
@@ -85,6 +85,8 @@ struct Shared {
     work: Condvar,
     clock: Arc<dyn Clock>,
     end: watch::Sender<Option<End>>,
+    /// Told how long each append took.
+    heard: OnceLock<Box<dyn Fn(Duration) + Send + Sync>>,
 }
 
 /// How the thread ended.
@@ -129,6 +131,7 @@ impl JournalThread {
             work: Condvar::new(),
             clock,
             end: watch::Sender::new(None),
+            heard: OnceLock::new(),
         });
         thread::spawn(journal, Arc::clone(&shared))?;
         Ok(JournalHandle { shared })
@@ -192,6 +195,12 @@ impl JournalHandle {
         }
         self.shared.work.notify_one();
         answered.await.map_err(|_| StartError::JournalEnded)
+    }
+
+    /// Tells `hear`, from now on, how long each batch took to become durable. On the journal's own thread: it must not
+    /// block. The first to ask is told.
+    pub fn hear_syncs(&self, hear: impl Fn(Duration) + Send + Sync + 'static) {
+        let _first = self.shared.heard.set(Box::new(hear));
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {

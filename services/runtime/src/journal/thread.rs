@@ -104,8 +104,12 @@ impl<'a> Loop<'a> {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), JournalFailure> {
+        let began = self.shared.clock.since_boot();
         let result = self.journal.append(&batch.turns);
         let now = self.shared.clock.since_boot();
+        if let Some(hear) = self.shared.heard.get() {
+            hear(now.saturating_sub(began));
+        }
         let mut core = self.shared.lock();
         match result {
             Ok(appended) => {

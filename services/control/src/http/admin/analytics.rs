@@ -16,14 +16,17 @@ use super::super::access::Permission;
 use super::super::failure::{Failure, Unity};
 use super::Area as _;
 use super::call::Call;
-use crate::samples::Sample;
-use crate::shards::{FLEET_PREFIX, OpenFleet};
+use crate::samples::{Load, Sample, ServerSample};
+use crate::shards::FLEET_PREFIX;
 
 const FLEETS: &str = "fleets";
 const SERVERS: &str = "servers";
 
 /// Into how many steps a period is cut: as many points as a chart has room for.
 const STEPS: u32 = 288;
+
+/// What passes between the asking and the look.
+const PRESENT: Duration = Duration::from_secs(30);
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -32,14 +35,14 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .area(FLEETS, "/fleets/analytics/crashes", get(project_crashes))
         .area(FLEETS, "/fleets/analytics/events", get(project_events))
         .area(FLEETS, "/fleets/{fleet}/ccu", get(fleet_ccu))
-        .area(FLEETS, "/fleets/{fleet}/users-per-build-configuration", get(fleet_ccu))
+        .area(FLEETS, "/fleets/{fleet}/users-per-build-configuration", get(fleet_users))
         .area(FLEETS, "/fleets/{fleet}/crashes", get(fleet_crashes))
         .area(FLEETS, "/fleets/{fleet}/events", get(fleet_events))
         .area(FLEETS, "/fleets/{fleet}/server-allocations", get(fleet_allocations))
         .area(FLEETS, "/fleets/{fleet}/server-density", get(fleet_density))
         .area(FLEETS, "/fleets/{fleet}/slots", get(fleet_slots))
-        .area(SERVERS, "/servers/{server}/ccu", get(server_samples))
-        .area(SERVERS, "/servers/{server}/compute", get(server_samples))
+        .area(SERVERS, "/servers/{server}/ccu", get(server_ccu))
+        .area(SERVERS, "/servers/{server}/compute", get(server_compute))
         .area(SERVERS, "/servers/{server}/crashes", get(server_crashes))
         .area(SERVERS, "/servers/{server}/events", get(server_events))
 }
@@ -74,6 +77,11 @@ impl Period {
             return Err(Unity::bad_query("`start` is not before `end`"));
         }
         Ok(Self { from, to, step: to.since(from) / STEPS })
+    }
+
+    /// The present belongs to a period that ends now, although it is a moment later.
+    fn holds(&self, at: Timestamp) -> bool {
+        at >= self.from && at <= self.to + PRESENT
     }
 }
 
@@ -176,20 +184,48 @@ async fn server_events(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
     of_server(call, is_any).await
 }
 
-/// A server's own readings are not kept over time: no series.
-async fn server_samples(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
-    of_server(call, |_kind| false).await
+/// What was read of a server, over time: none where nothing was.
+async fn server_samples(call: &Call) -> Result<Vec<ServerSample>, Unity> {
+    let period = Period::read(call)?;
+    call.may(Permission::Read)?;
+    let (id, fleet) = call.server()?;
+    if !fleet.read(move |state, _| state.server(id).is_some()).await? {
+        return Err(Failure::no_server(call.path("server")).into());
+    }
+    let walked = call.app.samples.now(&fleet, call.app.now()).await?;
+    let known = call.app.samples.server(&walked, id);
+    Ok(known.into_iter().filter(|sample| period.holds(sample.at)).collect())
+}
+
+fn of_samples(samples: &[ServerSample], name: &str, value: impl Fn(&Load) -> f64) -> TimeSeries {
+    let data = samples.iter().map(|sample| (sample.at.unix_ms(), value(&sample.load))).collect();
+    TimeSeries { name: name.to_owned(), data }
+}
+
+/// Players on a server, as its query told.
+async fn server_ccu(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
+    let samples = server_samples(&call).await?;
+    Ok(Json(vec![of_samples(&samples, "ccu", |load| load.players.into())]))
+}
+
+/// What a server uses: `cpu` in cores, `memory` in bytes.
+async fn server_compute(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
+    let samples = server_samples(&call).await?;
+    Ok(Json(vec![
+        of_samples(&samples, "cpu", |load| load.cpu_millis as f64 / 1_000.0),
+        of_samples(&samples, "memory", |load| load.memory_bytes as f64),
+    ]))
 }
 
 /// Samples of a fleet, or of one of its regions.
-fn samples(call: &Call) -> Result<(Period, Vec<Sample>), Unity> {
+async fn samples(call: &Call) -> Result<Vec<Sample>, Unity> {
     let period = Period::read(call)?;
     let region: Option<uuid::Uuid> = call.asked_as("regionId", "a UUID")?;
     call.may(Permission::Read)?;
-    let OpenFleet { spec, .. } = call.fleet()?;
-    let known = call.app.samples.of(spec.number, region.map(RegionId));
-    let within = |sample: &Sample| sample.at >= period.from && sample.at <= period.to;
-    Ok((period, known.into_iter().filter(within).collect()))
+    let fleet = call.fleet()?;
+    let walked = call.app.samples.now(&fleet, call.app.now()).await?;
+    let known = call.app.samples.of(&walked, fleet.spec.number, region.map(RegionId));
+    Ok(known.into_iter().filter(|sample| period.holds(sample.at)).collect())
 }
 
 fn sampled(samples: &[Sample], name: &str, value: impl Fn(&Sample) -> f64) -> TimeSeries {
@@ -198,7 +234,7 @@ fn sampled(samples: &[Sample], name: &str, value: impl Fn(&Sample) -> f64) -> Ti
 }
 
 async fn fleet_slots(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
-    let (_, samples) = samples(&call)?;
+    let samples = samples(&call).await?;
     Ok(Json(vec![
         sampled(&samples, "total", |it| it.counted.total().into()),
         sampled(&samples, "allocated", |it| it.counted.claimed().into()),
@@ -209,24 +245,66 @@ async fn fleet_slots(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
 
 /// Servers on each machine, on the average.
 async fn fleet_density(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
-    let (_, samples) = samples(&call)?;
+    let samples = samples(&call).await?;
     let per_machine = |it: &Sample| f64::from(it.counted.total()) / f64::from(it.machines.max(1));
     Ok(Json(vec![sampled(&samples, "serversPerMachine", per_machine)]))
 }
 
-/// Players are not sampled yet: no series, rather than one of zeros.
+/// Players, as queries told; a server whose query tells none has none.
 async fn fleet_ccu(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
-    let (_, _samples) = samples(&call)?;
-    Ok(Json(Vec::new()))
+    let samples = samples(&call).await?;
+    Ok(Json(vec![sampled(&samples, "ccu", |it| it.load.players.into())]))
+}
+
+/// Players by build configuration, each by its name.
+async fn fleet_users(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
+    let period = Period::read(&call)?;
+    let region: Option<uuid::Uuid> = call.asked_as("regionId", "a UUID")?;
+    call.may(Permission::Read)?;
+    let fleet = call.fleet()?;
+    let walked = call.app.samples.now(&fleet, call.app.now()).await?;
+    let known = call.app.samples.players(&walked, fleet.spec.number, region.map(RegionId));
+    let series = known.into_iter().map(|(id, players)| {
+        let name = fleet.spec.configuration(id).map(|spec| spec.name.to_string());
+        let within = players.into_iter().filter(|(at, _)| period.holds(*at));
+        let data = within.map(|(at, players)| (at.unix_ms(), players.into())).collect();
+        TimeSeries { name: name.unwrap_or_else(|| id.number().to_string()), data }
+    });
+    Ok(Json(series.collect()))
+}
+
+/// Players of all fleets together. Each fleet is looked at at its own moment, so they are added up by the minute.
+async fn project_players(call: &Call) -> Result<BTreeMap<u64, f64>, Unity> {
+    const MINUTE_MS: u64 = 60_000;
+    let period = Period::read(call)?;
+    call.may(Permission::Read)?;
+    let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
+    for fleet in call.app.fleets.now().all() {
+        let walked = call.app.samples.now(fleet, call.app.now()).await?;
+        let known = call.app.samples.of(&walked, fleet.spec.number, None);
+        let by_minute: BTreeMap<u64, f64> = known
+            .iter()
+            .filter(|sample| period.holds(sample.at))
+            .map(|sample| (sample.at.unix_ms() / MINUTE_MS * MINUTE_MS, sample.load.players.into()))
+            .collect();
+        for (at, players) in by_minute {
+            *sums.entry(at).or_default() += players;
+        }
+    }
+    Ok(sums)
 }
 
 async fn project_ccu(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
-    let _period = Period::read(&call)?;
-    call.may(Permission::Read)?;
-    Ok(Json(Vec::new()))
+    let data = project_players(&call).await?.into_iter().collect();
+    Ok(Json(vec![TimeSeries { name: "ccu".to_owned(), data }]))
 }
 
-async fn project_ccu_stats(call: Call) -> Result<Json<Vec<serde_json::Value>>, Unity> {
-    call.may(Permission::Read)?;
-    Ok(Json(Vec::new()))
+/// The last, the highest and the average of the period, each as a series of one value; none where nothing was sampled.
+async fn project_ccu_stats(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
+    let sums = project_players(&call).await?;
+    let Some((&at, &current)) = sums.last_key_value() else { return Ok(Json(Vec::new())) };
+    let peak = sums.values().copied().fold(0.0, f64::max);
+    let average = sums.values().sum::<f64>() / sums.len() as f64;
+    let one = |name: &str, value| TimeSeries { name: name.to_owned(), data: vec![(at, value)] };
+    Ok(Json(vec![one("current", current), one("peak", peak), one("average", average)]))
 }

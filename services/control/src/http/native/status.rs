@@ -33,10 +33,12 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
     let (mut fleets, mut machines, mut connected_machines) = (Vec::new(), 0, 0);
     for fleet in app.fleets.now().all() {
         fleets.push(view(fleet).await?);
+        // Servers are counted as they change; machines are few.
         let counted = fleet.read(|state, _| {
-            let up =
-                state.machines().filter(|(_, machine)| matches!(machine.link(), Link::Up { .. })).count();
-            (state.machines().count(), up)
+            state.machines().fold((0, 0), |(all, up), (_, machine)| match machine.link() {
+                Link::Up { .. } => (all + 1, up + 1),
+                Link::Silent => (all + 1, up),
+            })
         });
         let (all, up) = counted.await?;
         machines += all;

@@ -1,0 +1,99 @@
+//! The page of metrics against what is served.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_core::{MachineId, RegionId};
+use mainstay_fleet::{Fleet, FleetSpec, Hosting, IdleServers, RegionOpening, RegionSpec};
+
+use super::*;
+use crate::samples::Load;
+
+const PAGE: &str = include_str!("../../../../docs/reference/metrics.md");
+
+/// Type and labels.
+type Shape = (String, BTreeSet<String>);
+
+/// What the page says, by name.
+fn told() -> BTreeMap<String, Shape> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix("| `")?.split('|').map(str::trim).collect();
+        let [name, kind, labels, ..] = cells.as_slice() else { return None };
+        let labels = labels.split(',').map(|label| label.trim().trim_matches('`').to_owned());
+        let labels = labels.filter(|label| !label.is_empty()).collect();
+        Some((name.trim_matches('`').to_owned(), ((*kind).to_owned(), labels)))
+    };
+    PAGE.lines().filter_map(row).collect()
+}
+
+/// What OpenMetrics text says, by name; counters as their samples are called.
+fn served(text: &str) -> BTreeMap<String, Shape> {
+    let mut all: BTreeMap<String, Shape> = BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        let name = if kind == "counter" { format!("{name}_total") } else { name.to_owned() };
+        let sample = text.lines().find(|line| {
+            line.strip_prefix(&name)
+                .is_some_and(|rest| rest.starts_with(['{', ' ']) || rest.starts_with("_count"))
+        });
+        let labels =
+            sample.and_then(|sample| sample.split_once('{')).map(|(_, rest)| rest.split_once('}').unwrap().0);
+        let labels = labels.into_iter().flat_map(|labels| labels.split(','));
+        let labels = labels.filter_map(|label| Some(label.split_once('=')?.0.to_owned())).collect();
+        all.insert(name, (kind.to_owned(), labels));
+    }
+    all
+}
+
+fn spec(number: FleetNumber) -> FleetSpec {
+    FleetSpec {
+        number,
+        id: mainstay_core::FleetId::LOWEST,
+        name: "arena".into(),
+        revision: 1,
+        idle_servers: IdleServers::StartOnAllocation,
+        regions: vec![RegionSpec {
+            id: RegionId::LOWEST,
+            name: "local".into(),
+            min_available: 0,
+            max_servers: 1,
+            opening: RegionOpening::Online,
+            growth: mainstay_fleet::Growth::Fixed,
+        }],
+        configurations: Vec::new(),
+        placement_timeout: Duration::from_secs(1),
+        retention: Duration::from_secs(1),
+        hosting: Hosting::default(),
+        floors: Vec::new(),
+    }
+}
+
+/// Each row of the page is served with its type and labels, and nothing is served that has no row.
+#[test]
+fn the_page_of_metrics_is_what_is_served() {
+    let metrics = Arc::new(Metrics::default());
+    let number = FleetNumber::new(1).unwrap();
+    let fleet = metrics.fleet(number);
+    // One of each, so that each shows its labels.
+    metrics.called("/metrics", "GET", 200, Duration::ZERO);
+    metrics.asked("hold", "done");
+    metrics.used(number, Some(0.5), Some(0.5));
+    metrics.synced(Duration::ZERO);
+    metrics.timed(number, "fulfilled", mainstay_core::Timestamp::EPOCH, mainstay_core::Timestamp::EPOCH);
+    let cause = CauseLabels { fleet: Arc::clone(&fleet), cause: "exit" };
+    metrics.crashes.get_or_create(&cause).inc();
+    metrics.orders.get_or_create(&cause).inc();
+    metrics.allocation_failures.get_or_create(&cause).inc();
+    let reason = ReasonLabels { fleet: Arc::clone(&fleet), reason: "released" };
+    metrics.hold_expiries.get_or_create(&reason).inc();
+    let check = CheckLabels { fleet: Arc::clone(&fleet), check: "cpu" };
+    metrics.check_failures.get_or_create(&check).inc();
+    metrics.restarts.get_or_create(&FleetLabels { fleet: Arc::clone(&fleet) }).inc();
+    let result = ResultLabels { fleet, result: "online" };
+    metrics.start_seconds.get_or_create(&result).observe(1.0);
+    let mut watch = Watch::new(Arc::clone(&metrics));
+    watch.joined(MachineId::of(number, 1), "local", Duration::ZERO);
+    let gauges = FleetGauges::of(&spec(number), &Fleet::new(0), Load::default());
+    let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
+    let text = metrics.encode(&Gauges::new(vec![gauges], whole)).unwrap();
+    assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");
+}
