@@ -384,30 +384,19 @@ pub enum Architecture {
 /// Which machines may join, and what they get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machines {
-    /// Whether machines other than this one may join (default: none, unless rules are written).
+    /// Whether machines other than this one may join (default: none).
     pub join: Sourced<Join>,
-    /// In the order written; the first that matches a machine counts.
-    pub rules: Vec<MachineRule>,
+    /// The ports of this machine's servers, where stated.
+    pub ports: Option<Sourced<PortRange>>,
 }
 
 /// Whether other machines may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Those with a credential and a matching rule may.
+    /// Those with a credential may.
     Allowed,
     /// Only this machine.
     None,
-}
-
-/// A rule for machines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MachineRule {
-    /// Labels a machine must have, all of them; none matches every machine.
-    pub labels: BTreeMap<String, Sourced<String>>,
-    /// The region it counts in, where stated.
-    pub region: Option<Sourced<String>>,
-    /// The ports its servers get, where stated.
-    pub ports: Option<Sourced<PortRange>>,
 }
 
 /// Ports, both ends included.

@@ -23,7 +23,7 @@ const PIECES: &[&str] = &[
     "    buildConfigurations: [b]\n",
     "    regions: { E: { maxServers: 1 } }\n",
     "    usageSettings: [{ hardwareType: METAL }]\n",
-    "machines: [{ ports: 2000-2100 }]\n",
+    "machines: { ports: 2000-2100 }\n",
     "x-a: &a [1, &b 2]\n",
     "x-b: *a\n",
     "x-c: {*a : *b}\n",

@@ -1,67 +1,33 @@
-//! `machines`: a list of rules, or one mapping where a single rule is enough.
+//! `machines`: whether others may join, and the ports of this one's servers.
 
-use std::collections::BTreeMap;
-
-use super::configurations::block;
 use crate::codes::Code;
-use crate::model::{Join, MachineRule, Machines, PortRange};
+use crate::model::{Join, Machines, PortRange};
 use crate::place::Sourced;
 use crate::problem::Problem;
-use crate::read::{Check, Fields, Keys, list};
+use crate::read::{Check, Fields, Keys};
 use crate::scalar;
-use crate::tree::{Node, Value};
+use crate::tree::Node;
 
-pub(super) const ONE: Keys = Keys { known: &["join", "match", "region", "ports"], later: &[] };
-pub(super) const EACH: Keys = Keys { known: &["match", "region", "ports"], later: &[] };
-pub(super) const MATCH: Keys = Keys { known: &["label"], later: &[] };
+pub(super) const KEYS: Keys = Keys {
+    known: &["join", "ports"],
+    later: &[("match", "choose machines by their labels"), ("region", "put machines into regions by rules")],
+};
 
 /// Ports below are the system's.
 const FIRST_PORT: u16 = 1_024;
-/// Most rules; each machine that joins is compared with all of them.
-const RULES_MAX: usize = 256;
 
 pub(crate) fn machines(check: &mut Check<'_>, key: &Node, node: &Node) -> Machines {
-    if matches!(node.value, Value::Map(_)) {
-        let Some(fields) = Fields::open(check, "machines".into(), &key.place, node, ONE) else {
-            return nobody();
-        };
-        let words = [("allowed", Join::Allowed), ("none", Join::None)];
-        let join = fields.one_of(check, "join", &words).unwrap_or(Sourced::default_of(Join::None));
-        return Machines { join, rules: vec![rule(check, &fields)] };
-    }
-    let items = list(check, "machines", &key.place, node);
-    if items.len() > RULES_MAX {
-        check.report(|sources| {
-            Problem::new(Code::TooBig, "machines has too many rules")
-                .at(sources, &key.place, format!("{} rules", items.len()))
-                .why(format!("the limit is {RULES_MAX}"))
-                .fix("match several machines by one label")
-        });
-    }
-    let rules: Vec<MachineRule> = items
-        .iter()
-        .take(RULES_MAX)
-        .filter_map(|item| {
-            let fields = Fields::open(check, "a rule of machines".into(), &item.place, item, EACH)?;
-            Some(rule(check, &fields))
-        })
-        .collect();
-    if rules.is_empty() {
+    let Some(fields) = Fields::open(check, "machines".into(), &key.place, node, KEYS) else {
         return nobody();
-    }
-    Machines { join: Sourced::written(Join::Allowed, key.place.clone()), rules }
+    };
+    let words = [("allowed", Join::Allowed), ("none", Join::None)];
+    let join = fields.one_of(check, "join", &words).unwrap_or(Sourced::default_of(Join::None));
+    Machines { join, ports: ports(check, &fields) }
 }
 
 /// Where nothing is written: this machine alone.
 pub(crate) const fn nobody() -> Machines {
-    Machines { join: Sourced::default_of(Join::None), rules: Vec::new() }
-}
-
-fn rule(check: &mut Check<'_>, fields: &Fields<'_>) -> MachineRule {
-    let matching = block(check, fields, "match", MATCH);
-    let labels: BTreeMap<_, _> =
-        matching.text_map(check, "label").into_iter().map(|(name, value)| (name.value, value)).collect();
-    MachineRule { labels, region: fields.text(check, "region"), ports: ports(check, fields) }
+    Machines { join: Sourced::default_of(Join::None), ports: None }
 }
 
 fn ports(check: &mut Check<'_>, fields: &Fields<'_>) -> Option<Sourced<PortRange>> {

@@ -101,9 +101,7 @@ mod tests {
             fleets::KEYS,
             fleets::REGION,
             fleets::USAGE,
-            machines::ONE,
-            machines::EACH,
-            machines::MATCH,
+            machines::KEYS,
         ];
         for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
         {

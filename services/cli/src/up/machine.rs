@@ -63,16 +63,10 @@ pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
     regions.map(|(fleet, region)| offer(fleet, region)).filter(|offer| offer.slots > 0).collect()
 }
 
-/// The ports that the first rule for every machine gives, else the usual ones; where Mainstay shall choose, a range
+/// The ports that the file gives, else the usual ones; where Mainstay shall choose, a range
 /// drawn at random, so that instances that start together do not meet.
 pub fn ports(config: &Config, choice: PortChoice) -> Result<PortRange, Failure> {
-    let ruled = config
-        .machines
-        .rules
-        .iter()
-        .filter(|rule| rule.labels.is_empty())
-        .find_map(|rule| rule.ports.as_ref());
-    Ok(match (ruled, choice) {
+    Ok(match (&config.machines.ports, choice) {
         (Some(ports), _) => PortRange { first: ports.value.first, last: ports.value.last },
         (None, PortChoice::Fixed) => PORTS,
         (None, PortChoice::Auto) => {
