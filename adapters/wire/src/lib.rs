@@ -1,4 +1,4 @@
-//! Every message another program sees: the agent stream, HTTP v1, the Multiplay allocation face, the local
+//! Every message another program sees: the agent stream, builds on their way to machines, HTTP v1, the Multiplay allocation face, the local
 //! daemon, and error codes.
 //!
 //! Two sorts of types stand here and meet nowhere else: what travels (generated from `proto`, or derived with
@@ -8,6 +8,7 @@
 
 pub mod admin;
 pub mod agent;
+pub mod builds;
 pub mod daemon;
 pub mod join;
 pub mod multiplay;

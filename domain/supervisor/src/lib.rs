@@ -19,6 +19,7 @@ extern crate std;
 mod apply;
 mod command;
 mod decide;
+pub mod disk;
 mod effects;
 mod event;
 pub mod laws;

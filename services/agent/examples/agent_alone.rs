@@ -34,6 +34,8 @@ async fn main() -> Result<(), Failure> {
         holder: HolderProgram { executable: holder.into(), words: Vec::new() },
         machines: machines(slots)?,
         ports: PortRange { first: first.parse()?, last: last.parse()? },
+        builds: mainstay_agent::BuildSource::InPlace,
+        disk: mainstay_agent::DiskLimits::default(),
         addresses: Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None },
         local_proxy_url: format!("http://{address}"),
     };

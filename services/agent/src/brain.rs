@@ -1,9 +1,10 @@
 //! How the hands tell the rules what happened: nothing that was seen is lost while the process lives.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::slot::{Incident, Session};
+use mainstay_core::slot::{Incident, Session, Spec};
 use mainstay_core::{AllocationId, Generation, ServerId};
 use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
 use mainstay_supervisor::laws;
@@ -87,6 +88,11 @@ impl Brain {
     /// Every slot.
     pub(crate) async fn servers(&self) -> Result<BTreeSet<ServerId>, Ended> {
         self.read(|state| state.slots().map(|(server, _)| server).collect()).await
+    }
+
+    /// Every known configuration: what slots name, and what orders to come may name.
+    pub(crate) async fn specs(&self) -> Result<Vec<Arc<Spec>>, Ended> {
+        self.read(|state| state.specs().cloned().collect()).await
     }
 
     /// The slots that have a process, or are owed one.

@@ -24,8 +24,38 @@ pub struct Config {
     pub ports: PortRange,
     /// How players reach this host.
     pub addresses: Addresses,
+    /// Where what servers run comes from.
+    pub builds: BuildSource,
+    /// What may take room on this machine's disk.
+    pub disk: DiskLimits,
     /// `localProxyUrl` of `server.json`: where games reach the local daemon.
     pub local_proxy_url: String,
+}
+
+/// Where what servers run comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuildSource {
+    /// The folders of the specifications are on this machine: it shares the control plane's disk.
+    InPlace,
+    /// The control plane gives them, by their hashes.
+    Plane,
+}
+
+/// What may take room on a machine's disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskLimits {
+    /// How many bytes fetched builds, core dumps, evidence and logs may take together; `None` for half of the disk that the
+    /// agent's directory is on: the other half is the system's and the games' own.
+    pub budget: Option<u64>,
+    /// How many bytes of the disk stay free whatever the budget says.
+    pub free_min: u64,
+}
+
+impl Default for DiskLimits {
+    /// Half of the disk, of which 1 GiB stays free: the journal's reserve and a minute of a game's loudest log fit into it.
+    fn default() -> Self {
+        Self { budget: None, free_min: 1 << 30 }
+    }
 }
 
 /// Where the control plane is.

@@ -61,6 +61,13 @@ pub enum Error {
         #[source]
         source: mainstay_journal::OpenError,
     },
+    /// The folder of fetched builds cannot be used.
+    #[error("failed to open the folder of fetched builds")]
+    Builds {
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The system gave no thread.
     #[error("failed to start the journal's thread")]
     Thread {
@@ -124,7 +131,7 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Files { .. } => "MS-S401",
+            Self::Files { .. } | Self::Builds { .. } => "MS-S401",
             Self::Roster { .. } => "MS-S402",
             Self::PortsUsedUp { .. } => "MS-S403",
             Self::Credential { .. } => "MS-S417",
@@ -142,7 +149,9 @@ impl Error {
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::Files { .. } => "see the cause: rights, space, or another agent in the same directory",
+            Self::Files { .. } | Self::Builds { .. } => {
+                "see the cause: rights, space, or another agent in the same directory"
+            }
             Self::Roster { .. } => "bring the file back from a copy, or start with a new data directory",
             Self::Credential { .. } => {
                 "bring the file back from a copy; or remove it, revoke the machine, and join again with a new token"

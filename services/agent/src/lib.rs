@@ -17,8 +17,10 @@
 
 mod asks;
 mod brain;
+mod builds;
 mod config;
 pub mod daemon;
+mod disk;
 pub mod doctor;
 mod error;
 mod events;
@@ -31,7 +33,8 @@ mod slot;
 mod statuses;
 mod uplink;
 
-pub use config::{Addresses, Config, HolderProgram, MachineOffer, Plane, PortRange};
+pub use config::{Addresses, BuildSource, Config, DiskLimits, HolderProgram, MachineOffer, Plane, PortRange};
+pub use disk::DiskUse;
 pub use error::Error;
 pub use pass::{Asked, ConnectError, HostSecret, MachinePass, PORT, Pass, PassError, host_and_port};
 pub use roster::Ports;

@@ -19,8 +19,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::asks::Asks;
 use crate::brain::Brain;
+use crate::builds::Builds;
 use crate::config::Config;
 use crate::daemon::Daemon;
+use crate::disk::{self, Disk, DiskUse};
 use crate::doctor::Doctor;
 use crate::error::Error;
 use crate::hands::SlotHands;
@@ -57,7 +59,9 @@ impl Service {
             tracing::warn!("{missing}");
         }
         let ground = Ground::new(&config, capabilities, Arc::clone(&clock));
-        let context = Arc::new(Context::new(ground));
+        let disk = Disk::new(&config.data_dir, config.disk, Arc::clone(&clock));
+        let builds = Arc::new(Builds::new(config.builds, config.plane.clone(), &config.data_dir, disk));
+        let context = Arc::new(Context::new(ground, Arc::clone(&builds)));
         context.add_facts(roster.slots());
         let statuses = Arc::new(Statuses::default());
         let upkeep = upkeep(&config, &journal, &clock)?;
@@ -77,6 +81,11 @@ impl Service {
         .map_err(|source| Error::Rules { source })?;
         let brain = Brain::new(shard);
         context.meet(brain.clone());
+        // Before anything is deleted for want of room, what is known here counts as needed.
+        for spec in brain.specs().await.map_err(|_| Error::RulesEnded)? {
+            let _begun = builds.stead(&spec);
+        }
+        let sweeping = tokio::spawn(disk::watch(builds, brain.clone()));
         brain.report(Command::Resume).await.map_err(|_| Error::RulesEnded)?;
         let asks = Arc::new(Asks::default());
         let daemon = Daemon::new(Arc::clone(&context), brain.clone(), Arc::clone(&asks));
@@ -94,7 +103,7 @@ impl Service {
             first_look(&seen, &live).await;
             uplink.run().await;
         });
-        Ok(Handle { context, brain, daemon, statuses, journal, upkeep, uplink })
+        Ok(Handle { context, brain, daemon, statuses, journal, upkeep, uplink, sweeping })
     }
 }
 
@@ -108,6 +117,7 @@ pub struct Handle {
     journal: JournalHandle,
     upkeep: Upkeep,
     uplink: JoinHandle<()>,
+    sweeping: JoinHandle<()>,
 }
 
 impl Handle {
@@ -141,6 +151,12 @@ impl Handle {
         move |server| context.ground.output_dir(server)
     }
 
+    /// What takes room on this machine's disk, as it was when the agent last looked: at most a minute ago.
+    #[must_use]
+    pub fn disk_use(&self) -> DiskUse {
+        self.context.builds.disk_use()
+    }
+
     /// Waits until the agent can go on no longer, and says why: its journal failed. The caller ends the process; games
     /// play on, and the next agent finds them.
     pub async fn failed(&self) -> Arc<JournalFailure> {
@@ -153,6 +169,7 @@ impl Handle {
     /// What was not durable yet is lost with the journal; the games are not.
     pub async fn leave(self) -> Result<(), Error> {
         self.uplink.abort();
+        self.sweeping.abort();
         self.context.end.send_replace(Ending::Leave);
         self.brain.drain().await.map_err(|source| Error::Unfinished { source })?;
         let stopped = self.journal.stop().await.map_err(|failure| Error::Journal { failure });
@@ -250,6 +267,7 @@ async fn open(mut config: Config) -> Result<Opened, Error> {
             .map_err(|source| Error::System { source })?;
         let boot_id = mainstay_holder::process::boot_id()
             .map_err(files("read", Path::new("/proc/sys/kernel/random/boot_id")))?;
+        crate::builds::Cache::of(&dir).open().map_err(|source| Error::Builds { source: Box::new(source) })?;
         config.data_dir = dir;
         Ok(Opened { config, roster, capabilities, journal, boot_id })
     });

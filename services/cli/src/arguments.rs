@@ -204,6 +204,42 @@ pub struct AgentArguments {
     /// Where games reach their local daemon; two of Multiplay's SDKs know no other port than 8086, and 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 8086)]
     pub games_port: u16,
+    /// Where what its servers run comes from: `fetch` gets builds from the control plane; `in-place` starts them where the
+    /// configuration says, for a machine that shares the control plane's disk. Else `fetch`, but `in-place` for an agent that
+    /// joins with the secret of the control plane's own host
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub builds: Option<BuildsChoice>,
+    /// How much of this machine's disk fetched builds, core dumps, evidence and logs may take together, such as 20G; else
+    /// half of it
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub disk: Option<u64>,
+}
+
+/// Where what an agent's servers run comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BuildsChoice {
+    /// From the control plane.
+    Fetch,
+    /// From the folders of the configuration, on this machine.
+    InPlace,
+}
+
+/// A number of bytes: 500M, 20G, 1T, or a bare number of bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.strip_suffix(['K', 'M', 'G', 'T']) {
+        Some(number) => (number, text.get(number.len()..).unwrap_or_default()),
+        None => (text, ""),
+    };
+    let shift = match unit {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _bytes => 0,
+    };
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "write a size such as 20G (K, M, G, T, or bytes)".to_owned())
 }
 
 /// `mainstay check`.

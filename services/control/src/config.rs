@@ -1,6 +1,6 @@
 //! What a control plane is told at its start.
 
-use std::fs::File;
+use std::io::{Read, Seek};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,6 +73,29 @@ pub struct Listen {
     pub agents: Vec<SocketAddr>,
 }
 
+/// A file of a server, to be read wherever it is.
+pub struct OpenFile {
+    /// How many bytes it had when it was opened.
+    pub length: u64,
+    /// Its bytes.
+    pub bytes: Box<dyn SlotBytes>,
+}
+
+/// What a server wrote, to be read from any place.
+pub trait SlotBytes: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> SlotBytes for T {}
+
+impl OpenFile {
+    /// A file on this disk.
+    ///
+    /// # Errors
+    /// Where its length cannot be read.
+    pub fn here(file: std::fs::File) -> std::io::Result<Self> {
+        Ok(Self { length: file.metadata()?.len(), bytes: Box::new(file) })
+    }
+}
+
 /// Reads the end of a server's output.
 pub trait LogTail: Send + Sync + 'static {
     /// The last `lines` lines, oldest first; `None` where this machine has no such server. May block: it gets a thread.
@@ -91,7 +114,7 @@ pub trait LogTail: Send + Sync + 'static {
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<File>>;
+    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<OpenFile>>;
 
     /// How many more bytes the disk takes. May block.
     ///
@@ -113,7 +136,7 @@ impl LogTail for NoLogs {
         Ok(None)
     }
 
-    fn open(&self, _server: ServerId, _path: &str) -> std::io::Result<Option<File>> {
+    fn open(&self, _server: ServerId, _path: &str) -> std::io::Result<Option<OpenFile>> {
         Ok(None)
     }
 

@@ -19,18 +19,21 @@ pub mod doctor;
 mod doors;
 mod editor;
 mod error;
+mod far_files;
 pub mod history;
 mod http;
 mod metrics;
+mod publish;
 mod samples;
 mod service;
 mod shards;
-pub mod slot_files;
 mod store;
 mod streams;
 mod tls;
 
-pub use config::{Config, Listen, LogTail, NoLogs, SECRET_BYTES_MAX};
+pub use mainstay_runtime::slot_files;
+
+pub use config::{Config, Listen, LogTail, NoLogs, OpenFile, SECRET_BYTES_MAX, SlotBytes};
 pub use declare::{declaration, fleet_id, region_id};
 pub use error::{ApplyError, StartError};
 pub use mainstay_config::MachineSize;

@@ -18,12 +18,14 @@ use crate::config::{Config, Listen};
 use crate::doors::{self, Wire};
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
+use crate::far_files::FarFiles;
 use crate::http::{Access, App, TokenKeys, accept, raised, router, serve, sha256};
+use crate::publish::Publisher;
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
 use crate::streams::{
-    Desk, HELLO_WITHIN, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams, Watching,
+    Desk, HELLO_WITHIN, Installing, Looking, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams, Watching,
 };
 use crate::tls::{Certificates, Tls};
 
@@ -110,9 +112,17 @@ impl Control {
             Arc::clone(&config.clock),
             handle.ca,
         ));
+        let publisher =
+            Publisher::new(store.clone(), catalog.clone(), editor.clone(), Arc::clone(&config.clock));
+        let (installing, looking) = (Installing::default(), Looking::new(outboxes.clone()));
+        // Of no consequence to a stop: whatever it has not looked at is looked at by the next start.
+        let looked = publisher.clone();
+        tokio::spawn(async move { looked.look_at_all().await });
         let app = Arc::new(App {
             catalog,
             editor,
+            installing: installing.clone(),
+
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             access,
@@ -120,7 +130,7 @@ impl Control {
             clock: config.clock,
             project: config.project,
             environment: config.environment,
-            logs: config.logs,
+            logs: Arc::new(FarFiles::new(config.logs, fleets.clone(), looking.clone())),
             machine: config.machine,
             metrics: config.metrics,
             told: Told::open(config.history.as_deref()),
@@ -139,6 +149,7 @@ impl Control {
             outboxes,
             sha256(config.join_token.as_bytes()),
             desk,
+            (publisher, installing, looking),
             closed.clone(),
             watching,
         );
@@ -308,13 +319,14 @@ async fn serve_agents(
         tokio::spawn(greet_agents(listener, tls.clone(), Arc::clone(&places), greeted.clone(), closed));
     }
     drop(greeted);
-    let (link, join) = streams.into_services();
+    let (link, join, given) = streams.into_services();
     let served = Server::builder()
         .tcp_nodelay(true)
         .http2_keepalive_interval(Some(PING_INTERVAL))
         .http2_keepalive_timeout(Some(PING_WITHIN))
         .add_service(link)
         .add_service(join)
+        .add_service(given)
         .serve_with_incoming_shutdown(ReceiverStream::new(wires), until(closed))
         .await;
     if let Err(error) = served {

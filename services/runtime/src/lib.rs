@@ -17,6 +17,7 @@ mod hands;
 mod journal;
 mod limits;
 mod shard;
+pub mod slot_files;
 mod upkeep;
 
 pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};

@@ -31,6 +31,8 @@ impl TryFrom<proto::Up> for Up {
             What::Incidents(incidents) => Ok(Self::Incidents(incidents.try_into()?)),
             What::Readings(readings) => Ok(Self::Readings(readings.try_into()?)),
             What::Ask(ask) => Ok(Self::Ask(ask.try_into()?)),
+            What::Installs(installs) => Ok(Self::Installs(installs.try_into()?)),
+            What::Looked(looked) => Ok(Self::Looked(looked.try_into()?)),
         }
     }
 }
@@ -47,6 +49,7 @@ impl TryFrom<proto::Down> for Down {
                 Ok(Self::Frames(all(frames)?))
             }
             What::Answer(answer) => Ok(Self::Answer(answer.try_into()?)),
+            What::Look(look) => Ok(Self::Look(look.try_into()?)),
         }
     }
 }
@@ -65,6 +68,7 @@ impl TryFrom<proto::Hello> for Hello {
             boot_id: name(hello.boot_id, "Hello", "boot_id")?,
             token: name(hello.token, "Hello", "token")?,
             machines: all(machines)?,
+            looks: hello.looks,
         })
     }
 }
@@ -106,7 +110,7 @@ impl TryFrom<proto::Welcome> for Welcome {
             return Err(Malformed::Protocol { found: welcome.protocol });
         }
         let machines = at_most(welcome.machines, MACHINES_PER_AGENT_MAX, "Welcome", "machines")?;
-        Ok(Self { machines: all(machines)?, asks: welcome.asks })
+        Ok(Self { machines: all(machines)?, asks: welcome.asks, installs: welcome.installs })
     }
 }
 

@@ -19,6 +19,8 @@ impl From<Up> for proto::Up {
             Up::Incidents(incidents) => What::Incidents(incidents.into()),
             Up::Readings(readings) => What::Readings(readings.into()),
             Up::Ask(ask) => What::Ask(ask.into()),
+            Up::Installs(installs) => What::Installs(installs.into()),
+            Up::Looked(looked) => What::Looked(looked.into()),
         };
         Self { what: Some(what) }
     }
@@ -33,6 +35,7 @@ impl From<Down> for proto::Down {
                 What::Frames(proto::Frames { frames: frames.into_iter().map(Into::into).collect() })
             }
             Down::Answer(answer) => What::Answer(answer.into()),
+            Down::Look(look) => What::Look(look.into()),
         };
         Self { what: Some(what) }
     }
@@ -46,6 +49,7 @@ impl From<Hello> for proto::Hello {
             boot_id: hello.boot_id,
             token: hello.token,
             machines: hello.machines.into_iter().map(Into::into).collect(),
+            looks: hello.looks,
         }
     }
 }
@@ -76,6 +80,7 @@ impl From<Welcome> for proto::Welcome {
             protocol: PROTOCOL,
             machines: welcome.machines.into_iter().map(Into::into).collect(),
             asks: welcome.asks,
+            installs: welcome.installs,
         }
     }
 }

@@ -6,6 +6,8 @@
 mod ask;
 mod decode;
 mod encode;
+mod installs;
+mod looks;
 mod malformed;
 mod supervision;
 #[cfg(test)]
@@ -20,6 +22,11 @@ use mainstay_fleet::JoinedSlot;
 use mainstay_fleet::Ports;
 
 pub use ask::{ASKS, Answer, Ask, DETAIL_BYTES_MAX, Outcome, Refusal, Wish};
+pub use installs::{INSTALLS, INSTALLS_PER_MACHINE_MAX, Install, InstallStage, Installs};
+pub use looks::{
+    LOOK_BYTES_MAX, LOOK_FILES_MAX, LOOK_LINES_MAX, LOOKS, Look, LookFor, Looked, Seen, SeenFile,
+    TAIL_BYTES_MAX,
+};
 pub use malformed::Malformed;
 
 /// What travels, generated from `proto/agent.proto`.
@@ -57,6 +64,8 @@ pub struct Hello {
     pub token: String,
     /// The machines it answers for.
     pub machines: Vec<JoiningMachine>,
+    /// The version of [`Look`] that the agent takes; 0 where it takes none.
+    pub looks: u32,
 }
 
 impl std::fmt::Debug for Hello {
@@ -96,6 +105,8 @@ pub struct Welcome {
     pub machines: Vec<WelcomedMachine>,
     /// The version of [`Ask`] that the plane takes; 0 where it takes none.
     pub asks: u32,
+    /// The version of [`Installs`] that the plane takes; 0 where it takes none.
+    pub installs: u32,
 }
 
 /// A machine that has joined.
@@ -157,6 +168,10 @@ pub enum Up {
     Readings(Readings),
     /// What a game wants of the plane.
     Ask(Ask),
+    /// How far a machine has come with the builds it needs.
+    Installs(Installs),
+    /// What was found at a server's files.
+    Looked(Looked),
 }
 
 /// What the plane says.
@@ -168,6 +183,8 @@ pub enum Down {
     Frames(Vec<Frame>),
     /// What became of an ask; durable.
     Answer(Answer),
+    /// A question about a server's files.
+    Look(Look),
 }
 
 /// What is wanted of one machine.

@@ -93,6 +93,7 @@ fn a_hello_and_its_welcome_survive_the_wire() {
             ipv6: Some(std::net::Ipv6Addr::LOCALHOST),
             slots: vec![Ports { game: 20000, query: 20001 }],
         }],
+        looks: LOOKS,
     });
     assert_eq!(Up::try_from(proto::Up::from(hello.clone())), Ok(hello.clone()));
     assert!(!format!("{hello:?}").contains("secret"), "tokens are never shown");
@@ -106,8 +107,46 @@ fn a_hello_and_its_welcome_survive_the_wire() {
             slots: vec![JoinedSlot { server: server(9), ports: Ports { game: 1, query: 2 } }],
         }],
         asks: ASKS,
+        installs: INSTALLS,
     });
     assert_eq!(Down::try_from(proto::Down::from(welcome.clone())), Ok(welcome));
+}
+
+#[test]
+fn installs_and_looks_survive_the_wire_and_are_bounded() {
+    let install =
+        |stage, bytes_all| Install { configuration: configuration(), bytes_done: 3, bytes_all, stage };
+    let stuck = InstallStage::Stuck { code: "MS-S435".to_owned(), detail: "no room".to_owned() };
+    let installs = vec![
+        install(InstallStage::Coming, Some(9)),
+        install(InstallStage::Coming, None),
+        install(InstallStage::Complete, Some(9)),
+        install(stuck, Some(9)),
+    ];
+    let looked = |seen| Up::Looked(Looked { id: 7, seen });
+    let file = SeenFile { path: "logs/a".to_owned(), size: 4, modified: 5 };
+    for up in [
+        Up::Installs(Installs { machine: machine(), installs }),
+        looked(Seen::Nothing),
+        looked(Seen::Tail("out hello".to_owned())),
+        looked(Seen::Files(vec![file.clone()])),
+        looked(Seen::Part { data: vec![1, 2], length: 9 }),
+        looked(Seen::Failed { code: "MS-S608".to_owned(), detail: "why".to_owned() }),
+    ] {
+        let bytes = proto::Up::from(up.clone()).encode_to_vec();
+        assert_eq!(Up::try_from(proto::Up::decode(bytes.as_slice()).unwrap()), Ok(up));
+    }
+    let look = |what| Down::Look(Look { id: 7, server: server(1), what });
+    let read = LookFor::Read { path: "logs/a".to_owned(), from: 8, bytes: LOOK_BYTES_MAX };
+    for down in [look(LookFor::Tail { lines: 4 }), look(LookFor::List), look(read)] {
+        let bytes = proto::Down::from(down.clone()).encode_to_vec();
+        assert_eq!(Down::try_from(proto::Down::decode(bytes.as_slice()).unwrap()), Ok(down));
+    }
+    let more = look(LookFor::Read { path: "a".to_owned(), from: 0, bytes: u32::MAX });
+    let less = look(LookFor::Read { path: "a".to_owned(), from: 0, bytes: LOOK_BYTES_MAX });
+    assert_eq!(Down::try_from(proto::Down::from(more)), Ok(less));
+    let files = looked(Seen::Files(vec![file; LOOK_FILES_MAX + 1]));
+    assert!(matches!(Up::try_from(proto::Up::from(files)), Err(Malformed::TooLong { .. })));
 }
 
 #[test]

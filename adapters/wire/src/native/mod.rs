@@ -61,6 +61,23 @@ pub struct FleetView {
     pub servers: ServerCounts,
     /// How many allocations wait for a server.
     pub waiting_allocations: usize,
+    /// Machines that do not have what the fleet runs yet; the first hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installs: Vec<InstallView>,
+}
+
+/// A machine that does not have a build yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InstallView {
+    /// The machine.
+    pub machine_id: u64,
+    /// What it needs it for.
+    pub build_configuration_id: u64,
+    /// Which revision of that.
+    pub revision: u32,
+    /// How far it is, and why it does not go on, if it does not.
+    pub detail: String,
 }
 
 /// A build configuration of a fleet.

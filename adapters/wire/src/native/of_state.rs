@@ -41,6 +41,7 @@ impl FleetView {
                 .collect(),
             servers: ServerCounts::of(fleet.counts()),
             waiting_allocations: fleet.waiting(),
+            installs: Vec::new(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn declare(
     for configuration in &declaration.configurations {
         declare_configuration(turn, configuration);
     }
-    follow_builds(turn, &rebuilt);
+    follow_builds(turn, &rebuilt, Follow::Moved);
     for fleet in &declaration.fleets {
         declare_fleet(turn, fleet);
     }
@@ -33,10 +33,19 @@ pub(super) fn declare(
     Ok(())
 }
 
-/// A known build is this now, and so is everything that starts it.
+/// Which configurations of a build are new revisions when the build has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// Those that would start it elsewhere.
+    Moved,
+    /// All: what is in its folder is something else.
+    All,
+}
+
+/// A known build has other files now: everything that starts it is a new revision.
 pub(super) fn rebuild(turn: &mut Turn<'_, Catalog>, declared: &BuildDeclaration) {
     declare_build(turn, declared);
-    follow_builds(turn, &BTreeSet::from([&*declared.name]));
+    follow_builds(turn, &BTreeSet::from([&*declared.name]), Follow::All);
     refresh_fleets(turn);
 }
 
@@ -122,7 +131,7 @@ fn declare_configuration(turn: &mut Turn<'_, Catalog>, declared: &ConfigurationD
 }
 
 /// A configuration whose build moved is a new revision of it, though nobody declared it anew.
-fn follow_builds(turn: &mut Turn<'_, Catalog>, rebuilt: &BTreeSet<&str>) {
+fn follow_builds(turn: &mut Turn<'_, Catalog>, rebuilt: &BTreeSet<&str>, follow: Follow) {
     let state = turn.state();
     let moved: Vec<Spec> = state
         .builds
@@ -135,7 +144,7 @@ fn follow_builds(turn: &mut Turn<'_, Catalog>, rebuilt: &BTreeSet<&str>) {
                 .filter(move |spec| spec.build == build.id)
                 .map(move |spec| (build, spec))
         })
-        .filter(|(build, spec)| spec.launch.folder != build.declared.folder)
+        .filter(|(build, spec)| follow == Follow::All || spec.launch.folder != build.declared.folder)
         .map(|(build, spec)| {
             let mut spec = spec.clone();
             spec.launch.folder.clone_from(&build.declared.folder);

@@ -206,6 +206,10 @@ fn a_release_is_the_builds_next_version_and_moves_what_starts_it() {
     assert_eq!(catalog.build(build).unwrap().release.unwrap().version, 2);
     let europe = catalog.fleets().next().unwrap();
     assert_eq!((europe.revision, &*europe.configurations[0].launch.folder), (3, "/store/2"));
+    let before = europe.configurations[0].configuration.revision;
+    release(&mut catalog, 3, "/store/2");
+    let europe = catalog.fleets().next().unwrap();
+    assert_eq!(europe.configurations[0].configuration.revision, before + 1, "other files in the same folder");
 }
 
 #[test]

@@ -31,6 +31,16 @@ pub enum Pass {
     Machine(Arc<MachinePass>),
 }
 
+impl Pass {
+    /// What is shown now.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Host(secret) => secret.0.clone(),
+            Self::Machine(pass) => pass.credential().reveal(),
+        }
+    }
+}
+
 /// The secret of agents on the control plane's own host.
 #[derive(Clone)]
 pub struct HostSecret(pub String);

@@ -16,6 +16,7 @@ use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 use nix::errno::Errno;
 
+use crate::builds::Installed;
 use crate::config::{Addresses, Config};
 use crate::os::measure::{Meter, Usage};
 use crate::os::slot_dirs::{self, Owner, SlotDirs};
@@ -160,6 +161,7 @@ impl Ground {
         &self,
         facts: &SlotFacts,
         spec: &Spec,
+        installed: &Installed,
         file: SessionFile,
     ) -> Result<(), GroundError> {
         let dirs = self.dirs(facts.server);
@@ -167,7 +169,7 @@ impl Ground {
         if !dirs.home.is_dir() {
             dirs.prepare(owner)?;
         }
-        let told = GameFacts { allocation: file.allocation, ..self.told(facts, spec, &dirs) };
+        let told = GameFacts { allocation: file.allocation, ..self.told(facts, spec, installed, &dirs) };
         server_json::write(&dirs.home, &told, owner)?;
         Ok(())
     }
@@ -183,6 +185,7 @@ impl Ground {
         &self,
         facts: &SlotFacts,
         spec: &Spec,
+        installed: &Installed,
         run: RunNumber,
         generation: Generation,
     ) -> Result<Begun, GroundError> {
@@ -197,9 +200,9 @@ impl Ground {
         if let Some(group) = &group {
             group.allow(spec.limits, spec.caps, spec.checks.memory_tolerance_bytes)?;
         }
-        let told = self.told(facts, spec, &dirs);
+        let told = self.told(facts, spec, installed, &dirs);
         let line = CommandLine::parse(&spec.launch.command_line)?;
-        let folder = PathBuf::from(&spec.launch.folder);
+        let folder = installed.folder.clone();
         slot_dirs::usable(&folder, owner)?;
         slot_dirs::usable(&told.executable, owner)?;
         let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
@@ -270,8 +273,8 @@ impl Ground {
     }
 
     /// What a game is told, without an allocation.
-    fn told(&self, facts: &SlotFacts, spec: &Spec, dirs: &SlotDirs) -> GameFacts {
-        let folder = PathBuf::from(&spec.launch.folder);
+    fn told(&self, facts: &SlotFacts, spec: &Spec, installed: &Installed, dirs: &SlotDirs) -> GameFacts {
+        let folder = installed.folder.clone();
         GameFacts {
             allocation: None,
             fleet: facts.fleet,
@@ -322,6 +325,12 @@ impl Ground {
     /// Time since the machine came up, which no clock change touches.
     pub(crate) fn since_boot(&self) -> Duration {
         self.clock.since_boot()
+    }
+
+    /// Everything of a slot.
+    pub(crate) fn slot_dir(&self, server: ServerId) -> PathBuf {
+        let run = self.dirs(server).run;
+        run.parent().map(Path::to_owned).unwrap_or(run)
     }
 
     /// Where standard output and error are kept.

@@ -14,6 +14,7 @@ use mainstay_core::ServerId;
 use tokio::sync::{Semaphore, SetOnce, watch};
 
 use crate::brain::Brain;
+use crate::builds::Builds;
 use crate::events::Events;
 use crate::roster::SlotFacts;
 
@@ -35,6 +36,8 @@ pub(crate) struct Context {
     pub(crate) end: watch::Sender<Ending>,
     /// Tells games what their files say.
     pub(crate) events: Events,
+    /// What servers run.
+    pub(crate) builds: Arc<Builds>,
     brain: SetOnce<Brain>,
     facts: RwLock<BTreeMap<ServerId, Arc<SlotFacts>>>,
 }
@@ -51,12 +54,13 @@ pub(crate) enum Ending {
 }
 
 impl Context {
-    pub(crate) fn new(ground: Ground) -> Self {
+    pub(crate) fn new(ground: Ground, builds: Arc<Builds>) -> Self {
         Self {
             ground,
             work: Semaphore::new(WORK_AT_ONCE_MAX),
             end: watch::Sender::new(Ending::NotYet),
             events: Events::default(),
+            builds,
             brain: SetOnce::new(),
             facts: RwLock::new(BTreeMap::new()),
         }

@@ -6,7 +6,6 @@
 mod acts;
 mod asking;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +49,8 @@ pub(crate) struct Worker {
     since: Option<Since>,
     /// The keeping of the last run's evidence.
     keeping: Option<JoinHandle<()>>,
+    /// Ticks when a build that was waited for may be here.
+    built: watch::Receiver<u64>,
 }
 
 /// What a worker does next.
@@ -78,6 +79,7 @@ impl Worker {
         tokio::spawn(async move {
             let ending = context.end.subscribe();
             let brain = context.brain().await;
+            let built = context.builds.settled();
             let worker = Self {
                 server,
                 levels,
@@ -90,6 +92,7 @@ impl Worker {
                 asking: None,
                 since: None,
                 keeping: None,
+                built,
             };
             // The rules have ended: so has the agent, and the games play on under their holders.
             let _ended = worker.run().await;
@@ -121,7 +124,7 @@ impl Worker {
 
     /// Waits for news. The holder comes first: what it says may make the rest obsolete.
     async fn woken(&mut self, pause: Option<Duration>) -> Woken {
-        let Self { holding, asking, levels, ending, .. } = self;
+        let Self { holding, asking, levels, ending, built, .. } = self;
         let heard = async {
             match holding {
                 Some(holding) => holding.next().await,
@@ -149,6 +152,8 @@ impl Worker {
             },
             asked = answered => Woken::Asked(asked),
             changed = levels.changed() => if changed.is_ok() { Woken::Level } else { Woken::HandsGone },
+            // The sender lives in the context, as long as this worker.
+            Ok(()) = built.changed() => Woken::Level,
             () = paused => Woken::Retry,
         }
     }
@@ -192,7 +197,7 @@ impl Worker {
         let (server, run) = (self.server, RunNumber::from_number(record.run));
         let exit = exit(&record);
         let folder = match &*self.levels.borrow() {
-            Level::Owed(owed) => owed.run.as_ref().map(|(_, spec)| PathBuf::from(&spec.launch.folder)),
+            Level::Owed(owed) => owed.run.as_ref().and_then(|(_, spec)| self.context.builds.folder(spec)),
             Level::Gone => None,
         };
         let (context, dir) = (Arc::clone(&self.context), folder.clone());

@@ -4,6 +4,7 @@
 //! wanted; orders carry their generations, so what comes twice or late does no harm. While there is no stream, servers
 //! go on by their last orders.
 
+mod looks;
 mod orders;
 mod stream;
 

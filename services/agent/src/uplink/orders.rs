@@ -24,6 +24,7 @@ pub(super) async fn take(uplink: &Uplink, frame: Frame, known: &BTreeSet<ServerI
         for specs in specs.chunks(TURN_SPECS_MAX) {
             ask(uplink, Command::TakeSpecs { specs: specs.to_vec() }, Growth::Grows).await?;
         }
+        uplink.context.builds.want(frame.machine, &specs);
     }
     let (known, unknown): (Vec<Order>, Vec<Order>) =
         frame.orders.into_iter().partition(|order| known.contains(&order.server));

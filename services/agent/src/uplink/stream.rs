@@ -7,7 +7,8 @@ use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{Generation, MachineId, MachineKey, ServerId};
 use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
 use mainstay_wire::agent::{
-    self, Down, Incidents, MESSAGE_BYTES_MAX, Readings, Statuses as MachineStatuses, Up, Welcome, proto,
+    self, Down, INSTALLS_PER_MACHINE_MAX, Incidents, Installs, MESSAGE_BYTES_MAX, Readings,
+    Statuses as MachineStatuses, Up, Welcome, proto,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -15,10 +16,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
-use super::{StreamEnd, Uplink, orders};
+use super::{StreamEnd, Uplink, looks, orders};
 use crate::asks::Asks;
 use crate::config::{Config, MachineOffer};
-use crate::pass::{MachinePass, Pass, connect, renew};
+use crate::pass::{Pass, connect, renew};
 use crate::roster::{Member, Membership, Roster};
 use crate::statuses::News;
 
@@ -54,12 +55,12 @@ pub(super) async fn once(uplink: &Uplink) -> (StreamEnd, Welcomed) {
     };
     match begun {
         Err(end) => (end, Welcomed::No),
-        Ok(Begun { channel, up, down, machines, asks }) => {
+        Ok(Begun { channel, up, down, machines, asks, installs }) => {
             tracing::info!(uri = uplink.config.plane.uri, "the control plane is there");
             uplink.asks.line_up(machines.clone(), asks);
             let _line = LineUp(&uplink.asks);
             let ended = tokio::select! {
-                ended = speak(uplink, up, down, &machines) => ended,
+                ended = speak(uplink, up, down, &machines, installs) => ended,
                 ended = keep_pass(uplink, channel) => ended,
             };
             let end = match ended {
@@ -123,6 +124,8 @@ struct Begun {
     machines: Machines,
     /// The version of asks that the plane takes.
     asks: u32,
+    /// The version of installs that it takes.
+    installs: u32,
 }
 
 /// Games can ask for things while this lives.
@@ -157,12 +160,14 @@ async fn begin(uplink: &Uplink, company: Company) -> Result<Begun, StreamEnd> {
         timeout(WELCOME_WITHIN, answer).await.map_err(|_| StreamEnd::Mute(WELCOME_WITHIN))??;
     let welcome = match first {
         Down::Welcome(welcome) => welcome,
-        Down::Frames(_) | Down::Answer(_) => return Err(StreamEnd::OtherMachines { asked, found: 0 }),
+        Down::Frames(_) | Down::Answer(_) | Down::Look(_) => {
+            return Err(StreamEnd::OtherMachines { asked, found: 0 });
+        }
     };
-    let asks = welcome.asks;
+    let (asks, installs) = (welcome.asks, welcome.installs);
     let machines = join(uplink, company, welcome, asked).await?;
     resync(uplink, &up, &machines).await?;
-    Ok(Begun { channel, up, down, machines, asks })
+    Ok(Begun { channel, up, down, machines, asks, installs })
 }
 
 /// Renews the machine's credential in good time, for as long as the stream lasts.
@@ -181,14 +186,6 @@ async fn keep_pass(uplink: &Uplink, channel: Channel) -> Result<std::convert::In
             Err(error) => return Err(StreamEnd::Renew(error)),
         };
         tokio::time::sleep(pause).await;
-    }
-}
-
-fn shown(pass: &Pass) -> String {
-    let of_machine = |pass: &MachinePass| pass.credential().reveal();
-    match pass {
-        Pass::Host(secret) => secret.0.clone(),
-        Pass::Machine(pass) => of_machine(pass),
     }
 }
 
@@ -213,8 +210,9 @@ async fn hello(uplink: &Uplink, company: Company) -> proto::Hello {
         protocol: agent::PROTOCOL,
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         boot_id: uplink.boot_id.clone(),
-        token: shown(&config.plane.pass),
+        token: config.plane.pass.shown(),
         machines: machines.collect(),
+        looks: agent::LOOKS,
     }
 }
 
@@ -282,18 +280,21 @@ async fn speak(
     up: mpsc::Sender<proto::Up>,
     down: Streaming<proto::Down>,
     machines: &Machines,
+    installs: u32,
 ) -> Result<std::convert::Infallible, StreamEnd> {
     let known: BTreeSet<ServerId> = machines.keys().copied().collect();
-    // Three parts that never wait for each other: a slow plane must not keep orders from being obeyed.
+    // Parts that never wait for each other: a slow plane must not keep orders from being obeyed.
     tokio::select! {
-        end = listen(uplink, down, &known) => end,
+        end = listen(uplink, &up, down, &known) => end,
         end = report(uplink, up.clone(), machines) => end,
-        end = ask(uplink, up) => end,
+        end = install(uplink, up.clone(), machines, installs) => end,
+        end = ask(uplink, up.clone()) => end,
     }
 }
 
 async fn listen(
     uplink: &Uplink,
+    up: &mpsc::Sender<proto::Up>,
     mut down: Streaming<proto::Down>,
     known: &BTreeSet<ServerId>,
 ) -> Result<std::convert::Infallible, StreamEnd> {
@@ -305,6 +306,7 @@ async fn listen(
                 }
             }
             Down::Answer(answer) => uplink.asks.answered(answer),
+            Down::Look(look) => looks::answer(&uplink.context, up.clone(), look),
             Down::Welcome(_) => tracing::warn!("the control plane says welcome twice"),
         }
     }
@@ -327,6 +329,31 @@ async fn report(
         for (machine, readings) in by_machine(machines, readings, |(server, _)| *server) {
             send(&up, Up::Readings(Readings { machine, readings })).await?;
         }
+    }
+}
+
+/// Says how far builds are, whenever that has changed.
+async fn install(
+    uplink: &Uplink,
+    up: mpsc::Sender<proto::Up>,
+    machines: &Machines,
+    version: u32,
+) -> Result<std::convert::Infallible, StreamEnd> {
+    if version == 0 {
+        return std::future::pending().await;
+    }
+    let builds = &uplink.context.builds;
+    let mut told = builds.told();
+    let ours: BTreeSet<MachineId> = machines.values().copied().collect();
+    loop {
+        told.borrow_and_update();
+        for &machine in &ours {
+            for installs in builds.progress(machine).chunks(INSTALLS_PER_MACHINE_MAX) {
+                send(&up, Up::Installs(Installs { machine, installs: installs.to_vec() })).await?;
+            }
+        }
+        // Its sender lives as long as this agent.
+        let _changed = told.changed().await;
     }
 }
 

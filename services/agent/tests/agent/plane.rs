@@ -312,6 +312,7 @@ async fn listen(
             Up::Incidents(told) => book.lock().expect("book").incidents.extend(told.incidents),
             Up::Readings(told) => book.lock().expect("book").readings.extend(told.readings),
             Up::Ask(ask) => book.lock().expect("book").asks.push(ask),
+            Up::Installs(_) | Up::Looked(_) => {}
         }
         ears.send_modify(|count| *count += 1);
     }
@@ -341,6 +342,6 @@ fn welcome(hello: &mainstay_wire::agent::Hello, first: u32) -> proto::Down {
             .collect(),
     });
     let (protocol, asks) = (mainstay_wire::agent::PROTOCOL, mainstay_wire::agent::ASKS);
-    let welcome = proto::Welcome { protocol, machines: machines.collect(), asks };
+    let welcome = proto::Welcome { protocol, machines: machines.collect(), asks, installs: 0 };
     proto::Down { what: Some(proto::down::What::Welcome(welcome)) }
 }

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use mainstay_agent::{
-    Addresses, Asked, Config, HostSecret, MachineOffer, MachinePass, Pass, PassError, Plane, PortRange,
-    Service,
+    Addresses, Asked, BuildSource, Config, DiskLimits, HostSecret, MachineOffer, MachinePass, Pass,
+    PassError, Plane, PortRange, Service,
 };
 use mainstay_runtime::{Clock, SystemClock};
 use mainstay_wire::join::TextError;
 
-use crate::arguments::AgentArguments;
+use crate::arguments::{AgentArguments, BuildsChoice};
 use crate::commands::explain;
 use crate::failure::{Exit, Failure, failed};
 use crate::output;
@@ -88,6 +88,10 @@ async fn config(
         Some(slots) => slots.into(),
         None => machine::slots(&machine::size()?),
     };
+    let builds = match (arguments.builds, &pass) {
+        (Some(BuildsChoice::Fetch), _) | (None, Pass::Machine(_)) => BuildSource::Plane,
+        (Some(BuildsChoice::InPlace), _) | (None, Pass::Host(_)) => BuildSource::InPlace,
+    };
     Ok(Config {
         data_dir: dir,
         private_dir: data_dir.to_owned(),
@@ -102,6 +106,8 @@ async fn config(
         }],
         ports,
         addresses: addresses(arguments)?,
+        builds,
+        disk: DiskLimits { budget: arguments.disk, ..DiskLimits::default() },
         local_proxy_url,
     })
 }

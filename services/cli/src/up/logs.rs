@@ -1,12 +1,11 @@
 //! The end of a server's output, read where its holder keeps it.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use mainstay_control::LogTail;
 use mainstay_control::slot_files::{self, SlotFile};
+use mainstay_control::{LogTail, OpenFile};
 use mainstay_core::ServerId;
 use mainstay_holder::output::tail;
 use mainstay_holder::protocol::Stream;
@@ -60,8 +59,9 @@ impl LogTail for Outputs {
         self.slot(server).map_or(Ok(None), |slot| slot_files::list(&slot))
     }
 
-    fn open(&self, server: ServerId, path: &str) -> io::Result<Option<File>> {
-        self.slot(server).map_or(Ok(None), |slot| slot_files::open(&slot, path))
+    fn open(&self, server: ServerId, path: &str) -> io::Result<Option<OpenFile>> {
+        let Some(slot) = self.slot(server) else { return Ok(None) };
+        slot_files::open(&slot, path)?.map(OpenFile::here).transpose()
     }
 
     fn free(&self) -> io::Result<u64> {

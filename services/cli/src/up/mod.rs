@@ -228,6 +228,8 @@ impl Up<'_> {
             machines: machine::offers(&self.source.config, size),
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
             addresses: machine::addresses(&self.arguments.advertise, towards)?,
+            builds: mainstay_agent::BuildSource::InPlace,
+            disk: mainstay_agent::DiskLimits::default(),
             local_proxy_url: ports.multiplay.clone(),
         };
         mainstay_agent::Service::start(config, Arc::clone(clock))

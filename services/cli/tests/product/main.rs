@@ -4,6 +4,7 @@
 
 mod allocations;
 mod applying;
+mod builds;
 mod by_hand;
 mod caller;
 mod demo;

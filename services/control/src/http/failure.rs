@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::access::Denied;
 use crate::chronicle::Untold;
 use crate::error::ApplyError;
-use crate::streams::No;
+use crate::streams::{No, Unseen};
 
 /// The header that carries our code where a body has no place for it.
 pub(super) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
@@ -47,6 +47,26 @@ pub(super) struct Unity(Failure);
 pub(super) struct Native(Failure);
 
 impl Failure {
+    /// A server's files cannot be seen on its machine now.
+    pub(crate) fn unseen(unseen: &Unseen) -> Self {
+        let fix = match unseen {
+            Unseen::Unheard => {
+                "is its agent running, and does it reach the control plane? mainstay machine list"
+            }
+            Unseen::TooOld => "upgrade the machine's agent; its servers play on meanwhile",
+            Unseen::Busy | Unseen::Silent => "ask again",
+            Unseen::Failed(_) => "look whether the agent's data directory can be read on the machine",
+        };
+        let status = match unseen {
+            Unseen::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Unseen::Unheard | Unseen::TooOld | Unseen::Busy | Unseen::Silent => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        };
+        let detail = format!("the server's files cannot be read: {unseen}");
+        Self::new(status, "MS-S608", detail, fix)
+    }
+
     pub(super) const fn new(
         status: StatusCode,
         code: &'static str,

@@ -3,6 +3,7 @@
 //! An upload may come in pieces: `Content-Range: bytes 0-99/250` says which piece, HEAD says by `Upload-Offset` how many
 //! bytes have come, and the next piece goes on from there.
 
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ use futures_util::StreamExt as _;
 use mainstay_core::{BuildId, ServerId};
 use mainstay_wire::admin::BuildFile;
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 
 use super::App;
 use super::failure::{Failure, Native, Unity, tell};
+use crate::config::SlotBytes;
+use crate::far_files::unseen;
 use crate::store::{Offset, Progress, Store, StoreError};
 
 /// How long a link works: a large file on a slow line is sent in pieces, each within it.
@@ -154,24 +156,30 @@ async fn download(app: &App, server: u64, path: String) -> Result<Response, Nati
     let server = ServerId::from_number(server).map_err(|error| Failure::internal(error.to_string()))?;
     let logs = Arc::clone(&app.logs);
     let opened = tokio::task::spawn_blocking(move || match logs.open(server, &path)? {
-        Some(file) => Ok(Some((file.metadata()?.len(), file))),
+        Some(file) => Ok(Some((file.length, file.bytes))),
         None => Ok(None),
     });
-    let opened: std::io::Result<Option<(u64, std::fs::File)>> =
+    let opened: std::io::Result<Option<(u64, Box<dyn SlotBytes>)>> =
         opened.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     let fix = "list them: GET …/servers/SERVER/logs";
     let failed = |status, detail: String| Failure::new(status, "MS-S608", detail, fix);
-    let unread = |error: std::io::Error| {
-        failed(StatusCode::INTERNAL_SERVER_ERROR, format!("the file could not be read: {error}"))
+    let unread = |error: std::io::Error| match unseen(&error) {
+        Some(unseen) => Failure::unseen(unseen),
+        None => failed(StatusCode::INTERNAL_SERVER_ERROR, format!("the file could not be read: {error}")),
     };
     let gone = || failed(StatusCode::NOT_FOUND, "the file is gone".to_owned());
     let (length, file) = opened.map_err(unread)?.ok_or_else(gone)?;
-    let file = tokio::fs::File::from_std(file).take(length);
-    let chunks = futures_util::stream::try_unfold(file, |mut file| async move {
-        let mut chunk = vec![0; CHUNK_BYTES];
-        let read = file.read(&mut chunk).await?;
-        chunk.truncate(read);
-        Ok::<_, std::io::Error>((read > 0).then_some((Bytes::from(chunk), file)))
+    let chunks = futures_util::stream::try_unfold((file, length), |(mut file, left)| async move {
+        // On a thread that may wait, for the disk or for the machine that has the file.
+        let read = tokio::task::spawn_blocking(move || {
+            let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+            let most = left.min(u64::try_from(CHUNK_BYTES).unwrap_or(u64::MAX));
+            (&mut file).take(most).read_to_end(&mut chunk)?;
+            Ok::<_, std::io::Error>((chunk, file))
+        });
+        let (chunk, file) = read.await.map_err(std::io::Error::other)??;
+        let left = left.saturating_sub(chunk.len() as u64);
+        Ok::<_, std::io::Error>((!chunk.is_empty()).then_some((Bytes::from(chunk), (file, left))))
     });
     let headers =
         [(CONTENT_TYPE, "application/octet-stream".to_owned()), (CONTENT_LENGTH, length.to_string())];

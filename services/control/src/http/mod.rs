@@ -32,7 +32,7 @@ use crate::metrics::Metrics;
 use crate::samples::Samples;
 use crate::shards::Fleets;
 use crate::store::Store;
-use crate::streams::Desk;
+use crate::streams::{Desk, Installing};
 
 pub(crate) use access::{Access, sha256};
 pub(crate) use listener::{accept, raised, serve};
@@ -60,6 +60,8 @@ pub(crate) struct App {
     pub(crate) host: Arc<dyn HostChecks>,
     /// One examination at a time: each reads all that is kept.
     pub(crate) examining: Semaphore,
+    /// How far machines are with what their servers run.
+    pub(crate) installing: Installing,
 }
 
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.

@@ -4,6 +4,7 @@
 //! objects/ab/abcd…           a file's bytes, named by their SHA-256; read-only, shared by every build and version
 //! drafts/BUILD/HASH.json     one file of a build as it will be in the next version; HASH is of its path
 //! uploads/BUILD-HASH         bytes of a file that have come so far; an upload goes on from their number
+//! published/BUILD.json       a folder's files as they were hashed for machines elsewhere (crate::publish)
 //! releases/BUILD/MANIFEST/   a version's files at their paths: links to objects, for machines that share this disk
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! before it is synced.
 
 mod draft;
+mod published;
 mod release;
 mod upload;
 
@@ -22,19 +24,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use mainstay_core::BuildId;
+pub(crate) use mainstay_wire::builds::{FILE_BYTES_MAX, FILES_MAX, PATH_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use upload::{Offset, Progress};
 
-/// The largest file: the largest single files of games are archives of some GB.
-pub(crate) const FILE_BYTES_MAX: u64 = 16 << 30;
-/// The most files of a build: unpacked builds have thousands.
-pub(crate) const FILES_MAX: usize = 50_000;
-/// The longest path within a build, in bytes; Linux takes 4,096 with the folder before it.
-pub(crate) const PATH_BYTES_MAX: usize = 1_024;
-/// The longest part of a path, in bytes: what file systems take.
-const SEGMENT_BYTES_MAX: usize = 255;
 /// What uploads leave free on the disk, for the journal that lives there too.
 pub(crate) const FREE_BYTES_MIN: u64 = 512 << 20;
 /// How much of a manifest is read: [`FILES_MAX`] entries of the longest paths.
@@ -115,7 +110,7 @@ impl Store {
     /// # Errors
     /// Where the folder cannot be made.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        for part in ["objects", "drafts", "uploads", "releases"] {
+        for part in ["objects", "drafts", "uploads", "releases", "published"] {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
         }
         Ok(Self { root: root.into(), busy: Arc::default() })
@@ -148,18 +143,7 @@ impl Store {
 
 /// A path of names, relative, that stays within its build.
 fn checked(path: &str) -> Result<&str, StoreError> {
-    let name = |part: &str| {
-        !part.is_empty()
-            && part != "."
-            && part != ".."
-            && part.len() <= SEGMENT_BYTES_MAX
-            && !part.chars().any(|c| c.is_control() || c == '\\')
-    };
-    if path.len() <= PATH_BYTES_MAX && path.split('/').all(name) {
-        Ok(path)
-    } else {
-        Err(StoreError::Path(path.chars().take(100).collect()))
-    }
+    mainstay_wire::builds::checked_path(path).map_err(|error| StoreError::Path(error.0))
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -49,7 +49,6 @@ impl Store {
     ///
     /// # Errors
     /// Where there is no such manifest, it is not what its name says, and the disk.
-    #[cfg_attr(not(test), expect(dead_code, reason = "agents fetch builds by it, in a part of its own"))]
     pub(crate) fn manifest(&self, hash: &[u8; 32]) -> Result<Vec<Entry>, StoreError> {
         let mut text = Vec::new();
         let file = fs::File::open(self.object(&hex(hash)))?;
@@ -61,7 +60,7 @@ impl Store {
         Ok(serde_json::from_slice(&text).map_err(io::Error::from)?)
     }
 
-    fn keep_bytes(&self, bytes: &[u8], name: &str) -> io::Result<()> {
+    pub(super) fn keep_bytes(&self, bytes: &[u8], name: &str) -> io::Result<()> {
         let unfinished = self.root.join("uploads").join(format!("manifest-{name}"));
         let mut file = fs::File::create(&unfinished)?;
         file.write_all(bytes)?;

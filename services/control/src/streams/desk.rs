@@ -213,6 +213,13 @@ impl Desk {
         })
     }
 
+    /// Checks a credential, and says of which fleet its machine is. No stream is seated for it.
+    pub(super) async fn check(&self, credential: &Credential) -> Result<FleetId, Status> {
+        let (machine, shown) = (credential.machine, sha256(credential.secret.bytes()));
+        let looked = self.look(machine, shown).await;
+        looked.map(|told| told.fleet).map_err(|no| self.refused("a machine asked for a build", machine, &no))
+    }
+
     /// Waits until a machine's credential ends without having been renewed; says how.
     pub(super) async fn ended(&self, machine: MachineKey) -> Status {
         loop {

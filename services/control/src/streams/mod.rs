@@ -1,8 +1,11 @@
 //! The agents' streams: one gRPC call an agent, for as long as both live; and the desk where machines join.
 
 mod asks;
+mod builds;
 mod desk;
+mod installs;
 mod joining;
+mod looks;
 mod outbox;
 mod session;
 
@@ -15,6 +18,7 @@ use mainstay_fleet::StreamId;
 use mainstay_runtime::Clock;
 use mainstay_wire::agent::proto::agent_link_server::{AgentLink, AgentLinkServer};
 use mainstay_wire::agent::{MESSAGE_BYTES_MAX, proto};
+use mainstay_wire::builds::proto::builds_server::BuildsServer;
 use mainstay_wire::join::proto::machine_join_server::MachineJoinServer;
 use tokio::sync::{Semaphore, watch};
 use tokio_stream::Stream;
@@ -22,9 +26,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::doors::Peer;
 use crate::metrics::Metrics;
+use crate::publish::Publisher;
 use crate::shards::Fleets;
 
 pub(crate) use desk::{Desk, No};
+pub(crate) use installs::Installing;
+pub(crate) use looks::{Looking, Unseen};
 pub(crate) use outbox::Outboxes;
 
 /// The most agents at once. Each costs a task and two bounded queues, some 100 KB at worst; past this a fleet belongs on
@@ -52,6 +59,9 @@ pub(crate) struct Streams {
     token_sha256: [u8; 32],
     desk: Arc<Desk>,
     watching: Watching,
+    publisher: Publisher,
+    installing: Installing,
+    looking: Looking,
     next_stream: AtomicU64,
     places: Arc<Semaphore>,
     /// Becomes true when the control plane ends.
@@ -64,6 +74,7 @@ impl Streams {
         outboxes: Outboxes,
         token_sha256: [u8; 32],
         desk: Arc<Desk>,
+        (publisher, installing, looking): (Publisher, Installing, Looking),
         closing: watch::Receiver<bool>,
         watching: Watching,
     ) -> Self {
@@ -73,20 +84,28 @@ impl Streams {
             token_sha256,
             desk,
             watching,
+            publisher,
+            installing,
+            looking,
             next_stream: AtomicU64::new(1),
             places: Arc::new(Semaphore::new(STREAMS_MAX)),
             closing,
         }
     }
 
-    /// The agents' streams, and the desk where machines join.
-    pub(crate) fn into_services(self) -> (AgentLinkServer<Self>, MachineJoinServer<joining::Joining>) {
+    /// The agents' streams, the desk where machines join, and the one where they get builds.
+    pub(crate) fn into_services(
+        self,
+    ) -> (AgentLinkServer<Self>, MachineJoinServer<joining::Joining>, BuildsServer<builds::BuildDesk>) {
         let join = MachineJoinServer::new(joining::Joining(Arc::clone(&self.desk)))
             .max_decoding_message_size(joining::REQUEST_BYTES_MAX);
+        let (desk, fleets) = (Arc::clone(&self.desk), self.fleets.clone());
+        let given = builds::BuildDesk::new(desk, fleets, self.publisher.clone(), self.token_sha256);
+        let given = BuildsServer::new(given).max_decoding_message_size(builds::REQUEST_BYTES_MAX);
         let link = AgentLinkServer::new(self)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
-        (link, join)
+        (link, join, given)
     }
 }
 
@@ -115,6 +134,8 @@ impl AgentLink for Streams {
             desk: Arc::clone(&self.desk),
             peer,
             outbox,
+            installing: self.installing.clone(),
+            looking: self.looking.clone(),
             closing: self.closing.clone(),
             watching: self.watching.clone(),
         };

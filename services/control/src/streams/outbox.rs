@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use mainstay_core::{MachineId, ServerId};
 use mainstay_fleet::StreamId;
-use mainstay_wire::agent::{Answer, Down, FRAME_ORDERS_BYTES_MAX, Frame, Welcome, proto};
+use mainstay_wire::agent::{Answer, Down, FRAME_ORDERS_BYTES_MAX, Frame, Look, Welcome, proto};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::Stream;
 use tonic::Status;
@@ -27,6 +27,10 @@ pub(crate) struct Outbox {
     messages: mpsc::Sender<Down>,
     end: Arc<watch::Sender<Option<Status>>>,
 }
+
+/// A message found no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom;
 
 /// What goes down one stream, until its end.
 pub(crate) struct Downward {
@@ -74,6 +78,12 @@ impl Outboxes {
                 outboxes.remove(&stream);
             }
         }
+    }
+
+    /// Asks about a server's files. A full outbox is not cut for it: the question is not put.
+    pub(crate) fn look(&self, stream: StreamId, look: Look) -> Result<(), NoRoom> {
+        let outbox = self.lock().get(&stream).cloned().ok_or(NoRoom)?;
+        outbox.messages.try_send(Down::Look(look)).map_err(|_| NoRoom)
     }
 
     /// Ends a stream.

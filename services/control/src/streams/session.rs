@@ -9,7 +9,8 @@ use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
 use mainstay_wire::agent::{
-    self, ASKS, Hello, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine, proto,
+    self, ASKS, Hello, INSTALLS, Incidents, JoiningMachine, Readings, Statuses, Up, Welcome, WelcomedMachine,
+    proto,
 };
 use mainstay_wire::join::Credential;
 use sha2::{Digest as _, Sha256};
@@ -19,6 +20,8 @@ use tonic::{Code, Status, Streaming};
 
 use super::asks::{self, ASKS_IN_FLIGHT_MAX};
 use super::desk::{Desk, Told};
+use super::installs::Installing;
+use super::looks::Looking;
 use super::outbox::Outbox;
 use super::{HELLO_WITHIN, Watching};
 use crate::doors::{Peer, Protected};
@@ -37,6 +40,8 @@ pub(super) struct Session {
     /// Whom the connection is with that the stream runs on.
     pub(super) peer: Peer,
     pub(super) outbox: Outbox,
+    pub(super) installing: Installing,
+    pub(super) looking: Looking,
     pub(super) closing: watch::Receiver<bool>,
     pub(super) watching: Watching,
 }
@@ -83,7 +88,9 @@ impl Session {
         if let Some(machine) = seat {
             self.desk.leave(machine, self.stream);
         }
+        self.looking.gone(self.stream);
         for (machine, fleet) in machines {
+            self.installing.forget(self.stream, machine);
             // A fleet that has ended hears nothing any more, and need not.
             let _ended = fleet.observe(Observation::Disconnected { machine, stream: self.stream }).await;
         }
@@ -104,7 +111,15 @@ impl Session {
             Ok(Err(status)) => return status,
             Ok(Ok(None)) => return Status::ok(""),
             Ok(Ok(Some(Up::Hello(hello)))) => hello,
-            Ok(Ok(Some(Up::Resync(_) | Up::Report(_) | Up::Incidents(_) | Up::Readings(_) | Up::Ask(_)))) => {
+            Ok(Ok(Some(
+                Up::Resync(_)
+                | Up::Report(_)
+                | Up::Incidents(_)
+                | Up::Readings(_)
+                | Up::Ask(_)
+                | Up::Installs(_)
+                | Up::Looked(_),
+            ))) => {
                 return Status::invalid_argument("MS-S604: the first message of a stream is a hello");
             }
         };
@@ -112,9 +127,13 @@ impl Session {
             Ok(shown) => shown,
             Err(status) => return status,
         };
+        let looks = hello.looks;
         match self.welcome(hello, &shown, machines, watch).await {
             Err(status) => return status,
             Ok(welcome) => self.outbox.welcome(welcome),
+        }
+        if looks > 0 {
+            self.looking.may_ask(self.stream);
         }
         match shown {
             Shown::Host => self.listen(up, machines, watch).await,
@@ -133,22 +152,7 @@ impl Session {
             let Told { fleet, region, .. } = told;
             return Ok(Shown::Machine(Bound { machine: credential.machine, fleet, region }));
         }
-        match self.peer.protected {
-            Protected::Loopback => {}
-            Protected::Tls => {
-                return Err(Status::unauthenticated(
-                    "MS-A005: only a machine's credential is taken from another host; join with a token of `mainstay token \
-                     create`",
-                ));
-            }
-        }
-        let secret: [u8; 32] = Sha256::digest(hello.token.as_bytes()).into();
-        if bool::from(secret.ct_eq(&self.token_sha256)) {
-            return Ok(Shown::Host);
-        }
-        Err(Status::unauthenticated(
-            "MS-A004: the join token is not this control plane's; it is in credentials.json",
-        ))
+        of_this_host(self.peer, &hello.token, &self.token_sha256).map(|()| Shown::Host)
     }
 
     async fn welcome(
@@ -167,7 +171,7 @@ impl Session {
             machines.insert(one.machine, fleet);
             welcomed.push(one);
         }
-        Ok(Welcome { machines: welcomed, asks: ASKS })
+        Ok(Welcome { machines: welcomed, asks: ASKS, installs: INSTALLS })
     }
 
     async fn join(
@@ -272,6 +276,14 @@ impl Session {
                             watch.told(statuses.machine, &statuses.statuses, self.watching.clock.since_boot());
                             self.report(statuses, machines).await.map(Some)
                         }
+                        Ok(Some(Up::Installs(told))) => of(machines, told.machine).map(|_fleet| {
+                            self.installing.note(self.stream, told);
+                            None
+                        }),
+                        Ok(Some(Up::Looked(looked))) => {
+                            self.looking.found(self.stream, looked);
+                            Ok(None)
+                        }
                         Ok(Some(Up::Incidents(incidents))) => {
                             self.note(incidents, machines).await.map(Some)
                         }
@@ -307,6 +319,26 @@ impl Session {
         let read = Observation::Read { machine, stream, readings };
         of(machines, machine)?.observe(read).await.map_err(unavailable)
     }
+}
+
+/// Whether it is the secret of agents on this very host, over loopback.
+pub(super) fn of_this_host(peer: Peer, token: &str, token_sha256: &[u8; 32]) -> Result<(), Status> {
+    match peer.protected {
+        Protected::Loopback => {}
+        Protected::Tls => {
+            return Err(Status::unauthenticated(
+                "MS-A005: only a machine's credential is taken from another host; join with a token of `mainstay token \
+                 create`",
+            ));
+        }
+    }
+    let secret: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    if bool::from(secret.ct_eq(token_sha256)) {
+        return Ok(());
+    }
+    Err(Status::unauthenticated(
+        "MS-A004: the join token is not this control plane's; it is in credentials.json",
+    ))
 }
 
 fn of(machines: &Machines, machine: MachineId) -> Result<&Handle<Fleet>, Status> {

@@ -60,6 +60,7 @@ pub fn hello(token: &str, machines: Vec<JoiningMachine>) -> Up {
         boot_id: "boot".to_owned(),
         token: token.to_owned(),
         machines,
+        looks: 0,
     })
 }
 
@@ -189,6 +190,8 @@ async fn listen(
                 let _test_ended = answered.send(answer);
                 continue;
             }
+            // It says that it takes none.
+            Ok(Down::Look(look)) => panic!("asked for {look:?}"),
         };
         for Frame { machine: of, orders, .. } in frames {
             assert_eq!(of, machine);

@@ -256,7 +256,8 @@ async fn a_servers_output_is_shown() {
     let (world, _agent) = World::with_agent(2, Habit::Obeys).await;
     let logs = world.get("/v1/servers/srv-1-1/logs?lines=5").await;
     assert_eq!((logs.status, logs.text.as_str()), (200, "the last 5 lines\n"));
-    world.get("/v1/servers/srv-1-2/logs").await.expect(404, "MS-S608");
+    // Its agent is one that takes no such questions.
+    world.get("/v1/servers/srv-1-2/logs").await.expect(503, "MS-S608");
     world.get("/v1/servers/srv-1-9/logs").await.expect(404, "MS-S001");
     world.get("/v1/servers/srv-1-1/logs?lines=x").await.expect(400, "MS-U101");
 }

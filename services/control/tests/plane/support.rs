@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
-use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics};
+use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics, OpenFile};
 use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, RegionId, ServerId};
 use mainstay_fleet::catalog::{
@@ -88,8 +88,9 @@ impl LogTail for OneLog {
         self.slot(server).map_or(Ok(None), slot_files::list)
     }
 
-    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<std::fs::File>> {
-        self.slot(server).map_or(Ok(None), |slot| slot_files::open(slot, path))
+    fn open(&self, server: ServerId, path: &str) -> std::io::Result<Option<OpenFile>> {
+        let Some(slot) = self.slot(server) else { return Ok(None) };
+        slot_files::open(slot, path)?.map(OpenFile::here).transpose()
     }
 
     fn free(&self) -> std::io::Result<u64> {

@@ -57,6 +57,7 @@ async fn obey(up: &mpsc::Sender<proto::Up>, down: &mut Streaming<proto::Down>) -
         match next(down).await? {
             Down::Welcome(_) => return Err("a second welcome".into()),
             Down::Answer(_) => return Err("an answer, and nothing was asked".into()),
+            Down::Look(_) => {}
             Down::Frames(frames) => {
                 for frame in frames.into_iter().filter(|frame| !frame.orders.is_empty()) {
                     up.send(Up::Report(obeyed(frame)).into()).await?;
@@ -98,6 +99,7 @@ fn hello(joining: &Joining) -> Hello {
         boot_id: "bench".into(),
         token: joining.token.clone(),
         machines: (0..joining.machines).map(machine).collect(),
+        looks: 0,
     }
 }
 

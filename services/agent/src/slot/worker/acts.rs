@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use super::{Next, Worker};
 use crate::brain::Ended;
+use crate::builds::{Installed, Stead};
 use crate::hands::Owed;
 use crate::slot::ended::in_full;
 use crate::slot::ground::{Begun, GroundError};
@@ -41,10 +42,15 @@ impl Worker {
     pub(super) async fn work(&mut self, owed: &Owed) -> Result<Next, Ended> {
         self.ask_no_longer(&owed.effects.act);
         let Some((run, spec)) = owed.run.clone() else { return Ok(Next::Wait) };
-        if let Some(file) = owed.effects.write
-            && let Err(error) = self.write(file, &spec).await?
-        {
-            return Ok(self.trouble("write server.json", &error));
+        if let Some(file) = owed.effects.write {
+            // Its files say where its build is; while that is not known there is no process to read them.
+            let stead = match self.context.builds.stead(&spec) {
+                Stead::Ready(installed) | Stead::Known(installed) => installed,
+                Stead::Unknown => return Ok(Next::Wait),
+            };
+            if let Err(error) = self.write(file, &spec, &stead).await? {
+                return Ok(self.trouble("write server.json", &error));
+            }
         }
         match owed.effects.act {
             Act::Nothing => Ok(Next::Wait),
@@ -72,15 +78,20 @@ impl Worker {
     }
 
     /// Writes `server.json`; a slot that has no names yet has no file either.
-    async fn write(&mut self, file: SessionFile, spec: &Arc<Spec>) -> Result<Result<(), GroundError>, Ended> {
+    async fn write(
+        &mut self,
+        file: SessionFile,
+        spec: &Arc<Spec>,
+        installed: &Arc<Installed>,
+    ) -> Result<Result<(), GroundError>, Ended> {
         let Some(facts) = self.facts() else { return Ok(Ok(())) };
         // A process that was running before this agent was may have been told what its file says.
         let adopted = self.written.is_none() && self.held(file.run).is_some();
-        let (context, spec) = (Arc::clone(&self.context), Arc::clone(spec));
+        let (context, spec, installed) = (Arc::clone(&self.context), Arc::clone(spec), Arc::clone(installed));
         let written = self
             .blocking(move || {
                 let before = if adopted { context.ground.session_written(facts.server) } else { None };
-                context.ground.write_session(&facts, &spec, file).map(|()| before)
+                context.ground.write_session(&facts, &spec, &installed, file).map(|()| before)
             })
             .await;
         if let Ok(before) = written {
@@ -126,8 +137,17 @@ impl Worker {
             Ok(There::Nothing) => {}
             Ok(There::Running(_) | There::Ended(_) | There::Lost) => return self.look(number).await,
         }
+        // A server whose build is not here waits for it: nothing ever starts from a part of one.
+        let installed = match self.context.builds.stead(&spec) {
+            Stead::Ready(installed) => installed,
+            Stead::Known(_) | Stead::Unknown => return Ok(Next::Wait),
+        };
         let context = Arc::clone(&self.context);
-        let begun = self.blocking(move || context.ground.start(&facts, &spec, number, generation)).await;
+        let begun = self.blocking(move || {
+            context.builds.used(&installed);
+            context.ground.start(&facts, &spec, &installed, number, generation)
+        });
+        let begun = begun.await;
         match begun {
             Ok(Begun::Running(connection)) => self.take_line(number, *connection).await,
             Ok(Begun::Ended(record)) => self.exited(record).await,

@@ -14,9 +14,10 @@ use mainstay_fleet::catalog::{
     Build, BuildDeclaration, Catalog, CatalogCommand, Declaration, Edit, Entry as CatalogEntry, Release,
 };
 use mainstay_wire::admin::{
-    BuildAnswer, BuildCreate, BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallRegion,
-    BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, VersionRequest,
+    BuildAnswer, BuildCreate, BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure,
+    BuildInstallRegion, BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, VersionRequest,
 };
+use mainstay_wire::agent::{Install, InstallStage};
 use uuid::Uuid;
 
 use super::super::App;
@@ -237,8 +238,8 @@ async fn version(
     Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))
 }
 
-/// How far a build has come in each fleet that runs it: a machine has it once its agent, which is heard, has been told the
-/// fleet's newest specification.
+/// How far a build has come in each fleet that runs it: a machine has it once its agent says that it is whole on its disk;
+/// one that has the control plane's own disk, once it has been told the fleet's newest specification.
 async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
     call.may(Permission::Read)?;
     let id = known(&call).await?;
@@ -247,30 +248,74 @@ async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
         if !fleet.spec.configurations.iter().any(|spec| spec.build == id) {
             continue;
         }
-        let spec = Arc::clone(&fleet.spec);
-        let regions = fleet.read(move |state, _| {
+        let (spec, installing) = (Arc::clone(&fleet.spec), call.app.installing.clone());
+        let regions = fleet.read(move |state, now| {
+            let needed: Vec<_> = spec
+                .configurations
+                .iter()
+                .filter(|spec| spec.build == id)
+                .map(|spec| spec.configuration)
+                .collect();
+            let standing = |id, link| match link {
+                Link::Silent => Standing::Pending,
+                Link::Up { specs_sent, .. } if specs_sent < spec.revision => Standing::Pending,
+                Link::Up { .. } => needed
+                    .iter()
+                    .map(|configuration| Standing::of(installing.of(id, *configuration)))
+                    .max()
+                    .unwrap_or(Standing::Complete),
+            };
             let region = |region: &mainstay_fleet::RegionSpec| {
-                let (mut completed_machines, mut pending_machines) = (0, 0);
-                for (_, machine) in state.machines().filter(|(_, machine)| machine.region == region.id) {
-                    match machine.link() {
-                        Link::Up { specs_sent, .. } if specs_sent >= spec.revision => completed_machines += 1,
-                        Link::Up { .. } | Link::Silent => pending_machines += 1,
+                let (mut completed_machines, mut pending_machines, mut failures) = (0, 0, Vec::new());
+                for (id, machine) in state.machines().filter(|(_, machine)| machine.region == region.id) {
+                    match standing(id, machine.link()) {
+                        Standing::Complete => completed_machines += 1,
+                        Standing::Pending => pending_machines += 1,
+                        Standing::Failed(reason) => {
+                            let updated = mainstay_wire::multiplay::instant(now);
+                            failures.push(BuildInstallFailure { machine_id: id.number(), reason, updated });
+                        }
                     }
                 }
                 let region_name = region.name.to_string();
-                BuildInstallRegion { region_name, completed_machines, pending_machines, failures: 0 }
+                let failed = u64::try_from(failures.len()).unwrap_or(u64::MAX);
+                let told = BuildInstallRegion {
+                    region_name,
+                    completed_machines,
+                    pending_machines,
+                    failures: failed,
+                };
+                (told, failures)
             };
             spec.regions.iter().map(region).collect::<Vec<_>>()
         });
-        let regions = regions.await?;
+        let (regions, failures): (Vec<_>, Vec<_>) = regions.await?.into_iter().unzip();
         installs.push(BuildInstall {
             ccd: Ccd { bucket_id: bucket(id) },
             fleet_name: fleet.spec.name.to_string(),
             completed_machines: regions.iter().map(|region| region.completed_machines).sum(),
             pending_machines: regions.iter().map(|region| region.pending_machines).sum(),
-            failures: Vec::new(),
+            failures: failures.into_iter().flatten().collect(),
             regions,
         });
     }
     Ok(Json(installs))
+}
+
+/// How a machine stands with a build; the worst of what it says of the build's configurations.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Complete,
+    Pending,
+    Failed(String),
+}
+
+impl Standing {
+    fn of(install: Option<Install>) -> Self {
+        match install.map(|install| install.stage) {
+            None | Some(InstallStage::Complete) => Self::Complete,
+            Some(InstallStage::Coming) => Self::Pending,
+            Some(InstallStage::Stuck { code, detail }) => Self::Failed(format!("{code}: {detail}")),
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Log files, their search, and the other files of servers (reference 3.11): of the servers whose files are on this machine.
+//! Log files, their search, and the other files of servers (reference 3.11): of every server whose machine is heard.
 
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use super::super::failure::{Failure, Unity};
 use super::super::files::{FileClaim, signed};
 use super::Area as _;
 use super::call::{Call, bad_field, json};
-use crate::config::LogTail;
+use crate::config::{LogTail, OpenFile};
+use crate::far_files::unseen;
 use crate::shards::OpenFleet;
 use crate::slot_files::SlotFile;
 
@@ -103,6 +104,9 @@ async fn on_disk<T: Send + 'static>(
     let asked = tokio::task::spawn_blocking(move || ask(&*logs)).await;
     let asked = asked.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     asked.map_err(|error| {
+        if let Some(unseen) = unseen(&error) {
+            return Failure::unseen(unseen).into();
+        }
         let detail = format!("a server's files could not be read: {error}");
         let fix = "look whether the agent's data directory can be read";
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S608", detail, fix).into()
@@ -190,8 +194,7 @@ async fn server_preview(call: Call) -> Result<Json<String>, Unity> {
     call.may(Permission::Operate)?;
     let id = known(&call).await?;
     let text = on_disk(&call.app, move |logs| {
-        let Some(mut file) = logs.open(id, &file)? else { return Ok(None) };
-        let length = file.metadata()?.len();
+        let Some(OpenFile { length, bytes: mut file }) = logs.open(id, &file)? else { return Ok(None) };
         file.seek(SeekFrom::Start(length.saturating_sub(PREVIEW_BYTES_MAX)))?;
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut std::io::Read::take(file, PREVIEW_BYTES_MAX), &mut bytes)?;
@@ -267,7 +270,7 @@ async fn usage(call: Call) -> Result<Json<LogUsage>, Unity> {
     let (usage, remaining) = on_disk(&call.app, move |logs| {
         let mut usage = 0_u64;
         for of in &all {
-            let files = logs.files(of.server)?.unwrap_or_default();
+            let files = heard(logs.files(of.server))?.unwrap_or_default();
             usage += files.iter().filter(|file| is_log(file)).map(|file| file.size).sum::<u64>();
         }
         Ok((usage, logs.free()?))
@@ -336,7 +339,7 @@ async fn listed(call: Call, asked: FilesAsked) -> Result<Json<Vec<FileItem>>, Un
     let items = on_disk(&call.app, move |logs| {
         let mut items = Vec::new();
         for of in &all {
-            let files = logs.files(of.server)?.unwrap_or_default().into_iter();
+            let files = heard(logs.files(of.server))?.unwrap_or_default().into_iter();
             let right = |file: &SlotFile| {
                 let modified = at(file.modified);
                 asked.path_filter.as_ref().is_none_or(|part| file.path.contains(part.as_str()))
@@ -410,13 +413,15 @@ fn find(
     for of in all {
         let server = of.server.number();
         let resumed = place.as_ref().filter(|place| place.server == server);
-        for file in logs.files(of.server)?.unwrap_or_default() {
+        for file in heard(logs.files(of.server))?.unwrap_or_default() {
             let behind = resumed.is_some_and(|place| file.path < place.file);
             if behind || !is_log(&file) || !within(&asked.filters, &file) {
                 continue;
             }
             let from = resumed.filter(|place| place.file == file.path).map_or(0, |place| place.byte);
-            let Some(mut opened) = logs.open(of.server, &file.path)? else { continue };
+            let Some(OpenFile { bytes: mut opened, .. }) = heard(logs.open(of.server, &file.path))? else {
+                continue;
+            };
             opened.seek(SeekFrom::Start(from))?;
             let (mut lines, mut byte) = (BufReader::new(opened), from);
             loop {
@@ -444,6 +449,14 @@ fn find(
         }
     }
     Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token: String::new() })
+}
+
+/// Of many servers, those whose machines are not heard are left out.
+fn heard<T>(found: std::io::Result<Option<T>>) -> std::io::Result<Option<T>> {
+    match found {
+        Err(error) if unseen(&error).is_some() => Ok(None),
+        found => found,
+    }
 }
 
 fn within(filters: &LogFilters, file: &SlotFile) -> bool {

@@ -6,7 +6,8 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use mainstay_wire::native::{FleetView, Page};
+use mainstay_core::MachineId;
+use mainstay_wire::native::{FleetView, InstallView, Page};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -43,7 +44,7 @@ async fn list(
     for fleet in
         fleets.all().filter(|it| after.is_none_or(|after| it.spec.number.get() > after)).take(limit + 1)
     {
-        views.push(view(fleet).await?);
+        views.push(view(&app, fleet).await?);
     }
     Ok(Json(page(views, limit, |fleet| fleet.number.to_string())))
 }
@@ -63,10 +64,28 @@ async fn read(
 ) -> Result<Json<FleetView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let fleet = app.fleets.now().named(&named).cloned().ok_or_else(|| Failure::no_fleet(&named))?;
-    Ok(Json(view(&fleet).await?))
+    Ok(Json(view(&app, &fleet).await?))
 }
 
-pub(super) async fn view(fleet: &OpenFleet) -> Result<FleetView, Native> {
-    let spec = Arc::clone(&fleet.spec);
-    Ok(fleet.read(move |state, _| FleetView::of(state.spec().unwrap_or(&spec), state)).await?)
+/// The most machines that are shown to wait for builds: the first of them say what is wrong.
+const INSTALLS_SHOWN_MAX: usize = 100;
+
+pub(super) async fn view(app: &App, fleet: &OpenFleet) -> Result<FleetView, Native> {
+    let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
+    let seen = fleet.read(move |state, _| {
+        let spec = state.spec().unwrap_or(&spec);
+        let of = |id: MachineId| {
+            let coming = spec.configurations.iter().filter_map(|spec| installing.of(id, spec.configuration));
+            let coming = coming.filter_map(|install| {
+                let detail = install.waiting()?;
+                let (build_configuration_id, revision) =
+                    (install.configuration.id.number(), install.configuration.revision);
+                Some(InstallView { machine_id: id.number(), build_configuration_id, revision, detail })
+            });
+            coming.collect::<Vec<_>>()
+        };
+        let installs = state.machines().flat_map(|(id, _)| of(id)).take(INSTALLS_SHOWN_MAX).collect();
+        FleetView { installs, ..FleetView::of(spec, state) }
+    });
+    Ok(seen.await?)
 }

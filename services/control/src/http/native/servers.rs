@@ -9,7 +9,8 @@ use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mainstay_core::ServerId;
+use mainstay_core::slot::ConfigurationRef;
+use mainstay_core::{BuildConfigurationId, MachineId, ServerId};
 use mainstay_fleet::{Answer, Command};
 use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerActionView, ServerView, Within};
 use mainstay_wire::problem::Problem;
@@ -22,6 +23,7 @@ use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Native};
 use super::paging::{Asked, page};
+use crate::far_files::unseen;
 use crate::shards::OpenFleet;
 
 /// The most lines of output one call gives; with the limit of the log's own reader on bytes, an answer of about 1 MB.
@@ -65,7 +67,7 @@ async fn list(
             let servers = state.servers(after).filter(|(_, server)| right(server.status()));
             servers.filter_map(|(id, server)| within.server(id, server)).take(room).collect::<Vec<_>>()
         });
-        views.extend(more.await?);
+        views.extend(more.await?.into_iter().map(|view| waiting(&app, view)));
         if views.len() > limit {
             break;
         }
@@ -93,7 +95,21 @@ async fn read(
         let server = state.server(id)?;
         Within { spec: &spec, fleet: state }.server(id, server)
     });
-    view.await?.map(Json).ok_or_else(|| Failure::no_server(&named).into())
+    let view = view.await?.map(|view| Json(waiting(&app, view)));
+    view.ok_or_else(|| Failure::no_server(&named).into())
+}
+
+/// A server that is to start, and whose build is not on its machine yet, says so.
+fn waiting(app: &App, mut view: ServerView) -> ServerView {
+    if view.process == "starting" && view.detail.is_none() {
+        let machine = MachineId::from_number(view.machine_id).ok();
+        let configuration = BuildConfigurationId::from_number(view.build_configuration_id).ok();
+        view.detail = machine.zip(configuration).and_then(|(machine, id)| {
+            let revision = view.build_configuration_revision;
+            app.installing.of(machine, ConfigurationRef { id, revision })?.waiting()
+        });
+    }
+    view
 }
 
 #[utoipa::path(
@@ -170,11 +186,14 @@ async fn logs(
     match read {
         Ok(Ok(Some(text))) => Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()),
         Ok(Ok(None)) => {
-            let detail = format!("the output of server {named} is on its machine, not here");
-            let fix = "look on the machine, in the agent's data directory";
+            let detail = format!("server {named} has written nothing yet");
+            let fix = "ask again once it has started";
             Err(Failure::new(StatusCode::NOT_FOUND, "MS-S608", detail, fix).into())
         }
         Ok(Err(error)) => {
+            if let Some(unseen) = unseen(&error) {
+                return Err(Failure::unseen(unseen).into());
+            }
             let detail = format!("the output of server {named} could not be read: {error}");
             let fix = "look whether the agent's data directory can be read";
             Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S608", detail, fix).into())

@@ -32,7 +32,7 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
     app.permit(&headers, Permission::Read)?;
     let (mut fleets, mut machines, mut connected_machines) = (Vec::new(), 0, 0);
     for fleet in app.fleets.now().all() {
-        fleets.push(view(fleet).await?);
+        fleets.push(view(&app, fleet).await?);
         // Servers are counted as they change; machines are few.
         let counted = fleet.read(|state, _| {
             state.machines().fold((0, 0), |(all, up), (_, machine)| match machine.link() {

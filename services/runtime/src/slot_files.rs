@@ -1,7 +1,8 @@
 //! The files of a slot, read by somebody with more rights than the game that wrote them.
 //!
 //! A game's user owns its log folder, so what stands there may be a link to a file that only root reads, or a pipe that
-//! never ends. So every step below the slot's folder refuses links and leaves nothing but regular files.
+//! never ends. So every step below the slot's folder refuses links and leaves nothing but regular files. It stands here
+//! because agents and control planes read such files, and neither may know the other.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat, unlinkat,
+};
 
 /// What of a slot is shown: its standard output and error, the game's own logs, and the evidence of processes that ended
 /// as nobody wished, their cores among it.
@@ -116,6 +119,23 @@ pub fn open(slot: &Path, path: &str) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
+/// Deletes a regular file of a slot that is shown, and says whether there was one. What a game put in its place is left.
+///
+/// # Errors
+/// Where it cannot be deleted.
+pub fn remove(slot: &Path, path: &str) -> io::Result<bool> {
+    if open(slot, path)?.is_none() {
+        return Ok(false);
+    }
+    let folder = openat(CWD, slot, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let Some((parent, name)) = path.rsplit_once('/') else { return Ok(false) };
+    let parent = beneath(&folder, parent, OFlags::DIRECTORY)?;
+    match unlinkat(parent, name, AtFlags::empty()) {
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::ISDIR) => Ok(false),
+        removed => Ok(removed.map(|()| true)?),
+    }
+}
+
 /// How many more bytes the disk of a folder takes.
 ///
 /// # Errors
@@ -168,5 +188,11 @@ mod tests {
             assert!(open(&slot, path).unwrap().is_none(), "{path}");
         }
         assert_eq!(list(&dir.path().join("none")).unwrap(), None);
+        for kept in ["logs/link.log", "logs/folder/secret", "home/server.json", "logs/deep"] {
+            assert!(!remove(&slot, kept).unwrap(), "{kept}");
+        }
+        assert!(dir.path().join("secret").exists() && slot.join("home/server.json").exists());
+        assert!(remove(&slot, "logs/deep/server.log").unwrap());
+        assert!(!slot.join("logs/deep/server.log").exists());
     }
 }

@@ -1,0 +1,239 @@
+//! The machine's one disk budget, in hands: finds what takes room, asks the rules ([`mainstay_supervisor::disk`]) what goes,
+//! and deletes it.
+//!
+//! Counted are the installs of builds that were fetched, and of every slot its core dumps, its evidence, its output and the
+//! game's own logs. A slot's home and working directory are the game's, and counted nowhere.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use mainstay_core::Timestamp;
+use mainstay_runtime::{Clock, slot_files};
+use mainstay_supervisor::disk::{Item, Kind, Room, Standing, plan};
+use mainstay_wire::builds::ContentHash;
+
+use crate::brain::Brain;
+use crate::builds::{Builds, Cache};
+use crate::config::DiskLimits;
+
+/// How often the disk is looked at: a game that logs 10 MB a second has written 600 MB until then, below what is kept free.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// A log that was written within this time is being written: it is never deleted under its game.
+const LOG_FRESH: Duration = Duration::from_secs(3_600);
+
+/// What takes room on a machine, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskUse {
+    /// What builds take that were fetched.
+    pub builds: u64,
+    /// What core dumps take.
+    pub cores: u64,
+    /// What else is kept of processes that ended as nobody wished.
+    pub evidence: u64,
+    /// What servers' output and games' own logs take.
+    pub logs: u64,
+    /// What all of these may take.
+    pub budget: u64,
+    /// What the disk has free.
+    pub free: u64,
+    /// What was deleted since the agent's start.
+    pub deleted: u64,
+}
+
+/// The disk.
+pub(crate) struct Disk {
+    data_dir: PathBuf,
+    limits: DiskLimits,
+    clock: Arc<dyn Clock>,
+    last: Mutex<DiskUse>,
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disk")
+            .field("data_dir", &self.data_dir)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an item is on the disk.
+#[derive(Debug)]
+enum Place {
+    Install(ContentHash),
+    /// A file of a slot, by the slot's folder and its path there.
+    File(PathBuf, String),
+    /// The evidence of one run.
+    Evidence(PathBuf),
+}
+
+/// What did not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Short {
+    /// How many of the bytes that were asked for.
+    pub(crate) bytes: u64,
+    /// Whether it is the disk itself, or the budget.
+    pub(crate) limit: &'static str,
+}
+
+impl Disk {
+    pub(crate) fn new(data_dir: &Path, limits: DiskLimits, clock: Arc<dyn Clock>) -> Self {
+        Self { data_dir: data_dir.to_owned(), limits, clock, last: Mutex::default() }
+    }
+
+    /// What took room when it was last looked at.
+    pub(crate) fn last(&self) -> DiskUse {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time, for whoever notes when something was used.
+    pub(crate) fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.now().unix_ms())
+    }
+
+    /// Deletes what has to go so that `incoming` more bytes fit. Blocks.
+    ///
+    /// # Errors
+    /// What could not be looked at. What could not be deleted is logged, and counted next time again.
+    pub(crate) fn sweep(
+        &self,
+        cache: &Cache,
+        needed: &BTreeSet<ContentHash>,
+        incoming: u64,
+    ) -> io::Result<Result<(), Short>> {
+        let (items, places) = self.look(cache, needed)?;
+        let disk = rustix::fs::statvfs(&self.data_dir)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        let budget = self.limits.budget.unwrap_or(bytes(disk.f_blocks) / 2);
+        let room = Room { budget, free: bytes(disk.f_bavail), free_min: self.limits.free_min, incoming };
+        let plan = plan(&items, room);
+        let mut deleted = 0;
+        for (item, place) in plan.delete.iter().filter_map(|&n| Some((items.get(n)?, places.get(n)?))) {
+            match place.delete(cache, needed) {
+                Ok(()) => {
+                    tracing::info!(
+                        ?place,
+                        bytes = item.bytes,
+                        "deleted: the machine's disk budget is used up"
+                    );
+                    deleted += item.bytes;
+                }
+                Err(error) => tracing::error!(code = "MS-S437", ?place, %error, "could not be deleted"),
+            }
+        }
+        let sum = |kind| items.iter().filter(|item| item.kind == kind).map(|item| item.bytes).sum();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = DiskUse {
+            builds: sum(Kind::Build),
+            cores: sum(Kind::Core),
+            evidence: sum(Kind::Evidence),
+            logs: sum(Kind::Log),
+            budget,
+            free: room.free,
+            deleted: last.deleted + deleted,
+        };
+        let limit = if room.free_min + incoming > room.free + deleted {
+            "the disk has no more, beside what is kept free"
+        } else {
+            "the machine's disk budget has no more"
+        };
+        Ok(if plan.short == 0 { Ok(()) } else { Err(Short { bytes: plan.short, limit }) })
+    }
+
+    /// Everything that counts.
+    fn look(&self, cache: &Cache, needed: &BTreeSet<ContentHash>) -> io::Result<(Vec<Item>, Vec<Place>)> {
+        let (mut items, mut places) = (Vec::new(), Vec::new());
+        let mut add = |kind, bytes, used: SystemTime, standing, place| {
+            let used = used.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let used = Timestamp::from_unix_ms(u64::try_from(used.as_millis()).unwrap_or(u64::MAX));
+            items.push(Item { kind, bytes, used, standing });
+            places.push(place);
+        };
+        for kept in cache.kept().map_err(io::Error::other)? {
+            let standing = if needed.contains(&kept.manifest) { Standing::Needed } else { Standing::Spare };
+            add(Kind::Build, kept.bytes, kept.used, standing, Place::Install(kept.manifest));
+        }
+        let fresh = self.now().checked_sub(LOG_FRESH).unwrap_or(SystemTime::UNIX_EPOCH);
+        for slot in slots(&self.data_dir)? {
+            let mut evidence: Option<(&str, u64, SystemTime)> = None;
+            let files = slot_files::list(&slot)?.unwrap_or_default();
+            for file in &files {
+                let run = file.path.strip_prefix("evidence/").and_then(|rest| rest.split_once('/'));
+                let place = Place::File(slot.clone(), file.path.clone());
+                match run {
+                    Some((_, "core")) => add(Kind::Core, file.size, file.modified, Standing::Spare, place),
+                    Some((run, _)) => {
+                        // By path: the files of one run stand together.
+                        match &mut evidence {
+                            Some((of, bytes, _)) if *of == run => *bytes += file.size,
+                            other => {
+                                if let Some((run, bytes, used)) =
+                                    other.replace((run, file.size, file.modified))
+                                {
+                                    let place = Place::Evidence(slot.join("evidence").join(run));
+                                    add(Kind::Evidence, bytes, used, Standing::Spare, place);
+                                }
+                            }
+                        }
+                    }
+                    None => {
+                        let standing = if is_written(&file.path) || file.modified >= fresh {
+                            Standing::Needed
+                        } else {
+                            Standing::Spare
+                        };
+                        add(Kind::Log, file.size, file.modified, standing, place);
+                    }
+                }
+            }
+            if let Some((run, bytes, used)) = evidence {
+                let place = Place::Evidence(slot.join("evidence").join(run));
+                add(Kind::Evidence, bytes, used, Standing::Spare, place);
+            }
+        }
+        Ok((items, places))
+    }
+}
+
+impl Place {
+    fn delete(&self, cache: &Cache, needed: &BTreeSet<ContentHash>) -> io::Result<()> {
+        match self {
+            Self::Install(manifest) => {
+                let swept = cache.forget(*manifest).and_then(|()| cache.sweep(needed));
+                swept.map_err(io::Error::other).map(drop)
+            }
+            Self::File(slot, path) => slot_files::remove(slot, path).map(drop),
+            // The folder is the agent's own: no game can put a link into it.
+            Self::Evidence(folder) => std::fs::remove_dir_all(folder),
+        }
+    }
+}
+
+/// Whether the holder writes it now: the rotated ones have a number.
+fn is_written(path: &str) -> bool {
+    matches!(path, "output/stdout.log" | "output/stderr.log")
+}
+
+/// The folders of this machine's slots.
+fn slots(data_dir: &Path) -> io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(data_dir.join("slots")) {
+        Ok(slots) => slots.map(|slot| slot.map(|slot| slot.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks at the disk for as long as the agent lives, and forgets builds that nobody names any more.
+pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
+    loop {
+        let Ok(specs) = brain.specs().await else { return };
+        builds.keep_only(&specs.iter().map(|spec| spec.configuration).collect());
+        if let Err(error) = builds.sweep().await {
+            tracing::error!(code = %error.code(), %error, "the machine's disk could not be looked at");
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}

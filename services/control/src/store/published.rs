@@ -1,0 +1,77 @@
+//! What is kept of builds that are given to machines: their lists, and what their folders were when they were hashed.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use mainstay_core::BuildId;
+use mainstay_wire::builds::ContentHash;
+use sha2::{Digest as _, Sha256};
+
+use super::{Store, sync_folder};
+use crate::publish::Shelf;
+
+impl Store {
+    /// Whether a folder is one that a version was laid out in.
+    pub(crate) fn holds(&self, folder: &Path) -> bool {
+        folder.starts_with(self.root.join("releases"))
+    }
+
+    /// Keeps a list of files under its hash.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn keep_manifest(&self, bytes: &[u8]) -> io::Result<ContentHash> {
+        let hash = ContentHash::of(Sha256::digest(bytes).into());
+        let name = hash.to_string();
+        if !self.object(&name).is_file() {
+            self.keep_bytes(bytes, &name)?;
+        }
+        Ok(hash)
+    }
+
+    /// An object and its size, where there is one.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn open_object(&self, hash: ContentHash) -> io::Result<Option<(File, u64)>> {
+        match File::open(self.object(&hash.to_string())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => {
+                let file = opened?;
+                let size = file.metadata()?.len();
+                Ok(Some((file, size)))
+            }
+        }
+    }
+
+    fn shelf_file(&self, build: BuildId) -> PathBuf {
+        self.root.join("published").join(format!("{}.json", build.number()))
+    }
+
+    /// What a build's folder was when it was last published. What cannot be read is as if it had never been.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn shelf(&self, build: BuildId) -> io::Result<Option<Shelf>> {
+        match fs::read(self.shelf_file(build)) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps it, whole or not at all.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn keep_shelf(&self, build: BuildId, shelf: &Shelf) -> io::Result<()> {
+        let file = self.shelf_file(build);
+        let unfinished = file.with_extension("new");
+        let mut written = File::create(&unfinished)?;
+        written.write_all(&serde_json::to_vec(shelf)?)?;
+        written.sync_all()?;
+        fs::rename(unfinished, &file)?;
+        file.parent().map_or(Ok(()), sync_folder)
+    }
+}

@@ -1,0 +1,56 @@
+//! How far machines have come with what their servers run: soft, as their agents say it, gone with their streams.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mainstay_core::MachineId;
+use mainstay_core::slot::ConfigurationRef;
+use mainstay_fleet::StreamId;
+use mainstay_wire::agent::{Install, Installs};
+
+/// The installs of every machine that is heard. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Installing(Arc<RwLock<BTreeMap<MachineId, OfMachine>>>);
+
+#[derive(Debug)]
+struct OfMachine {
+    /// The stream that says so: what an older one said is no longer true.
+    stream: StreamId,
+    installs: BTreeMap<ConfigurationRef, Install>,
+}
+
+impl Installing {
+    /// Notes what a stream says of a machine. A revision that is not the newest of its configuration is forgotten once the
+    /// newest is whole.
+    pub(super) fn note(&self, stream: StreamId, told: Installs) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let of = all
+            .entry(told.machine)
+            .and_modify(|of| {
+                if of.stream != stream {
+                    *of = OfMachine { stream, installs: BTreeMap::new() };
+                }
+            })
+            .or_insert_with(|| OfMachine { stream, installs: BTreeMap::new() });
+        for install in told.installs {
+            let newest = install.configuration;
+            of.installs.retain(|known, _| known.id != newest.id || known.revision >= newest.revision);
+            of.installs.insert(newest, install);
+        }
+    }
+
+    /// Forgets what a stream said of a machine.
+    pub(super) fn forget(&self, stream: StreamId, machine: MachineId) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if all.get(&machine).is_some_and(|of| of.stream == stream) {
+            all.remove(&machine);
+        }
+    }
+
+    /// How far a machine is with a configuration's revision; `None` where its agent says nothing of it, as one does that has
+    /// the control plane's own disk.
+    pub(crate) fn of(&self, machine: MachineId, configuration: ConfigurationRef) -> Option<Install> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(&machine)?.installs.get(&configuration).cloned()
+    }
+}
