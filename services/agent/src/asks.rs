@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Generation, MachineId, ServerId};
-use mainstay_wire::agent::{Answer, Ask, Outcome, Wish};
+use mainstay_wire::agent::{ASKS_WITH_TOKENS, Answer, Ask, Outcome, Wish};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
@@ -60,7 +60,11 @@ enum Line {
     /// To a plane that takes no asks.
     Deaf,
     /// To a plane that takes them, from these servers.
-    Up(BTreeMap<ServerId, MachineId>),
+    Up {
+        /// The version of asks that the plane takes.
+        version: u32,
+        servers: BTreeMap<ServerId, MachineId>,
+    },
 }
 
 #[derive(Debug)]
@@ -108,8 +112,9 @@ impl Asks {
         match &book.line {
             Line::Down => return Err(Unanswered::Away),
             Line::Deaf => return Err(Unanswered::Older),
-            Line::Up(servers) if servers.contains_key(&server) => {}
-            Line::Up(_) => return Err(Unanswered::NotHere),
+            Line::Up { version, .. } if *version < needed(wish) => return Err(Unanswered::Older),
+            Line::Up { servers, .. } if servers.contains_key(&server) => {}
+            Line::Up { .. } => return Err(Unanswered::NotHere),
         }
         if book.unanswered.len() >= ASKS_MAX {
             return Err(Unanswered::Full(ASKS_MAX));
@@ -134,7 +139,7 @@ impl Asks {
         if version == 0 {
             book.line = Line::Deaf;
         } else {
-            book.line = Line::Up(servers);
+            book.line = Line::Up { version, servers };
             book.unsaid = all;
         }
         drop(book);
@@ -160,9 +165,16 @@ impl Asks {
     fn take(&self) -> Option<Ask> {
         let mut book = self.lock();
         while let Some(id) = book.unsaid.pop_first() {
-            let (Line::Up(servers), Some(waiting)) = (&book.line, book.unanswered.get(&id)) else { continue };
+            let (Line::Up { version, servers }, Some(waiting)) = (&book.line, book.unanswered.get(&id))
+            else {
+                continue;
+            };
             let Some(&machine) = servers.get(&waiting.server) else { continue };
             let Waiting { server, process, wish, .. } = *waiting;
+            // The next stream may be to an older plane, which would not know what is meant: nobody answers then.
+            if *version < needed(wish) {
+                continue;
+            }
             return Some(Ask { id, machine, server, process, wish });
         }
         None
@@ -183,6 +195,20 @@ impl Asks {
     fn lock(&self) -> MutexGuard<'_, Book> {
         // Nothing under this lock can panic half-way.
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The version of asks that a wish belongs to.
+const fn needed(wish: Wish) -> u32 {
+    match wish {
+        Wish::Token => ASKS_WITH_TOKENS,
+        Wish::Hold { .. }
+        | Wish::ReadHold
+        | Wish::ReleaseHold
+        | Wish::Reserve { .. }
+        | Wish::Unreserve
+        | Wish::SetReady
+        | Wish::SetUnready => 1,
     }
 }
 
@@ -246,6 +272,18 @@ mod tests {
         assert_eq!(ask().await, Err(Unanswered::Older));
         asks.line_up(BTreeMap::new(), 1);
         assert_eq!(ask().await, Err(Unanswered::NotHere));
+    }
+
+    /// A plane of the first version would take a wish it does not know for a broken stream.
+    #[tokio::test]
+    async fn tokens_are_asked_only_of_a_plane_that_gives_them() {
+        let asks = Arc::new(Asks::default());
+        let ask = || asks.ask(server(1), Generation::NONE, Wish::Token);
+        asks.line_up(servers(1), 1);
+        assert_eq!(ask().await, Err(Unanswered::Older));
+        asks.line_up(servers(1), 2);
+        let late = asks.ask_within(Duration::ZERO, server(1), Generation::NONE, Wish::Token).await;
+        assert_eq!(late, Err(Unanswered::Late));
     }
 
     #[tokio::test]

@@ -19,13 +19,14 @@ use crate::doors::{self, Wire};
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
-use crate::http::{Access, App, TokenKeys, accept, raised, router, serve, sha256};
+use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::publish::Publisher;
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
 use crate::streams::{
-    Desk, HELLO_WITHIN, Installing, Looking, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams, Watching,
+    Desk, HELLO_WITHIN, Installing, Looking, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams,
+    Watching,
 };
 use crate::tls::{Certificates, Tls};
 
@@ -126,7 +127,7 @@ impl Control {
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             access,
-            tokens: TokenKeys::of(&config.join_token),
+            tokens: Arc::new(TokenKeys::of(&config.join_token)),
             clock: config.clock,
             project: config.project,
             environment: config.environment,
@@ -143,7 +144,12 @@ impl Control {
         let sampling =
             samples.run(fleets.clone(), Arc::clone(&app.metrics), Arc::clone(&app.clock), closed.clone());
         handle.serving.push(tokio::spawn(sampling));
-        let watching = Watching { metrics: Arc::clone(&app.metrics), clock: Arc::clone(&app.clock) };
+        let watching = Watching {
+            metrics: Arc::clone(&app.metrics),
+            clock: Arc::clone(&app.clock),
+            tokens: Arc::clone(&app.tokens),
+            issuer: Issuer { project: config.project, environment: config.environment },
+        };
         let streams = Streams::new(
             fleets,
             outboxes,

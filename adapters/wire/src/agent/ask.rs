@@ -10,8 +10,12 @@ use mainstay_core::{BuildConfigurationId, Generation, MachineId, ReservationId, 
 use super::decode::{id, required, short, uuid};
 use super::{Malformed, proto};
 
-/// The version of asks that this program takes, said in the welcome.
-pub const ASKS: u32 = 1;
+/// The version of asks that this program takes, said in the welcome. Version 2 has tokens.
+pub const ASKS: u32 = 2;
+/// The version from which on a plane gives tokens.
+pub const ASKS_WITH_TOKENS: u32 = 2;
+/// The longest token, in bytes: ours have some 300.
+const TOKEN_BYTES_MAX: usize = 4_096;
 /// The longest detail of a refusal, in bytes: two sentences.
 pub const DETAIL_BYTES_MAX: usize = 1_024;
 /// The length of a code such as `MS-H003`.
@@ -55,6 +59,8 @@ pub enum Wish {
     SetReady,
     /// Not yet, or no longer.
     SetUnready,
+    /// Something to show that I am this server.
+    Token,
 }
 
 /// What became of an ask.
@@ -84,6 +90,13 @@ pub enum Outcome {
         configuration: BuildConfigurationId,
         /// Since when.
         at: Timestamp,
+    },
+    /// What shows that the asking game is its server.
+    Token {
+        /// A JWT.
+        token: String,
+        /// How long it is good, from when it was given.
+        life: Duration,
     },
     /// No.
     Refused {
@@ -127,6 +140,7 @@ impl From<Ask> for proto::Ask {
             Wish::Unreserve => Said::Unreserve(nothing),
             Wish::SetReady => Said::SetReady(nothing),
             Wish::SetUnready => Said::SetUnready(nothing),
+            Wish::Token => Said::Token(nothing),
         };
         Self {
             id: ask.id,
@@ -154,6 +168,7 @@ impl TryFrom<proto::Ask> for Ask {
             Said::Unreserve(_) => Wish::Unreserve,
             Said::SetReady(_) => Wish::SetReady,
             Said::SetUnready(_) => Wish::SetUnready,
+            Said::Token(_) => Wish::Token,
         };
         Ok(Self {
             id: ask.id,
@@ -176,6 +191,10 @@ impl From<Answer> for proto::AskAnswer {
                 configuration: configuration.number(),
                 at_ms: at.unix_ms(),
             }),
+            Outcome::Token { token, life } => {
+                let life_ms = u64::try_from(life.as_millis()).unwrap_or(u64::MAX);
+                Said::Token(proto::Token { token, life_ms })
+            }
             Outcome::Refused { why, code, detail } => Said::Refused(proto::Refused {
                 why: proto::Refusal::from(why).into(),
                 code,
@@ -202,6 +221,10 @@ impl TryFrom<proto::AskAnswer> for Answer {
                     "configuration",
                 )?,
                 at: Timestamp::from_unix_ms(reserved.at_ms),
+            },
+            Said::Token(given) => Outcome::Token {
+                token: short(given.token, TOKEN_BYTES_MAX, "Token", "token")?,
+                life: Duration::from_millis(given.life_ms),
             },
             Said::Refused(refused) => Outcome::Refused {
                 why: refused.why.try_into()?,

@@ -118,7 +118,10 @@ fn silence_fails_the_query_check() {
 }
 
 /// "Multiplay Hosting only checks if game servers respond to queries if you implement a query protocol in the build and
-/// specify it in the build configuration."
+/// specify it in the build configuration." "Multiplay Hosting only detects crashes if you implement a query protocol in the
+/// build and specify it in the build configuration": none is seen in silence; the exit of a process is, with or without
+/// one. Seed 002: "Game Server Hosting only checks if game servers respond to queries if you implement a query protocol in
+/// the build and specify it in the build configuration."
 #[test]
 fn without_a_query_protocol_nothing_is_asked() {
     let mut world = up(Some(A), |spec| spec.query = None);
@@ -126,9 +129,29 @@ fn without_a_query_protocol_nothing_is_asked() {
     world.pass(MINUTE * 10);
     assert_eq!(checks_of(&world), 11, "CPU and memory are checked all the same");
     assert_eq!(failures(&world), []);
+    assert!(matches!(world.phase(1), Phase::Online { .. }), "{:?}", world.phase(1));
     behaves(&mut world, BUSY);
     world.pass(MINUTE);
     assert_eq!(failures(&world), [Check::Cpu]);
+    world.exits(1, Exit::Code(1));
+    assert_eq!(world.started.len(), 2, "an exit needs no query to be seen");
+}
+
+/// "When Multiplay Hosting detects that a game server no longer responds to server state queries (using the implemented
+/// server query protocol), it checks if the game server was allocated during the crash by reading the allocation UUID."
+#[test]
+fn what_follows_silence_is_decided_by_the_allocation() {
+    for session in [Some(A), None] {
+        let mut world = up(session, usual);
+        world.pass(Duration::ZERO);
+        behaves(&mut world, SILENT);
+        world.pass(MINUTE * 2);
+        world.after_signal = Some(GOOD);
+        world.pass(MINUTE);
+        let waits = matches!(world.phase(1), Phase::PreRecovery { .. });
+        assert_eq!(waits, session.is_some(), "{session:?}: {:?}", world.phase(1));
+        assert_eq!(world.running(1).is_some(), session.is_none());
+    }
 }
 
 /// "If Multiplay Hosting detects that a build executable process is misbehaving, it sends the process a SIGSEGV signal."

@@ -141,7 +141,10 @@ async fn ask_hold(
 ) -> Result<Json<HoldView>, Failure> {
     match ask(daemon, peer, server, wish, status).await?.1 {
         Outcome::Held { until } => Ok(Json(HoldView::of(until))),
-        other @ (Outcome::Done | Outcome::Reserved { .. } | Outcome::Refused { .. }) => Err(odd(&other)),
+        other @ (Outcome::Done
+        | Outcome::Reserved { .. }
+        | Outcome::Token { .. }
+        | Outcome::Refused { .. }) => Err(odd(&other)),
     }
 }
 
@@ -177,7 +180,9 @@ async fn reserve(
                 reservation_id: reservation,
             }))
         }
-        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Refused { .. }) => Err(odd(&other)),
+        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Token { .. } | Outcome::Refused { .. }) => {
+            Err(odd(&other))
+        }
     }
 }
 
@@ -206,10 +211,12 @@ async fn payload(
     }
 }
 
-/// Tokens are for a matchmaker, and there is none here yet: the SDKs' own shape says so.
-async fn token() -> (StatusCode, Json<TokenView>) {
-    let error = "there is no matchmaker that would take a token (MS-S429)".to_owned();
-    (StatusCode::INTERNAL_SERVER_ERROR, Json(TokenView { token: String::new(), error }))
+/// What shows that the asking game is its server, in the SDKs' own shape, whatever becomes of it.
+async fn token(State(daemon): State<Daemon>, Extension(peer): Extension<Arc<Peer>>) -> Response {
+    match daemon.token(&peer).await {
+        Ok(token) => Json(TokenView { token, error: String::new() }).into_response(),
+        Err(failure) => failure.of_token(),
+    }
 }
 
 async fn ask(
@@ -227,7 +234,7 @@ async fn ask(
 }
 
 /// The statuses that the SDKs' own table of errors has for these calls: 409 is for holds alone.
-const fn status(why: Refusal) -> StatusCode {
+pub(super) const fn status(why: Refusal) -> StatusCode {
     match why {
         Refusal::Invalid => StatusCode::BAD_REQUEST,
         Refusal::Forbidden | Refusal::State | Refusal::Stale => StatusCode::FORBIDDEN,
@@ -236,7 +243,7 @@ const fn status(why: Refusal) -> StatusCode {
     }
 }
 
-fn odd(outcome: &Outcome) -> Failure {
+pub(super) fn odd(outcome: &Outcome) -> Failure {
     tracing::error!(?outcome, "the control plane answered something else than was asked; this is our bug");
     let detail = "the control plane answered something else than was asked; this is our bug".to_owned();
     Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S426", detail)

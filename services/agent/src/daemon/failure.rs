@@ -5,7 +5,7 @@ use axum::http::header::{HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use mainstay_core::{AllocationId, ServerId};
-use mainstay_wire::daemon::calls::{BadBody, ErrorBody, PayloadErrorBody};
+use mainstay_wire::daemon::calls::{BadBody, ErrorBody, PayloadErrorBody, TokenView};
 
 use super::{CALLS, CONTROL_BACK_SECONDS};
 use crate::asks::Unanswered;
@@ -86,6 +86,19 @@ impl Failure {
             CALLS.every.as_millis()
         );
         Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-S427", detail)
+    }
+
+    pub(super) fn whose_token(live: usize) -> Self {
+        let detail = format!(
+            "which server asks cannot be told: {live} of this machine's run, and without root they are all one user"
+        );
+        Self::new(StatusCode::BAD_REQUEST, "MS-S428", detail)
+    }
+
+    /// As a body of the token calls.
+    pub(super) fn of_token(self) -> Response {
+        let body = TokenView { token: String::new(), error: self.told() };
+        self.with_headers((self.status, Json(body)).into_response())
     }
 
     /// As a body of the payload call.

@@ -16,6 +16,7 @@ mod listener;
 mod peer;
 mod rate;
 mod socket;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,7 @@ use tokio::time::sleep;
 use self::failure::Failure;
 use self::listener::{Doors, Peer};
 use self::rate::{Bucket, Rate};
+use self::tokens::Tokens;
 use crate::asks::Asks;
 use crate::brain::{Brain, Seat};
 use crate::slot::{Context, Ending};
@@ -60,6 +62,7 @@ struct Inner {
     sockets: AtomicU64,
     /// One for each server that has asked for something: no more than there are slots.
     calls: Mutex<BTreeMap<ServerId, Arc<Bucket>>>,
+    tokens: Tokens,
 }
 
 /// Answers on a listener until the agent ends; of several listeners of one daemon, each has its own call. Whoever starts an agent binds the listener first: a game that starts
@@ -80,7 +83,8 @@ enum Right {
 impl Daemon {
     pub(crate) fn new(context: Arc<Context>, brain: Brain, asks: Arc<Asks>) -> Self {
         let (doors, sockets, calls) = (Doors::default(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inner { context, brain, asks, doors, sockets, calls }))
+        let tokens = Tokens::default();
+        Self(Arc::new(Inner { context, brain, asks, doors, sockets, calls, tokens }))
     }
 
     /// Whether slots have users of their own, so that a call can be told by its socket's.
@@ -142,7 +146,10 @@ impl Daemon {
                 Outcome::Refused { why, code, detail } => {
                     return Err(Failure::of_plane(status(why), &code, detail));
                 }
-                outcome @ (Outcome::Done | Outcome::Held { .. } | Outcome::Reserved { .. }) => {
+                outcome @ (Outcome::Done
+                | Outcome::Held { .. }
+                | Outcome::Reserved { .. }
+                | Outcome::Token { .. }) => {
                     return Ok(outcome);
                 }
             }

@@ -201,7 +201,8 @@ async fn the_next_agent_tells_what_the_last_one_could_not() {
 }
 
 /// "Client ping = method 7 every 25 s, needs a reply"; "Several JSON objects may share a frame"; "Unreal needs a `result`
-/// key in every reply, … and asks for subprotocol `ws`".
+/// key in every reply, … and asks for subprotocol `ws`". No `subs in the connect reply`, so that the C# SDK goes on to
+/// SUBSCRIBE.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dialects_of_the_sdks_are_understood() {
     let world = World::new(None).await;
@@ -209,7 +210,8 @@ async fn the_dialects_of_the_sdks_are_understood() {
     aside(move || {
         let mut events = guest.socket();
         events.send("{\"id\":1,\"params\":{\"token\":\"x\",\"subs\":{}}}\n{\"id\":2,\"method\":7}");
-        assert_eq!(events.next()["id"], 1);
+        let connected = events.next();
+        assert_eq!((&connected["id"], connected["result"].get("subs")), (&json!(1), None), "{connected}");
         assert_eq!(events.next(), json!({"id": 2, "result": {}}));
         let history = events.ask(r#"{"id":3,"method":6,"params":{"channel":"server#1"}}"#);
         assert_eq!((&history["error"]["code"], history["result"].is_object()), (&json!(104), true));
@@ -426,11 +428,42 @@ async fn a_payload_is_its_own_sessions() {
             );
             assert!(body["error"].is_string() && body["error_message"].is_string(), "{body}");
         }
-        let token = guest.call("GET", "/v4/token", "");
-        assert_eq!(token.status, 500);
-        assert!(token.json()["error"].is_string() && token.json()["token"].is_string());
     })
     .await;
+}
+
+/// The table of 2.2: tokens are the control plane's to give, and kept for half their lives; what keeps one from being given
+/// is told in the SDKs' own shape. Shows `GET /token`, `GET /v4/token`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_asked_of_the_plane_once_and_kept() {
+    let world = World::new(Some(A)).await;
+    let calling = |path: &'static str| {
+        let guest = world.guest();
+        tokio::task::spawn_blocking(move || guest.call("GET", path, ""))
+    };
+    let refused = calling("/v4/token");
+    let ask = world.plane.ask(0).await;
+    assert_eq!((ask.server, ask.wish, ask.process), (server(1), Wish::Token, world.plane.generation(1)));
+    let no = Outcome::Refused {
+        why: Refusal::Unavailable,
+        code: "MS-P001".to_owned(),
+        detail: "not configured yet".to_owned(),
+    };
+    world.plane.answer(ask.id, no).await;
+    let answer = refused.await.unwrap();
+    assert_eq!((answer.status, &answer.json()["token"]), (503, &json!("")), "{answer:?}");
+    assert!(answer.json()["error"].as_str().unwrap().contains("not configured yet"), "{answer:?}");
+
+    let given = calling("/v4/token");
+    let ask = world.plane.ask(1).await;
+    let token = Outcome::Token { token: "a.b.c".to_owned(), life: Duration::from_secs(600) };
+    world.plane.answer(ask.id, token).await;
+    let expected = json!({ "token": "a.b.c", "error": "" });
+    let answer = given.await.unwrap();
+    assert_eq!((answer.status, answer.json()), (200, expected.clone()));
+    // Nobody answers now: it is the one that is kept.
+    let kept = calling("/token").await.unwrap();
+    assert_eq!((kept.status, kept.json()), (200, expected));
 }
 
 /// Bad input: a code, a sentence and a status each, and nothing reaches the plane.

@@ -30,13 +30,21 @@ fn status(up: &Product<'_>, server: &Value, status: &str) -> Value {
 
 /// Seed 003: "A server hold can be created, viewed and removed by executing the relevant endpoint on the Local Proxy"; "the
 /// server in question transitions into the HELD state"; allocating expires it, and "the platform does not move the server
-/// back into the HELD state".
+/// back into the HELD state". On the way: `localProxyUrl has no trailing slash`.
 #[test]
 fn a_game_holds_its_server_and_the_control_plane_knows() {
     let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
     let up = home.up(&[game.file()]);
     let server = up.servers()[0].clone();
     up.pid_when(&server["id"].to_string(), "ONLINE");
+
+    // `localProxyUrl has no trailing slash`: the Go SDK would ask for `//v1/…` and not start.
+    let told =
+        std::fs::read(home.path().join(format!("agent/slots/{}/home/server.json", server["id"]))).unwrap();
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    let url = told["localProxyUrl"].as_str().unwrap();
+    assert!(url.starts_with("http://127.0.0.1:") && !url.ends_with('/'), "{told}");
+    assert_eq!(url, up.file("ports.json")["multiplay"]);
 
     game.command(&server, "held");
     line(&up, &server, "asked held: none");

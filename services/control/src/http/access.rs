@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mainstay_core::Timestamp;
+use mainstay_core::{ServerId, Timestamp};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -61,8 +61,17 @@ pub(crate) enum Denied {
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     key: String,
-    role: Role,
+    rights: Rights,
     scopes: Scopes,
+}
+
+/// What a caller's permissions come from.
+#[derive(Debug, Clone, Copy)]
+enum Rights {
+    /// A service account's role.
+    Role(Role),
+    /// It is this game server: it may look at itself and at its own session, and at nothing else.
+    Server(ServerId),
 }
 
 /// What of their role's permissions a caller has.
@@ -87,7 +96,7 @@ impl Access {
         }
         let known = self.0.get(key).ok_or(Denied::WrongCredentials)?;
         if bool::from(sha256(secret.as_bytes()).ct_eq(&known.secret_sha256)) {
-            Ok(Caller { key: key.to_owned(), role: known.role, scopes: Scopes::All })
+            Ok(Caller { key: key.to_owned(), rights: Rights::Role(known.role), scopes: Scopes::All })
         } else {
             Err(Denied::WrongCredentials)
         }
@@ -97,7 +106,7 @@ impl Access {
     fn of_token(&self, claims: Claims) -> Result<Caller, Denied> {
         let known = self.0.get(&claims.sub).ok_or(Denied::WrongToken)?;
         let scopes = if claims.scopes.is_empty() { Scopes::All } else { Scopes::Only(claims.scopes) };
-        Ok(Caller { key: claims.sub, role: known.role, scopes })
+        Ok(Caller { key: claims.sub, rights: Rights::Role(known.role), scopes })
     }
 }
 
@@ -112,9 +121,12 @@ impl App {
             return self.access.check(&key, &secret);
         }
         if scheme.eq_ignore_ascii_case("bearer") {
-            return self
-                .access
-                .of_token(self.tokens.read(rest.trim(), self.now()).ok_or(Denied::WrongToken)?);
+            let (token, now) = (rest.trim(), self.now());
+            if let Some(server) = self.tokens.server(token, now) {
+                let key = format!("server:{}", server.number());
+                return Ok(Caller { key, rights: Rights::Server(server), scopes: Scopes::Only(Vec::new()) });
+            }
+            return self.access.of_token(self.tokens.read(token, now).ok_or(Denied::WrongToken)?);
         }
         Err(Denied::Unreadable)
     }
@@ -138,19 +150,34 @@ impl Caller {
         &self.scopes
     }
 
+    /// The game server that asks, where one does.
+    pub(crate) const fn server(&self) -> Option<ServerId> {
+        match self.rights {
+            Rights::Server(server) => Some(server),
+            Rights::Role(_) => None,
+        }
+    }
+
+    /// # Errors
+    /// [`Denied::Forbidden`] where they may neither look at every server nor are this one.
+    pub(crate) fn may_look_at(&self, server: ServerId) -> Result<(), Denied> {
+        if self.server() == Some(server) { Ok(()) } else { self.may(Permission::Read) }
+    }
+
     /// # Errors
     /// [`Denied::Forbidden`] where they may not.
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
-        let by_role = match self.role {
-            Role::Admin => true,
-            Role::Operator => permission != Permission::Admit,
-            Role::Allocator => {
+        let by_role = match self.rights {
+            Rights::Role(Role::Admin) => true,
+            Rights::Role(Role::Operator) => permission != Permission::Admit,
+            Rights::Role(Role::Allocator) => {
                 !matches!(permission, Permission::Operate | Permission::Configure | Permission::Admit)
             }
-            Role::Viewer => matches!(
+            Rights::Role(Role::Viewer) => matches!(
                 permission,
                 Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
             ),
+            Rights::Server(_) => false,
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {

@@ -36,7 +36,7 @@ use crate::streams::{Desk, Installing};
 
 pub(crate) use access::{Access, sha256};
 pub(crate) use listener::{accept, raised, serve};
-pub(crate) use token::TokenKeys;
+pub(crate) use token::{Issuer, TokenKeys};
 
 /// What every handler needs.
 pub(crate) struct App {
@@ -44,7 +44,7 @@ pub(crate) struct App {
     pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
     pub(crate) access: Access,
-    pub(crate) tokens: TokenKeys,
+    pub(crate) tokens: Arc<TokenKeys>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) project: Uuid,
     pub(crate) environment: Uuid,

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use axum::{Json, Router, body::Bytes};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use mainstay_core::Timestamp;
+use mainstay_core::{FleetId, ServerId, Timestamp};
 use mainstay_wire::multiplay::{TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -20,6 +20,9 @@ use super::access::{Denied, sha256};
 use super::failure::Unity;
 use super::files::Sealed;
 
+/// How long a game server's token lasts: its daemon hands each out for half of it, and whoever is shown one looks at it
+/// within seconds.
+const SERVER_TOKEN_LIFE: Duration = Duration::from_secs(600);
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 
@@ -48,6 +51,29 @@ pub(crate) struct Claims {
     pub(crate) scopes: Vec<String>,
 }
 
+/// What a game server's own token says. It has no scopes, so that it is none of the exchange's tokens.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ServerClaims {
+    /// `server:` and the server's id.
+    sub: String,
+    exp: u64,
+    iat: u64,
+    project_id: Uuid,
+    environment_id: Uuid,
+    /// Its fleet.
+    fleet_id: Uuid,
+    /// The server, as its `server.json` has it.
+    server_id: u64,
+}
+
+/// Whose tokens a control plane makes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Issuer {
+    pub(crate) project: Uuid,
+    pub(crate) environment: Uuid,
+}
+
 impl TokenKeys {
     /// Keys that another control plane with the same secret has, too, so that tokens outlive a restart.
     pub(crate) fn of(secret: &str) -> Self {
@@ -72,6 +98,36 @@ impl TokenKeys {
     pub(super) fn open(&self, token: &str, now: Timestamp) -> Option<Sealed> {
         let sealed = jsonwebtoken::decode::<Sealed>(token, &self.check, &self.validation).ok()?.claims;
         (now.unix_ms() / 1000 < sealed.exp).then_some(sealed)
+    }
+
+    /// What a game server shows to prove that it is its server, and how long that is good.
+    pub(crate) fn of_server(
+        &self,
+        issuer: Issuer,
+        fleet: FleetId,
+        server: ServerId,
+        now: Timestamp,
+    ) -> Result<(String, Duration), jsonwebtoken::errors::Error> {
+        let claims = ServerClaims {
+            sub: format!("server:{}", server.number()),
+            exp: (now + SERVER_TOKEN_LIFE).unix_ms() / 1000,
+            iat: now.unix_ms() / 1000,
+            project_id: issuer.project,
+            environment_id: issuer.environment,
+            fleet_id: fleet.0,
+            server_id: server.number(),
+        };
+        let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)?;
+        Ok((token, SERVER_TOKEN_LIFE))
+    }
+
+    /// The server whose token this is, while it lasts.
+    pub(super) fn server(&self, token: &str, now: Timestamp) -> Option<ServerId> {
+        let claims = jsonwebtoken::decode::<ServerClaims>(token, &self.check, &self.validation).ok()?.claims;
+        if now.unix_ms() / 1000 >= claims.exp {
+            return None;
+        }
+        ServerId::from_number(claims.server_id).ok()
     }
 
     /// What a token of ours says, while it lasts.

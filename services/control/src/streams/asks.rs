@@ -1,13 +1,11 @@
 //! What games ask for, on its way through the rules: answered once it is durable, and not before.
 
-use std::sync::Arc;
-
-use mainstay_core::{BuildConfigurationId, Generation, MachineId, ServerId, Timestamp};
+use mainstay_core::{BuildConfigurationId, FleetId, Generation, MachineId, ServerId, Timestamp};
 use mainstay_fleet::{Answer as Said, Command, Fleet, Rejection, Reservation};
 use mainstay_runtime::{Error, Handle};
 use mainstay_wire::agent::{Answer, Ask, Outcome, Refusal, Wish};
 
-use crate::metrics::Metrics;
+use super::Watching;
 use crate::shards::growth;
 
 /// The most asks of one stream that are on their way through the rules; further ones are told to come back, so that an
@@ -20,13 +18,14 @@ struct Known {
     configuration: BuildConfigurationId,
     generation: Generation,
     held: Option<Timestamp>,
+    fleet: Option<FleetId>,
     now: Timestamp,
 }
 
 /// Puts an ask through the rules of its fleet.
-pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, metrics: Arc<Metrics>) -> Answer {
+pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, watching: Watching) -> Answer {
     let call = word(&ask.wish);
-    let outcome = match decide(&fleet, ask).await {
+    let outcome = match decide(&fleet, ask, &watching).await {
         Ok(outcome) => outcome,
         Err(error) => Outcome::Refused {
             why: Refusal::Unavailable,
@@ -34,7 +33,7 @@ pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, metrics: Arc<Metrics>
             detail: format!("{error}; {}", error.mend()),
         },
     };
-    metrics.asked(call, if matches!(outcome, Outcome::Refused { .. }) { "refused" } else { "done" });
+    watching.metrics.asked(call, if matches!(outcome, Outcome::Refused { .. }) { "refused" } else { "done" });
     Answer { id: ask.id, outcome }
 }
 
@@ -48,6 +47,7 @@ const fn word(wish: &Wish) -> &'static str {
         Wish::Unreserve => "unreserve",
         Wish::SetReady => "ready",
         Wish::SetUnready => "unready",
+        Wish::Token => "token",
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn no_room(id: u64) -> Answer {
     Answer { id, outcome: Outcome::Refused { why: Refusal::Unavailable, code: "MS-S619".to_owned(), detail } }
 }
 
-async fn decide(fleet: &Handle<Fleet>, ask: Ask) -> Result<Outcome, Error> {
+async fn decide(fleet: &Handle<Fleet>, ask: Ask, watching: &Watching) -> Result<Outcome, Error> {
     let Ask { server, process, wish, .. } = ask;
     let known = fleet.query(move |state, now| know(state, server, now)).await?;
     // A machine speaks for its own servers alone, which it keeps for life.
@@ -72,7 +72,8 @@ async fn decide(fleet: &Handle<Fleet>, ask: Ask) -> Result<Outcome, Error> {
         Wish::SetReady => Command::SetReady { server, process },
         Wish::SetUnready => Command::SetUnready { server, process },
         Wish::ReadHold if process == known.generation => return Ok(Outcome::Held { until: known.held }),
-        Wish::ReadHold => {
+        Wish::Token if process == known.generation => return Ok(token(&known, server, watching)),
+        Wish::ReadHold | Wish::Token => {
             let newest = known.generation;
             return Ok(refused(&Rejection::StaleProcess { server, asked: process, newest }));
         }
@@ -84,6 +85,19 @@ async fn decide(fleet: &Handle<Fleet>, ask: Ask) -> Result<Outcome, Error> {
     })
 }
 
+/// A token of the asking server.
+fn token(known: &Known, server: ServerId, watching: &Watching) -> Outcome {
+    let Some(fleet) = known.fleet else { return refused(&Rejection::NotConfigured) };
+    match watching.tokens.of_server(watching.issuer, fleet, server, watching.clock.now()) {
+        Ok((token, life)) => Outcome::Token { token, life },
+        Err(error) => Outcome::Refused {
+            why: Refusal::Unavailable,
+            code: "MS-U109".to_owned(),
+            detail: format!("the token could not be signed: {error}"),
+        },
+    }
+}
+
 fn know(state: &Fleet, server: ServerId, now: Timestamp) -> Option<Known> {
     let known = state.server(server)?;
     Some(Known {
@@ -91,6 +105,7 @@ fn know(state: &Fleet, server: ServerId, now: Timestamp) -> Option<Known> {
         configuration: known.configuration.id,
         generation: known.generation,
         held: known.held_until(),
+        fleet: state.spec().map(|spec| spec.id),
         now,
     })
 }

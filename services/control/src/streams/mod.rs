@@ -25,6 +25,7 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::doors::Peer;
+use crate::http::{Issuer, TokenKeys};
 use crate::metrics::Metrics;
 use crate::publish::Publisher;
 use crate::shards::Fleets;
@@ -45,11 +46,13 @@ pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// See [`PING_INTERVAL`].
 pub(crate) const PING_WITHIN: Duration = Duration::from_secs(5);
 
-/// Who counts what streams say.
+/// What streams are counted by, and what games that ask on them are given tokens with.
 #[derive(Clone)]
 pub(crate) struct Watching {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tokens: Arc<TokenKeys>,
+    pub(crate) issuer: Issuer,
 }
 
 /// Accepts agents.

@@ -253,8 +253,8 @@ impl Session {
                         Ok(Some(Up::Ask(ask))) => {
                             of(machines, ask.machine).map(|fleet| {
                                 if wishes.len() < ASKS_IN_FLIGHT_MAX {
-                                    let metrics = Arc::clone(&self.watching.metrics);
-                                    wishes.push(Box::pin(asks::answer(fleet.clone(), ask, metrics)));
+                                    let watching = self.watching.clone();
+                                    wishes.push(Box::pin(asks::answer(fleet.clone(), ask, watching)));
                                 } else {
                                     self.outbox.answer(asks::no_room(ask.id));
                                 }

@@ -35,7 +35,9 @@ fn refusal(outcome: &Outcome) -> (Refusal, &str) {
             assert!(!detail.is_empty());
             (*why, code)
         }
-        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Reserved { .. }) => panic!("{other:?}"),
+        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Reserved { .. } | Outcome::Token { .. }) => {
+            panic!("{other:?}")
+        }
     }
 }
 
@@ -103,4 +105,57 @@ async fn a_stream_asks_for_its_own_machines_alone() {
     up.send(wire::Up::Ask(ask(&agent, 1, server, HOLD)).into()).await.unwrap();
     let end = agent::next(&mut down).await.unwrap_err();
     assert!(end.message().starts_with("MS-S607"), "{end:?}");
+}
+
+/// Reference 2.2, `GET /v4/token`: what a game is given shows that it is its server, to the control plane too: it looks at
+/// itself and at its own session, and may nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_servers_token_is_good_for_itself_alone() {
+    let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    world.allocate(id(1)).await;
+    let placed = world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let playing = placed["serverId"].as_u64().unwrap();
+    let server = *agent.servers.iter().find(|server| server.number() == playing).unwrap();
+    let other = *agent.servers.iter().find(|server| server.number() != playing).unwrap();
+    let Outcome::Token { token, life } = asked(&agent, 1, server, Wish::Token).await else {
+        panic!("no token")
+    };
+    assert_eq!(life, Duration::from_secs(600));
+    let bearer = format!("Bearer {token}");
+    let get = async |path: String| world.call("GET", &path, Some(&bearer), vec![]).await;
+    let itself = get(format!("/v1/servers/{playing}")).await;
+    assert_eq!(
+        (itself.status, &itself.body["allocationId"]),
+        (200, &serde_json::json!(id(1))),
+        "{}",
+        itself.text
+    );
+    let session = get(format!("/v1/allocations/{}", id(1))).await;
+    assert_eq!(
+        (session.status, &session.body["state"]),
+        (200, &serde_json::json!("fulfilled")),
+        "{}",
+        session.text
+    );
+    for path in [
+        format!("/v1/servers/{}", other.number()),
+        format!("/v1/allocations/{}", id(2)),
+        "/v1/servers".to_owned(),
+        "/v1/fleets".to_owned(),
+        "/v1/doctor".to_owned(),
+        allocation(id(1)),
+    ] {
+        let refused = get(path.clone()).await;
+        assert_eq!((refused.status, refused.header("mainstay-code")), (403, Some("MS-A003")), "{path}");
+    }
+    let bought = world.call("POST", "/auth/v1/token-exchange", Some(&bearer), b"{}".to_vec()).await;
+    bought.expect(403, "MS-A003");
+    assert_eq!(world.delete(&allocation(id(1))).await.status, 204);
+    let over = get(format!("/v1/allocations/{}", id(1))).await;
+    over.expect(403, "MS-A003");
+    let forged = world.call("GET", "/v1/status", Some(&format!("{bearer}x")), vec![]).await;
+    forged.expect(401, "MS-A002");
+    // One server's machine has no tokens for another's.
+    let stranger = mainstay_core::ServerId::of(server.fleet(), 77);
+    assert_eq!(refusal(&agent.ask(ask(&agent, 9, stranger, Wish::Token)).await).0, Refusal::Unknown);
 }

@@ -39,6 +39,7 @@ fn golden_bytes() {
         (Wish::Unreserve, "4a00"),
         (Wish::SetReady, "5200"),
         (Wish::SetUnready, "5a00"),
+        (Wish::Token, "6200"),
     ];
     for (wish, tail) in asks {
         let bytes = proto::Up::from(ask(wish)).encode_to_vec();
@@ -55,6 +56,10 @@ fn golden_bytes() {
         (
             Outcome::Reserved { reservation, configuration, at },
             "521f0807221b0a10abababababababababababababababab10858080801018e807",
+        ),
+        (
+            Outcome::Token { token: "ab".to_owned(), life: Duration::from_secs(1) },
+            "520b080732070a02616210e807",
         ),
         (
             Outcome::Refused { why: Refusal::State, code: "MS-H003".to_owned(), detail: "no".to_owned() },

@@ -8,7 +8,7 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, Timestamp};
+use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, ServerId, Timestamp};
 use mainstay_fleet::{Command, Renewal, Request};
 use mainstay_wire::multiplay::BodyError;
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
@@ -78,8 +78,19 @@ async fn read(
     Path(named): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<NativeAllocation>, Native> {
-    app.permit(&headers, Permission::AllocationsGet)?;
-    Ok(Json(find(&app, &named).await?.1))
+    let caller = app.caller(&headers)?;
+    let Some(server) = caller.server() else {
+        caller.may(Permission::AllocationsGet)?;
+        return Ok(Json(find(&app, &named).await?.1));
+    };
+    // A game looks at its own session; whether there are others is none of its business.
+    if let Ok((_, known)) = find(&app, &named).await
+        && is_on(&known, server)
+    {
+        return Ok(Json(known));
+    }
+    caller.may(Permission::AllocationsGet)?;
+    Err(Failure::no_allocation().into())
 }
 
 #[utoipa::path(
@@ -175,6 +186,11 @@ impl std::fmt::Display for Behind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}.{}", self.fleet, self.requested_ms, self.id)
     }
+}
+
+/// Whether an allocation that goes on has this server.
+fn is_on(known: &NativeAllocation, server: ServerId) -> bool {
+    known.allocation.server_id == Some(server.number()) && known.allocation.ended.is_none()
 }
 
 async fn find(app: &App, named: &str) -> Result<(OpenFleet, NativeAllocation), Native> {

@@ -88,7 +88,11 @@ async fn read(
     Path(named): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<ServerView>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let caller = app.caller(&headers)?;
+    match named.parse::<ServerId>() {
+        Ok(id) => caller.may_look_at(id)?,
+        Err(_) => caller.may(Permission::Read)?,
+    }
     let (id, fleet) = find(&app, &named)?;
     let spec = Arc::clone(&fleet.spec);
     let view = fleet.read(move |state, _| {
