@@ -117,6 +117,10 @@ codes! {
         "server.json has a field of this name of its own, which wins: the custom variable will not be seen there."
     HasNoEffect "MS-C034" Warning
         "The value is understood but changes nothing where it stands."
+    UnknownProvider "MS-C040" Error
+        "A region names a machine provider that none of the given files defines. Mend the spelling, or define it under `providers`."
+    TtlOrder "MS-C041" Error
+        "A machine is emptied before it is deleted, so `delete` of a fleet's ttl may not be shorter than `shutdown`: both count from when its last server was free."
 }
 
 impl fmt::Display for Code {

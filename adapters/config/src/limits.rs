@@ -39,6 +39,9 @@ pub const SERVERS_MAX: u64 = 1_000_000;
 /// Most servers on one machine: two ports each still fit the port space.
 pub const SERVERS_PER_MACHINE_MAX: u64 = 20_000;
 
+/// Most machines of one provider: what one control plane takes agents of.
+pub const PROVIDER_MACHINES_MAX: u64 = 4_096;
+
 /// Longest probe request or expected answer: longer than any known greeting, and what `adapters/query` takes.
 pub const PROBE_BYTES_MAX: usize = 256;
 
@@ -99,6 +102,27 @@ pub const ALLOCATION_TTL: DurationRange = range(
 );
 pub(crate) const HOLD_MAX: DurationRange =
     range(1_000, 30 * 86_400, "holds are given in seconds, and one of a month keeps a machine for nobody");
+pub(crate) const MACHINE_TTL: DurationRange = range(
+    1_000,
+    30 * 86_400,
+    "a machine that goes within a second of its last player never serves the next, and none idles for a month",
+);
+pub(crate) const LOST_AFTER: DurationRange = range(
+    2_000,
+    86_400,
+    "a stream that broke is noticed within seconds, and after a day nobody waits for a machine",
+);
+pub(crate) const PROVIDER_CREATE: DurationRange =
+    range(1_000, 6 * 3_600, "a machine that has not joined after six hours never will");
+pub(crate) const PROVIDER_RETRY: DurationRange =
+    range(10, 300, "further tries wait longer by themselves, up to five minutes");
+pub(crate) const PROVIDER_CALL: DurationRange =
+    range(100, 3_600, "a program that has not answered after an hour never will");
+pub(crate) const PROVIDER_LIST: DurationRange = range(
+    100,
+    86_400,
+    "listing more often than ten times a second costs more than an orphan, which costs by the hour",
+);
 pub(crate) const ALLOCATION_RETENTION: DurationRange = range(
     60_000,
     30 * 86_400,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::codes::{Code, Severity};
 use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
-use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines, QueryKind, TtlReading};
+use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, TtlReading};
 use crate::place::{Place, SourceText, Sourced, Sources};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, mapping, unknown_name};
-use crate::sections::{self, builds, configurations, fleets, machines, no_effect};
+use crate::sections::{self, builds, configurations, fleets, machines, no_effect, providers};
 use crate::tree::{self, Node};
 
 /// A file's name, as it shall be shown and against whose folder relative paths count, and its bytes.
@@ -230,6 +230,7 @@ struct Merged {
     builds: Section<Build>,
     configurations: Section<BuildConfiguration>,
     fleets: Section<Fleet>,
+    providers: Section<Provider>,
     machines: Option<(Place, Machines)>,
 }
 
@@ -246,6 +247,7 @@ impl Merged {
         let read = configurations::configuration;
         self.configurations.add(check, "build configuration", "buildConfigurations", &fields, read);
         self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
+        self.providers.add(check, "provider", "providers", &fields, providers::provider);
         if let Some((key, node)) = fields.get("machines") {
             if let Some((first, _)) = &self.machines {
                 check.report(|sources| {
@@ -277,6 +279,7 @@ impl Merged {
         }
         for fleet in self.fleets.entries.values() {
             self.idle_ttl_is_judged(check, fleet);
+            self.providers_are_known(check, fleet);
             for wanted in &fleet.build_configurations {
                 if !self.configurations.lacks(&wanted.value) {
                     continue;
@@ -289,6 +292,22 @@ impl Merged {
                     unknown_name(sources, problem, wanted, "no build configuration has this name", known)
                 });
             }
+        }
+    }
+
+    fn providers_are_known(&self, check: &mut Check<'_>, fleet: &Fleet) {
+        for region in fleet.regions.values() {
+            let Some(wanted) = &region.provider else { continue };
+            if !self.providers.lacks(&wanted.value) {
+                continue;
+            }
+            check.report(|sources| {
+                let (region, fleet) = (quote(&region.name.value), quote(&fleet.name.value));
+                let what = format!("region {region} of fleet {fleet} names a provider that does not exist");
+                let problem = Problem::new(Code::UnknownProvider, what);
+                let known = self.providers.names.keys().map(String::as_str);
+                unknown_name(sources, problem, wanted, "no provider has this name", known)
+            });
         }
     }
 
@@ -322,6 +341,7 @@ impl Merged {
             build_configurations: self.configurations.entries,
             fleets: self.fleets.entries,
             machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
+            providers: self.providers.entries,
         }
     }
 }

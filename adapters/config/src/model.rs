@@ -21,6 +21,8 @@ pub struct Config {
     pub fleets: BTreeMap<String, Fleet>,
     /// Which machines may join, and what they get.
     pub machines: Machines,
+    /// Programs that make machines, by name.
+    pub providers: BTreeMap<String, Provider>,
 }
 
 /// A build: the files of a game server.
@@ -313,6 +315,50 @@ pub struct Fleet {
     pub allocation_ttl_reading: Sourced<TtlReading>,
     /// The furthest away a hold may run out (default 24 h).
     pub hold_max: Sourced<Duration>,
+    /// How long a machine idles before its servers are stopped, where stated.
+    pub ttl_shutdown: Option<Sourced<Duration>>,
+    /// How long a machine that a provider made idles before it is deleted, where stated; not shorter.
+    pub ttl_delete: Option<Sourced<Duration>>,
+    /// How long an agent may be silent before its machine is lost (default 60 s).
+    pub lost_after: Sourced<Duration>,
+    /// What becomes of the allocations of a lost machine (default: they fail).
+    pub lost_allocations: Sourced<LostAllocations>,
+}
+
+/// What becomes of the allocations of a lost machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostAllocations {
+    /// They end as failed.
+    Fail,
+    /// They get another server, under the same id.
+    PlaceAnew,
+}
+
+/// A program that makes and deletes machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name, and where it is defined.
+    pub name: Sourced<String>,
+    /// The program. A relative path has been joined to the folder of its file; a bare name is looked for in `PATH`.
+    pub command: Sourced<PathBuf>,
+    /// What it is started with before the verb.
+    pub arguments: Vec<Sourced<String>>,
+    /// Its environment besides what Mainstay gives it.
+    pub env: BTreeMap<String, Sourced<String>>,
+    /// How many servers one of its machines has.
+    pub slots: Sourced<u32>,
+    /// The most machines at once (default 16).
+    pub max_machines: Sourced<u32>,
+    /// How long a machine may take until it joins (default 10 min).
+    pub create_timeout: Sourced<Duration>,
+    /// The first pause after a failure (default 1 s).
+    pub retry: Sourced<Duration>,
+    /// How long one call may take (default 1 min).
+    pub call_timeout: Sourced<Duration>,
+    /// How often its machines are listed (default 1 min).
+    pub list_every: Sourced<Duration>,
+    /// Where its machines join; else an address that the control plane listens on.
+    pub join_url: Option<Sourced<String>>,
 }
 
 /// Who takes servers out of the pool.
@@ -344,6 +390,8 @@ pub struct Region {
     pub max_servers: Sourced<u32>,
     /// Whether it takes part (default true).
     pub online: Sourced<bool>,
+    /// The provider that makes its machines; it exists in [`Config::providers`].
+    pub provider: Option<Sourced<String>>,
 }
 
 /// One entry of `usageSettings`.

@@ -239,6 +239,7 @@ fn end_reason(end: &End) -> String {
             format!("it was asked for {} s ago, the fleet's allocation TTL", ttl.as_secs())
         }
         End::RolledOut => "a build version was forced onto its server".to_owned(),
+        End::MachineLost => "its machine was lost".to_owned(),
         End::Lost => "the machine lost the process: it rebooted, or the process's holder died".to_owned(),
     }
 }

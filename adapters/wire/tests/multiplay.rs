@@ -170,6 +170,7 @@ fn an_allocation_is_shown_step_by_step() {
         name: "host".into(),
         addresses: Addresses { ipv4: Some([10, 0, 0, 7].into()), ipv6: None },
         slots: vec![Ports { game: 20000, query: 20001 }],
+        boot: None,
     };
     let mainstay_fleet::Answer::Joined { machine, slots } = run(&mut fleet, 2_000, join) else { panic!() };
     let statuses = vec![mainstay_core::slot::Status {

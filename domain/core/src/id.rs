@@ -198,6 +198,27 @@ uuid_ids! {
     MachineKey;
     /// A join token, by its public half.
     JoinTokenId;
+    /// One run of a host's kernel, from boot to boot (`/proc/sys/kernel/random/boot_id`): of two words from a machine with
+    /// the same boot id no process of its can have been lost to a reboot in between.
+    BootId;
+}
+
+impl MachineKey {
+    /// What a machine calls itself that a provider makes for a fleet: the control plane chooses it before the machine is
+    /// there. Of one fleet's machines no two have the same, and [`MachineKey::made_for`] tells it from one that an agent
+    /// drew by itself.
+    #[must_use]
+    pub const fn made(fleet: FleetId, machine: MachineId) -> Self {
+        Self(Uuid::from_u128(fleet.0.as_u128() ^ machine.number() as u128))
+    }
+
+    /// The machine of a fleet that a provider was asked to make under this key; `None` for a key that an agent drew.
+    #[must_use]
+    pub fn made_for(self, fleet: FleetId, number: FleetNumber) -> Option<MachineId> {
+        let machine = u64::try_from(self.0.as_u128() ^ fleet.0.as_u128()).ok()?;
+        let machine = MachineId::from_number(machine).ok()?;
+        (machine.fleet() == number && machine.counter() > 0).then_some(machine)
+    }
 }
 
 #[cfg(test)]
@@ -225,6 +246,21 @@ mod tests {
         }
         let large = format!("{}", 1_u64 << 53);
         assert!(matches!(large.parse::<ServerId>(), Err(IdError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn the_key_of_a_made_machine_says_which_it_is() {
+        let (fleet, number) = (FleetId(Uuid::from_u128(0xf1_ee70 << 90)), FleetNumber::new(3).unwrap());
+        let machine = MachineId::of(number, 7);
+        let key = MachineKey::made(fleet, machine);
+        assert_eq!(key.made_for(fleet, number), Some(machine));
+        assert_eq!(key.made_for(FleetId(Uuid::from_u128(5)), number), None, "of another fleet");
+        assert_eq!(key.made_for(fleet, FleetNumber::new(4).unwrap()), None, "of another number");
+        assert_eq!(
+            MachineKey(Uuid::from_u128(u128::MAX / 3)).made_for(fleet, number),
+            None,
+            "drawn by an agent"
+        );
     }
 
     #[test]

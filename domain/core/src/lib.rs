@@ -21,8 +21,8 @@ mod time;
 pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
-    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, JoinTokenId, MachineId,
-    MachineKey, RegionId, ReservationId, ServerId,
+    AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, JoinTokenId,
+    MachineId, MachineKey, RegionId, ReservationId, ServerId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};

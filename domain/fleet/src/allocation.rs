@@ -121,6 +121,8 @@ pub enum End {
     },
     /// A build version was forced onto its server.
     RolledOut,
+    /// Its machine was lost: nobody knows whether it plays on.
+    MachineLost,
 }
 
 impl End {
@@ -133,7 +135,8 @@ impl End {
             | Self::BackedOff { .. }
             | Self::Lost
             | Self::PreRecovery { .. }
-            | Self::RolledOut => true,
+            | Self::RolledOut
+            | Self::MachineLost => true,
         }
     }
 }

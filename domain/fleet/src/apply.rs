@@ -3,15 +3,18 @@
 mod allocation;
 mod claim;
 mod fleet;
+mod machine;
 mod soft;
 mod story;
 
 use mainstay_core::slot::Spec;
 use mainstay_core::{ServerId, Timestamp};
 
+use self::machine::Newcomer;
 use crate::claim::{Claim, Reservation};
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::life::{Life, Origin};
 use crate::server::Server;
 
 impl Fleet {
@@ -23,7 +26,40 @@ impl Fleet {
                 self.specs.insert(spec.configuration, Spec::clone(spec));
             }
             Event::MachineJoined { machine, key, region, name, addresses } => {
-                self.machine_joined(at, *machine, *key, *region, name, *addresses);
+                let newcomer = Newcomer {
+                    id: *machine,
+                    key: *key,
+                    region: *region,
+                    name: name.clone(),
+                    addresses: *addresses,
+                    origin: Origin::Joined,
+                    life: Life::Serving,
+                };
+                self.machine_added(at, newcomer);
+            }
+            Event::MachineRequested { machine, key, region, slots, until } => {
+                let life = Life::Requested { at, until: *until, slots: *slots };
+                self.machine_added(at, Newcomer::requested(*machine, *key, *region, life));
+            }
+            Event::MachineCame { machine } | Event::MachineWoken { machine } => {
+                self.serves_anew(at, *machine);
+            }
+            Event::MachineBooted { machine, boot } => {
+                if let Some(machine) = self.machines.get_mut(machine) {
+                    machine.boot = Some(*boot);
+                }
+            }
+            Event::MachineDraining { machine } => self.lives(*machine, Life::Draining { since: at }),
+            Event::MachineEmptied { machine } => self.lives(*machine, Life::Emptied { since: at }),
+            Event::MachineLost { machine } => self.lives(*machine, Life::Lost { at }),
+            Event::MachineReturned { machine, absence } => self.returned(at, *machine, *absence),
+            Event::MachineParting { machine, why } => {
+                self.lives(*machine, Life::Removing { since: at, why: *why });
+            }
+            Event::MachineRemoved { machine } => self.machine_removed(*machine),
+            Event::CountersKept { machines, servers } => {
+                self.machine_counter = self.machine_counter.max(*machines);
+                self.server_counter = self.server_counter.max(*servers);
             }
             Event::MachineReaddressed { machine, name, addresses } => {
                 if let Some(machine) = self.machines.get_mut(machine) {
@@ -55,6 +91,12 @@ impl Fleet {
                 self.placed(at, *id, *server);
                 self.ordered(*server, *generation, *configuration, *intent, *cause);
             }
+            Event::AllocationReadied { id } => {
+                if let Some(allocation) = self.allocations.get_mut(id) {
+                    allocation.ready = Some(at);
+                }
+            }
+            Event::AllocationDisplaced { id, until } => self.displaced(at, *id, *until),
             Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
             Event::AllocationEnded { id, end } => self.ended(at, *id, end),
             Event::IncidentTold { incident } => {

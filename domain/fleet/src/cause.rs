@@ -35,6 +35,14 @@ pub enum Cause {
     RolledOut,
     /// Its agent remembered an order this plane's journal does not: the journal was restored from an older copy.
     Restored,
+    /// Its machine idled past its TTL.
+    Drained,
+    /// Its machine drained or was emptied, and is needed again.
+    Woken,
+    /// Its machine was lost while it was claimed: what it played is over, and must stop before anything else begins.
+    MachineLost,
+    /// Its machine is back, and what it had played is stopped.
+    Returned,
 }
 
 /// What a slot had to do to take an allocation (seed 002, "other situations in which a server starts").
@@ -85,6 +93,10 @@ impl Cause {
             Self::ConfigurationChanged => "configurationChanged",
             Self::RolledOut => "rolledOut",
             Self::Restored => "restored",
+            Self::Drained => "drained",
+            Self::Woken => "woken",
+            Self::MachineLost => "machineLost",
+            Self::Returned => "returned",
         }
     }
 }

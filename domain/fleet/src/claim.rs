@@ -62,6 +62,8 @@ pub enum ReservationEnd {
     Lost,
     /// A build version was forced onto the server.
     RolledOut,
+    /// Its machine was lost.
+    MachineLost,
 }
 
 impl Claim {
@@ -130,6 +132,7 @@ impl ReservationEnd {
             Self::Failed => "failed",
             Self::Lost => "lost",
             Self::RolledOut => "rolledOut",
+            Self::MachineLost => "machineLost",
         }
     }
 }

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 
 use mainstay_core::slot::{Incident, Reading, Status};
 use mainstay_core::{
-    AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
-    Timestamp,
+    AllocationId, BootId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId,
+    ServerId, Timestamp,
 };
 
 use crate::allocation::Request;
 use crate::claim::Reservation;
+use crate::errand::{Outcome, Verb};
 use crate::machine::{Addresses, Ports};
 use crate::spec::FleetSpec;
 
@@ -35,6 +36,26 @@ pub enum Command {
         addresses: Addresses,
         /// Its slots. A machine that comes back may bring more, never fewer or others.
         slots: Vec<Ports>,
+        /// The run of its kernel; `None` where its agent does not say.
+        boot: Option<BootId>,
+    },
+    /// A machine's provider answered an errand, or failed to.
+    TakeOutcome {
+        /// Which machine's.
+        machine: MachineId,
+        /// What had been asked.
+        verb: Verb,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// A region's provider says which machines of this fleet it has.
+    TakeListing {
+        /// Which region's.
+        region: RegionId,
+        /// When it was asked: it says nothing of machines that changed after.
+        asked: Timestamp,
+        /// Those it has.
+        machines: Vec<MachineId>,
     },
     /// A machine's agent has a stream, and says how every slot stands.
     Connect {
@@ -176,6 +197,8 @@ pub enum Answer {
     },
     /// The server has this reservation.
     Reserved(Reservation),
+    /// Machines that the provider has and this fleet does not know: they are to be deleted.
+    Orphans(Vec<MachineId>),
 }
 
 /// A slot that joined.
@@ -226,6 +249,34 @@ pub enum Observation {
         /// The orders.
         orders: Vec<(ServerId, Generation)>,
     },
+    /// This leader listens from now on.
+    Listening,
+    /// A machine was let in. Where it has no stream yet, its silence counts from now.
+    Expected(MachineId),
+    /// An errand has been taken up: its provider is being asked.
+    ErrandTaken(MachineId),
+    /// A provider did what it was asked; the machine is to come.
+    ErrandDone(MachineId),
+    /// A provider failed, and is asked again then.
+    ErrandFailed {
+        /// About which machine.
+        machine: MachineId,
+        /// When.
+        until: Timestamp,
+    },
+    /// A provider that failed is to be asked again.
+    ErrandAgain(MachineId),
+    /// Another machine that a region's provider was to make never came: the next is asked for then.
+    ProviderFailed {
+        /// Which region's.
+        region: RegionId,
+        /// When.
+        until: Timestamp,
+    },
+    /// A machine that a region's provider made has joined.
+    ProviderWorks(RegionId),
+    /// A provider still has a machine that is lost.
+    StillListed(MachineId),
     /// Everything soft is gone. Any moment may bring it; nothing may break.
     Forgotten,
 }
@@ -241,4 +292,14 @@ pub enum Why {
     AllocationTtl(AllocationId),
     /// A server runs what the operator has replaced.
     Rollout(ServerId),
+    /// A machine has been silent long enough to be lost.
+    Silence(MachineId),
+    /// A machine that was requested, emptied or lost is given up.
+    MachineGivenUp(MachineId),
+    /// A provider that failed is asked again.
+    ProviderRetry(MachineId),
+    /// A region is short of servers.
+    Growth(RegionId),
+    /// A machine has idled long enough, and can be spared.
+    MachineIdle(MachineId),
 }

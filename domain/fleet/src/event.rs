@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Spec};
 use mainstay_core::{
-    AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
-    Timestamp,
+    AllocationId, BootId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId,
+    ServerId, Timestamp,
 };
 
 use crate::allocation::{End, Request};
 use crate::cause::Cause;
 use crate::claim::{HoldEnd, ReservationEnd};
+use crate::life::{Absence, Parting};
 use crate::machine::{Addresses, Ports};
 use crate::spec::FleetSpec;
 
@@ -55,6 +56,77 @@ pub enum Event {
         ports: Vec<Ports>,
         /// What they run when they run.
         configuration: ConfigurationRef,
+    },
+    /// A region's provider is to make a machine.
+    MachineRequested {
+        /// The id it has.
+        machine: MachineId,
+        /// What it will call itself.
+        key: MachineKey,
+        /// Where it will be.
+        region: RegionId,
+        /// How many slots it will bring.
+        slots: u32,
+        /// When it is given up.
+        until: Timestamp,
+    },
+    /// A requested machine is here.
+    MachineCame {
+        /// Which.
+        machine: MachineId,
+    },
+    /// A machine's agent speaks of another run of its kernel than before.
+    MachineBooted {
+        /// Which machine.
+        machine: MachineId,
+        /// Which run.
+        boot: BootId,
+    },
+    /// A machine idled long enough: its servers are stopped.
+    MachineDraining {
+        /// Which.
+        machine: MachineId,
+    },
+    /// None of a draining machine's servers runs any more.
+    MachineEmptied {
+        /// Which.
+        machine: MachineId,
+    },
+    /// A machine that drained or was emptied is needed.
+    MachineWoken {
+        /// Which.
+        machine: MachineId,
+    },
+    /// A machine has been silent for too long.
+    MachineLost {
+        /// Which.
+        machine: MachineId,
+    },
+    /// A lost machine is back.
+    MachineReturned {
+        /// Which.
+        machine: MachineId,
+        /// What its return shows.
+        absence: Absence,
+    },
+    /// A machine is given back to its provider.
+    MachineParting {
+        /// Which.
+        machine: MachineId,
+        /// Why.
+        why: Parting,
+    },
+    /// A machine is gone, and its servers with it.
+    MachineRemoved {
+        /// Which.
+        machine: MachineId,
+    },
+    /// The last counters given out: what is gone never lends its id to another. Only snapshots tell it.
+    CountersKept {
+        /// Of machines.
+        machines: u32,
+        /// Of servers.
+        servers: u32,
     },
     /// A server without an allocation got an order.
     ServerOrdered {
@@ -138,8 +210,20 @@ pub enum Event {
         /// Why: always [`Cause::Allocated`], but for what was stored before causes were.
         cause: Cause,
     },
+    /// Its machine is lost, and it waits for another server.
+    AllocationDisplaced {
+        /// Which.
+        id: AllocationId,
+        /// How long it may wait.
+        until: Timestamp,
+    },
     /// Its server plays.
     AllocationFulfilled {
+        /// Which.
+        id: AllocationId,
+    },
+    /// Its game had taken players, on a server that is gone with its machine. Only snapshots tell it.
+    AllocationReadied {
         /// Which.
         id: AllocationId,
     },

@@ -14,10 +14,15 @@ use crate::allocation::Allocation;
 use crate::command::{Answer, Command, Observation, Why};
 use crate::counts::Counts;
 use crate::decide;
+use crate::errand::Progress;
 use crate::event::Event;
+use crate::growth::Setback;
+use crate::life::Fate;
 use crate::machine::Machine;
 use crate::owed::Owed;
 use crate::placement::Shelf;
+use crate::policy::MachinePolicy;
+use crate::pool::Pool;
 use crate::rejection::Rejection;
 use crate::server::{Server, ServerStatus};
 use crate::spec::FleetSpec;
@@ -63,6 +68,22 @@ pub struct Fleet {
     /// Allocated servers on which nobody is known to play, and since when. Soft.
     pub(crate) empty_since: BTreeMap<ServerId, Timestamp>,
     pub(crate) empty: BTreeSet<(Timestamp, ServerId)>,
+    /// What each region has.
+    pub(crate) pools: BTreeMap<RegionId, Pool>,
+    /// When machines that are requested, emptied or lost are given up.
+    pub(crate) moments: BTreeSet<(Timestamp, MachineId)>,
+    /// Whether this leader listens yet. Soft, as is everything below.
+    pub(crate) listening: bool,
+    /// Since when silent machines have been silent, by machine and by time.
+    pub(crate) silent_since: BTreeMap<MachineId, Timestamp>,
+    pub(crate) silent: BTreeSet<(Timestamp, MachineId)>,
+    /// How far errands to providers are, and when those that failed are run again.
+    pub(crate) errands: BTreeMap<MachineId, Progress>,
+    pub(crate) resting: BTreeSet<(Timestamp, MachineId)>,
+    /// Providers that failed.
+    pub(crate) setbacks: BTreeMap<RegionId, Setback>,
+    /// What providers last said of lost machines.
+    pub(crate) fates: BTreeMap<MachineId, Fate>,
     pub(crate) touched: BTreeSet<MachineId>,
 }
 
@@ -93,6 +114,15 @@ impl Fleet {
             rolling: BTreeSet::new(),
             empty_since: BTreeMap::new(),
             empty: BTreeSet::new(),
+            pools: BTreeMap::new(),
+            moments: BTreeSet::new(),
+            listening: false,
+            silent_since: BTreeMap::new(),
+            silent: BTreeSet::new(),
+            errands: BTreeMap::new(),
+            resting: BTreeSet::new(),
+            setbacks: BTreeMap::new(),
+            fates: BTreeMap::new(),
             touched: BTreeSet::new(),
         }
     }
@@ -107,6 +137,13 @@ impl Fleet {
     #[must_use]
     pub fn machine(&self, id: MachineId) -> Option<&Machine> {
         self.machines.get(&id)
+    }
+
+    /// Whether a machine's id was ever given out.
+    #[must_use]
+    pub fn machine_was(&self, id: MachineId) -> bool {
+        let here = self.spec.as_ref().is_some_and(|spec| spec.number == id.fleet());
+        here && (1..=self.machine_counter).contains(&id.counter())
     }
 
     /// Every machine, by id.
@@ -184,10 +221,38 @@ impl Fleet {
         all
     }
 
+    /// How it treats its machines.
+    #[must_use]
+    pub fn machine_policy(&self) -> MachinePolicy {
+        self.spec.as_ref().map(|spec| spec.hosting.machines).unwrap_or_default()
+    }
+
+    /// What is known of a lost machine.
+    #[must_use]
+    pub fn fate(&self, machine: MachineId) -> Fate {
+        self.fates.get(&machine).copied().unwrap_or(Fate::Unknown)
+    }
+
     /// How many allocations wait for a server.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+}
+
+impl Fleet {
+    /// The next deadline of each kind that machines have.
+    fn machine_deadlines(&self) -> impl Iterator<Item = (Timestamp, Why)> + '_ {
+        let lost = self.next_lost().map(|(due, id)| (due, Why::Silence(id)));
+        let given_up = self.moments.first().map(|&(due, id)| (due, Why::MachineGivenUp(id)));
+        let retry = self.resting.first().map(|&(due, id)| (due, Why::ProviderRetry(id)));
+        let regions = self.spec.iter().flat_map(|spec| &spec.regions);
+        let grows = regions.filter_map(|region| Some((self.next_growth(region)?, Why::Growth(region.id))));
+        let idle = self
+            .pools
+            .keys()
+            .filter_map(|region| self.next_idle(*region).map(|(due, id)| (due, Why::MachineIdle(id))));
+        lost.into_iter().chain(given_up).chain(retry).chain(grows).chain(idle)
     }
 }
 
@@ -226,7 +291,8 @@ impl StateMachine for Fleet {
         let hold = self.holds.first().map(|&(until, id)| (until, Why::HoldTimeout(id)));
         let ttl = self.next_expiry().map(|(due, id, _)| (due, Why::AllocationTtl(id)));
         let rollout = self.next_outdated().map(|id| (Timestamp::EPOCH, Why::Rollout(id)));
-        placement.into_iter().chain(hold).chain(ttl).chain(rollout).min_by_key(|(due, _)| *due)
+        let sessions = placement.into_iter().chain(hold).chain(ttl).chain(rollout);
+        sessions.chain(self.machine_deadlines()).min_by_key(|(due, _)| *due)
     }
 
     fn snapshot(&self) -> Vec<(Timestamp, Event)> {

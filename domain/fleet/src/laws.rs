@@ -4,17 +4,21 @@
 //! [`all`] finds after a turn, [`after`] would have found.
 
 mod full;
+mod machines;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mainstay_core::{AllocationId, Generation, ServerId};
+use mainstay_core::{AllocationId, Generation, MachineId, ServerId};
 
 use crate::allocation::Stage;
+use crate::cause::Cause;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::life::{Life, Origin};
+use crate::pool::Share;
 
 /// A law that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +50,14 @@ pub enum Law {
     Rollouts,
     /// Idle clocks run for allocated servers alone.
     IdleClocks,
-    /// A machine with an allocated, reserved or held server is not free to be taken away.
+    /// A machine with an allocated, reserved or held server is not free to be taken away, and never on its way to be.
     Removal,
+    /// What each region has, and when machines have to be looked at, says what a full derivation says.
+    Pools,
+    /// Silence is counted of machines that are expected and not heard, and errands rest only where one is owed.
+    Silence,
+    /// Nothing is placed where a session that was given up may still run.
+    Fence,
     /// The orders of allocations by time say what a full derivation says.
     AllocationOrders,
     /// Machines and servers name each other.
@@ -62,9 +72,20 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
     match event {
         Event::Configured(_)
         | Event::SpecKept(_)
-        | Event::MachineJoined { .. }
-        | Event::MachineReaddressed { .. }
-        | Event::ServersAdded { .. } => Ok(()),
+        | Event::CountersKept { .. }
+        | Event::MachineRemoved { .. } => Ok(()),
+        Event::MachineJoined { machine, .. }
+        | Event::MachineReaddressed { machine, .. }
+        | Event::ServersAdded { machine, .. }
+        | Event::MachineRequested { machine, .. }
+        | Event::MachineCame { machine }
+        | Event::MachineBooted { machine, .. }
+        | Event::MachineDraining { machine }
+        | Event::MachineEmptied { machine }
+        | Event::MachineWoken { machine }
+        | Event::MachineLost { machine }
+        | Event::MachineReturned { machine, .. }
+        | Event::MachineParting { machine, .. } => machine_holds(fleet, *machine),
         Event::ServerOrdered { server, .. }
         | Event::ServerAssigned { server, .. }
         | Event::ServerHeld { server, .. }
@@ -74,9 +95,10 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::ServerReadied { server }
         | Event::ServerUnreadied { server } => server_holds(fleet, *server),
         Event::IncidentTold { incident } => server_holds(fleet, incident.server),
-        Event::AllocationRequested { id, .. } | Event::AllocationFulfilled { id } => {
-            allocation_holds(fleet, *id)
-        }
+        Event::AllocationRequested { id, .. }
+        | Event::AllocationFulfilled { id }
+        | Event::AllocationReadied { id }
+        | Event::AllocationDisplaced { id, .. } => allocation_holds(fleet, *id),
         Event::AllocationPlaced { id, server, .. } => {
             allocation_holds(fleet, *id)?;
             server_holds(fleet, *server)
@@ -96,6 +118,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
 pub fn all(fleet: &Fleet) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(fleet.servers.keys().filter_map(|id| server_holds(fleet, *id).err()));
+    broken.extend(fleet.machines.keys().filter_map(|id| machine_holds(fleet, *id).err()));
     broken.extend(fleet.by_request.iter().filter_map(|(_, id)| allocation_holds(fleet, *id).err()));
     full::check(fleet, &mut broken);
     broken
@@ -140,6 +163,17 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
             format!("{id}'s hold would never run out")
         })?;
     }
+    if let Claim::Allocated(_) | Claim::Reserved(_) | Claim::Held { .. } = server.claim {
+        let life = fleet.machines.get(&server.machine).map(|machine| machine.life);
+        ensure(!life.is_some_and(Life::leaves), Law::Removal, || {
+            format!("{id} is {:?}, and its machine {life:?}", server.claim)
+        })?;
+    }
+    if let Claim::Allocated(_) | Claim::Reserved(_) = server.claim {
+        ensure(server.cause != Cause::MachineLost, Law::Fence, || {
+            format!("{id} is {:?} while it is to stop what was lost", server.claim)
+        })?;
+    }
     let outdated = (fleet.is_outdated(id, server), fleet.outdated.contains(&id));
     ensure(outdated.0 == outdated.1, Law::Rollouts, || format!("{id}: outdated, indexed: {outdated:?}"))?;
     let configuration = server.configuration;
@@ -156,6 +190,27 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
         machine.is_some_and(|machine| machine.candidates.get(&candidate).is_some_and(|ids| ids.contains(&id)))
     });
     ensure(shelved, Law::Candidates, || format!("{id} is a candidate as {candidate:?} and not shelved so"))
+}
+
+fn machine_holds(fleet: &Fleet, id: MachineId) -> Result<(), Broken> {
+    let Some(machine) = fleet.machines.get(&id) else { return Ok(()) };
+    if machine.life.leaves() {
+        let (claimed, held) = (machine.counts.claimed(), machine.held_until());
+        ensure(claimed == 0 && held.is_none(), Law::Removal, || {
+            format!("{id} is {:?} with {claimed} claimed servers, held until {held:?}", machine.life)
+        })?;
+    }
+    let fits = match (machine.origin, machine.life) {
+        (Origin::Made, _) => true,
+        (Origin::Joined, Life::Requested { .. } | Life::Removing { .. }) => false,
+        (
+            Origin::Joined,
+            Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Lost { .. },
+        ) => true,
+    };
+    ensure(fits, Law::Removal, || format!("{id} joined by itself, and is {:?}", machine.life))?;
+    let share = Share::of(machine, fleet.machine_policy().ttl);
+    ensure(machine.share == share, Law::Pools, || format!("{id}: {:?} is not {share:?}", machine.share))
 }
 
 fn allocation_holds(fleet: &Fleet, id: AllocationId) -> Result<(), Broken> {

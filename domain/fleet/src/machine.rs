@@ -1,14 +1,17 @@
 //! Machines: hosts, or a fleet region's share of one, that an agent answers for.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use mainstay_core::{MachineKey, RegionId, ServerId, Timestamp};
+use mainstay_core::{BootId, MachineKey, RegionId, ServerId, Timestamp};
 
 use crate::command::StreamId;
 use crate::counts::Counts;
+use crate::life::{Absence, Life, Origin};
 use crate::placement::Candidates;
+use crate::pool::Share;
 
 /// The most slots one machine may bring. A game server needs two ports and an agent one process more for each; past
 /// this a host has run out of both (the hard limit of open files on stock hosts is 20,000).
@@ -27,7 +30,16 @@ pub struct Machine {
     pub addresses: Addresses,
     /// Its servers, in the order of their slots.
     pub servers: Vec<ServerId>,
-    /// When the last of its servers that had been allocated or reserved no longer was; when it joined, before the first.
+    /// How it came to be.
+    pub origin: Origin,
+    /// How it stands.
+    pub life: Life,
+    /// The run of its kernel that its agent last spoke of.
+    pub boot: Option<BootId>,
+    /// When it last came back after it had been lost, and what its return showed.
+    pub returned: Option<(Timestamp, Absence)>,
+    /// When the last of its servers that had been allocated or reserved no longer was; when it joined or was woken, before
+    /// the first.
     pub(crate) used: Timestamp,
     /// How they stand. How many are claimed is its fullness. Derived.
     pub(crate) counts: Counts,
@@ -35,6 +47,10 @@ pub struct Machine {
     pub(crate) link: Link,
     /// Its servers that could take an allocation. Derived.
     pub(crate) candidates: Candidates,
+    /// Holds of its servers by the time they run out. Derived.
+    pub(crate) holds: BTreeSet<(Timestamp, ServerId)>,
+    /// What it counts for in its region. Derived.
+    pub(crate) share: Share,
 }
 
 impl Machine {
@@ -48,6 +64,12 @@ impl Machine {
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Until when holds keep it: "the timeout furthest in the future" (seed 003).
+    #[must_use]
+    pub fn held_until(&self) -> Option<Timestamp> {
+        self.holds.last().map(|(until, _)| *until)
     }
 }
 

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use mainstay_core::slot::{Order, Session, Spec};
 use mainstay_core::{MachineId, ServerId};
 
+use crate::errand::Errand;
 use crate::fleet::Fleet;
 use crate::machine::Link;
 
-/// What a machine's agent must be told.
+/// What a machine's agent must be told, or its provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owed {
     /// The configurations its orders name, with the revision of the fleet they belong to; `None` where its stream has
@@ -16,13 +17,15 @@ pub struct Owed {
     pub specs: Option<(u64, Vec<Spec>)>,
     /// Orders neither obeyed nor sent on the current stream.
     pub orders: Vec<Order>,
+    /// What its provider must be asked: of machines that are on their way in or out, which are owed nothing else.
+    pub errand: Option<Errand>,
 }
 
 impl Owed {
     /// Whether nothing is owed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.specs.is_none() && self.orders.is_empty()
+        self.specs.is_none() && self.orders.is_empty() && self.errand.is_none()
     }
 }
 
@@ -32,11 +35,14 @@ impl Fleet {
         let (Some(machine), Some(spec)) = (self.machines.get(&id), &self.spec) else {
             return Owed::default();
         };
+        if let Some(errand) = self.errand(id) {
+            return Owed { errand: Some(errand), ..Owed::default() };
+        }
         let Link::Up { specs_sent, .. } = machine.link else { return Owed::default() };
         let specs =
             (specs_sent < spec.revision).then(|| (spec.revision, self.specs.values().cloned().collect()));
         let debts = self.debts.get(&id).into_iter().flatten();
-        Owed { specs, orders: debts.filter_map(|server| self.order(*server)).collect() }
+        Owed { specs, orders: debts.filter_map(|server| self.order(*server)).collect(), errand: None }
     }
 
     /// The newest order of a server.

@@ -10,7 +10,8 @@
 //! 5. backed off after crashes;
 //! 6. is still stopping.
 //!
-//! Only servers of machines whose agent is heard take part.
+//! Only servers of machines that serve and whose agent is heard take part, and none on which the process of a session may
+//! still run that was given up with its machine.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::cmp::Reverse;
@@ -20,7 +21,7 @@ use mainstay_core::slot::{ConfigurationRef, Intent, Phase};
 use mainstay_core::{BuildConfigurationId, MachineId, RegionId, ServerId};
 
 use crate::fleet::Fleet;
-use crate::machine::Link;
+use crate::machine::{Link, Machine};
 use crate::server::{Server, ServerStatus};
 
 /// What a free server would have to do to take an allocation.
@@ -71,7 +72,9 @@ impl fmt::Display for Losers {
 impl Fleet {
     /// What a server would have to do; `None` where it cannot take an allocation now.
     pub(crate) fn candidate(&self, server: &Server) -> Option<Candidate> {
-        if !server.claim.is_open() || self.machines.get(&server.machine)?.link == Link::Silent {
+        let machine = self.machines.get(&server.machine)?;
+        let reachable = machine.life.serves() && machine.link != Link::Silent;
+        if !server.claim.is_open() || !reachable || server.is_fenced() {
             return None;
         }
         let seen = server.seen.as_ref()?;
@@ -120,7 +123,8 @@ impl Fleet {
     #[must_use]
     pub fn losers(&self, region: RegionId) -> Losers {
         let mut losers = Losers::default();
-        for machine in self.machines.values().filter(|machine| machine.region == region) {
+        let there = |machine: &&Machine| machine.region == region && machine.life.serves();
+        for machine in self.machines.values().filter(there) {
             let servers = u32::try_from(machine.servers.len()).unwrap_or(u32::MAX);
             let ready: usize = machine.candidates.values().map(BTreeSet::len).sum();
             let free = machine.counts.unclaimed();
@@ -189,6 +193,7 @@ impl Fleet {
                 machines.insert((Reverse(new), id));
             }
         }
+        self.settle_machine(id);
     }
 }
 

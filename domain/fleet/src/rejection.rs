@@ -116,6 +116,19 @@ pub enum Rejection {
     /// A machine came back with fewer or other slots than it had.
     #[error("{0}")]
     SlotsChanged(String),
+    /// The machine was given back to its provider, or never was this fleet's.
+    #[error("machine {0} was given back to its provider")]
+    MachineGone(MachineId),
+    /// The server's machine drains, is emptied or lost: nothing begins on it.
+    #[error("server {server} is on machine {machine}, which is {life}")]
+    MachineAway {
+        /// The server.
+        server: ServerId,
+        /// Its machine.
+        machine: MachineId,
+        /// How the machine stands.
+        life: &'static str,
+    },
     /// A machine brings more slots than one may.
     #[error("the machine brings {slots} slots, {SLOTS_PER_MACHINE_MAX} are allowed")]
     TooManySlots {
@@ -151,6 +164,8 @@ impl Rejection {
             Self::StaleStream => "MS-S004",
             Self::SlotsChanged(_) => "MS-S005",
             Self::TooManySlots { .. } => "MS-S006",
+            Self::MachineGone(_) => "MS-S007",
+            Self::MachineAway { .. } => "MS-S008",
         }
     }
 
@@ -182,6 +197,12 @@ impl Rejection {
             Self::StaleStream => "the agent connects again by itself",
             Self::SlotsChanged(_) => "give the machine its old slots and ports back, or a new data directory",
             Self::TooManySlots { .. } => "split the host into several machines",
+            Self::MachineGone(_) => {
+                "the provider deletes it; to join it by hand, give it a new data directory"
+            }
+            Self::MachineAway { .. } => {
+                "allocate: where capacity is short the machine is woken; a lost one must come back first"
+            }
         }
     }
 }

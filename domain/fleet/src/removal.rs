@@ -23,7 +23,7 @@ pub enum Removal {
 
 impl Fleet {
     /// Whether a machine may be taken away, where it may once all its servers have been neither allocated nor reserved
-    /// for `idle_for`; `None` for a machine that is not known. Looks at each of the machine's servers.
+    /// for `idle_for`; `None` for a machine that is not known.
     #[must_use]
     pub fn removal(&self, machine: MachineId, idle_for: Duration, now: Timestamp) -> Option<Removal> {
         let machine = self.machines.get(&machine)?;
@@ -31,10 +31,8 @@ impl Fleet {
         if claimed > 0 {
             return Some(Removal::InUse { claimed });
         }
-        let servers = machine.servers.iter().filter_map(|id| self.servers.get(id));
-        let furthest = servers.filter_map(|server| server.held_until()).max();
         let idle = machine.used + idle_for;
-        let free = furthest.map_or(idle, |until| until.max(idle));
+        let free = machine.held_until().map_or(idle, |until| until.max(idle));
         Some(if free > now { Removal::NotBefore(free) } else { Removal::Now })
     }
 }

@@ -165,6 +165,27 @@ impl Server {
         self.claim.held_until()
     }
 
+    /// Whether a session's process may still run on it that was given up when its machine was lost: nothing else begins on
+    /// it before its agent has said that this is stopped.
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        self.cause == Cause::MachineLost && !self.is_down()
+    }
+
+    /// Whether its agent has obeyed the newest order, if there was one, and no process of it is left.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| {
+            seen.generation == self.generation
+                && match seen.phase {
+                    Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost => {
+                        true
+                    }
+                    Phase::Starting | Phase::Online { .. } | Phase::Stopping => false,
+                }
+        })
+    }
+
     /// Whether its agent has obeyed the newest order.
     #[must_use]
     pub fn obeyed(&self) -> bool {

@@ -7,6 +7,8 @@ use core::time::Duration;
 use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_core::{BuildConfigurationId, FleetId, FleetNumber, RegionId};
 
+use crate::policy::{MachinePolicy, Provided};
+
 /// A fleet as configured. Replaced whole; a higher revision replaces a lower one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetSpec {
@@ -44,6 +46,8 @@ pub struct Hosting {
     pub hold_max: Duration,
     /// When an allocation has lived long enough.
     pub allocation_ttl: AllocationTtl,
+    /// When its machines go, and when they are lost.
+    pub machines: MachinePolicy,
 }
 
 /// When an allocation has lived long enough.
@@ -69,6 +73,7 @@ impl Default for Hosting {
             claimed_by: ClaimedBy::Allocations,
             hold_max: Self::HOLD_MAX_DEFAULT,
             allocation_ttl: AllocationTtl::DEFAULT,
+            machines: MachinePolicy::default(),
         }
     }
 }
@@ -124,6 +129,8 @@ pub enum Growth {
     Fixed,
     /// Machines may join.
     MachinesMayJoin,
+    /// A provider makes machines, and deletes those it made.
+    Provided(Provided),
 }
 
 impl FleetSpec {

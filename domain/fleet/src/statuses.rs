@@ -6,6 +6,7 @@ use core::str::FromStr;
 use mainstay_core::RegionId;
 
 use crate::fleet::Fleet;
+use crate::life::{Life, Parting};
 use crate::machine::{Link, Machine};
 use crate::server::ServerStatus;
 use crate::spec::RegionOpening;
@@ -113,15 +114,28 @@ impl FleetStatus {
 impl Machine {
     /// The projection of what is known of a machine.
     ///
-    /// | agent | status |
-    /// |---|---|
-    /// | heard | ONLINE |
-    /// | not heard | SHUTDOWN |
+    /// | life | agent | status |
+    /// |---|---|---|
+    /// | requested | – | PROVISIONING |
+    /// | serving | heard | ONLINE |
+    /// | serving | not heard | SHUTDOWN |
+    /// | draining | any | SHUTTING_DOWN |
+    /// | emptied, lost | any | SHUTDOWN |
+    /// | removing, never came | – | CANCELLATION_REQUESTED |
+    /// | removing | – | DELETING |
     #[must_use]
     pub const fn status(&self) -> MachineStatus {
-        match self.link() {
-            Link::Up { .. } => MachineStatus::Online,
-            Link::Silent => MachineStatus::Shutdown,
+        match (self.life, self.link()) {
+            (Life::Requested { .. }, _) => MachineStatus::Provisioning,
+            (Life::Serving, Link::Up { .. }) => MachineStatus::Online,
+            (Life::Draining { .. }, _) => MachineStatus::ShuttingDown,
+            (Life::Serving, Link::Silent) | (Life::Emptied { .. } | Life::Lost { .. }, _) => {
+                MachineStatus::Shutdown
+            }
+            (Life::Removing { why: Parting::NeverCame, .. }, _) => MachineStatus::CancellationRequested,
+            (Life::Removing { why: Parting::Idle | Parting::Lost | Parting::Died, .. }, _) => {
+                MachineStatus::Deleting
+            }
         }
     }
 }

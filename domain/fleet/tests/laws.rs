@@ -10,7 +10,10 @@ use std::sync::Arc;
 use common::{Agent, World, allocation, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_fleet::{AllocationTtl, ClaimedBy, Command, Fleet, Growth, IdleServers, Observation, laws};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, Command, Fleet, Growth, IdleServers, MachinePolicy, MachineTtl, Observation,
+    OnLoss, Origin, Outcome, Provided, laws,
+};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -28,6 +31,9 @@ enum Step {
     Read(u8, u8),
     Configure(bool),
     Pass(u16),
+    Provider(bool),
+    Come(u8),
+    List(u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -45,7 +51,10 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(slot, what, time)| Step::Ask(slot % 6, what % 7, time)),
         3 => (any::<u8>(), any::<u8>()).prop_map(|(slot, players)| Step::Read(slot % 6, players % 3)),
         1 => any::<bool>().prop_map(Step::Configure),
-        2 => any::<u16>().prop_map(Step::Pass),
+        4 => any::<u16>().prop_map(Step::Pass),
+        2 => any::<bool>().prop_map(Step::Provider),
+        2 => any::<u8>().prop_map(Step::Come),
+        1 => any::<u8>().prop_map(Step::List),
     ]
 }
 
@@ -120,7 +129,23 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
         Step::Configure(on_provision) => {
             let idle =
                 if *on_provision { IdleServers::StartOnProvision } else { IdleServers::StartOnAllocation };
-            let mut spec = fleet_spec(idle, Growth::MachinesMayJoin);
+            let provided = Growth::Provided(Provided {
+                slots: 3,
+                machines_max: 4,
+                create_timeout: std::time::Duration::from_secs(3_000),
+                retry: std::time::Duration::from_secs(10),
+            });
+            let grows = [Growth::MachinesMayJoin, provided][usize::from(*on_provision)];
+            let mut spec = fleet_spec(idle, grows);
+            spec.regions[0].min_available = if *on_provision { 5 } else { 0 };
+            spec.hosting.machines = MachinePolicy {
+                ttl: MachineTtl::Idle {
+                    shutdown: std::time::Duration::from_secs(20_000),
+                    delete: std::time::Duration::from_secs(30_000),
+                },
+                lost_after: std::time::Duration::from_secs(10_000),
+                on_loss: if *on_provision { OnLoss::Fail } else { OnLoss::PlaceAnew },
+            };
             spec.hosting.claimed_by =
                 if *on_provision { ClaimedBy::Allocations } else { ClaimedBy::Reservations };
             spec.revision = world.fleet.spec().unwrap().revision + 1;
@@ -134,6 +159,27 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
                 AllocationTtl::Age(std::time::Duration::from_secs(60_000))
             };
             world.must(&Command::Configure(Arc::new(spec)));
+        }
+        Step::Provider(works) => {
+            let outcome = if *works { Outcome::Done } else { Outcome::Failed };
+            for (machine, verb) in world.errands() {
+                world.outcome(machine, verb, outcome);
+            }
+        }
+        Step::Come(n) => {
+            let made = world.fleet.machines().filter(|(_, machine)| machine.origin == Origin::Made);
+            let made: Vec<_> = made.map(|(id, machine)| (id, machine.key)).collect();
+            let Some((_, key)) = made.get(usize::from(*n) % made.len().max(1)) else { return };
+            if world.run(&World::joining(*key, 3, None)).is_ok() {
+                let agent = world.join_as(*key, 3, None);
+                world.connect(&agent);
+                world.obey(&agent);
+            }
+        }
+        Step::List(n) => {
+            let all: Vec<_> = world.fleet.machines().map(|(id, _)| id).collect();
+            let machines = all.into_iter().filter(|id| id.counter() % 3 != u32::from(*n) % 3).collect();
+            world.must(&Command::TakeListing { region: common::EUROPE, asked: world.now, machines });
         }
         Step::Pass(seconds) => world.pass(std::time::Duration::from_secs(u64::from(*seconds))),
     }

@@ -188,6 +188,9 @@ pub struct AgentArguments {
     /// The fleet's region this machine is in, by name or id; else the token's, or the only one
     #[arg(long)]
     pub region: Option<String>,
+    /// What this machine calls itself, where a machine provider was told; else it draws a key of its own
+    #[arg(long, value_name = "UUID", env = "MAINSTAY_MACHINE_KEY")]
+    pub machine_key: Option<mainstay_core::MachineKey>,
     /// How many servers it holds; else as many as its cores and memory give to servers of 750 MHz and 800 MiB
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=SLOTS_MAX))]
     pub slots: Option<u16>,

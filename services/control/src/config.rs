@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::doctor::HostChecks;
 use crate::metrics::Metrics;
+use crate::providers::Programs;
 use crate::slot_files::SlotFile;
 use crate::tls::Tls;
 
@@ -50,6 +51,8 @@ pub struct Config {
     pub builds: Option<PathBuf>,
     /// What `doctor` looks at beside the shards.
     pub host: Arc<dyn HostChecks>,
+    /// The programs of machine providers.
+    pub providers: Programs,
 }
 
 impl std::fmt::Debug for Config {

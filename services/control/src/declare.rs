@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mainstay_config::{
     self as config, BuildPath, Config, Join, MachineSize, Refused, SourceFile, Sourced, TtlReading, load,
 };
 use mainstay_core::{FleetId, RegionId};
 use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
-use mainstay_fleet::{AllocationTtl, ClaimedBy, Growth, Hosting, IdleServers, RegionOpening, RegionSpec};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss, Provided,
+    RegionOpening, RegionSpec,
+};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 use uuid::Uuid;
+
+use crate::providers::{Program, Programs};
 
 /// Region ids depend on the name alone: "Europe" is the same region in every fleet and on every instance.
 const REGIONS: Uuid = Uuid::from_u128(0x9a3c_1f0e_6d57_4b0a_8e21_5c7f_20d4_b931);
@@ -54,6 +60,33 @@ pub fn declaration(config: &Config, environment: Uuid, machine: &MachineSize) ->
             .map(|declared| configuration(declared, machine))
             .collect(),
         fleets: config.fleets.values().map(|declared| fleet(declared, config, environment)).collect(),
+    }
+}
+
+/// The programs of a configuration's machine providers, by the fleet regions that name them.
+#[must_use]
+pub fn programs(config: &Config, environment: Uuid) -> Programs {
+    let regions = config.fleets.values().flat_map(|fleet| {
+        fleet.regions.values().map(move |region| (fleet_id(environment, &fleet.name.value), region))
+    });
+    let named = regions.filter_map(|(fleet, region)| {
+        let provider = config.providers.get(&region.provider.as_ref()?.value)?;
+        Some(((fleet, region_id(&region.name.value)), Arc::new(program(provider))))
+    });
+    named.collect()
+}
+
+fn program(provider: &config::Provider) -> Program {
+    let command = &provider.command.value;
+    let bare = command.components().count() == 1;
+    Program {
+        name: provider.name.value.clone(),
+        command: if bare { command.clone() } else { absolute(command).into() },
+        arguments: provider.arguments.iter().map(|argument| argument.value.clone().into()).collect(),
+        env: pairs(&provider.env),
+        call_timeout: provider.call_timeout.value,
+        list_every: provider.list_every.value,
+        join_url: provider.join_url.as_ref().map(|url| url.value.clone()),
     }
 }
 
@@ -175,13 +208,49 @@ fn hosting(declared: &config::Fleet) -> Hosting {
             (Some(ttl), TtlReading::Idle) => AllocationTtl::Idle(ttl),
             (Some(ttl), TtlReading::Age) => AllocationTtl::Age(ttl),
         },
+        machines: machine_policy(declared),
+    }
+}
+
+/// How long machines idle where a provider makes them and nothing is written: long enough for the next session, short
+/// enough for the bill.
+const IDLE: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from_secs(60 * 60));
+
+/// Idle machines stay where neither a time nor a provider is written: they are the studio's own, and cost the same.
+fn machine_policy(declared: &config::Fleet) -> MachinePolicy {
+    let (shutdown, delete) = (declared.ttl_shutdown.as_ref(), declared.ttl_delete.as_ref());
+    let made = declared.regions.values().any(|region| region.provider.is_some());
+    let ttl = if shutdown.is_none() && delete.is_none() && !made {
+        MachineTtl::Off
+    } else {
+        let delete = delete.map_or(IDLE.1, |delete| delete.value);
+        let shutdown = shutdown.map_or(IDLE.0.min(delete), |shutdown| shutdown.value);
+        MachineTtl::Idle { shutdown, delete: delete.max(shutdown) }
+    };
+    let on_loss = match declared.lost_allocations.value {
+        config::LostAllocations::Fail => OnLoss::Fail,
+        config::LostAllocations::PlaceAnew => OnLoss::PlaceAnew,
+    };
+    MachinePolicy { ttl, lost_after: declared.lost_after.value, on_loss }
+}
+
+fn provided(provider: &config::Provider) -> Provided {
+    Provided {
+        slots: provider.slots.value,
+        machines_max: provider.max_machines.value,
+        create_timeout: provider.create_timeout.value,
+        retry: provider.retry.value,
     }
 }
 
 fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetDeclaration {
-    let growth = match config.machines.join.value {
+    let others = match config.machines.join.value {
         Join::Allowed => Growth::MachinesMayJoin,
         Join::None => Growth::Fixed,
+    };
+    let growth = |region: &config::Region| {
+        let provider = region.provider.as_ref().and_then(|name| config.providers.get(&name.value));
+        provider.map_or(others, |provider| Growth::Provided(provided(provider)))
     };
     let region = |region: &config::Region| RegionSpec {
         id: region_id(&region.name.value),
@@ -189,7 +258,7 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
         min_available: region.min_available.value,
         max_servers: region.max_servers.value,
         opening: if region.online.value { RegionOpening::Online } else { RegionOpening::Offline },
-        growth,
+        growth: growth(region),
     };
     FleetDeclaration {
         name: declared.name.value.as_str().into(),

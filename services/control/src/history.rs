@@ -139,6 +139,27 @@ fn fleet_row(event: &Event) -> Row {
             vec![machine.to_string()],
             json!({ "first": first.to_string(), "count": ports.len() }),
         ),
+        Event::MachineRequested { machine, region, slots, until, .. } => (
+            "machine.requested",
+            vec![machine.to_string(), region.to_string()],
+            json!({ "slots": slots, "untilMs": until.unix_ms() }),
+        ),
+        Event::MachineCame { machine } => ("machine.came", vec![machine.to_string()], Value::Null),
+        Event::MachineBooted { machine, boot } => {
+            ("machine.booted", vec![machine.to_string()], json!({ "bootId": boot.to_string() }))
+        }
+        Event::MachineDraining { machine } => ("machine.draining", vec![machine.to_string()], Value::Null),
+        Event::MachineEmptied { machine } => ("machine.emptied", vec![machine.to_string()], Value::Null),
+        Event::MachineWoken { machine } => ("machine.woken", vec![machine.to_string()], Value::Null),
+        Event::MachineLost { machine } => ("machine.lost", vec![machine.to_string()], Value::Null),
+        Event::MachineReturned { machine, absence } => {
+            ("machine.returned", vec![machine.to_string()], json!({ "absence": absence.word() }))
+        }
+        Event::MachineParting { machine, why } => {
+            ("machine.removing", vec![machine.to_string()], json!({ "reason": why.word() }))
+        }
+        Event::MachineRemoved { machine } => ("machine.removed", vec![machine.to_string()], Value::Null),
+        Event::CountersKept { .. } => ("fleet.countersKept", vec![], Value::Null),
         Event::ServerOrdered { server, generation, intent, cause, .. } => (
             "server.ordered",
             vec![server.to_string()],
@@ -175,6 +196,10 @@ fn fleet_row(event: &Event) -> Row {
             vec![id.to_string(), server.to_string()],
             json!({ "generation": generation.number(), "cause": cause.word() }),
         ),
+        Event::AllocationReadied { id } => ("allocation.readied", vec![id.to_string()], Value::Null),
+        Event::AllocationDisplaced { id, until } => {
+            ("allocation.displaced", vec![id.to_string()], json!({ "untilMs": until.unix_ms() }))
+        }
         Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
         Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),
         Event::IncidentTold { incident } => incident_row(incident),
@@ -209,5 +234,6 @@ fn end_detail(end: &End) -> Value {
         End::Idle { ttl } => json!({ "reason": "idle", "ttlSeconds": ttl.as_secs() }),
         End::Aged { ttl } => json!({ "reason": "aged", "ttlSeconds": ttl.as_secs() }),
         End::RolledOut => json!({ "reason": "rolledOut" }),
+        End::MachineLost => json!({ "reason": "machineLost" }),
     }
 }

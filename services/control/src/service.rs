@@ -20,6 +20,7 @@ use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
+use crate::providers::{Errands, Office};
 use crate::publish::Publisher;
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
@@ -75,9 +76,10 @@ impl Control {
         let (fail, failed) = watch::channel(None);
         let (outboxes, fleets, samples) = (Outboxes::default(), Fleets::default(), Samples::default());
 
+        let (errands, owed) = Errands::channel();
         let (keeper, hands, configured) = Keeper::new(
             config.journal.clone(),
-            outboxes.clone(),
+            (outboxes.clone(), errands),
             fleets.clone(),
             Arc::clone(&config.metrics),
         );
@@ -119,6 +121,15 @@ impl Control {
         // Of no consequence to a stop: whatever it has not looked at is looked at by the next start.
         let looked = publisher.clone();
         tokio::spawn(async move { looked.look_at_all().await });
+        let office = Office {
+            programs: config.providers,
+            fleets: fleets.clone(),
+            desk: Arc::clone(&desk),
+            clock: Arc::clone(&config.clock),
+            instance: config.environment,
+            agents: handle.agents.clone(),
+        };
+        handle.serving.push(tokio::spawn(office.run(owed, closed.clone())));
         let app = Arc::new(App {
             catalog,
             editor,

@@ -47,6 +47,7 @@ pub fn build(servers: u64) -> Result<Fleet, Failure> {
             slots: (0..SLOTS)
                 .map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot })
                 .collect(),
+            boot: None,
         };
         let Answer::Joined { machine, slots } = must(&mut fleet, &join)? else {
             return Err("no machine joined".into());

@@ -28,11 +28,15 @@ pub enum Bug {
     SessionFileSkipped,
     /// The plane is not told that a stream broke, and goes on believing in it.
     DeadStreamBelieved,
+    /// A machine provider is called before the errand is durable.
+    ErrandBeforeSync,
+    /// The order that stops what a lost machine had played is not passed on: the agent hears that nothing need change.
+    FenceLifted,
 }
 
 impl Bug {
     /// Every planted mistake.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::AnswerBeforeSync,
         Self::ReadBeforeSync,
         Self::OrderBeforeSync,
@@ -44,6 +48,8 @@ impl Bug {
         Self::LateHolderStarts,
         Self::SessionFileSkipped,
         Self::DeadStreamBelieved,
+        Self::ErrandBeforeSync,
+        Self::FenceLifted,
     ];
 
     /// Its name on the command line.
@@ -61,6 +67,8 @@ impl Bug {
             Self::LateHolderStarts => "late-holder-starts",
             Self::SessionFileSkipped => "session-file-skipped",
             Self::DeadStreamBelieved => "dead-stream-believed",
+            Self::ErrandBeforeSync => "errand-before-sync",
+            Self::FenceLifted => "fence-lifted",
         }
     }
 }

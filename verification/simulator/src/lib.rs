@@ -26,7 +26,9 @@ pub use agenda::Micros;
 pub use bug::{Bug, UnknownBug};
 pub use laws::Broken;
 pub use random::Random;
-pub use scenario::{Crashes, Disk, FleetKnobs, Games, Network, People, Scenario};
+pub use scenario::{
+    Crashes, Disk, FleetKnobs, Games, MachineKnobs, Network, People, ProvidedKnobs, ProviderFaults, Scenario,
+};
 pub use trace::Text;
 pub use world::Counts;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::slot::{Exit, Incident, Reading, Status};
 use mainstay_core::{AllocationId, BuildConfigurationId, Generation, MachineId, ReservationId, ServerId};
-use mainstay_fleet::{Allocation, End, Owed, Rejection, Request, Stage, StreamId};
+use mainstay_fleet::{Allocation, End, Errand, Outcome, Owed, Rejection, Request, Stage, StreamId, Verb};
 use mainstay_journal::Batch;
 use mainstay_supervisor::{Effects, RunNumber};
 
@@ -48,6 +48,9 @@ pub(crate) enum Happening {
     AnswerArrives { call: CallIndex, said: Said },
     CallerActs { caller: usize },
     CallerGivesUp { caller: usize, call: CallIndex },
+    ProviderActs { machine: MachineId, verb: Verb },
+    ProviderAnswers { life: Life, machine: MachineId, verb: Verb, outcome: Outcome },
+    ProviderLists,
 }
 
 /// Whether a game ends by itself. After healing none does.
@@ -60,7 +63,7 @@ pub(crate) enum OwnWill {
 /// From agent to plane.
 #[derive(Debug)]
 pub(crate) enum Up {
-    Join { slots: usize },
+    Join { slots: usize, boot: u64 },
     Connect { statuses: Vec<Status> },
     Report { statuses: Vec<Status> },
     Incidents { incidents: Vec<Incident> },
@@ -111,6 +114,7 @@ pub(crate) enum JobResult {
 pub(crate) struct PlaneRelease {
     pub(crate) reply: Option<Reply>,
     pub(crate) frames: Vec<Frame>,
+    pub(crate) errands: Vec<Errand>,
 }
 
 /// Orders for one machine's stream.
@@ -124,9 +128,20 @@ pub(crate) struct Frame {
 /// The answer to whoever caused a turn.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    Call { call: CallIndex, said: Said },
-    Joined { stream: StreamId, machine: MachineId, servers: Vec<ServerId> },
-    Close { stream: StreamId },
+    Call {
+        call: CallIndex,
+        said: Said,
+    },
+    Joined {
+        stream: StreamId,
+        machine: MachineId,
+        servers: Vec<ServerId>,
+    },
+    Close {
+        stream: StreamId,
+    },
+    /// What the provider has and nobody knows.
+    Orphans(Vec<MachineId>),
 }
 
 /// What an agent's turn releases once it is durable.

@@ -30,6 +30,55 @@ pub struct Scenario {
     pub crashes: Crashes,
     /// Callers and operators.
     pub people: People,
+    /// How machines come, go and are lost.
+    pub machine: MachineKnobs,
+    /// The machine provider's faults.
+    pub provider: ProviderFaults,
+}
+
+/// How machines come, go and are lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineKnobs {
+    /// How long a machine may be silent before it is lost.
+    pub lost_after: Micros,
+    /// Its allocations are placed anew, or fail.
+    pub place_anew: bool,
+    /// How long machines idle before they are emptied, and deleted; for ever where nothing.
+    pub ttl: Option<(Micros, Micros)>,
+    /// The region's provider, where it has one.
+    pub provided: Option<ProvidedKnobs>,
+    /// How far a machine's clock is from the plane's at most, in either direction.
+    pub skew_ms: u64,
+}
+
+/// A region's provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProvidedKnobs {
+    /// Free servers to keep.
+    pub min_available: u32,
+    /// Slots of each machine.
+    pub slots: u32,
+    /// The most machines it has at once.
+    pub machines_max: u32,
+    /// How long a machine may take until it joins.
+    pub create_timeout: Micros,
+}
+
+/// What goes wrong at a machine provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderFaults {
+    /// In a million calls, how many fail; half of these did what they were asked all the same.
+    pub fails: u32,
+    /// In a million calls, how many never answer; half of these are done later.
+    pub hangs: u32,
+    /// In a million calls, how many are done a second time, later.
+    pub doubles: u32,
+    /// In a million machines listed, how many are left out.
+    pub forgets: u32,
+    /// Per million events: a machine that the provider made is gone.
+    pub dies: u32,
+    /// Per million events: a machine is cut off.
+    pub cuts: u32,
 }
 
 /// What the fleet is.
@@ -186,6 +235,8 @@ impl Scenario {
             games: swarm.games(),
             crashes: swarm.crashes(),
             people: swarm.people(),
+            machine: swarm.machine(),
+            provider: swarm.provider(),
         }
     }
 
@@ -213,6 +264,7 @@ impl Scenario {
             agent_forgets: 0,
             ..calm.crashes
         };
+        calm.provider = ProviderFaults { fails: 0, hangs: 0, doubles: 0, forgets: 0, dies: 0, cuts: 0 };
         calm
     }
 }
@@ -311,6 +363,37 @@ impl Swarm<'_> {
             plane_forgets: self.sometimes(1_000),
             agent_forgets: self.sometimes(4_000),
             down: if self.either() { self.between(5 * MS, 200 * MS) } else { self.between(MS, 15 * SECOND) },
+        }
+    }
+
+    fn machine(&mut self) -> MachineKnobs {
+        let ttl = self.either().then(|| {
+            let shutdown = self.between(2 * SECOND, 30 * SECOND);
+            (shutdown, shutdown + self.between(0, 20 * SECOND))
+        });
+        let provided = self.either().then(|| ProvidedKnobs {
+            min_available: u32::try_from(self.between(0, 60)).unwrap_or(0),
+            slots: u32::try_from(self.between(1, 5)).unwrap_or(1),
+            machines_max: u32::try_from(self.between(1, 8)).unwrap_or(1),
+            create_timeout: self.between(10 * SECOND, 60 * SECOND),
+        });
+        MachineKnobs {
+            lost_after: if self.either() { 60 * SECOND } else { self.between(2 * SECOND, 20 * SECOND) },
+            place_anew: self.either(),
+            ttl,
+            provided,
+            skew_ms: if self.either() { 0 } else { self.between(0, 400 * 86_400 * 1_000) },
+        }
+    }
+
+    fn provider(&mut self) -> ProviderFaults {
+        ProviderFaults {
+            fails: self.sometimes(500_000),
+            hangs: self.sometimes(300_000),
+            doubles: self.sometimes(200_000),
+            forgets: self.sometimes(100_000),
+            dies: self.sometimes(2_000),
+            cuts: self.sometimes(2_000),
         }
     }
 

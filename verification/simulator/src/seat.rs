@@ -31,7 +31,7 @@ pub(crate) struct Disk<S: StateMachine> {
     turns_since_snapshot: usize,
 }
 
-impl<S: Stored<Event: PartialEq> + Clone> Disk<S> {
+impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
     pub(crate) fn empty(shard: &str, blank: S) -> Self {
         Self {
             shard: ShardName::new(shard).expect("the simulator names its shards well"),
@@ -97,8 +97,10 @@ impl<S: Stored<Event: PartialEq> + Clone> Disk<S> {
         for (at, event) in &story {
             retold.apply(*at, event);
         }
-        ensure(retold.snapshot() == story, "a snapshot rebuilds the state it was taken of", || {
-            format!("shard {}: {} events", self.shard, story.len())
+        let again = retold.snapshot();
+        ensure(again == story, "a snapshot rebuilds the state it was taken of", || {
+            let differs = again.iter().zip(&story).find(|(again, first)| again != first);
+            format!("shard {shard}: {} events, then {}: {differs:?}", story.len(), again.len())
         })?;
         for (index, chunk) in (0..).zip(S::story_chunks(&story)) {
             seat.journal.write_snapshot_chunk(shard, below, index, &chunk).map_err(unreadable)?;
@@ -196,7 +198,7 @@ pub(crate) struct Seat<S: StateMachine, R> {
     pending: VecDeque<Pending<S::Event>>,
 }
 
-impl<S: Stored<Event: PartialEq> + Clone, R> Seat<S, R> {
+impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone, R> Seat<S, R> {
     /// One command through the rules.
     pub(crate) fn run(&mut self, now: Timestamp, command: &S::Command) -> Outcome<S> {
         Turn::run(now, &mut self.state, command)

@@ -58,9 +58,17 @@ fn every_kind_of_fault_strikes() {
         sum.misbehaved += counts.misbehaved;
         sum.starts += counts.starts;
         sum.allocations += counts.allocations;
+        sum.errands += counts.errands;
+        sum.orphans += counts.orphans;
+        sum.deaths += counts.deaths;
+        sum.cuts += counts.cuts;
+        sum.lost += counts.lost;
+        sum.emptied += counts.emptied;
     }
     let low = [sum.plane_crashes, sum.agent_crashes, sum.reboots, sum.breaks, sum.forgotten, sum.misbehaved];
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
+    let machines = [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied];
+    assert!(machines.iter().all(|&count| count >= 20) && sum.orphans > 0, "{sum:?}");
     assert!(sum.starts >= 1_000 && sum.allocations >= 1_000, "{sum:?}");
 }
 
@@ -88,6 +96,8 @@ planted! {
     a_forgotten_holder_is_found: HolderForgotten;
     a_session_file_not_written_is_found: SessionFileSkipped;
     a_dead_stream_believed_is_found: DeadStreamBelieved;
+    an_errand_before_the_sync_is_found: ErrandBeforeSync;
+    a_fence_that_is_lifted_is_found: FenceLifted;
 }
 
 /// Rare in the standard worlds: the agent must crash in the moment between fork and lock, come back before the holder

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::configurations::block;
 use super::{name, no_effect};
 use crate::codes::Code;
 use crate::limits::{
-    ALLOCATION_RETENTION, ALLOCATION_TTL, HOLD_MAX, PLACEMENT_TIMEOUT, SERVERS_MAX, SERVERS_PER_MACHINE_MAX,
+    ALLOCATION_RETENTION, ALLOCATION_TTL, HOLD_MAX, LOST_AFTER, MACHINE_TTL, PLACEMENT_TIMEOUT, SERVERS_MAX,
+    SERVERS_PER_MACHINE_MAX,
 };
-use crate::model::{Architecture, ClaimedBy, Fleet, Hardware, Region, TtlReading, UsageSetting};
+use crate::model::{
+    Architecture, ClaimedBy, Fleet, Hardware, LostAllocations, Region, TtlReading, UsageSetting,
+};
 use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys, list, mapping};
@@ -27,15 +31,16 @@ pub(super) const KEYS: Keys = Keys {
         "allocationTTL",
         "allocationTTLReading",
         "holdMax",
+        "ttl",
+        "lost",
     ],
-    later: &[
-        ("placement", "choose between packed and spread placement"),
-        ("ttl", "shut idle machines down"),
-        ("crashLimit", "stop a bad build"),
-    ],
+    later: &[("placement", "choose between packed and spread placement"), ("crashLimit", "stop a bad build")],
 };
 
-pub(super) const REGION: Keys = Keys { known: &["minAvailable", "maxServers", "online"], later: &[] };
+pub(super) const REGION: Keys =
+    Keys { known: &["minAvailable", "maxServers", "online", "provider"], later: &[] };
+pub(super) const TTL: Keys = Keys { known: &["shutdown", "delete"], later: &[] };
+pub(super) const LOST: Keys = Keys { known: &["after", "allocations"], later: &[] };
 pub(super) const USAGE: Keys = Keys {
     known: &[
         "hardwareType",
@@ -55,9 +60,15 @@ const PLACEMENT_WAIT: Duration = Duration::from_secs(60);
 const RETENTION: Duration = Duration::from_secs(3_600);
 
 /// How long an allocation may be idle unless a fleet says otherwise (Unity's allocation-ttl page).
-const TTL: Duration = Duration::from_secs(3_600);
+const ALLOCATED_FOR: Duration = Duration::from_secs(3_600);
 /// The furthest away a hold may run out: a game that forgets its hold keeps a machine for a day at most.
 const HOLD_LONGEST: Duration = Duration::from_secs(24 * 3_600);
+/// How long an agent may be silent: twelve times what it takes to notice that a stream broke, and as long as a placement
+/// waits.
+const SILENT_FOR: Duration = Duration::from_secs(60);
+/// The words of `lost: { allocations }`.
+const LOSSES: [(&str, LostAllocations); 2] =
+    [("fail", LostAllocations::Fail), ("placeAnew", LostAllocations::PlaceAnew)];
 /// The words of `allocationType`.
 const CLAIMS: [(&str, ClaimedBy); 2] =
     [("ALLOCATION", ClaimedBy::Allocations), ("RESERVATION", ClaimedBy::Reservations)];
@@ -66,6 +77,8 @@ const READINGS: [(&str, TtlReading); 2] = [("idle", TtlReading::Idle), ("age", T
 
 pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, node: &Node) -> Option<Fleet> {
     let fields = Fields::open(check, format!("fleet {}", quote(&fleet.value)), &key.place, node, KEYS)?;
+    let (ttl_shutdown, ttl_delete) = ttl(check, &fields);
+    let lost = block(check, &fields, "lost", LOST);
     let architectures = [("Amd64", Architecture::Amd64), ("Arm64", Architecture::Arm64)];
     let read = Fleet {
         build_configurations: build_configurations(check, &fields),
@@ -83,6 +96,12 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
             .one_of(check, "allocationTTLReading", &READINGS)
             .unwrap_or(Sourced::default_of(TtlReading::Idle)),
         hold_max: fields.duration(check, "holdMax", HOLD_LONGEST, HOLD_MAX),
+        ttl_shutdown,
+        ttl_delete,
+        lost_after: lost.duration(check, "after", SILENT_FOR, LOST_AFTER),
+        lost_allocations: lost
+            .one_of(check, "allocations", &LOSSES)
+            .unwrap_or(Sourced::default_of(LostAllocations::Fail)),
         name: fleet,
     };
     let empty = |key: &str| match fields.get(key).map(|(_, node)| &node.value) {
@@ -108,6 +127,27 @@ pub(crate) fn fleet(check: &mut Check<'_>, fleet: Sourced<String>, key: &Node, n
     Some(read)
 }
 
+/// When idle machines go, as far as it is written.
+fn ttl(check: &mut Check<'_>, fields: &Fields<'_>) -> (Option<Sourced<Duration>>, Option<Sourced<Duration>>) {
+    let block = block(check, fields, "ttl", TTL);
+    let read = |check: &mut Check<'_>, name: &str| {
+        block.get(name).map(|_| block.duration(check, name, Duration::from_secs(600), MACHINE_TTL))
+    };
+    let (shutdown, delete) = (read(check, "shutdown"), read(check, "delete"));
+    if let (Some(shutdown), Some(delete)) = (&shutdown, &delete)
+        && delete.value < shutdown.value
+        && let Some(place) = delete.place()
+    {
+        check.report(|sources| {
+            Problem::new(Code::TtlOrder, format!("{} deletes before it shuts down", fields.named("ttl")))
+                .at(sources, place, "shorter than shutdown")
+                .why("both times count from when the last server of a machine was free")
+                .fix("raise delete, or lower shutdown")
+        });
+    }
+    (shutdown, delete)
+}
+
 /// How long an allocation lives; `off` for ever.
 fn allocation_ttl(check: &mut Check<'_>, fields: &Fields<'_>) -> Sourced<Option<Duration>> {
     let is_off = |text: &str| text.trim().eq_ignore_ascii_case("off");
@@ -116,7 +156,7 @@ fn allocation_ttl(check: &mut Check<'_>, fields: &Fields<'_>) -> Sourced<Option<
             fields.text(check, "allocationTTL").map_or(Sourced::default_of(None), |text| text.map(|_| None))
         }
         None | Some(Value::Null | Value::Scalar(_) | Value::List(_) | Value::Map(_)) => {
-            fields.duration(check, "allocationTTL", TTL, ALLOCATION_TTL).map(Some)
+            fields.duration(check, "allocationTTL", ALLOCATED_FOR, ALLOCATION_TTL).map(Some)
         }
     }
 }
@@ -164,6 +204,7 @@ fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Regio
             min_available: count(check, "minAvailable"),
             max_servers: count(check, "maxServers"),
             online: fields.boolean(check, "online", true),
+            provider: fields.text(check, "provider"),
             name: region.clone(),
         };
         let refused = fields.get("maxServers").is_some() && read.max_servers.place().is_none();

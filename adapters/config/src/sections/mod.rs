@@ -6,6 +6,7 @@ pub(crate) mod configurations;
 pub(crate) mod fleets;
 pub(crate) mod limits;
 pub(crate) mod machines;
+pub(crate) mod providers;
 pub(crate) mod query;
 
 use crate::codes::Code;
@@ -17,7 +18,7 @@ use crate::tree::{Node, Value};
 
 /// The keys of a file.
 pub(crate) const TOP: Keys = Keys {
-    known: &["version", "builds", "buildConfigurations", "fleets", "machines"],
+    known: &["version", "builds", "buildConfigurations", "fleets", "machines", "providers"],
     later: &[
         ("queues", "hold matchmaking queues"),
         ("sessions", "hold host migration settings"),
@@ -102,6 +103,9 @@ mod tests {
             fleets::REGION,
             fleets::USAGE,
             machines::KEYS,
+            fleets::TTL,
+            fleets::LOST,
+            providers::KEYS,
         ];
         for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
         {

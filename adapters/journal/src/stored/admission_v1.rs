@@ -65,6 +65,8 @@ pub(super) enum Scope {
     Anywhere,
     Fleet(FleetId),
     Region(FleetId, RegionId),
+    /// Since format 3.
+    Machine(FleetId, RegionId, MachineKey),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -101,6 +103,7 @@ impl From<&AdmissionEvent> for Admission {
                     DomainScope::Anywhere => Scope::Anywhere,
                     DomainScope::Fleet(fleet) => Scope::Fleet(fleet),
                     DomainScope::Region(fleet, region) => Scope::Region(fleet, region),
+                    DomainScope::Machine(fleet, region, machine) => Scope::Machine(fleet, region, machine),
                 };
                 let expires = expires.unix_ms();
                 Self::TokenMade { token, secret_sha256, scope, uses, life, credential_life, expires }
@@ -143,6 +146,7 @@ impl From<Admission> for AdmissionEvent {
                     Scope::Anywhere => DomainScope::Anywhere,
                     Scope::Fleet(fleet) => DomainScope::Fleet(fleet),
                     Scope::Region(fleet, region) => DomainScope::Region(fleet, region),
+                    Scope::Machine(fleet, region, machine) => DomainScope::Machine(fleet, region, machine),
                 };
                 let new = NewToken { secret_sha256, scope, uses, life, credential_life };
                 Self::TokenMade { token, new, expires: Timestamp::from_unix_ms(expires) }

@@ -8,6 +8,7 @@ use mainstay_fleet::catalog::{BuildDeclaration, CatalogEvent, CredentialDeclarat
 use mainstay_fleet::{FleetSpec as DomainFleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec};
 use serde::{Deserialize, Serialize};
 
+use super::machine_v3::Provided;
 use super::slot_v1::Spec;
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +75,8 @@ enum Opening {
 enum Grows {
     Fixed,
     MachinesMayJoin,
+    /// Since format 3.
+    Provided(Provided),
 }
 
 impl From<Event<'_>> for CatalogEvent {
@@ -127,6 +130,7 @@ impl<'a> From<&'a RegionSpec> for Region<'a> {
         let growth = match growth {
             Growth::Fixed => Grows::Fixed,
             Growth::MachinesMayJoin => Grows::MachinesMayJoin,
+            Growth::Provided(provided) => Grows::Provided((*provided).into()),
         };
         Self { id: *id, name, min_available: *min_available, max_servers: *max_servers, opening, growth }
     }
@@ -142,6 +146,7 @@ impl From<Region<'_>> for RegionSpec {
         let growth = match growth {
             Grows::Fixed => Growth::Fixed,
             Grows::MachinesMayJoin => Growth::MachinesMayJoin,
+            Grows::Provided(provided) => Growth::Provided(provided.into()),
         };
         Self { id, name: name.into(), min_available, max_servers, opening, growth }
     }

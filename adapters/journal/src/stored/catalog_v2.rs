@@ -7,11 +7,14 @@ use mainstay_core::{BuildConfigurationId, BuildId, FleetId, FleetNumber};
 use mainstay_fleet::catalog::{
     BuildDeclaration, CatalogEvent, Counters, CredentialDeclaration, Release, Role as DomainRole,
 };
-use mainstay_fleet::{AllocationTtl, ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, FleetSpec as DomainFleetSpec, Hosting, IdleServers, MachinePolicy,
+};
 use serde::{Deserialize, Serialize};
 
 use super::admission_v1::Admission;
 use super::catalog_v1::{Idle, Region};
+use super::catalog_v3;
 use super::slot_v1::ConfigurationRef;
 use super::slot_v2::Spec;
 
@@ -50,6 +53,9 @@ pub(super) enum Event<'a> {
         by: &'a str,
     },
     Admission(Admission),
+    /// Since format 3, in the place of `FleetDeclared`.
+    #[serde(borrow)]
+    FleetDeclaredInV3(catalog_v3::FleetSpec<'a>),
 }
 
 /// Format 1 had the first two.
@@ -105,7 +111,7 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
                 Self::BuildDeclared { id: *id, name, folder }
             }
             CatalogEvent::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(spec.as_ref().into()),
-            CatalogEvent::FleetDeclared(spec) => Self::FleetDeclared(spec.as_ref().into()),
+            CatalogEvent::FleetDeclared(spec) => Self::FleetDeclaredInV3(spec.as_ref().into()),
             CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role }) => {
                 let role = match role {
                     DomainRole::Admin => Role::Admin,
@@ -140,6 +146,7 @@ impl From<Event<'_>> for CatalogEvent {
             },
             Event::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),
+            Event::FleetDeclaredInV3(spec) => Self::FleetDeclared(Arc::new(spec.into())),
             Event::CredentialAdmitted { key, secret_sha256, role } => {
                 let role = match role {
                     Role::Admin => DomainRole::Admin,
@@ -207,7 +214,8 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
 }
 
 impl From<&Hosting> for Hosts {
-    fn from(Hosting { claimed_by, hold_max, allocation_ttl }: &Hosting) -> Self {
+    /// How machines are treated is stored since format 3, beside it.
+    fn from(Hosting { claimed_by, hold_max, allocation_ttl, machines: _ }: &Hosting) -> Self {
         let claimed_by = match claimed_by {
             ClaimedBy::Allocations => Claimers::Allocations,
             ClaimedBy::Reservations => Claimers::Reservations,
@@ -232,6 +240,6 @@ impl From<Hosts> for Hosting {
             Ttl::Idle(ttl) => AllocationTtl::Idle(ttl),
             Ttl::Age(ttl) => AllocationTtl::Age(ttl),
         };
-        Self { claimed_by, hold_max, allocation_ttl }
+        Self { claimed_by, hold_max, allocation_ttl, machines: MachinePolicy::default() }
     }
 }

@@ -23,6 +23,11 @@ pub(super) enum Cause {
     ConfigurationChanged,
     RolledOut,
     Restored,
+    // Since format 3.
+    Drained,
+    Woken,
+    MachineLost,
+    Returned,
 }
 
 impl From<DomainCause> for Cause {
@@ -43,6 +48,10 @@ impl From<DomainCause> for Cause {
             DomainCause::ConfigurationChanged => Self::ConfigurationChanged,
             DomainCause::RolledOut => Self::RolledOut,
             DomainCause::Restored => Self::Restored,
+            DomainCause::Drained => Self::Drained,
+            DomainCause::Woken => Self::Woken,
+            DomainCause::MachineLost => Self::MachineLost,
+            DomainCause::Returned => Self::Returned,
         }
     }
 }
@@ -65,6 +74,10 @@ impl From<Cause> for DomainCause {
             Cause::ConfigurationChanged => Self::ConfigurationChanged,
             Cause::RolledOut => Self::RolledOut,
             Cause::Restored => Self::Restored,
+            Cause::Drained => Self::Drained,
+            Cause::Woken => Self::Woken,
+            Cause::MachineLost => Self::MachineLost,
+            Cause::Returned => Self::Returned,
         }
     }
 }
@@ -161,6 +174,8 @@ pub(super) enum ReservationEnd {
     Failed,
     Lost,
     RolledOut,
+    /// Since format 3.
+    MachineLost,
 }
 
 impl From<DomainReservationEnd> for ReservationEnd {
@@ -172,6 +187,7 @@ impl From<DomainReservationEnd> for ReservationEnd {
             DomainReservationEnd::Failed => Self::Failed,
             DomainReservationEnd::Lost => Self::Lost,
             DomainReservationEnd::RolledOut => Self::RolledOut,
+            DomainReservationEnd::MachineLost => Self::MachineLost,
         }
     }
 }
@@ -185,6 +201,7 @@ impl From<ReservationEnd> for DomainReservationEnd {
             ReservationEnd::Failed => Self::Failed,
             ReservationEnd::Lost => Self::Lost,
             ReservationEnd::RolledOut => Self::RolledOut,
+            ReservationEnd::MachineLost => Self::MachineLost,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Format 2 of a fleet's events: holds, reservations, readiness, and why a server got an order.
+//! Format 2 of a fleet's events, and format 3, which only appends to it: holds, reservations, readiness, and why a server got an order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,10 @@ use mainstay_fleet::{End as DomainEnd, Event as DomainEvent, Losers, Ports, Rene
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v2::FleetSpec;
+use super::catalog_v3;
 use super::cause_v2::{Cause, HoldEnd, ReservationEnd};
 use super::fleet_v1::{ReachedAt, Renews};
+use super::machine_v3::Machine;
 use super::slot_v1::{ConfigurationRef, Intent};
 use super::slot_v2::{Incident, Spec};
 
@@ -97,6 +99,10 @@ pub(super) enum Event<'a> {
         server: ServerId,
         configuration: BuildConfigurationId,
     },
+    /// Since format 3, in the place of `Configured`.
+    ConfiguredInV3(catalog_v3::FleetSpec<'a>),
+    /// Since format 3.
+    Machine(Machine),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,12 +131,14 @@ pub(super) enum End<'a> {
         ttl: Duration,
     },
     RolledOut,
+    /// Since format 3.
+    MachineLost,
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
-            DomainEvent::Configured(spec) => Self::Configured(spec.as_ref().into()),
+            DomainEvent::Configured(spec) => Self::ConfiguredInV3(spec.as_ref().into()),
             DomainEvent::SpecKept(spec) => Self::SpecKept(spec.as_ref().into()),
             DomainEvent::MachineJoined { machine, key, region, name, addresses } => Self::MachineJoined {
                 machine: *machine,
@@ -186,6 +194,37 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::ServerAssigned { server, configuration } => {
                 Self::ServerAssigned { server: *server, configuration: *configuration }
             }
+            DomainEvent::MachineRequested { machine, key, region, slots, until } => {
+                Self::Machine(Machine::Requested {
+                    machine: *machine,
+                    key: *key,
+                    region: *region,
+                    slots: *slots,
+                    until_ms: until.unix_ms(),
+                })
+            }
+            DomainEvent::MachineCame { machine } => Self::Machine(Machine::Came(*machine)),
+            DomainEvent::MachineBooted { machine, boot } => {
+                Self::Machine(Machine::Booted { machine: *machine, boot: *boot })
+            }
+            DomainEvent::MachineDraining { machine } => Self::Machine(Machine::Draining(*machine)),
+            DomainEvent::MachineEmptied { machine } => Self::Machine(Machine::Emptied(*machine)),
+            DomainEvent::MachineWoken { machine } => Self::Machine(Machine::Woken(*machine)),
+            DomainEvent::MachineLost { machine } => Self::Machine(Machine::Lost(*machine)),
+            DomainEvent::MachineReturned { machine, absence } => {
+                Self::Machine(Machine::Returned { machine: *machine, absence: (*absence).into() })
+            }
+            DomainEvent::MachineParting { machine, why } => {
+                Self::Machine(Machine::Parting { machine: *machine, why: (*why).into() })
+            }
+            DomainEvent::MachineRemoved { machine } => Self::Machine(Machine::Removed(*machine)),
+            DomainEvent::CountersKept { machines, servers } => {
+                Self::Machine(Machine::CountersKept { machines: *machines, servers: *servers })
+            }
+            DomainEvent::AllocationReadied { id } => Self::Machine(Machine::Readied(*id)),
+            DomainEvent::AllocationDisplaced { id, until } => {
+                Self::Machine(Machine::Displaced { id: *id, until_ms: until.unix_ms() })
+            }
         }
     }
 }
@@ -212,6 +251,8 @@ impl From<Event<'_>> for DomainEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
             Event::Configured(spec) => Self::Configured(Arc::new(spec.into())),
+            Event::ConfiguredInV3(spec) => Self::Configured(Arc::new(spec.into())),
+            Event::Machine(event) => event.into(),
             Event::SpecKept(spec) => Self::SpecKept(Box::new(spec.into())),
             Event::MachineJoined { machine, key, region, name, reached_at } => {
                 Self::MachineJoined { machine, key, region, name: name.into(), addresses: reached_at.into() }
@@ -287,6 +328,7 @@ impl<'a> From<&'a DomainEnd> for End<'a> {
             DomainEnd::Idle { ttl } => Self::Idle { ttl: *ttl },
             DomainEnd::Aged { ttl } => Self::Aged { ttl: *ttl },
             DomainEnd::RolledOut => Self::RolledOut,
+            DomainEnd::MachineLost => Self::MachineLost,
         }
     }
 }
@@ -305,6 +347,7 @@ impl From<End<'_>> for DomainEnd {
             End::Idle { ttl } => Self::Idle { ttl },
             End::Aged { ttl } => Self::Aged { ttl },
             End::RolledOut => Self::RolledOut,
+            End::MachineLost => Self::MachineLost,
         }
     }
 }

@@ -9,9 +9,11 @@
 mod admission_v1;
 mod catalog_v1;
 mod catalog_v2;
+mod catalog_v3;
 mod cause_v2;
 mod fleet_v1;
 mod fleet_v2;
+mod machine_v3;
 mod slot_v1;
 mod slot_v2;
 mod supervisor_v1;
@@ -29,6 +31,9 @@ const V1: u8 = 1;
 /// The format since servers can be held and reserved, and their processes misbehave. The supervisor's only appends
 /// variants to its format 1, so that one enum reads both.
 const V2: u8 = 2;
+/// The format since machines come, go and are lost. Fleets and the catalog only append variants to their format 2, so that
+/// one enum reads both; an older program stops at the number before it could meet one.
+const V3: u8 = 3;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -127,8 +132,9 @@ macro_rules! stored {
 }
 
 stored! {
-    Fleet, mainstay_fleet::Event, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
-    Catalog, mainstay_fleet::catalog::CatalogEvent, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
+    Fleet, mainstay_fleet::Event, V3 = fleet_v2::Event<'_>, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
+    Catalog, mainstay_fleet::catalog::CatalogEvent,
+        V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }
 

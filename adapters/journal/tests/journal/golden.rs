@@ -16,9 +16,9 @@ use mainstay_fleet::catalog::{
     BuildDeclaration, Catalog, CatalogEvent, Counters, CredentialDeclaration, Release, Role,
 };
 use mainstay_fleet::{
-    Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec, Growth,
-    HoldEnd, Hosting, IdleServers, Losers, Ports, RegionOpening, RegionSpec, Renewal, Request,
-    ReservationEnd,
+    Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
+    Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
+    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd,
 };
 use mainstay_journal::stored::Stored;
 use mainstay_supervisor::{
@@ -41,6 +41,16 @@ where
     M::store(std::slice::from_ref(&event), &mut bytes);
     assert_eq!(hex(&bytes), golden, "{event:?}");
     assert_eq!(M::load(&bytes).unwrap(), vec![event]);
+}
+
+/// An event of format 2 that format 3 writes as it was, but for the number of the format.
+fn keeps_its_bytes_since_2<M: Stored>(event: M::Event, golden: &str)
+where
+    M::Event: PartialEq + std::fmt::Debug + Clone,
+{
+    is_still_read::<M>(event.clone(), golden);
+    assert!(golden.starts_with("02"), "{golden}");
+    keeps_its_bytes::<M>(event, &golden.replacen("02", "03", 1));
 }
 
 /// Bytes of an older format are read as what the rules know today.
@@ -112,6 +122,7 @@ fn fleet_spec() -> FleetSpec {
             claimed_by: ClaimedBy::Reservations,
             hold_max: Duration::from_secs(90),
             allocation_ttl: AllocationTtl::Age(Duration::from_secs(60)),
+            machines: MachinePolicy::default(),
         },
         floors: vec![revision_2()],
     }
@@ -147,7 +158,7 @@ const FLEET_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
 
 fn bytes(pattern: &str) -> String {
     // A configuration is longer since format 2.
-    let since_2 = if pattern.starts_with("02") { SETTINGS } else { "" };
+    let since_2 = if pattern.starts_with("01") { "" } else { SETTINGS };
     let whole = pattern.replace("FLEET", FLEET_SPEC).replace("SPEC", &format!("{SPEC}{since_2}"));
     let whole = whole.replace("INCIDENT", INCIDENT);
     whole
@@ -247,7 +258,6 @@ fn of_a_fleet() {
     };
     let ports = vec![Ports { game: 7000, query: 7001 }];
     for (event, golden) in [
-        (FleetEvent::Configured(Arc::new(fleet_spec())), "0201 00 FLEET 01 5a00 023c00 010302"),
         (FleetEvent::SpecKept(Box::new(spec())), "0201 01 SPEC"),
         (joined, "0201 02 8280808010 UUID UUID 016d 017f000001 00"),
         (
@@ -299,9 +309,83 @@ fn of_a_fleet() {
         (FleetEvent::AllocationEnded { id, end: End::Aged { ttl: MINUTE } }, "0201 09 UUID 07 3c00"),
         (FleetEvent::AllocationEnded { id, end: End::RolledOut }, "0201 09 UUID 08"),
     ] {
-        keeps_its_bytes::<Fleet>(event, &bytes(golden));
+        keeps_its_bytes_since_2::<Fleet>(event, &bytes(golden));
+    }
+    let configured = FleetEvent::Configured(Arc::new(fleet_spec()));
+    is_still_read::<Fleet>(configured, &bytes("0201 00 FLEET 01 5a00 023c00 010302"));
+}
+
+/// What has come since format 2.
+#[test]
+fn of_a_fleets_machines() {
+    let machine = MachineId::of(FleetNumber::new(1).unwrap(), 2);
+    let id: AllocationId = ID.parse().unwrap();
+    let (server, configuration) = (seven(), revision_2());
+    let generation = Generation::from_number(5);
+    let intent = Intent::Stop;
+    let requested = FleetEvent::MachineRequested {
+        machine,
+        key: ID.parse().unwrap(),
+        region: ID.parse().unwrap(),
+        slots: 4,
+        until: at(300),
+    };
+    let ordered = |cause| FleetEvent::ServerOrdered { server, generation, configuration, intent, cause };
+    for (event, golden) in [
+        (FleetEvent::Configured(Arc::new(machine_spec())), format!("0301 12 {MACHINE_SPEC}")),
+        (requested, "0301 13 00 8280808010 UUID UUID 04 ac02".to_owned()),
+        (FleetEvent::MachineCame { machine }, "0301 13 01 8280808010".to_owned()),
+        (
+            FleetEvent::MachineBooted { machine, boot: ID.parse().unwrap() },
+            "0301 13 02 8280808010 UUID".to_owned(),
+        ),
+        (FleetEvent::MachineDraining { machine }, "0301 13 03 8280808010".to_owned()),
+        (FleetEvent::MachineEmptied { machine }, "0301 13 04 8280808010".to_owned()),
+        (FleetEvent::MachineWoken { machine }, "0301 13 05 8280808010".to_owned()),
+        (FleetEvent::MachineLost { machine }, "0301 13 06 8280808010".to_owned()),
+        (
+            FleetEvent::MachineReturned { machine, absence: Absence::Rebooted },
+            "0301 13 07 8280808010 02".to_owned(),
+        ),
+        (FleetEvent::MachineParting { machine, why: Parting::Died }, "0301 13 08 8280808010 03".to_owned()),
+        (FleetEvent::MachineRemoved { machine }, "0301 13 09 8280808010".to_owned()),
+        (FleetEvent::CountersKept { machines: 3, servers: 9 }, "0301 13 0a 03 09".to_owned()),
+        (FleetEvent::AllocationDisplaced { id, until: at(300) }, "0301 13 0b UUID ac02".to_owned()),
+        (FleetEvent::AllocationReadied { id }, "0301 13 0c UUID".to_owned()),
+        (FleetEvent::AllocationEnded { id, end: End::MachineLost }, "0301 09 UUID 09".to_owned()),
+        (
+            FleetEvent::ReservationEnded { server, end: ReservationEnd::MachineLost },
+            "0301 0d SERVER 06".to_owned(),
+        ),
+        (ordered(Cause::Drained), "0301 05 SERVER 05 0302 00 0f".to_owned()),
+        (ordered(Cause::Woken), "0301 05 SERVER 05 0302 00 10".to_owned()),
+        (ordered(Cause::MachineLost), "0301 05 SERVER 05 0302 00 11".to_owned()),
+        (ordered(Cause::Returned), "0301 05 SERVER 05 0302 00 12".to_owned()),
+    ] {
+        keeps_its_bytes::<Fleet>(event, &bytes(&golden));
     }
 }
+
+/// Everything that format 3 added to a fleet's specification.
+fn machine_spec() -> FleetSpec {
+    let mut spec = fleet_spec();
+    spec.regions[0].growth = Growth::Provided(Provided {
+        slots: 4,
+        machines_max: 5,
+        create_timeout: Duration::from_secs(60),
+        retry: Duration::from_secs(1),
+    });
+    spec.hosting.machines = MachinePolicy {
+        ttl: MachineTtl::Idle { shutdown: Duration::from_secs(60), delete: Duration::from_secs(90) },
+        lost_after: Duration::from_secs(30),
+        on_loss: OnLoss::PlaceAnew,
+    };
+    spec
+}
+
+const MACHINE_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
+    01 1000112233445566778899aabbccddeeff 0172 01 02 01 02 04 05 3c00 0100 01 SPEC 01 80cab5ee01 3c 00 01 5a00 023c00 \
+    010302 01 3c00 5a00 1e00 01";
 
 #[test]
 fn of_a_catalog_in_format_1() {
@@ -331,10 +415,6 @@ fn of_a_catalog() {
     for (event, golden) in [
         (CatalogEvent::BuildDeclared { id, declared }, "0201 00 04 0162 022f62".to_owned()),
         (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0201 01 SPEC".to_owned()),
-        (
-            CatalogEvent::FleetDeclared(Arc::new(fleet_spec())),
-            "0201 02 FLEET 01 5a00 023c00 010302".to_owned(),
-        ),
         (CatalogEvent::CredentialAdmitted(credential), format!("0201 03 016b {} 01", "ab".repeat(32))),
         (CatalogEvent::BuildReleased { id, release }, format!("0201 04 04 02 {} 03 2a", "cd".repeat(32))),
         (CatalogEvent::BuildDeleted(id), "0201 05 04".to_owned()),
@@ -343,8 +423,12 @@ fn of_a_catalog() {
         (CatalogEvent::CountersKept(counters), "0201 08 01 02 03".to_owned()),
         (CatalogEvent::Revised { number: 9, by: "k".into() }, "0201 09 09 016b".to_owned()),
     ] {
-        keeps_its_bytes::<Catalog>(event, &bytes(&golden));
+        keeps_its_bytes_since_2::<Catalog>(event, &bytes(&golden));
     }
+    let declared = || CatalogEvent::FleetDeclared(Arc::new(fleet_spec()));
+    is_still_read::<Catalog>(declared(), &bytes("0201 02 FLEET 01 5a00 023c00 010302"));
+    let declared = CatalogEvent::FleetDeclared(Arc::new(machine_spec()));
+    keeps_its_bytes::<Catalog>(declared, &bytes(&format!("0301 0b {MACHINE_SPEC}")));
 }
 
 #[test]

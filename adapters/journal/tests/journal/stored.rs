@@ -8,16 +8,16 @@ use mainstay_core::slot::{
     Query, QueryPort, Recovery, RestartPolicy, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
-    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
-    RegionId, ReservationId, ServerId, Strikes, Timestamp,
+    AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId,
+    MachineKey, RegionId, ReservationId, ServerId, Strikes, Timestamp,
 };
 use mainstay_fleet::catalog::{
     BuildDeclaration, Catalog, CatalogEvent, Counters, CredentialDeclaration, Release, Role,
 };
 use mainstay_fleet::{
-    Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec, Growth,
-    HoldEnd, Hosting, IdleServers, Losers, Ports, RegionOpening, RegionSpec, Renewal, Request,
-    ReservationEnd,
+    Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
+    Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
+    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd,
 };
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
@@ -31,7 +31,7 @@ use proptest::prelude::*;
 use crate::fixture::at;
 
 /// Every cause, in the order of its stored number.
-const CAUSES: [Cause; 22] = [
+const CAUSES: [Cause; 26] = [
     Cause::Unrecorded,
     Cause::Provisioned,
     Cause::Allocated(Fit::Running),
@@ -54,6 +54,10 @@ const CAUSES: [Cause; 22] = [
     Cause::ConfigurationChanged,
     Cause::RolledOut,
     Cause::Restored,
+    Cause::Drained,
+    Cause::Woken,
+    Cause::MachineLost,
+    Cause::Returned,
 ];
 
 const HOLD_ENDS: [HoldEnd; 7] = [
@@ -66,13 +70,14 @@ const HOLD_ENDS: [HoldEnd; 7] = [
     HoldEnd::ConfigurationChanged,
 ];
 
-const RESERVATION_ENDS: [ReservationEnd; 6] = [
+const RESERVATION_ENDS: [ReservationEnd; 7] = [
     ReservationEnd::Released,
     ReservationEnd::ReleasedByHand,
     ReservationEnd::Completed,
     ReservationEnd::Failed,
     ReservationEnd::Lost,
     ReservationEnd::RolledOut,
+    ReservationEnd::MachineLost,
 ];
 
 fn text() -> impl Strategy<Value = String> {
@@ -218,7 +223,11 @@ fn spec() -> impl Strategy<Value = Spec> {
 
 fn region() -> impl Strategy<Value = RegionSpec> {
     let opening = prop_oneof![Just(RegionOpening::Online), Just(RegionOpening::Offline)];
-    let growth = prop_oneof![Just(Growth::Fixed), Just(Growth::MachinesMayJoin)];
+    let provided =
+        (any::<[u32; 2]>(), span(), span()).prop_map(|([slots, machines_max], create_timeout, retry)| {
+            Growth::Provided(Provided { slots, machines_max, create_timeout, retry })
+        });
+    let growth = prop_oneof![Just(Growth::Fixed), Just(Growth::MachinesMayJoin), provided];
     (uuid::<RegionId>(), shared(), any::<u32>(), any::<u32>(), opening, growth).prop_map(
         |(id, name, min_available, max_servers, opening, growth)| RegionSpec {
             id,
@@ -238,11 +247,52 @@ fn hosting() -> impl Strategy<Value = Hosting> {
         span().prop_map(AllocationTtl::Idle),
         span().prop_map(AllocationTtl::Age)
     ];
-    (claimed_by, span(), ttl).prop_map(|(claimed_by, hold_max, allocation_ttl)| Hosting {
-        claimed_by,
-        hold_max,
-        allocation_ttl,
-    })
+    (claimed_by, span(), ttl, machine_policy()).prop_map(
+        |(claimed_by, hold_max, allocation_ttl, machines)| Hosting {
+            claimed_by,
+            hold_max,
+            allocation_ttl,
+            machines,
+        },
+    )
+}
+
+fn machine_policy() -> impl Strategy<Value = MachinePolicy> {
+    let idle = (span(), span()).prop_map(|(shutdown, delete)| MachineTtl::Idle { shutdown, delete });
+    let ttl = prop_oneof![Just(MachineTtl::Off), idle];
+    let on_loss = prop_oneof![Just(OnLoss::Fail), Just(OnLoss::PlaceAnew)];
+    (ttl, span(), on_loss).prop_map(|(ttl, lost_after, on_loss)| MachinePolicy { ttl, lost_after, on_loss })
+}
+
+fn machine_event() -> impl Strategy<Value = FleetEvent> {
+    let absence = [Absence::Unknown, Absence::CutOff, Absence::Rebooted];
+    let why = [Parting::Idle, Parting::NeverCame, Parting::Lost, Parting::Died];
+    prop_oneof![
+        (machine(), uuid::<MachineKey>(), uuid::<RegionId>(), any::<u32>(), time()).prop_map(
+            |(machine, key, region, slots, until)| FleetEvent::MachineRequested {
+                machine,
+                key,
+                region,
+                slots,
+                until
+            }
+        ),
+        machine().prop_map(|machine| FleetEvent::MachineCame { machine }),
+        (machine(), uuid::<BootId>()).prop_map(|(machine, boot)| FleetEvent::MachineBooted { machine, boot }),
+        machine().prop_map(|machine| FleetEvent::MachineDraining { machine }),
+        machine().prop_map(|machine| FleetEvent::MachineEmptied { machine }),
+        machine().prop_map(|machine| FleetEvent::MachineWoken { machine }),
+        machine().prop_map(|machine| FleetEvent::MachineLost { machine }),
+        (machine(), proptest::sample::select(absence.to_vec()))
+            .prop_map(|(machine, absence)| FleetEvent::MachineReturned { machine, absence }),
+        (machine(), proptest::sample::select(why.to_vec()))
+            .prop_map(|(machine, why)| FleetEvent::MachineParting { machine, why }),
+        machine().prop_map(|machine| FleetEvent::MachineRemoved { machine }),
+        any::<[u32; 2]>().prop_map(|[machines, servers]| FleetEvent::CountersKept { machines, servers }),
+        uuid::<AllocationId>().prop_map(|id| FleetEvent::AllocationReadied { id }),
+        (uuid::<AllocationId>(), time())
+            .prop_map(|(id, until)| FleetEvent::AllocationDisplaced { id, until }),
+    ]
 }
 
 fn cause() -> impl Strategy<Value = Cause> {
@@ -301,6 +351,7 @@ fn end() -> impl Strategy<Value = End> {
         span().prop_map(|ttl| End::Idle { ttl }),
         span().prop_map(|ttl| End::Aged { ttl }),
         Just(End::RolledOut),
+        Just(End::MachineLost),
     ]
 }
 
@@ -322,6 +373,13 @@ fn request() -> impl Strategy<Value = Request> {
 }
 
 fn fleet_event() -> impl Strategy<Value = FleetEvent> {
+    prop_oneof![
+        8 => machine_event(),
+        20 => other_fleet_event(),
+    ]
+}
+
+fn other_fleet_event() -> impl Strategy<Value = FleetEvent> {
     let ports = any::<[u16; 2]>().prop_map(|[game, query]| Ports { game, query });
     let id = uuid::<AllocationId>;
     prop_oneof![
@@ -586,7 +644,7 @@ proptest! {
 #[test]
 fn what_is_no_turn_is_refused() {
     assert!(matches!(Fleet::load(&[]), Err(StoredError::Empty)));
-    assert!(matches!(Fleet::load(&[3, 0]), Err(StoredError::Version { found: 3, newest: 2 })));
+    assert!(matches!(Fleet::load(&[4, 0]), Err(StoredError::Version { found: 4, newest: 3 })));
     assert!(matches!(Fleet::load(&[1]), Err(StoredError::Shape { at: 1, .. })));
     assert!(matches!(Fleet::load(&[1, 1, 99]), Err(StoredError::Shape { at: 2, .. })));
     assert!(matches!(Fleet::load(&[1, 0, 7, 7]), Err(StoredError::Trailing(2))));
@@ -607,5 +665,5 @@ fn snapshots_are_cut_into_chunks_below_the_limit() {
     assert!(chunks.iter().all(|chunk| chunk.len() <= SNAPSHOT_CHUNK_BYTES_MAX));
     let told: Vec<_> = chunks.iter().flat_map(|chunk| Fleet::load_story(chunk).unwrap()).collect();
     assert_eq!(told, story);
-    assert_eq!(Fleet::story_chunks(&[]), vec![vec![2, 0]], "an empty state has a snapshot too");
+    assert_eq!(Fleet::story_chunks(&[]), vec![vec![3, 0]], "an empty state has a snapshot too");
 }

@@ -27,7 +27,10 @@ fn keeps_its_bytes(event: AdmissionEvent, golden: &str) {
     let mut bytes = Vec::new();
     Catalog::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("02010a{golden}"), "{event:?}");
+    assert_eq!(hex, format!("03010a{golden}"), "{event:?}");
+    // Format 2 was the same, but for its number.
+    let since_2: Vec<u8> = std::iter::once(2).chain(bytes[1..].iter().copied()).collect();
+    assert_eq!(Catalog::load(&since_2).unwrap(), vec![event.clone()]);
     assert_eq!(Catalog::load(&bytes).unwrap(), vec![event]);
 }
 
@@ -46,6 +49,7 @@ fn admission_events_keep_their_bytes() {
         (Scope::Anywhere, "00".to_owned()),
         (Scope::Fleet(fleet), format!("01{uuid}")),
         (Scope::Region(fleet, region), format!("02{uuid}{uuid}")),
+        (Scope::Machine(fleet, region, machine), format!("03{uuid}{uuid}{uuid}")),
     ] {
         let expires = Timestamp::from_unix_ms(300);
         let event = AdmissionEvent::TokenMade { token, new: new(scope), expires };
@@ -104,6 +108,7 @@ fn event() -> impl Strategy<Value = AdmissionEvent> {
         Just(Scope::Anywhere),
         uuid().prop_map(Scope::Fleet),
         (uuid(), uuid()).prop_map(|(fleet, region)| Scope::Region(fleet, region)),
+        (uuid(), uuid(), uuid()).prop_map(|(fleet, region, machine)| Scope::Machine(fleet, region, machine)),
     ];
     let stage = prop_oneof![
         any::<u32>().prop_map(|left| TokenStage::Open { left }),

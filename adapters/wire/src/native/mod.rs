@@ -10,6 +10,7 @@ use crate::multiplay::AllocationView;
 mod configuration;
 mod doctor;
 mod join;
+mod lives;
 mod of_state;
 mod supervision;
 
@@ -167,6 +168,15 @@ pub struct MachineView {
     /// SHUTDOWN, DELETING, CANCELLATION_REQUESTED or CANCELLED.
     #[serde(default)]
     pub state: String,
+    /// The same in Mainstay's: requested, serving, draining, emptied, lost or removing.
+    #[serde(default)]
+    pub life: String,
+    /// What more there is to say of that: since when, until when, why, and what is known of a lost one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// `joined`, or `made` by the region's provider.
+    #[serde(default)]
+    pub origin: String,
     /// As players reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<String>,

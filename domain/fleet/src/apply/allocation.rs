@@ -1,6 +1,6 @@
 //! Events in the life of an allocation.
 
-use mainstay_core::{AllocationId, ServerId, Timestamp};
+use mainstay_core::{AllocationId, RegionId, ServerId, Timestamp};
 
 use crate::allocation::{Allocation, End, Placed, Request, Stage};
 use crate::claim::Claim;
@@ -21,8 +21,7 @@ impl Fleet {
         self.allocations.insert(id, allocation);
         self.by_request.insert((at, id));
         self.live.insert((at, id));
-        self.waiting.insert((request.region, at, id));
-        self.waiting_until.insert((until, id));
+        self.queue(id, request.region, at, until);
     }
 
     pub(super) fn placed(&mut self, at: Timestamp, id: AllocationId, server: ServerId) {
@@ -30,6 +29,19 @@ impl Fleet {
         let Some(allocation) = self.allocations.get_mut(&id) else { return };
         allocation.stage = Stage::Placed(Placed { server, at });
         self.claim(at, server, Claim::Allocated(id));
+    }
+
+    /// An allocation that had a server waits again, in the place its request gives it.
+    pub(super) fn displaced(&mut self, at: Timestamp, id: AllocationId, until: Timestamp) {
+        let Some(allocation) = self.allocations.get_mut(&id) else { return };
+        let Some(Placed { server, .. }) = allocation.placed() else { return };
+        allocation.stage = Stage::Waiting { until };
+        allocation.ready = None;
+        let (region, requested) = (allocation.request.region, allocation.requested);
+        self.queue(id, region, requested, until);
+        if self.servers.get(&server).and_then(|server| server.allocation()) == Some(id) {
+            self.claim(at, server, Claim::Free);
+        }
     }
 
     pub(super) fn fulfilled(&mut self, at: Timestamp, id: AllocationId) {
@@ -74,6 +86,15 @@ impl Fleet {
         {
             self.waiting.remove(&(request.region, *requested, id));
             self.waiting_until.remove(&(*until, id));
+            if let Some(pool) = self.pools.get_mut(&request.region) {
+                pool.waiting -= 1;
+            }
         }
+    }
+
+    fn queue(&mut self, id: AllocationId, region: RegionId, requested: Timestamp, until: Timestamp) {
+        self.waiting.insert((region, requested, id));
+        self.waiting_until.insert((until, id));
+        self.pools.entry(region).or_default().waiting += 1;
     }
 }

@@ -16,9 +16,15 @@ impl Fleet {
         let (before, machine) = (server.claim, server.machine);
         if let Some(until) = before.held_until() {
             self.holds.remove(&(until, id));
+            self.machines.entry(machine).and_modify(|machine| {
+                machine.holds.remove(&(until, id));
+            });
         }
         if let Some(until) = claim.held_until() {
             self.holds.insert((until, id));
+            self.machines.entry(machine).and_modify(|machine| {
+                machine.holds.insert((until, id));
+            });
         }
         if before.allocation() != claim.allocation() {
             self.stop_idle_clock(id);
@@ -35,6 +41,7 @@ impl Fleet {
         {
             machine.used = machine.used.max(at);
         }
+        self.settle_machine(machine);
     }
 
     /// Gives a server its newest order. One that ends or replaces its process ends what that process said of itself.

@@ -5,14 +5,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::slot::{ConfigurationRef, Intent};
-use mainstay_core::{Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp};
+use mainstay_core::{Generation, MachineId, ServerId};
 
 use crate::cause::Cause;
 use crate::claim::Claim;
-use crate::counts::Counts;
 use crate::fleet::Fleet;
-use crate::machine::{Addresses, Link, Machine, Ports};
-use crate::placement::Candidates;
+use crate::machine::Ports;
 use crate::server::{Readiness, Server};
 use crate::spec::FleetSpec;
 
@@ -28,31 +26,10 @@ impl Fleet {
         for server in servers {
             self.settle_rollout(server);
         }
-    }
-
-    pub(super) fn machine_joined(
-        &mut self,
-        at: Timestamp,
-        id: MachineId,
-        key: MachineKey,
-        region: RegionId,
-        name: &Arc<str>,
-        addresses: Addresses,
-    ) {
-        self.machine_counter = self.machine_counter.max(id.counter());
-        self.machines_by_key.insert((region, key), id);
-        let machine = Machine {
-            key,
-            region,
-            name: name.clone(),
-            addresses,
-            servers: Vec::new(),
-            used: at,
-            counts: Counts::default(),
-            link: Link::Silent,
-            candidates: Candidates::new(),
-        };
-        self.machines.insert(id, machine);
+        let machines: Vec<MachineId> = self.machines.keys().copied().collect();
+        for machine in machines {
+            self.settle_machine(machine);
+        }
     }
 
     pub(super) fn servers_added(
@@ -87,5 +64,6 @@ impl Fleet {
                 self.counts.entry(machine.region).or_default().add(status);
             }
         }
+        self.settle_machine(machine);
     }
 }

@@ -6,7 +6,10 @@ use mainstay_core::slot::{Heard, Phase, Reading, Status};
 use mainstay_core::{Generation, MachineId, ServerId, Timestamp};
 
 use crate::command::{Observation, StreamId};
+use crate::errand::Progress;
 use crate::fleet::Fleet;
+use crate::growth::Setback;
+use crate::life::{Fate, Life};
 use crate::machine::Link;
 use crate::server::Seen;
 
@@ -14,11 +17,11 @@ impl Fleet {
     pub(crate) fn observe_soft(&mut self, now: Timestamp, observation: Observation) {
         match observation {
             Observation::Connected { machine, stream } => {
-                self.forget_machine(machine, Link::Up { stream, specs_sent: 0 });
+                self.forget_machine(now, machine, Link::Up { stream, specs_sent: 0 });
             }
             Observation::Disconnected { machine, stream } => {
                 if self.is_current(machine, stream) {
-                    self.forget_machine(machine, Link::Silent);
+                    self.forget_machine(now, machine, Link::Silent);
                 }
             }
             Observation::Seen(Status { server, generation, configuration, phase }) => {
@@ -54,13 +57,59 @@ impl Fleet {
                     self.sent(machine, specs, &orders);
                 }
             }
-            Observation::Forgotten => {
-                let machines: Vec<MachineId> = self.machines.keys().copied().collect();
-                for machine in machines {
-                    self.forget_machine(machine, Link::Silent);
+            Observation::Listening => {
+                self.listen(now);
+                self.touch_errands();
+            }
+            // To join is to be heard: it was slow, or is on its way.
+            Observation::Expected(machine) => {
+                self.stop_missing(machine);
+                self.settle_silence(machine, now);
+            }
+            Observation::ErrandTaken(machine) => {
+                let failures = self.errand_failures(machine);
+                self.note_errand(machine, Some(Progress::Running { failures }));
+            }
+            Observation::ErrandDone(machine) => self.note_errand(machine, Some(Progress::Done)),
+            Observation::ErrandFailed { machine, until } => {
+                let failures = self.errand_failures(machine) + 1;
+                self.note_errand(machine, Some(Progress::Resting { failures, until }));
+            }
+            Observation::ErrandAgain(machine) => {
+                let failures = self.errand_failures(machine);
+                self.note_errand(machine, Some(Progress::Again { failures }));
+            }
+            Observation::ProviderFailed { region, until } => {
+                let failures = self.setbacks.get(&region).map_or(0, |setback| setback.failures) + 1;
+                self.setbacks.insert(region, Setback { failures, until });
+            }
+            Observation::ProviderWorks(region) => {
+                self.setbacks.remove(&region);
+            }
+            Observation::StillListed(machine) => {
+                if let Some(Life::Lost { .. }) = self.machines.get(&machine).map(|machine| machine.life) {
+                    self.fates.insert(machine, Fate::CutOff);
                 }
             }
+            Observation::Forgotten => self.forget_everything(now),
         }
+    }
+
+    fn forget_everything(&mut self, now: Timestamp) {
+        self.listening = false;
+        self.setbacks.clear();
+        self.fates.clear();
+        let machines: Vec<MachineId> = self.machines.keys().copied().collect();
+        for machine in machines {
+            self.forget_machine(now, machine, Link::Silent);
+            self.note_errand(machine, None);
+        }
+    }
+
+    fn touch_errands(&mut self) {
+        let owed: Vec<MachineId> =
+            self.machines.keys().copied().filter(|machine| self.errand(*machine).is_some()).collect();
+        self.touched.extend(owed);
     }
 
     fn read(&mut self, now: Timestamp, machine: MachineId, readings: &[(ServerId, Reading)]) {
@@ -84,7 +133,7 @@ impl Fleet {
     }
 
     /// Nothing is known of the machine but that its link is this.
-    fn forget_machine(&mut self, id: MachineId, link: Link) {
+    fn forget_machine(&mut self, now: Timestamp, id: MachineId, link: Link) {
         let Some(servers) = self.machines.get(&id).map(|machine| machine.servers.clone()) else { return };
         for server in &servers {
             self.unshelve(*server);
@@ -105,6 +154,8 @@ impl Fleet {
             self.settle_debt(server);
             self.settle_rollout(server);
         }
+        self.settle_machine(id);
+        self.settle_silence(id, now);
         self.touched.insert(id);
     }
 

@@ -3,12 +3,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{AllocationId, Generation, MachineId, ServerId, Timestamp};
 
 use crate::allocation::{Allocation, Stage};
+use crate::cause::Cause;
 use crate::claim::{Claim, Reservation};
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::life::{Life, Origin};
 use crate::machine::Machine;
 use crate::server::{Readiness, Server};
 
@@ -22,6 +25,7 @@ impl Fleet {
                 story.push((Timestamp::EPOCH, Event::SpecKept(Box::new(kept.clone()))));
             }
         }
+        self.tell_counters(&mut story);
         for (id, machine) in &self.machines {
             self.tell_machine(*id, machine, &mut story);
         }
@@ -51,14 +55,44 @@ impl Fleet {
 
     fn tell_machine(&self, id: MachineId, machine: &Machine, story: &mut Vec<(Timestamp, Event)>) {
         let Machine { key, region, name, addresses, .. } = machine;
-        let joined = Event::MachineJoined {
-            machine: id,
-            key: *key,
-            region: *region,
-            name: name.clone(),
-            addresses: *addresses,
-        };
-        story.push((machine.used, joined));
+        let (key, region, name, addresses) = (*key, *region, name.clone(), *addresses);
+        match (machine.origin, machine.life) {
+            (
+                Origin::Joined,
+                Life::Requested { .. }
+                | Life::Serving
+                | Life::Draining { .. }
+                | Life::Emptied { .. }
+                | Life::Lost { .. }
+                | Life::Removing { .. },
+            ) => {
+                let joined = Event::MachineJoined { machine: id, key, region, name, addresses };
+                story.push((machine.used, joined));
+            }
+            (Origin::Made, Life::Requested { at, until, slots }) => {
+                story.push((at, Event::MachineRequested { machine: id, key, region, slots, until }));
+            }
+            (
+                Origin::Made,
+                Life::Serving
+                | Life::Draining { .. }
+                | Life::Emptied { .. }
+                | Life::Lost { .. }
+                | Life::Removing { .. },
+            ) => {
+                let until = Timestamp::EPOCH;
+                let requested = Event::MachineRequested { machine: id, key, region, slots: 0, until };
+                story.push((Timestamp::EPOCH, requested));
+                story.push((Timestamp::EPOCH, Event::MachineReaddressed { machine: id, name, addresses }));
+                story.push((machine.used, Event::MachineCame { machine: id }));
+            }
+        }
+        if let Some(boot) = machine.boot {
+            story.push((Timestamp::EPOCH, Event::MachineBooted { machine: id, boot }));
+        }
+        if let Some((at, absence)) = machine.returned {
+            story.push((at, Event::MachineReturned { machine: id, absence }));
+        }
         for (first, server) in machine.servers.iter().filter_map(|id| Some((*id, self.servers.get(id)?))) {
             let added = Event::ServersAdded {
                 machine: id,
@@ -67,6 +101,26 @@ impl Fleet {
                 configuration: server.configuration,
             };
             story.push((Timestamp::EPOCH, added));
+        }
+        match machine.life {
+            Life::Requested { .. } | Life::Serving => {}
+            Life::Draining { since } => story.push((since, Event::MachineDraining { machine: id })),
+            Life::Emptied { since } => story.push((since, Event::MachineEmptied { machine: id })),
+            Life::Lost { at } => story.push((at, Event::MachineLost { machine: id })),
+            Life::Removing { since, why } => {
+                story.push((since, Event::MachineParting { machine: id, why }));
+            }
+        }
+    }
+
+    /// The counters, where what is left does not tell them.
+    fn tell_counters(&self, story: &mut Vec<(Timestamp, Event)>) {
+        let machines = self.machines.last_key_value().map_or(0, |(id, _)| id.counter());
+        let servers = self.servers.last_key_value().map_or(0, |(id, _)| id.counter());
+        let (machine_counter, server_counter) = (self.machine_counter, self.server_counter);
+        if machines < machine_counter || servers < server_counter {
+            let kept = Event::CountersKept { machines: machine_counter, servers: server_counter };
+            story.push((Timestamp::EPOCH, kept));
         }
     }
 
@@ -82,16 +136,17 @@ impl Fleet {
             Stage::Placed(_) | Stage::Fulfilled { .. } | Stage::Ended { .. } => *requested,
         };
         story.push((*requested, Event::AllocationRequested { id, request: request.clone(), until }));
-        if let Some(placed) = allocation.placed()
-            && let Some(server) = self.servers.get(&placed.server)
-        {
+        if let Some(placed) = allocation.placed() {
+            let known = self.servers.get(&placed.server);
+            // One that is gone with its machine is named still; of its order nothing is left to tell.
+            let configuration = ConfigurationRef { id: request.configuration, revision: 0 };
             let placement = Event::AllocationPlaced {
                 id,
                 server: placed.server,
-                generation: server.generation,
-                configuration: server.configuration,
-                intent: server.intent,
-                cause: server.cause,
+                generation: known.map_or(Generation::NONE, |server| server.generation),
+                configuration: known.map_or(configuration, |server| server.configuration),
+                intent: known.map_or(Intent::Leave, |server| server.intent),
+                cause: known.map_or(Cause::Unrecorded, |server| server.cause),
             };
             story.push((placed.at, placement));
         }
@@ -99,7 +154,13 @@ impl Fleet {
             story.push((at, Event::AllocationFulfilled { id }));
         }
         if let (Some(at), Some(placed)) = (*ready, allocation.placed()) {
-            story.push((at, Event::ServerReadied { server: placed.server }));
+            let here = self.servers.contains_key(&placed.server);
+            let readied = if here {
+                Event::ServerReadied { server: placed.server }
+            } else {
+                Event::AllocationReadied { id }
+            };
+            story.push((at, readied));
         }
         if let Some((at, end)) = allocation.end() {
             story.push((at, Event::AllocationEnded { id, end: end.clone() }));

@@ -2,8 +2,8 @@
 
 use mainstay_core::{AllocationId, Turn};
 
-use super::waiting;
-use crate::allocation::Request;
+use super::{grow, waiting};
+use crate::allocation::{Allocation, Request};
 use crate::command::Answer;
 use crate::event::Event;
 use crate::fleet::Fleet;
@@ -41,6 +41,13 @@ pub(super) fn allocate(
         Admitted::Wait => None,
     };
     turn.emit(Event::AllocationRequested { id, request: request.clone(), until });
+    // Where nothing else is left, one that drains or was emptied serves again, and gives the allocation its server.
+    if server.is_none() {
+        grow::wake_one(turn, request.region);
+        if let Some(placed) = turn.state().allocation(id, turn.now()).and_then(Allocation::placed) {
+            return Ok(Answer::Placed { server: placed.server });
+        }
+    }
     if let Some(server) = server {
         waiting::give(turn, id, request, server);
         return Ok(Answer::Placed { server });
@@ -66,7 +73,7 @@ fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitt
         return Ok(Admitted::Place);
     }
     let losers = state.losers(region.id);
-    if !can_come(region, losers.servers, losers.silent + losers.unreported) {
+    if !can_come(state, region, losers.servers, losers.silent + losers.unreported) {
         return Err(Rejection::NoServer(losers));
     }
     match state.waiting() {
@@ -75,11 +82,16 @@ fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitt
     }
 }
 
-/// Whether a server can come without anybody deallocating: a machine may join, or one that is known is not heard or has
-/// not reported yet.
-const fn can_come(region: &RegionSpec, servers: u32, unheard: u32) -> bool {
+/// Whether a server can come without anybody deallocating: a machine may join or be made or be woken, or one that is known
+/// is not heard or has not reported yet.
+fn can_come(state: &Fleet, region: &RegionSpec, servers: u32, unheard: u32) -> bool {
+    let pool = state.pool(region.id);
+    if unheard > 0 || pool.is_some_and(|pool| pool.coming > 0 || !pool.asleep.is_empty()) {
+        return true;
+    }
     match region.growth {
-        Growth::MachinesMayJoin => servers < region.max_servers || unheard > 0,
-        Growth::Fixed => unheard > 0,
+        Growth::MachinesMayJoin => servers < region.max_servers,
+        Growth::Provided(_) => state.may_grow(region).is_ok(),
+        Growth::Fixed => false,
     }
 }

@@ -1,9 +1,9 @@
 //! A deadline has come: allocations that waited long enough fail, with the reason; holds that ran out end; allocations that
-//! have lived long enough end; servers that run what the operator replaced are restarted.
+//! have lived long enough end; servers that run what the operator replaced are restarted; machines come, go and are lost.
 
 use mainstay_core::Turn;
 
-use super::{deallocate, hold, rollout};
+use super::{deallocate, drain, grow, hold, lose, provider, rollout};
 use crate::allocation::End;
 use crate::cause::Cause;
 use crate::claim::HoldEnd;
@@ -33,5 +33,10 @@ pub(super) fn due(turn: &mut Turn<'_, Fleet>) -> Answer {
         deallocate::end(turn, id, end, Cause::TimedToLive);
     }
     rollout::go_on(turn);
+    lose::lose_silent(turn);
+    drain::give_up(turn);
+    provider::retry(turn);
+    grow::grow(turn);
+    drain::empty_idle(turn);
     Answer::Done
 }

@@ -3,6 +3,7 @@
 use mainstay_core::{Generation, ServerId, Timestamp, Turn};
 
 use super::asking::asked_by;
+use super::away;
 use crate::claim::HoldEnd;
 use crate::command::Answer;
 use crate::event::Event;
@@ -23,6 +24,7 @@ pub(super) fn hold(
         return Err(Rejection::NotHoldable { server, status: known.status() });
     }
     asked_by(turn.state(), server, process)?;
+    away::serving(turn.state(), server)?;
     if until <= turn.now() {
         return Err(Rejection::HoldTooShort);
     }

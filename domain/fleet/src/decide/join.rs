@@ -4,25 +4,33 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{MachineId, MachineKey, RegionId, ServerId, Turn};
+use mainstay_core::{BootId, MachineId, MachineKey, RegionId, ServerId, Turn};
 
-use super::ordering;
+use super::{lose, ordering};
 use crate::cause::Cause;
-use crate::command::{Answer, JoinedSlot};
+use crate::command::{Answer, JoinedSlot, Observation};
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::life::Life;
 use crate::machine::{Addresses, Ports, SLOTS_PER_MACHINE_MAX};
 use crate::rejection::Rejection;
-use crate::spec::IdleServers;
+use crate::spec::{FleetSpec, IdleServers};
+
+/// What a machine says of itself when it joins.
+pub(super) struct Newcomer<'a> {
+    pub(super) key: MachineKey,
+    pub(super) region: RegionId,
+    pub(super) name: &'a Arc<str>,
+    pub(super) addresses: Addresses,
+    pub(super) boot: Option<BootId>,
+}
 
 pub(super) fn join(
     turn: &mut Turn<'_, Fleet>,
-    key: MachineKey,
-    region: RegionId,
-    name: &Arc<str>,
-    addresses: Addresses,
+    newcomer: &Newcomer<'_>,
     slots: &[Ports],
 ) -> Result<Answer, Rejection> {
+    let Newcomer { key, region, name, addresses, boot } = *newcomer;
     let spec = turn.state().spec().cloned().ok_or(Rejection::NotConfigured)?;
     if spec.region(region).is_none() {
         return Err(Rejection::UnknownRegion(region));
@@ -31,6 +39,7 @@ pub(super) fn join(
         return Err(Rejection::TooManySlots { slots: slots.len() });
     }
     let known = turn.state().machines_by_key.get(&(region, key)).copied();
+    still_here(turn.state(), &spec, known, key)?;
     let had = known.map_or_else(Vec::new, |machine| ports_of(turn.state(), machine));
     if let Some(changed) = (0..had.len()).find(|&slot| slots.get(slot) != had.get(slot)) {
         return Err(Rejection::SlotsChanged(describe_change(changed, &had, slots)));
@@ -49,12 +58,14 @@ pub(super) fn join(
         turn.emit(Event::MachineJoined { machine, key, region, name: name.clone(), addresses });
         machine
     };
+    arrive(turn, machine, region, boot);
     if let (Some(new), Some(configuration)) = (slots.get(had.len()..), spec.idle_configuration())
         && !new.is_empty()
     {
         let first = ServerId::of(spec.number, turn.state().server_counter + 1);
         turn.emit(Event::ServersAdded { machine, first, ports: new.into(), configuration });
-        if spec.idle_servers == IdleServers::StartOnProvision {
+        let serves = turn.state().machine(machine).is_some_and(|machine| machine.life.serves());
+        if serves && spec.idle_servers == IdleServers::StartOnProvision {
             let added = turn.state().machine(machine).map(|machine| machine.servers[had.len()..].to_vec());
             for server in added.unwrap_or_default() {
                 ordering::run_idle(turn, server, Cause::Provisioned);
@@ -66,6 +77,48 @@ pub(super) fn join(
         .into_iter()
         .filter_map(|server| Some(JoinedSlot { server, ports: turn.state().server(server)?.ports }));
     Ok(Answer::Joined { machine, slots: slots.collect() })
+}
+
+/// Refuses a machine that was given back to its provider: its servers are forgotten, and it is to be deleted.
+fn still_here(
+    state: &Fleet,
+    spec: &FleetSpec,
+    known: Option<MachineId>,
+    key: MachineKey,
+) -> Result<(), Rejection> {
+    match known.and_then(|machine| Some((machine, state.machine(machine)?.life))) {
+        Some((machine, Life::Removing { .. })) => Err(Rejection::MachineGone(machine)),
+        Some((
+            _,
+            Life::Requested { .. }
+            | Life::Serving
+            | Life::Draining { .. }
+            | Life::Emptied { .. }
+            | Life::Lost { .. },
+        )) => Ok(()),
+        None => {
+            key.made_for(spec.id, spec.number).map_or(Ok(()), |machine| Err(Rejection::MachineGone(machine)))
+        }
+    }
+}
+
+/// A requested machine is here, a lost one is back; and from now on its agent's silence counts.
+fn arrive(turn: &mut Turn<'_, Fleet>, machine: MachineId, region: RegionId, boot: Option<BootId>) {
+    match turn.state().machine(machine).map(|machine| machine.life) {
+        Some(Life::Requested { .. }) => {
+            turn.emit(Event::MachineCame { machine });
+            turn.observe(Observation::ProviderWorks(region));
+        }
+        Some(Life::Lost { .. }) => lose::come_back(turn, machine, boot),
+        Some(Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Removing { .. }) | None => {
+        }
+    }
+    if let Some(boot) = boot
+        && turn.state().machine(machine).is_some_and(|known| known.boot != Some(boot))
+    {
+        turn.emit(Event::MachineBooted { machine, boot });
+    }
+    turn.observe(Observation::Expected(machine));
 }
 
 fn ports_of(state: &Fleet, machine: MachineId) -> Vec<Ports> {

@@ -4,7 +4,7 @@
 use mainstay_core::slot::Intent;
 use mainstay_core::{ServerId, Turn};
 
-use super::{hold, ordering};
+use super::{away, hold, ordering};
 use crate::cause::Cause;
 use crate::claim::{Claim, HoldEnd, Reservation};
 use crate::command::Answer;
@@ -16,6 +16,7 @@ pub(super) fn start(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answ
     if let Claim::Allocated(allocation) = known.claim {
         return Err(Rejection::ServerAllocated { server, allocation });
     }
+    away::serving(turn.state(), server)?;
     order_current(turn, server, Intent::Run, Cause::StartedByHand);
     Ok(Answer::Done)
 }
@@ -31,6 +32,7 @@ pub(super) fn stop(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answe
 /// "The server has been manually restarted (the server transitions to the ONLINE state)" ends a hold (seed 003).
 pub(super) fn restart(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
     unclaimed(turn, server)?;
+    away::serving(turn.state(), server)?;
     hold::end(turn, server, HoldEnd::RestartedByHand);
     order_current(turn, server, Intent::Renew, Cause::RestartedByHand);
     Ok(Answer::Done)

@@ -2,14 +2,19 @@
 
 mod allocate;
 mod asking;
+mod away;
 mod configure;
 mod deallocate;
+mod drain;
 mod due;
+mod grow;
 mod hold;
 mod incidents;
 mod join;
+mod lose;
 mod manual;
 mod ordering;
+mod provider;
 mod ready;
 mod report;
 mod reserve;
@@ -23,17 +28,22 @@ use crate::fleet::Fleet;
 use crate::rejection::Rejection;
 
 pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<Answer, Rejection> {
+    if !turn.state().listening {
+        turn.observe(Observation::Listening);
+    }
     match command {
         Command::Configure(spec) => configure::configure(turn, spec),
-        Command::Join { key, region, name, addresses, slots } => {
-            join::join(turn, *key, *region, name, *addresses, slots)
+        Command::Join { key, region, name, addresses, slots, boot } => {
+            let newcomer =
+                join::Newcomer { key: *key, region: *region, name, addresses: *addresses, boot: *boot };
+            join::join(turn, &newcomer, slots)
         }
-        Command::Connect { machine, stream, statuses } => {
-            if turn.state().machine(*machine).is_none() {
-                return Err(Rejection::UnknownMachine(*machine));
-            }
-            turn.observe(Observation::Connected { machine: *machine, stream: *stream });
-            report::report(turn, *machine, *stream, statuses)
+        Command::Connect { machine, stream, statuses } => report::connect(turn, *machine, *stream, statuses),
+        Command::TakeOutcome { machine, verb, outcome } => {
+            Ok(provider::take_outcome(turn, *machine, *verb, *outcome))
+        }
+        Command::TakeListing { region, asked, machines } => {
+            Ok(provider::take_listing(turn, *region, *asked, machines))
         }
         Command::Report { machine, stream, statuses } => report::report(turn, *machine, *stream, statuses),
         Command::TakeIncidents { machine, stream, incidents } => {

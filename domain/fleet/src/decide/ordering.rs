@@ -1,4 +1,7 @@
 //! Orders to servers without an allocation.
+//!
+//! What is ordered of a server that is fenced ([`Server::is_fenced`]) stops the session that was given up there: an order to
+//! run replaces its process, one to leave it as it is stops it.
 
 use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{ServerId, Turn};
@@ -6,6 +9,7 @@ use mainstay_core::{ServerId, Turn};
 use crate::cause::Cause;
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::server::Server;
 use crate::spec::IdleServers;
 
 /// Gives a server its next order.
@@ -18,7 +22,17 @@ pub(super) fn order(
 ) {
     let Some(known) = turn.state().server(server) else { return };
     let generation = known.generation.next();
+    let intent = fenced(known, intent);
     turn.emit(Event::ServerOrdered { server, generation, configuration, intent, cause });
+}
+
+/// What an order has to want of a server so that no earlier session survives it.
+pub(super) fn fenced(server: &Server, intent: Intent) -> Intent {
+    match intent {
+        Intent::Run if server.is_fenced() => Intent::Renew,
+        Intent::Leave if server.is_fenced() => Intent::Stop,
+        Intent::Stop | Intent::Run | Intent::Renew | Intent::Leave => intent,
+    }
 }
 
 /// Has an idle server run what idle servers run.

@@ -4,15 +4,34 @@
 use mainstay_core::slot::{Intent, Phase, Status, Stopped};
 use mainstay_core::{AllocationId, MachineId, ServerId, Turn};
 
-use super::{ordering, ready, reserve, waiting};
+use super::{drain, lose, ordering, ready, reserve, waiting};
 use crate::allocation::{End, Stage};
 use crate::cause::Cause;
 use crate::claim::{Claim, ReservationEnd};
 use crate::command::{Answer, Observation, StreamId};
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::life::Life;
 use crate::rejection::Rejection;
 use crate::spec::IdleServers;
+
+/// An agent has a stream, and says how every slot stands. A machine that was lost while this was on its way was slow.
+pub(super) fn connect(
+    turn: &mut Turn<'_, Fleet>,
+    machine: MachineId,
+    stream: StreamId,
+    statuses: &[Status],
+) -> Result<Answer, Rejection> {
+    let known = turn.state().machine(machine).ok_or(Rejection::UnknownMachine(machine))?;
+    let (life, boot) = (known.life, known.boot);
+    match life {
+        Life::Removing { .. } => return Err(Rejection::MachineGone(machine)),
+        Life::Lost { .. } => lose::come_back(turn, machine, boot),
+        Life::Requested { .. } | Life::Serving | Life::Draining { .. } | Life::Emptied { .. } => {}
+    }
+    turn.observe(Observation::Connected { machine, stream });
+    report(turn, machine, stream, statuses)
+}
 
 pub(super) fn report(
     turn: &mut Turn<'_, Fleet>,
@@ -33,6 +52,7 @@ pub(super) fn report(
             judge(turn, status);
         }
     }
+    drain::settle(turn, machine);
     if let Some(region) = turn.state().machine(machine).map(|machine| machine.region) {
         waiting::place(turn, region);
     }
@@ -67,7 +87,8 @@ fn judge(turn: &mut Turn<'_, Fleet>, status: &Status) {
         // above what the agent has seen, or it would refuse them for ever.
         let (configuration, intent) = (server.configuration, server.intent);
         let generation = status.generation.next();
-        let cause = Cause::Restored;
+        // A fence outlives it.
+        let cause = if server.is_fenced() { Cause::MachineLost } else { Cause::Restored };
         turn.emit(Event::ServerOrdered { server: status.server, generation, configuration, intent, cause });
         return;
     }
@@ -139,8 +160,14 @@ fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
 /// exited by itself, its machine lost it, or its session ended while it was being restarted. One that an operator
 /// stopped, that backed off or fell silent under an allocation, stays down.
 fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
-    let stays_down = turn.state().server(server).is_none_or(|server| server.intent == Intent::Stop);
-    if stays_down || !starts_on_provision(turn) {
+    let Some(known) = turn.state().server(server) else { return };
+    if !turn.state().machine(known.machine).is_some_and(|machine| machine.life.serves()) {
+        return;
+    }
+    if known.cause == Cause::MachineLost && known.is_down() {
+        return ordering::after_the_end(turn, server, Cause::Returned);
+    }
+    if known.intent == Intent::Stop || !starts_on_provision(turn) {
         return;
     }
     match phase {

@@ -4,7 +4,7 @@
 use mainstay_core::{Generation, ReservationId, ServerId, Turn};
 
 use super::asking::asked_by;
-use super::{hold, waiting};
+use super::{away, hold, waiting};
 use crate::claim::{Claim, HoldEnd, ReservationEnd};
 use crate::command::Answer;
 use crate::event::Event;
@@ -30,6 +30,7 @@ pub(super) fn reserve(
         ClaimedBy::Allocations => return Err(Rejection::NotAReservationFleet),
         ClaimedBy::Reservations => {}
     }
+    away::serving(turn.state(), server)?;
     hold::end(turn, server, HoldEnd::Reserved);
     turn.emit(Event::ServerReserved { server, reservation });
     let made = turn.state().server(server).and_then(|server| server.reservation());

@@ -3,7 +3,7 @@
 use mainstay_core::slot::Intent;
 use mainstay_core::{BuildConfigurationId, ServerId, Turn};
 
-use super::{hold, ordering, reserve, waiting};
+use super::{away, hold, ordering, reserve, waiting};
 use crate::allocation::End;
 use crate::cause::Cause;
 use crate::claim::{Claim, HoldEnd, ReservationEnd};
@@ -36,6 +36,9 @@ pub(super) fn set_configuration(
     }
     match claim {
         Claim::Allocated(_) | Claim::Reserved(_) => Ok(Answer::Deferred),
+        Claim::Free | Claim::Held { .. } if away::serving(turn.state(), server).is_err() => {
+            Ok(Answer::Deferred)
+        }
         Claim::Free | Claim::Held { .. } => {
             hold::end(turn, server, HoldEnd::ConfigurationChanged);
             let intent = if runs == wanted { Intent::Renew } else { Intent::Run };

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mainstay_core::{RegionId, ServerId, Timestamp};
 
-use super::{Broken, Law, ensure};
+use super::{Broken, Law, ensure, machines};
 use crate::allocation::Stage;
 use crate::counts::Counts;
 use crate::fleet::Fleet;
@@ -17,7 +17,19 @@ use crate::removal::Removal;
 use crate::server::Server;
 
 pub(super) fn check(fleet: &Fleet, broken: &mut Vec<Broken>) {
-    let checks = [membership, counts, holds, removal, rollouts, idle_clocks, candidates, debts, orders];
+    let checks = [
+        membership,
+        counts,
+        holds,
+        removal,
+        machines::pools,
+        machines::silence,
+        rollouts,
+        idle_clocks,
+        candidates,
+        debts,
+        orders,
+    ];
     broken.extend(checks.iter().filter_map(|check| check(fleet).err()));
 }
 

@@ -15,12 +15,13 @@ use mainstay_core::slot::{
     Spec, Status, StopPolicy, Stopped,
 };
 use mainstay_core::{
-    AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
-    RegionId, ReservationId, ServerId, StateMachine, Timestamp, Turn,
+    AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId,
+    MachineKey, RegionId, ReservationId, ServerId, StateMachine, Timestamp, Turn,
 };
 use mainstay_fleet::{
-    Addresses, Answer, Command, Event, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Observation, Ports,
-    RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request, StreamId, laws,
+    Addresses, Answer, Command, End, Event, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Life,
+    Observation, Outcome, Ports, RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request, StreamId,
+    Verb, laws,
 };
 
 pub const EUROPE: RegionId = RegionId(uuid::Uuid::from_u128(1));
@@ -139,14 +140,21 @@ impl World {
     }
 
     pub fn join(&mut self, key: u128, slots: u16) -> Agent {
-        let ports = (0..slots).map(|slot| Ports { game: 9000 + 2 * slot, query: 9001 + 2 * slot });
-        let command = Command::Join {
-            key: MachineKey(uuid::Uuid::from_u128(key)),
-            region: EUROPE,
-            name: format!("machine {key}").into(),
-            addresses: Addresses::default(),
-            slots: ports.collect(),
-        };
+        self.join_as(MachineKey(uuid::Uuid::from_u128(key)), slots, None)
+    }
+
+    /// A machine that a provider made joins.
+    pub fn come(&mut self, machine: MachineId, slots: u16) -> Agent {
+        let key = MachineKey::made(FleetId::LOWEST, machine);
+        let agent = self.join_as(key, slots, None);
+        assert_eq!(agent.machine, machine);
+        self.connect(&agent);
+        self.obey(&agent);
+        agent
+    }
+
+    pub fn join_as(&mut self, key: MachineKey, slots: u16, boot: Option<BootId>) -> Agent {
+        let command = Self::joining(key, slots, boot);
         match self.must(&command) {
             Answer::Joined { machine, slots } => {
                 self.streams += 1;
@@ -154,6 +162,44 @@ impl World {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    pub fn joining(key: MachineKey, slots: u16, boot: Option<BootId>) -> Command {
+        let ports = (0..slots).map(|slot| Ports { game: 9000 + 2 * slot, query: 9001 + 2 * slot });
+        Command::Join {
+            key,
+            region: EUROPE,
+            name: format!("machine {key}").into(),
+            addresses: Addresses::default(),
+            slots: ports.collect(),
+            boot,
+        }
+    }
+
+    /// How a machine stands.
+    pub fn life(&self, machine: MachineId) -> Option<Life> {
+        Some(self.fleet.machine(machine)?.life)
+    }
+
+    /// Machines that a provider is to be asked about, with the verb; each is taken up.
+    pub fn errands(&mut self) -> Vec<(MachineId, Verb)> {
+        let machines: Vec<MachineId> = self.fleet.machines().map(|(id, _)| id).collect();
+        let owed = machines
+            .into_iter()
+            .filter_map(|machine| Some((machine, self.fleet.owed(&machine).errand?.verb)));
+        let owed: Vec<_> = owed.collect();
+        for (machine, _) in &owed {
+            self.fleet.observe(self.now, Observation::ErrandTaken(*machine));
+        }
+        owed
+    }
+
+    pub fn outcome(&mut self, machine: MachineId, verb: Verb, outcome: Outcome) {
+        self.must(&Command::TakeOutcome { machine, verb, outcome });
+    }
+
+    pub fn end(&self, n: u128) -> Option<End> {
+        self.fleet.allocation(allocation(n), self.now)?.end().map(|(_, end)| end.clone())
     }
 
     /// Joins, connects with every slot as it has never run, and obeys what is owed.
@@ -257,8 +303,11 @@ impl World {
 
     pub fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
-        while self.fleet.next_deadline().is_some_and(|(due, _)| due <= self.now) {
+        let mut turns = 0;
+        while let Some((due, why)) = self.fleet.next_deadline().filter(|(due, _)| *due <= self.now) {
             self.must(&Command::Due);
+            turns += 1;
+            assert!(turns < 1_000, "{why:?} is due at {due:?} for ever");
         }
     }
 

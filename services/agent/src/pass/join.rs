@@ -34,6 +34,9 @@ pub struct Asked {
     pub fleet: Option<String>,
     /// The region's name or id; `None` for the token's.
     pub region: Option<String>,
+    /// What the machine calls itself, where whoever had it made says so; `None`: what it was called before, else a key of
+    /// its own. A machine that has joined keeps the one it has.
+    pub machine: Option<MachineKey>,
 }
 
 /// How long a credential is good for.
@@ -149,7 +152,8 @@ impl Kept {
     /// A machine that begins: with the key it has where it was one before, and a secret of its own.
     fn drawn(dir: &Path, asked: &Asked) -> Result<Self, PassError> {
         let token = asked.token.as_ref().ok_or(PassError::NoToken)?;
-        let machine = match Roster::key_for(dir, asked.fleet.as_deref(), asked.region.as_deref())? {
+        let before = Roster::key_for(dir, asked.fleet.as_deref(), asked.region.as_deref())?;
+        let machine = match asked.machine.or(before) {
             Some(machine) => machine,
             None => MachineKey(random_key()?),
         };

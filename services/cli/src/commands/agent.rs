@@ -77,7 +77,8 @@ async fn config(
                     .fix("copy it whole: mainstay token create")
             })?;
             let (fleet, region) = (arguments.fleet.clone(), arguments.region.clone());
-            let asked = Asked { uri: arguments.join.clone(), token, fleet, region };
+            let machine = arguments.machine_key;
+            let asked = Asked { uri: arguments.join.clone(), token, fleet, region, machine };
             let pass = MachinePass::obtain(&dir, &asked, Arc::clone(clock)).await.map_err(not_joined)?;
             let (fleet, region) = pass.joined();
             let key = Some(pass.machine());

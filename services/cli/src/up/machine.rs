@@ -44,7 +44,8 @@ pub fn name() -> String {
         .map_or_else(|_| "this machine".into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// One machine for each fleet region, with as many slots as the fleet's density gives and the region may use.
+/// One machine for each fleet region that has no provider of its own, with as many slots as the fleet's density gives and
+/// the region may use.
 #[must_use]
 pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
     let name = name();
@@ -60,6 +61,7 @@ pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
     };
     let regions =
         config.fleets.values().flat_map(|fleet| fleet.regions.values().map(move |region| (fleet, region)));
+    let regions = regions.filter(|(_, region)| region.provider.is_none());
     regions.map(|(fleet, region)| offer(fleet, region)).filter(|offer| offer.slots > 0).collect()
 }
 

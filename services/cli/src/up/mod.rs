@@ -99,11 +99,19 @@ impl Up<'_> {
         // Before any game starts: one that is quicker than we are then waits for us.
         let games = self.multiplay().await?;
         let agent = self.agent(&clock, &ports, &size).await?;
-        outputs.are_at(agent.outputs());
-        host.asks(agent.doctor());
-        for listener in games {
-            let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
+        if let Some(agent) = &agent {
+            outputs.are_at(agent.outputs());
+            host.asks(agent.doctor());
+            for listener in games {
+                let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
+            }
         }
+        let agent_failed = async {
+            match &agent {
+                Some(agent) => agent.failed().await,
+                None => std::future::pending().await,
+            }
+        };
         self.tell_ports(&ports);
 
         let status = self.settled().await?;
@@ -117,7 +125,7 @@ impl Up<'_> {
 
         tokio::select! {
             asked = self.asked_to_stop() => asked?,
-            failure = agent.failed() => return Err(failed("the agent's journal failed; its servers play on", &*failure)),
+            failure = agent_failed => return Err(failed("the agent's journal failed; its servers play on", &*failure)),
             failure = control.failed() => return Err(Failure::new(Exit::Failed, "MS-U021", "the control plane failed; the servers play on").why(failure)),
             failure = journal.failed() => return Err(failed("the journal failed; the servers play on", &*failure)),
         }
@@ -206,16 +214,22 @@ impl Up<'_> {
             history: Some(self.data_dir.to_owned()),
             builds: Some(self.data_dir.join("builds")),
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
+            providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }
 
+    /// This host's machines; `None` where every region has its machines from a provider.
     async fn agent(
         &self,
         clock: &Arc<dyn Clock>,
         ports: &Ports,
         size: &mainstay_config::MachineSize,
-    ) -> Result<mainstay_agent::Handle, Failure> {
+    ) -> Result<Option<mainstay_agent::Handle>, Failure> {
+        let machines = machine::offers(&self.source.config, size);
+        if machines.is_empty() {
+            return Ok(None);
+        }
         let towards = if self.arguments.listen.is_empty() { Towards::Nobody } else { Towards::Anybody };
         let config = mainstay_agent::Config {
             data_dir: self.data_dir.join("agent"),
@@ -225,7 +239,7 @@ impl Up<'_> {
                 pass: Pass::Host(HostSecret(self.credentials.join_token.clone())),
             },
             holder: holder()?,
-            machines: machine::offers(&self.source.config, size),
+            machines,
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
             addresses: machine::addresses(&self.arguments.advertise, towards)?,
             builds: mainstay_agent::BuildSource::InPlace,
@@ -234,6 +248,7 @@ impl Up<'_> {
         };
         mainstay_agent::Service::start(config, Arc::clone(clock))
             .await
+            .map(Some)
             .map_err(|error| failed("the agent does not start", &error))
     }
 
@@ -318,14 +333,15 @@ impl Up<'_> {
 
     async fn stop(
         &self,
-        agent: mainstay_agent::Handle,
+        agent: Option<mainstay_agent::Handle>,
         control: mainstay_control::Handle,
         journal: JournalHandle,
         upkeep: Upkeep,
     ) -> Result<ExitCode, Failure> {
-        match self.arguments.on_stop {
-            OnStop::Stop => self.stop_servers(agent).await?,
-            OnStop::Leave => agent
+        match (self.arguments.on_stop, agent) {
+            (_, None) => {}
+            (OnStop::Stop, Some(agent)) => self.stop_servers(agent).await?,
+            (OnStop::Leave, Some(agent)) => agent
                 .leave()
                 .await
                 .map_err(|error| failed("the agent did not end in order; its servers play on", &error))?,

@@ -21,6 +21,7 @@ mod misbehaving;
 mod namespaces;
 mod operating;
 mod product;
+mod providing;
 mod query;
 mod refusals;
 mod stock;

@@ -217,6 +217,8 @@ impl From<Rejection> for Failure {
             | Rejection::NotAnAllocationFleet
             | Rejection::StaleStream
             | Rejection::SlotsChanged(_)
+            | Rejection::MachineGone(_)
+            | Rejection::MachineAway { .. }
             | Rejection::TooManySlots { .. } => StatusCode::CONFLICT,
         };
         Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())

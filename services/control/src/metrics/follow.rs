@@ -74,6 +74,19 @@ impl Metrics {
             | Event::MachineJoined { .. }
             | Event::MachineReaddressed { .. }
             | Event::ServersAdded { .. }
+            | Event::MachineRequested { .. }
+            | Event::MachineCame { .. }
+            | Event::MachineBooted { .. }
+            | Event::MachineDraining { .. }
+            | Event::MachineEmptied { .. }
+            | Event::MachineWoken { .. }
+            | Event::MachineLost { .. }
+            | Event::MachineReturned { .. }
+            | Event::MachineParting { .. }
+            | Event::MachineRemoved { .. }
+            | Event::CountersKept { .. }
+            | Event::AllocationDisplaced { .. }
+            | Event::AllocationReadied { .. }
             | Event::ServerHeld { .. }
             | Event::ServerReserved { .. }
             | Event::ReservationEnded { .. }
@@ -115,5 +128,6 @@ const fn cause(end: &End) -> &'static str {
         End::Idle { .. } => "idle",
         End::Aged { .. } => "aged",
         End::RolledOut => "rolledOut",
+        End::MachineLost => "machineLost",
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mainstay_core::RegionId;
-use mainstay_fleet::{Fleet, FleetSpec, Link};
+use mainstay_fleet::{Fleet, FleetSpec, Life, Link};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::metrics::family::Family;
@@ -82,6 +82,7 @@ pub(crate) struct Whole {
 #[derive(Debug, Clone, Default)]
 struct Machines {
     ready: u32,
+    draining: u32,
     offline: u32,
     empty: u32,
     /// Unclaimed slots on those that are not heard.
@@ -112,12 +113,13 @@ impl FleetGauges {
 fn machines(fleet: &Fleet, region: RegionId) -> Machines {
     let mut counted = Machines::default();
     for (_, machine) in fleet.machines().filter(|(_, machine)| machine.region == region) {
-        match machine.link() {
-            Link::Up { .. } => counted.ready += 1,
-            Link::Silent => {
+        match (machine.life, machine.link()) {
+            (Life::Draining { .. }, _) => counted.draining += 1,
+            (Life::Lost { .. } | Life::Requested { .. } | Life::Removing { .. }, _) | (_, Link::Silent) => {
                 counted.offline += 1;
                 counted.blocked += machine.counts().unclaimed();
             }
+            (Life::Serving | Life::Emptied { .. }, Link::Up { .. }) => counted.ready += 1,
         }
         counted.servers.push(machine.counts().claimed());
         if machine.counts().claimed() == 0 {
@@ -221,6 +223,7 @@ impl Gauges {
             slots.get_or_create(&label("blocked")).inc_by(i64::from(blocked));
             slots.get_or_create(&label("free")).inc_by(i64::from((total - claimed).saturating_sub(blocked)));
             machines.get_or_create(&label("ready")).inc_by(i64::from(region.machines.ready));
+            machines.get_or_create(&label("draining")).inc_by(i64::from(region.machines.draining));
             machines.get_or_create(&label("offline")).inc_by(i64::from(region.machines.offline));
             machines.get_or_create(&label("empty")).inc_by(i64::from(region.machines.empty));
             let of_region = busy.get_or_create(&RegionLabels { region: region.name.clone() });
@@ -234,7 +237,7 @@ impl Gauges {
         registry.register("machine_servers", "Allocated or reserved servers of each machine, now", busy);
         registry.register(
             "machines",
-            "Machines: ready (heard) or offline; empty ones, without a claimed server, count among either",
+            "Machines: ready (heard), draining or offline; empty ones, without a claimed server, count among these",
             machines,
         );
     }

@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet};
 use crate::metrics::Metrics;
+use crate::providers::Errands;
 use crate::streams::Outboxes;
 
 /// Hands specifications on to the [`Keeper`].
@@ -48,6 +49,7 @@ pub(crate) struct Keeper {
     specs: mpsc::UnboundedReceiver<Arc<FleetSpec>>,
     journal: JournalHandle,
     outboxes: Outboxes,
+    errands: Errands,
     fleets: Fleets,
     metrics: Arc<Metrics>,
     configured: watch::Sender<BTreeMap<FleetNumber, u64>>,
@@ -59,13 +61,13 @@ pub(crate) type Configured = watch::Receiver<BTreeMap<FleetNumber, u64>>;
 impl Keeper {
     pub(crate) fn new(
         journal: JournalHandle,
-        outboxes: Outboxes,
+        (outboxes, errands): (Outboxes, Errands),
         fleets: Fleets,
         metrics: Arc<Metrics>,
     ) -> (Self, CatalogHands, Configured) {
         let (sender, specs) = mpsc::unbounded_channel();
         let (configured, seen) = watch::channel(BTreeMap::new());
-        (Self { specs, journal, outboxes, fleets, metrics, configured }, CatalogHands(sender), seen)
+        (Self { specs, journal, outboxes, errands, fleets, metrics, configured }, CatalogHands(sender), seen)
     }
 
     /// Runs until the catalog has ended.
@@ -101,7 +103,7 @@ impl Keeper {
             journal: self.journal.clone(),
             initial: Fleet::new(seed()),
             codec: StoredCodec,
-            hands: FleetHands::new(self.outboxes.clone()),
+            hands: FleetHands::new(self.outboxes.clone(), self.errands.clone()),
             due: |_why| Command::Due,
             mailbox_max: MAILBOX_MAX,
         })

@@ -124,6 +124,8 @@ pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
         Command::Connect { .. }
         | Command::Report { .. }
         | Command::TakeIncidents { .. }
+        | Command::TakeOutcome { .. }
+        | Command::TakeListing { .. }
         | Command::Deallocate { .. }
         | Command::StartServer(_)
         | Command::StopServer(_)

@@ -119,6 +119,7 @@ fn outcome(said: &Said, configuration: BuildConfigurationId) -> Outcome {
         | Said::Placed { .. }
         | Said::Waiting { .. }
         | Said::Known
+        | Said::Orphans(_)
         | Said::Deferred => Outcome::Done,
     }
 }
@@ -142,6 +143,7 @@ const fn kind(rejection: &Rejection) -> Refusal {
         Rejection::NotHoldable { .. }
         | Rejection::ServerAllocated { .. }
         | Rejection::ServerReserved { .. }
+        | Rejection::MachineAway { .. }
         // None of these is said to a game's wish.
         | Rejection::UnknownRegion(_)
         | Rejection::UnknownConfiguration(_)
@@ -153,6 +155,7 @@ const fn kind(rejection: &Rejection) -> Refusal {
         | Rejection::UnknownAllocation(_)
         | Rejection::StaleStream
         | Rejection::SlotsChanged(_)
+        | Rejection::MachineGone(_)
         | Rejection::TooManySlots { .. } => Refusal::State,
     }
 }

@@ -280,7 +280,7 @@ impl Desk {
         let (token_fleet, token_region) = match scope {
             Scope::Anywhere => (None, None),
             Scope::Fleet(fleet) => (Some(fleet), None),
-            Scope::Region(fleet, region) => (Some(fleet), Some(region)),
+            Scope::Region(fleet, region) | Scope::Machine(fleet, region, _) => (Some(fleet), Some(region)),
         };
         let fleet = if join.fleet.is_empty() {
             let only = || {

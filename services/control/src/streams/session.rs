@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use mainstay_core::{FleetId, MachineId, MachineKey, RegionId};
+use mainstay_core::{BootId, FleetId, MachineId, MachineKey, RegionId};
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
 use mainstay_wire::agent::{
@@ -163,9 +163,11 @@ impl Session {
         watch: &mut Watch,
     ) -> Result<Welcome, Status> {
         let mut welcomed = Vec::with_capacity(hello.machines.len());
+        // An agent that does not know is no worse off: its machine's return tells less.
+        let boot = hello.boot_id.trim().parse::<BootId>().ok();
         for machine in hello.machines {
             let key = machine.key;
-            let (one, fleet) = self.join(machine, shown).await?;
+            let (one, fleet) = self.join(machine, boot, shown).await?;
             tracing::debug!(%key, machine = %one.machine, "a machine is here");
             watch.joined(one.machine, &one.region_name, self.watching.clock.since_boot());
             machines.insert(one.machine, fleet);
@@ -177,6 +179,7 @@ impl Session {
     async fn join(
         &self,
         machine: JoiningMachine,
+        boot: Option<BootId>,
         shown: &Shown,
     ) -> Result<(WelcomedMachine, Handle<Fleet>), Status> {
         let fleets = self.fleets.now();
@@ -202,7 +205,7 @@ impl Session {
             )));
         }
         let addresses = Addresses { ipv4, ipv6 };
-        let join = Command::Join { key, region, name, addresses, slots };
+        let join = Command::Join { key, region, name, addresses, slots, boot };
         match fleet.shard.command(join, Growth::Grows).await {
             Ok(Ok(Answer::Joined { machine, slots })) => {
                 let welcomed = WelcomedMachine {
@@ -222,7 +225,8 @@ impl Session {
                 | Answer::Known
                 | Answer::Deferred
                 | Answer::Held { .. }
-                | Answer::Reserved(_),
+                | Answer::Reserved(_)
+                | Answer::Orphans(_),
             )) => Err(Status::internal("a join was answered with something else; this is our bug")),
             Ok(Err(rejection)) => Err(refused(&rejection)),
             Err(error) => Err(unavailable(error)),

@@ -32,6 +32,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         metrics: Arc::new(Metrics::default()),
         builds: None,
         host: Arc::new(NoHostChecks),
+        providers: mainstay_control::Programs::new(),
     }
 }
 

@@ -151,6 +151,7 @@ impl World {
             history: Some(dir.path().to_owned()),
             builds: Some(dir.path().join("builds")),
             host: Arc::new(NoHostChecks),
+            providers: mainstay_control::Programs::new(),
         })
         .await
         .unwrap();

@@ -68,6 +68,7 @@ impl World {
             history: None,
             builds: None,
             host: Arc::new(NoHostChecks),
+            providers: mainstay_control::Programs::new(),
         })
         .await?;
         control.apply(declaration()).await?;

@@ -1,8 +1,8 @@
 //! Liveness: once faults and callers have stopped and nothing more happens, reality equals desire.
 
 use mainstay_core::slot::{Intent, Phase, Stopped};
-use mainstay_core::{ServerId, StateMachine as _, Timestamp};
-use mainstay_fleet::{Fleet, Server, Stage};
+use mainstay_core::{MachineId, ServerId, StateMachine as _, Timestamp};
+use mainstay_fleet::{Fleet, Life, Server, Stage};
 use mainstay_supervisor::Supervisor;
 
 use super::{Broken, ensure};
@@ -15,6 +15,27 @@ pub(crate) fn writer_is_idle(who: &str, idle: bool) -> Result<(), Broken> {
 /// Nothing waits: a waiting allocation was placed, or has timed out.
 pub(crate) fn waiting_has_no_server(fleet: &Fleet) -> Result<(), Broken> {
     ensure(fleet.waiting() == 0, "no allocation waits for ever", || format!("{} wait", fleet.waiting()))
+}
+
+/// No machine is on its way anywhere, every one that is lost is gone for good, and the minimum available is restored, as far
+/// as the fleet may grow.
+pub(crate) fn machines_rest(fleet: &Fleet, is_gone: impl Fn(MachineId) -> bool) -> Result<(), Broken> {
+    for (id, machine) in fleet.machines() {
+        let rests = match machine.life {
+            Life::Serving | Life::Emptied { .. } => true,
+            Life::Lost { .. } => is_gone(id),
+            Life::Requested { .. } | Life::Draining { .. } | Life::Removing { .. } => false,
+        };
+        ensure(rests, "a machine at rest serves, or is emptied", || format!("{id} is {:?}", machine.life))?;
+    }
+    let regions = fleet.spec().into_iter().flat_map(|spec| &spec.regions);
+    for region in regions {
+        let (short, may_grow) = (fleet.shortfall(region), fleet.may_grow(region));
+        ensure(short == 0 || may_grow.is_err(), "minimum available is restored after healing", || {
+            format!("{short} servers are missing: {:?}", fleet.pool(region.id))
+        })?;
+    }
+    Ok(())
 }
 
 /// One slot: what is ordered, what is obeyed, what runs and what the plane believes are the same.

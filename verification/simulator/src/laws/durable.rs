@@ -3,14 +3,23 @@
 
 use mainstay_core::slot::{Fault, Status};
 use mainstay_core::{MachineId, ServerId, Timestamp};
-use mainstay_fleet::{Fleet, Owed};
+use mainstay_fleet::{Errand, Fleet, Life as MachineLife, Owed, Verb};
 use mainstay_supervisor::{Life, RunNumber, Supervisor};
 
+use super::oracle::Moves;
 use super::{Broken, ensure};
 use crate::message::{Said, View, Want};
 
 /// What a caller is told of an allocation is on the plane's disk.
-pub(crate) fn answer(want: &Want, said: &Said, disk: &Fleet, now: Timestamp) -> Result<(), Broken> {
+///
+/// One whose machine was lost may wait again.
+pub(crate) fn answer(
+    want: &Want,
+    said: &Said,
+    disk: &Fleet,
+    now: Timestamp,
+    moves: Moves,
+) -> Result<(), Broken> {
     let (Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id }) = want else {
         return Ok(());
     };
@@ -18,6 +27,7 @@ pub(crate) fn answer(want: &Want, said: &Said, disk: &Fleet, now: Timestamp) -> 
     let durable = disk.allocation(*id, now).map(View::of);
     // The disk may be further on; an allocation that has gone from it ended and was kept for its time.
     let holds = match &durable {
+        Some(_) if moves == Moves::Anew => true,
         Some(durable) => {
             durable.rank >= view.rank && (view.server.is_none() || view.server == durable.server)
         }
@@ -54,6 +64,22 @@ pub(crate) fn orders(owed: &Owed, disk: &Fleet) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+/// A provider is asked for what the plane's disk says: to make a machine whose id is durable, to delete one that is given
+/// back there, and on which nobody can be.
+pub(crate) fn errand(errand: &Errand, disk: &Fleet) -> Result<(), Broken> {
+    let life = disk.machine(errand.machine).map(|machine| machine.life);
+    let holds = match (errand.verb, life) {
+        (Verb::Create { .. }, Some(_)) => true,
+        // One that was made durable, and since then given up, deleted and forgotten.
+        (Verb::Create { .. }, None) => disk.machine_was(errand.machine),
+        (Verb::Delete, Some(life)) => matches!(life, MachineLife::Removing { .. }),
+        (Verb::Delete, None) => disk.machine_was(errand.machine),
+    };
+    ensure(holds, "no provider is asked for what is not durable", || {
+        format!("{errand:?}, and the disk says {life:?}")
+    })
 }
 
 /// A status goes out with a generation that the agent's disk holds.

@@ -36,6 +36,8 @@ pub(crate) fn has_cause(
         // No world has a query that tells players, so no idle clock may run.
         End::Idle { .. } => false,
         End::RolledOut => forced,
+        // The rule says when by its own times; a machine that is heard is never silent.
+        End::MachineLost => true,
     };
     ensure(caused, "an allocation exists until something ended it", || {
         format!("{id} ended by {end:?}, of which the world knows nothing: {ends:?}")

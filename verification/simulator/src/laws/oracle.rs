@@ -8,6 +8,15 @@ use mainstay_fleet::{Event, Fleet};
 use super::{Broken, ensure};
 use crate::message::{Said, View, Want};
 
+/// Whether an allocation may get another server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moves {
+    /// Never: it has one server for life.
+    Never,
+    /// Where its machine is lost (the fleet's policy says so): it waits again, and is placed anew.
+    Anew,
+}
+
 /// What one caller was told of one allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Belief {
@@ -62,11 +71,12 @@ impl Oracle {
         want: &Want,
         said: &Said,
         before: Option<&Belief>,
+        moves: Moves,
     ) -> Result<(), Broken> {
         match said {
             Said::Stands(view) => {
                 if let Some(before) = before {
-                    never_goes_back(id, &before.view, view)?;
+                    never_goes_back(id, &before.view, view, moves)?;
                 }
                 let known = self.known.entry(id).or_default();
                 if known.told.as_ref().is_none_or(|told| told.view.rank < view.rank) {
@@ -96,12 +106,15 @@ impl Oracle {
 
 const EXISTS: &str = "an acknowledged allocation exists until something ended it";
 
-fn never_goes_back(id: AllocationId, before: &View, now: &View) -> Result<(), Broken> {
-    ensure(now.rank >= before.rank, "what a caller was told of an allocation is remembered", || {
-        format!("{id}: {before:?}, then {now:?}")
-    })?;
+fn never_goes_back(id: AllocationId, before: &View, now: &View, moves: Moves) -> Result<(), Broken> {
+    let moved = moves == Moves::Anew && before.end.is_none();
     ensure(
-        before.server.is_none() || before.server == now.server,
+        moved || now.rank >= before.rank,
+        "what a caller was told of an allocation is remembered",
+        || format!("{id}: {before:?}, then {now:?}"),
+    )?;
+    ensure(
+        moved || before.server.is_none() || before.server == now.server,
         "an allocation has at most one server",
         || format!("{id}: {before:?}, then {now:?}"),
     )?;

@@ -25,8 +25,9 @@ pub(crate) fn nobody_waits_in_vain(fleet: &Fleet, region: RegionId) -> Result<()
 }
 
 fn could_take(fleet: &Fleet, server: &Server) -> bool {
-    let heard = match fleet.machine(server.machine).map(mainstay_fleet::Machine::link) {
-        Some(Link::Up { .. }) => true,
+    let machine = fleet.machine(server.machine);
+    let heard = match machine.map(mainstay_fleet::Machine::link) {
+        Some(Link::Up { .. }) => machine.is_some_and(|machine| machine.life.serves()),
         Some(Link::Silent) | None => false,
     };
     let reported = server.seen().is_some_and(|seen| match seen.phase {
@@ -37,5 +38,5 @@ fn could_take(fleet: &Fleet, server: &Server) -> bool {
         | Phase::PreRecovery { .. }
         | Phase::Lost => true,
     });
-    heard && reported && server.claim.is_open()
+    heard && reported && server.claim.is_open() && !server.is_fenced()
 }

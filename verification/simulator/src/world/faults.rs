@@ -26,6 +26,8 @@ impl World {
             people.park,
             people.grow,
             people.game_asks,
+            self.scenario.provider.dies,
+            self.scenario.provider.cuts,
         ];
         let draw = self.random.below(1_000_000);
         let mut passed = 0;
@@ -60,8 +62,13 @@ impl World {
             }
             9 => self.park(host),
             10 => self.grow_some(host),
-            _ => {
+            11 => {
                 self.game_asks();
+                Ok(())
+            }
+            12 => self.machine_dies(host),
+            _ => {
+                self.cut_off(host);
                 Ok(())
             }
         }

@@ -210,7 +210,7 @@ impl World {
         if number != self.machines[host].life_number {
             return Ok(());
         }
-        let at = self.at();
+        let at = self.at_of(host);
         let machine = &mut self.machines[host];
         let Some(server) = machine.servers.get(slot).copied() else { return Ok(()) };
         let Some(life) = &mut machine.life else { return Ok(()) };

@@ -7,6 +7,9 @@ use crate::laws::{Broken, convergence, domain};
 impl World {
     pub(crate) fn heal(&mut self) -> Result<(), Broken> {
         self.phase = Phase::Healing { since: self.now };
+        for machine in &mut self.machines {
+            machine.cut_until = 0;
+        }
         self.say("world", || "heals".to_owned());
         Ok(())
     }
@@ -30,7 +33,24 @@ impl World {
             + self.scenario.crashes.down
             + fleet.allocation_age.unwrap_or(0)
             + HOLD
+            + self.machines_rest_within()
             + (restarts + ROLLOUT_ROUNDS) * (fleet.kill_after + fleet.start_grace + DIAL)
+    }
+
+    /// How long machines take to come and to go: what failed is tried again after a pause, an idle one is emptied and
+    /// deleted, and one that took its place begins anew.
+    fn machines_rest_within(&self) -> Micros {
+        /// The longest pause of an errand, and of a region after one: five minutes each.
+        const PAUSES: Micros = 2 * 300_000_000;
+        /// How long a provider takes at most once nothing fails, for each errand.
+        const ERRAND: Micros = 10_000_000;
+        /// What a call that was given up may still do, and the list that then finds it.
+        const LATE: Micros = 150_000_000;
+        let knobs = &self.scenario.machine;
+        let idle = knobs.ttl.map_or(0, |(_, delete)| 2 * delete);
+        let made =
+            knobs.provided.map_or(0, |provided| PAUSES + LATE + 4 * ERRAND + 2 * provided.create_timeout);
+        knobs.lost_after + idle + made
     }
 
     pub(crate) fn is_in_time(&self) -> Result<(), Broken> {
@@ -54,7 +74,9 @@ impl World {
         let fleet = &plane.seat.state;
         convergence::writer_is_idle("plane", plane.seat.writer.is_idle() && plane.mailbox.is_empty())?;
         convergence::waiting_has_no_server(fleet)?;
-        for (host, machine) in self.machines.iter().enumerate() {
+        let gone = |id| self.machines.iter().any(|machine| machine.made == Some(id) && machine.gone);
+        convergence::machines_rest(fleet, gone)?;
+        for (host, machine) in self.machines.iter().enumerate().filter(|(_, machine)| !machine.gone) {
             let Some(agent) = &machine.life else {
                 return Err(Broken::new("a healed world has its agents", format!("agent {host} is down")));
             };

@@ -11,16 +11,18 @@ mod machines;
 mod network;
 mod people;
 mod plane;
+mod provider;
 mod words;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mainstay_core::Timestamp;
+use mainstay_core::{ServerId, Timestamp};
 
 use crate::agenda::{Agenda, Micros};
 use crate::bug::Bug;
 use crate::laws::Broken;
-use crate::laws::oracle::Oracle;
+use crate::laws::oracle::{Moves, Oracle};
 use crate::message::{Happening, Host};
 use crate::random::Random;
 use crate::scenario::Scenario;
@@ -30,6 +32,7 @@ use agent::Machine;
 use network::Pipe;
 use people::{Call, Caller};
 use plane::Plane;
+use provider::Provider;
 
 /// When worlds begin, in milliseconds since the Unix epoch (2023-11-14T22:13:20Z): any moment far from zero would do.
 const BEGIN_MS: u64 = 1_700_000_000_000;
@@ -76,6 +79,18 @@ pub struct Counts {
     pub forgotten: u64,
     /// Times a process got the signal of misbehaviour.
     pub misbehaved: u64,
+    /// Calls of the machine provider.
+    pub errands: u64,
+    /// Machines the provider had and nobody knew.
+    pub orphans: u64,
+    /// Machines that died at their provider.
+    pub deaths: u64,
+    /// Times a machine was cut off.
+    pub cuts: u64,
+    /// Machines that counted as lost.
+    pub lost: u64,
+    /// Machines that were emptied.
+    pub emptied: u64,
 }
 
 /// One world.
@@ -97,6 +112,9 @@ pub(crate) struct World {
     pub(crate) oracle: Oracle,
     pub(crate) ids: u64,
     pub(crate) pids: u32,
+    pub(crate) provider: Provider,
+    /// Processes whose session was given up when their machine was lost, by server.
+    pub(crate) condemned: BTreeMap<ServerId, u32>,
 }
 
 impl World {
@@ -120,9 +138,15 @@ impl World {
             oracle: Oracle::new(),
             ids: 0,
             pids: 0,
+            provider: Provider::default(),
+            condemned: BTreeMap::new(),
             scenario,
         };
+        world.skew_clocks();
         world.agenda.put(0, Happening::PlaneStarts);
+        if world.scenario.machine.provided.is_some() {
+            world.agenda.put(1, Happening::ProviderLists);
+        }
         for host in 0..world.machines.len() {
             let at = world.random.below(2_000_000);
             world.agenda.put(at, Happening::AgentStarts { host });
@@ -198,12 +222,44 @@ impl World {
             Happening::AnswerArrives { call, said } => self.answer_arrives(call, &said),
             Happening::CallerActs { caller } => self.caller_acts(caller),
             Happening::CallerGivesUp { caller, call } => self.caller_gives_up(caller, call),
+            Happening::ProviderActs { machine, verb } => self.provider_acts(machine, verb),
+            Happening::ProviderAnswers { life, machine, verb, outcome } => {
+                self.provider_answers(life, machine, verb, outcome)
+            }
+            Happening::ProviderLists => self.provider_lists(),
         }
     }
 
     /// The time that rules are told.
     pub(crate) const fn at(&self) -> Timestamp {
         Timestamp::from_unix_ms(BEGIN_MS + self.now / 1_000)
+    }
+
+    /// What a machine's own clock says: it may be wrong, by the same all the time (agents run on a clock that never jumps).
+    pub(crate) fn at_of(&self, host: Host) -> Timestamp {
+        let at = Duration::from_millis(self.at().unix_ms());
+        let skewed = at.as_millis() as i128 + i128::from(self.machines[host].skew_ms);
+        Timestamp::from_unix_ms(u64::try_from(skewed).unwrap_or(0))
+    }
+
+    /// A deadline of a machine's rules as a moment of this world; not before now.
+    pub(crate) fn moment_of(&self, host: Host, at: Timestamp) -> Micros {
+        let unskewed = i128::from(at.unix_ms()) - i128::from(self.machines[host].skew_ms);
+        self.moment(Timestamp::from_unix_ms(u64::try_from(unskewed.max(0)).unwrap_or(u64::MAX)))
+    }
+
+    fn skew_clocks(&mut self) {
+        let most = self.scenario.machine.skew_ms;
+        for host in 0..self.machines.len() {
+            let skew = self.random.below(2 * most + 1);
+            let skew = i64::try_from(skew).unwrap_or(0) - i64::try_from(most).unwrap_or(0);
+            self.machines[host].skew_ms = skew;
+        }
+    }
+
+    /// Whether an allocation may get another server.
+    pub(crate) const fn moves(&self) -> Moves {
+        if self.scenario.machine.place_anew { Moves::Anew } else { Moves::Never }
     }
 
     /// The monotonic clock that leases are counted on.

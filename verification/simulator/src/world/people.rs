@@ -11,8 +11,8 @@ use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId, ReservationId, ServerId,
 };
 use mainstay_fleet::{
-    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec, Renewal,
-    Request,
+    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss,
+    Provided, RegionOpening, RegionSpec, Renewal, Request,
 };
 use uuid::Uuid;
 
@@ -160,7 +160,8 @@ impl World {
             Want::Allocate { id, .. } | Want::Deallocate { id } | Want::Read { id } => *id,
             Want::Operate(_) | Want::Ask { .. } => return Ok(()),
         };
-        self.oracle.hears(id, &want, said, belief.as_ref())?;
+        let moves = self.moves();
+        self.oracle.hears(id, &want, said, belief.as_ref(), moves)?;
         if let (Want::Allocate { .. }, Said::Stands(view)) = (&want, said)
             && view.rank >= Rank::Placed
         {
@@ -307,7 +308,7 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
     let current = configurations.iter().map(|spec| spec.configuration).collect();
     Arc::new(FleetSpec {
         number: fleet_number(),
-        id: FleetId(Uuid::from_u128(0xF1)),
+        id: fleet_id(),
         name: "simulated".into(),
         revision,
         idle_servers: if knobs.start_on_provision {
@@ -318,10 +319,10 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
         regions: vec![RegionSpec {
             id: REGION,
             name: "here".into(),
-            min_available: 0,
+            min_available: scenario.machine.provided.map_or(0, |provided| provided.min_available),
             max_servers: knobs.max_servers,
             opening: RegionOpening::Online,
-            growth: if knobs.may_grow { Growth::MachinesMayJoin } else { Growth::Fixed },
+            growth: growth(scenario),
         }],
         configurations,
         placement_timeout: Duration::from_micros(knobs.placement_timeout),
@@ -332,10 +333,39 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
             allocation_ttl: knobs
                 .allocation_age
                 .map_or(AllocationTtl::DEFAULT, |age| AllocationTtl::Age(Duration::from_micros(age))),
+            machines: machine_policy(scenario),
         },
         // Every fourth change is forced onto servers with players.
         floors: if revision.is_multiple_of(4) { current } else { Vec::new() },
     })
+}
+
+fn growth(scenario: &Scenario) -> Growth {
+    match scenario.machine.provided {
+        Some(provided) => Growth::Provided(Provided {
+            slots: provided.slots,
+            machines_max: provided.machines_max,
+            create_timeout: Duration::from_micros(provided.create_timeout),
+            retry: Duration::from_secs(1),
+        }),
+        None if scenario.fleet.may_grow => Growth::MachinesMayJoin,
+        None => Growth::Fixed,
+    }
+}
+
+fn machine_policy(scenario: &Scenario) -> MachinePolicy {
+    let knobs = &scenario.machine;
+    let ttl = knobs.ttl.map_or(MachineTtl::Off, |(shutdown, delete)| MachineTtl::Idle {
+        shutdown: Duration::from_micros(shutdown),
+        delete: Duration::from_micros(delete),
+    });
+    let on_loss = if knobs.place_anew { OnLoss::PlaceAnew } else { OnLoss::Fail };
+    MachinePolicy { ttl, lost_after: Duration::from_micros(knobs.lost_after), on_loss }
+}
+
+/// The one fleet of a world.
+pub(super) fn fleet_id() -> FleetId {
+    FleetId(Uuid::from_u128(0xF1))
 }
 
 fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {

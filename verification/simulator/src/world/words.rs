@@ -21,6 +21,8 @@ pub(super) fn brief(command: &Command) -> String {
                 incidents.iter().map(|it| format!("{} run {}", it.server, it.run)).collect();
             format!("incidents of {machine} [{}]", told.join(", "))
         }
+        Command::TakeOutcome { machine, verb, outcome } => format!("{verb:?} of {machine}: {outcome:?}"),
+        Command::TakeListing { machines, .. } => format!("listed {machines:?}"),
         Command::Allocate { id, .. } => format!("allocate {}", short(*id)),
         Command::Deallocate { id } => format!("deallocate {}", short(*id)),
         Command::StartServer(server) => format!("start {server}"),
@@ -53,6 +55,19 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::MachineJoined { machine, .. } => format!("{machine} joined"),
         Event::MachineReaddressed { machine, .. } => format!("{machine} readdressed"),
         Event::ServersAdded { first, ports, .. } => format!("{} servers from {first}", ports.len()),
+        Event::MachineRequested { machine, slots, .. } => format!("{machine} requested with {slots} slots"),
+        Event::MachineCame { machine } => format!("{machine} came"),
+        Event::MachineBooted { machine, boot } => format!("{machine} booted {boot}"),
+        Event::MachineDraining { machine } => format!("{machine} drains"),
+        Event::MachineEmptied { machine } => format!("{machine} is emptied"),
+        Event::MachineWoken { machine } => format!("{machine} is woken"),
+        Event::MachineLost { machine } => format!("{machine} is lost"),
+        Event::MachineReturned { machine, absence } => format!("{machine} is back: {absence:?}"),
+        Event::MachineParting { machine, why } => format!("{machine} is given back: {why:?}"),
+        Event::MachineRemoved { machine } => format!("{machine} is removed"),
+        Event::CountersKept { .. } => "counters kept".to_owned(),
+        Event::AllocationReadied { id } => format!("{} was ready", short(*id)),
+        Event::AllocationDisplaced { id, .. } => format!("{} displaced", short(*id)),
         Event::ServerOrdered { server, generation, intent, cause, .. } => {
             format!("{server} ordered {generation:?} {intent:?}: {cause:?}")
         }

@@ -2,7 +2,7 @@
 
 use mainstay_core::Timestamp;
 
-use super::{Admission, AdmissionEvent, JoinToken, Member, Standing, TokenStage};
+use super::{Admission, AdmissionEvent, JoinToken, Member, Scope, Standing, TokenStage};
 
 impl Admission {
     pub(crate) fn apply(&mut self, at: Timestamp, event: &AdmissionEvent) {
@@ -70,13 +70,13 @@ impl Admission {
 
     /// Drops what ended longer ago than anyone is told why.
     fn forget(&mut self, now: Timestamp) {
-        self.tokens.retain(|_, token| !is_forgotten(token.expires, now));
+        self.tokens.retain(|_, token| !token.is_forgotten(now));
         self.members.retain(|_, member| !is_forgotten(member.end(), now));
     }
 
     /// How many tokens there will be once the forgotten ones are gone.
     pub(super) fn tokens_at(&self, now: Timestamp) -> usize {
-        self.tokens.values().filter(|token| !is_forgotten(token.expires, now)).count()
+        self.tokens.values().filter(|token| !token.is_forgotten(now)).count()
     }
 
     /// How many machines there will be once the forgotten ones are gone.
@@ -105,6 +105,16 @@ impl Admission {
             }
         });
         tokens.chain(members)
+    }
+}
+
+impl JoinToken {
+    /// Nobody asks why a provider's token ended: there is one for each machine, and they would fill the list.
+    fn is_forgotten(&self, now: Timestamp) -> bool {
+        match self.made.scope {
+            Scope::Anywhere | Scope::Fleet(_) | Scope::Region(..) => is_forgotten(self.expires, now),
+            Scope::Machine(..) => now >= self.expires,
+        }
     }
 }
 

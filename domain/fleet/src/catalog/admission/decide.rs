@@ -86,7 +86,7 @@ fn redeem(
     if let Some(repeat) = admission.admitted_already(id, machine, (fleet, region), &fresh) {
         return Ok(repeat);
     }
-    token.lets_in(now, fleet, region)?;
+    token.lets_in(now, machine, fleet, region)?;
     let count = admission.members_at(now) + usize::from(admission.member(machine).is_none());
     if count > Admission::MEMBERS_MAX {
         return Err(AdmissionRejection::TooMany { kind: "machines", count, max: Admission::MEMBERS_MAX });
@@ -149,13 +149,14 @@ fn revoke(turn: &mut Turn<'_, Catalog>, machine: MachineKey) -> Result<CatalogAn
 }
 
 impl JoinToken {
-    /// Whether one more machine may come with it, to this fleet and region.
+    /// Whether this machine may come with it, to this fleet and region.
     ///
     /// # Errors
     /// Why not.
     pub fn lets_in(
         &self,
         now: Timestamp,
+        machine: MachineKey,
         fleet: FleetId,
         region: RegionId,
     ) -> Result<(), AdmissionRejection> {
@@ -167,7 +168,11 @@ impl JoinToken {
         if now >= self.expires {
             return Err(AdmissionRejection::TokenExpired { ago: now.since(self.expires), now });
         }
-        if self.made.scope.holds(fleet, region) { Ok(()) } else { Err(AdmissionRejection::OutOfScope) }
+        if self.made.scope.holds(fleet, region) && self.made.scope.is_for(machine) {
+            Ok(())
+        } else {
+            Err(AdmissionRejection::OutOfScope)
+        }
     }
 }
 

@@ -68,6 +68,8 @@ pub enum Scope {
     Fleet(FleetId),
     /// One region of a fleet.
     Region(FleetId, RegionId),
+    /// One machine, which a provider was asked to make for that region.
+    Machine(FleetId, RegionId, MachineKey),
 }
 
 impl Scope {
@@ -77,7 +79,18 @@ impl Scope {
         match self {
             Self::Anywhere => true,
             Self::Fleet(only) => only == fleet,
-            Self::Region(only_fleet, only_region) => (only_fleet, only_region) == (fleet, region),
+            Self::Region(only_fleet, only_region) | Self::Machine(only_fleet, only_region, _) => {
+                (only_fleet, only_region) == (fleet, region)
+            }
+        }
+    }
+
+    /// Whether this machine may come with it.
+    #[must_use]
+    pub fn is_for(self, machine: MachineKey) -> bool {
+        match self {
+            Self::Anywhere | Self::Fleet(_) | Self::Region(..) => true,
+            Self::Machine(_, _, only) => only == machine,
         }
     }
 }

@@ -160,7 +160,7 @@ fn view(id: JoinTokenId, token: &JoinToken, now: Timestamp) -> JoinTokenView {
     let (fleet_id, region_id) = match token.made.scope {
         Scope::Anywhere => (None, None),
         Scope::Fleet(fleet) => (Some(fleet), None),
-        Scope::Region(fleet, region) => (Some(fleet), Some(region)),
+        Scope::Region(fleet, region) | Scope::Machine(fleet, region, _) => (Some(fleet), Some(region)),
     };
     let (state, uses_left) = match token.stage {
         TokenStage::Open { .. } if now >= token.expires => ("expired", 0),

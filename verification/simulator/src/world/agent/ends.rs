@@ -37,7 +37,7 @@ impl World {
     }
 
     pub(crate) fn agent_forgets(&mut self, host: Host) -> Result<(), Broken> {
-        let at = self.at();
+        let at = self.at_of(host);
         let Some(life) = &mut self.machines[host].life else { return Ok(()) };
         life.seat.state.observe(at, Observation::Forgot);
         self.counts.forgotten += 1;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use mainstay_core::slot::Status;
-use mainstay_core::{ServerId, StateMachine as _, Timestamp};
+use mainstay_core::{MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::StreamId;
 use mainstay_journal::Admission;
 use mainstay_supervisor::laws::History;
@@ -31,6 +31,14 @@ pub(crate) struct Machine {
     pub(crate) life_number: Life,
     /// Raised by each reboot.
     pub(crate) boot: u64,
+    /// What a provider made it for.
+    pub(crate) made: Option<MachineId>,
+    /// It is no more, and nothing on it comes back.
+    pub(crate) gone: bool,
+    /// Until then nobody gets through to it, nor it to anybody.
+    pub(crate) cut_until: Micros,
+    /// How far its clock is ahead.
+    pub(crate) skew_ms: i64,
     pub(crate) slots: Vec<SlotTruth>,
     /// The ids the plane gave its slots, kept in the agent's data directory.
     pub(crate) servers: Vec<ServerId>,
@@ -90,20 +98,29 @@ impl Machine {
             life: None,
             life_number: 0,
             boot: 1,
+            made: None,
+            gone: false,
+            cut_until: 0,
+            skew_ms: 0,
             slots: std::iter::repeat_with(SlotTruth::default).take(slots).collect(),
             servers: Vec::new(),
             history: History::new(),
             stored: Vec::new(),
         }
     }
+
+    /// One that a provider made.
+    pub(crate) fn made(host: Host, machine: MachineId, slots: usize) -> Self {
+        Self { made: Some(machine), ..Self::new(host, slots) }
+    }
 }
 
 impl World {
     pub(crate) fn agent_starts(&mut self, host: Host) -> Result<(), Broken> {
-        if self.machines[host].life.is_some() {
+        if self.machines[host].life.is_some() || self.machines[host].gone {
             return Ok(());
         }
-        let (at, boot) = (self.at(), self.boot());
+        let (at, boot) = (self.at_of(host), self.boot());
         let trusts = self.has(Bug::AgentTrustsStoredSight);
         let machine = &mut self.machines[host];
         let mut seat = machine.disk.take(boot)?;
@@ -151,7 +168,7 @@ impl World {
     }
 
     fn agent_turn(&mut self, host: Host, command: &Command) -> Result<(), Broken> {
-        let at = self.at();
+        let at = self.at_of(host);
         let Some(life) = &mut self.machines[host].life else { return Ok(()) };
         let outcome = life.seat.run(at, command);
         for event in &outcome.events {
@@ -178,7 +195,7 @@ impl World {
         events: Vec<Event>,
         slot: Option<SlotIndex>,
     ) -> Result<(), Broken> {
-        let (at, boot) = (self.at(), self.boot());
+        let (at, boot) = (self.at_of(host), self.boot());
         self.counts.decided += events.len() as u64;
         self.trace.number(events.len() as u64);
         let machine = &mut self.machines[host];

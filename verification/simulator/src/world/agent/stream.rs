@@ -78,8 +78,8 @@ impl World {
         if number != machine.life_number || !dialing {
             return Ok(());
         }
-        let slots = machine.slots.len();
-        if self.plane.life.is_none() {
+        let (slots, boot) = (machine.slots.len(), machine.boot);
+        if self.plane.life.is_none() || machine.cut_until > self.now {
             self.agent_dials_later(host);
             return Ok(());
         }
@@ -90,7 +90,7 @@ impl World {
         if let Some(life) = &mut self.machines[host].life {
             life.stream = Link::Joining { stream };
         }
-        self.send_up(stream, Up::Join { slots });
+        self.send_up(stream, Up::Join { slots, boot });
         Ok(())
     }
 
@@ -149,6 +149,15 @@ impl World {
             self.agent_asked(host, Command::TakeSpecs { specs })?;
         }
         let mut orders = owed.orders;
+        if self.has(Bug::FenceLifted) {
+            for order in &mut orders {
+                let fenced =
+                    self.plane.disk.twin.server(order.server).is_some_and(mainstay_fleet::Server::is_fenced);
+                if fenced && order.intent == mainstay_core::slot::Intent::Stop {
+                    order.intent = mainstay_core::slot::Intent::Leave;
+                }
+            }
+        }
         if self.has(Bug::OlderGenerationObeyed) {
             let Some(life) = &self.machines[host].life else { return Ok(()) };
             for order in &mut orders {
@@ -171,7 +180,7 @@ impl World {
         stream: StreamId,
         servers: Vec<ServerId>,
     ) -> Result<(), Broken> {
-        let (at, boot) = (self.at(), self.boot());
+        let (at, boot) = (self.at_of(host), self.boot());
         let machine = &mut self.machines[host];
         if !servers.starts_with(&machine.servers) || servers.len() != machine.slots.len() {
             return Err(Broken::new(

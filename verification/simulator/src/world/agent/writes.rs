@@ -30,7 +30,7 @@ impl World {
             return Ok(());
         }
         let (fault, room) = (self.draw_disk_fault(), self.draw_room());
-        let (at, boot) = (self.at(), self.boot());
+        let (at, boot) = (self.at_of(host), self.boot());
         let Machine { life: Some(life), disk, history, .. } = &mut self.machines[host] else { return Ok(()) };
         if let Some(fault) = fault {
             disk.arm(fault);
@@ -85,7 +85,7 @@ impl World {
         if number != self.machines[host].life_number {
             return Ok(());
         }
-        let at = self.at();
+        let at = self.at_of(host);
         let Some(life) = &mut self.machines[host].life else { return Ok(()) };
         life.due = None;
         if life.seat.state.next_deadline().is_some_and(|(due, _)| due <= at) {
@@ -99,7 +99,7 @@ impl World {
         let number = self.machines[host].life_number;
         let Some(life) = &self.machines[host].life else { return };
         let Some((due, _)) = life.seat.state.next_deadline() else { return };
-        let due = self.moment(due);
+        let due = self.moment_of(host, due);
         let Some(life) = &mut self.machines[host].life else { return };
         if life.due.is_none_or(|set| due < set) {
             life.due = Some(due);

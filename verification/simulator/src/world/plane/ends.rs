@@ -44,6 +44,8 @@ impl World {
         let Some(life) = &mut self.plane.life else { return Ok(()) };
         self.counts.forgotten += 1;
         life.seat.state.observe(at, Observation::Forgotten);
+        self.plane.listens_since = self.now;
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
         let streams: Vec<StreamId> = life.streams.keys().copied().collect();
         life.streams.clear();
         self.say("plane", || "forgets".to_owned());

@@ -8,15 +8,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mainstay_core::slot::Status;
-use mainstay_core::{Generation, MachineId, MachineKey, ServerId, StateMachine as _, Timestamp};
+use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
-    Addresses, Answer, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
+    Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
 };
 use mainstay_journal::Admission;
 use uuid::Uuid;
 
 use super::World;
 use super::people::REGION;
+use super::provider::key_of;
 use super::words::{brief, told};
 use crate::agenda::Micros;
 use crate::bug::Bug;
@@ -39,6 +40,10 @@ pub(crate) struct Plane {
     pub(crate) file: Arc<FleetSpec>,
     /// What a plane with [`Bug::PlaneTrustsStoredSeen`] keeps where it must not.
     pub(crate) stored: Vec<(MachineId, StreamId, Status)>,
+    /// When each machine was last heard by this plane's process, as the world saw it.
+    pub(crate) heard: BTreeMap<MachineId, Micros>,
+    /// Since when this plane's process has been listening.
+    pub(crate) listens_since: Micros,
 }
 
 /// What a crash of the plane's process takes with it.
@@ -63,7 +68,12 @@ pub(crate) enum Ask {
     Configure,
     Due,
     Call(CallIndex),
-    Stream { stream: StreamId, up: Up },
+    Stream {
+        stream: StreamId,
+        up: Up,
+    },
+    /// What the hand at the machine provider heard.
+    Provider(Command),
 }
 
 impl Plane {
@@ -74,6 +84,8 @@ impl Plane {
             life_number: 0,
             file,
             stored: Vec::new(),
+            heard: BTreeMap::new(),
+            listens_since: 0,
         }
     }
 }
@@ -94,6 +106,7 @@ impl World {
         }
         let (streams, mailbox) = (BTreeMap::new(), VecDeque::new());
         self.plane.life = Some(PlaneLife { seat, streams, mailbox, due: None });
+        self.plane.listens_since = self.now;
         self.say("plane", || "starts".to_owned());
         self.plane_asked(Ask::Configure)
     }
@@ -125,6 +138,7 @@ impl World {
                 self.plane_turn(&Command::Configure(Arc::clone(&self.plane.file)), Asker::Nobody)
             }
             Ask::Due => self.plane_turn(&Command::Due, Asker::Nobody),
+            Ask::Provider(command) => self.plane_turn(&command, Asker::Provider),
             Ask::Stream { stream, up } => self.plane_decides_frame(stream, up),
             Ask::Call(call) => self.plane_decides_call(call, admission),
         }
@@ -136,8 +150,9 @@ impl World {
         };
         let (host, machine) = (known.host, known.machine);
         match (up, machine) {
-            (Up::Join { slots }, _) => {
-                self.plane_turn(&join(host, slots), Asker::Stream { stream, machine: None })
+            (Up::Join { slots, boot }, _) => {
+                let join = join(host, self.machines[host].made, slots, boot);
+                self.plane_turn(&join, Asker::Stream { stream, machine: None })
             }
             (Up::Connect { statuses }, Some(machine)) => self.plane_turn(
                 &Command::Connect { machine, stream, statuses },
@@ -165,6 +180,7 @@ impl World {
             return self.plane_releases(PlaneRelease {
                 reply: Some(Reply::Call { call, said: Said::DiskFull }),
                 frames: Vec::new(),
+                errands: Vec::new(),
             });
         }
         match want {
@@ -219,8 +235,13 @@ impl World {
             });
         }
         self.endings_have_causes(&outcome.events)?;
+        self.machines_fare(&outcome.events)?;
         let reply = match asker {
             Asker::Nobody => None,
+            Asker::Provider => match outcome.answer {
+                Ok(Answer::Orphans(orphans)) => Some(Reply::Orphans(orphans)),
+                Ok(_) | Err(_) => None,
+            },
             Asker::Call(call) => {
                 let said = match outcome.answer {
                     Ok(_) => Said::Done,
@@ -243,6 +264,7 @@ impl World {
             Ok(Answer::Joined { machine, slots }) => {
                 let known = self.plane.life.as_mut()?.streams.get_mut(&stream)?;
                 known.machine = Some(machine);
+                self.plane.heard.insert(machine, self.now);
                 let servers = slots.iter().map(|slot| slot.server).collect();
                 Some(Reply::Joined { stream, machine, servers })
             }
@@ -253,7 +275,8 @@ impl World {
                 | Answer::Known
                 | Answer::Deferred
                 | Answer::Held { .. }
-                | Answer::Reserved(_),
+                | Answer::Reserved(_)
+                | Answer::Orphans(_),
             ) => {
                 if self.has(Bug::PlaneTrustsStoredSeen)
                     && let Some(machine) = machine
@@ -276,10 +299,15 @@ impl World {
         self.trace.number(events.len() as u64);
         let reply = reply.map(|reply| self.with_view(reply));
         let Some(life) = &mut self.plane.life else { return Ok(()) };
-        let mut frames = Vec::new();
+        let (mut frames, mut errands) = (Vec::new(), Vec::new());
         for machine in life.seat.state.take_touched() {
             hearing::link_is_held(&life.seat.state, machine, |stream| life.streams.contains_key(&stream))?;
             let owed = life.seat.state.owed(&machine);
+            if let Some(errand) = owed.errand {
+                life.seat.state.observe(at, Observation::ErrandTaken(machine));
+                errands.push(errand);
+                continue;
+            }
             if let Some(mainstay_fleet::Link::Up { stream, .. }) =
                 life.seat.state.machine(machine).map(mainstay_fleet::Machine::link)
                 && !owed.is_empty()
@@ -287,7 +315,7 @@ impl World {
                 frames.push(Frame { stream, machine, owed });
             }
         }
-        let release = PlaneRelease { reply, frames };
+        let release = PlaneRelease { reply, frames, errands };
         let Some((early, release)) = self.early(release, events.is_empty()) else { return Ok(()) };
         if let Some(early) = early {
             self.plane_releases(early)?;
@@ -304,16 +332,18 @@ impl World {
 
     /// What a planted bug lets go before its time.
     fn early(&self, release: PlaneRelease, is_read: bool) -> Option<(Option<PlaneRelease>, PlaneRelease)> {
-        let PlaneRelease { reply, frames } = release;
+        let PlaneRelease { reply, frames, errands } = release;
         let of_call = matches!(reply, Some(Reply::Call { .. }));
         let answer_early = of_call && !is_read && self.has(Bug::AnswerBeforeSync);
         let read_early = of_call && is_read && self.has(Bug::ReadBeforeSync);
         let frames_early = self.has(Bug::OrderBeforeSync);
         let (early_reply, reply) = if answer_early || read_early { (reply, None) } else { (None, reply) };
         let (early_frames, frames) = if frames_early { (frames, Vec::new()) } else { (Vec::new(), frames) };
-        let early = (early_reply.is_some() || !early_frames.is_empty())
-            .then_some(PlaneRelease { reply: early_reply, frames: early_frames });
-        Some((early, PlaneRelease { reply, frames }))
+        let (early_errands, errands) =
+            if self.has(Bug::ErrandBeforeSync) { (errands, Vec::new()) } else { (Vec::new(), errands) };
+        let early = (early_reply.is_some() || !early_frames.is_empty() || !early_errands.is_empty())
+            .then_some(PlaneRelease { reply: early_reply, frames: early_frames, errands: early_errands });
+        Some((early, PlaneRelease { reply, frames, errands }))
     }
 
     /// An answer about an allocation says how it stands at the end of the turn.
@@ -329,6 +359,27 @@ impl World {
             None => Said::NoSuch,
         };
         Reply::Call { call, said }
+    }
+
+    /// What happens to machines has a cause in the world, and what they had played stays given up.
+    fn machines_fare(&mut self, events: &[Event]) -> Result<(), Broken> {
+        for event in events {
+            if let Event::MachineLost { machine } = event {
+                self.counts.lost += 1;
+                self.lost_were_silent(*machine)?;
+            } else if let Event::MachineEmptied { .. } = event {
+                self.counts.emptied += 1;
+            } else if let Event::ServerOrdered { server, cause: Cause::MachineLost, .. } = event {
+                self.condemn(*server);
+            } else if let Event::AllocationFulfilled { id } = event {
+                let state = self.plane.life.as_ref().map(|life| &life.seat.state);
+                let placed = state.and_then(|state| state.allocation(*id, self.at())?.placed());
+                if let Some(placed) = placed {
+                    self.plays_afresh(placed.server)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn endings_have_causes(&self, events: &[Event]) -> Result<(), Broken> {
@@ -368,21 +419,23 @@ fn asked(server: ServerId, process: Generation, what: GameAsk, now: Timestamp) -
 
 enum Asker {
     Nobody,
+    Provider,
     Call(CallIndex),
     Stream { stream: StreamId, machine: Option<MachineId> },
 }
 
-fn join(host: Host, slots: usize) -> Command {
+fn join(host: Host, made: Option<MachineId>, slots: usize, boot: u64) -> Command {
     let ports = |slot: usize| {
         let game = u16::try_from(9_000 + slot * 2).unwrap_or(u16::MAX - 1);
         Ports { game, query: game + 1 }
     };
     Command::Join {
-        key: MachineKey(Uuid::from_u128(0x4D00 + host as u128)),
+        key: key_of(host, made),
         region: REGION,
         name: format!("machine-{host}").into(),
         addresses: Addresses::default(),
         slots: (0..slots).map(ports).collect(),
+        boot: Some(BootId(Uuid::from_u128(((host as u128) << 64) | u128::from(boot)))),
     }
 }
 

@@ -11,11 +11,12 @@ use crate::message::{Down, Frame, Life, PlaneRelease, Reply, Up};
 impl World {
     /// What was held is let go.
     pub(crate) fn plane_releases(&mut self, release: PlaneRelease) -> Result<(), Broken> {
-        let PlaneRelease { reply, frames } = release;
+        let PlaneRelease { reply, frames, errands } = release;
         match reply {
             None => {}
             Some(Reply::Call { call, said }) => {
-                durable::answer(&self.calls[call].want, &said, &self.plane.disk.twin, self.at())?;
+                let (at, moves) = (self.at(), self.moves());
+                durable::answer(&self.calls[call].want, &said, &self.plane.disk.twin, at, moves)?;
                 self.answer_call(call, said);
             }
             Some(Reply::Joined { stream, machine, servers }) => {
@@ -23,6 +24,10 @@ impl World {
                 self.send_down(stream, Down::Joined { servers });
             }
             Some(Reply::Close { stream }) => self.plane_closes(stream),
+            Some(Reply::Orphans(orphans)) => self.orphans_are_deleted(orphans),
+        }
+        for errand in errands {
+            self.provider_is_asked(&errand)?;
         }
         for frame in frames {
             self.plane_sends(frame)?;
@@ -67,6 +72,14 @@ impl World {
         let survives = self.has(Bug::DeadStreamBelieved);
         let Some(life) = &mut self.plane.life else { return Ok(()) };
         let Some(PlaneStream { machine, .. }) = life.streams.remove(&stream) else { return Ok(()) };
+        let link =
+            machine.and_then(|machine| life.seat.state.machine(machine)).map(mainstay_fleet::Machine::link);
+        if let (Some(machine), Some(mainstay_fleet::Link::Up { stream: current, .. })) = (machine, link)
+            && current == stream
+        {
+            self.plane.heard.insert(machine, self.now);
+        }
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
         if let Some(machine) = machine
             && !survives
         {

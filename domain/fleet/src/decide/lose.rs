@@ -1,0 +1,78 @@
+//! A machine whose agent has been silent for too long is lost: its sessions end, each told once, or are placed anew; and
+//! what it may still run is stopped before anything else begins there, whenever it comes back.
+
+use mainstay_core::slot::Intent;
+use mainstay_core::{BootId, MachineId, ServerId, Turn};
+
+use super::{ordering, reserve, waiting};
+use crate::allocation::End;
+use crate::cause::Cause;
+use crate::claim::{Claim, ReservationEnd};
+use crate::event::Event;
+use crate::fleet::Fleet;
+use crate::life::{Absence, Life};
+use crate::policy::OnLoss;
+
+/// Loses every machine that has been silent for too long.
+pub(super) fn lose_silent(turn: &mut Turn<'_, Fleet>) {
+    while let Some((due, machine)) = turn.state().next_lost() {
+        if due > turn.now() {
+            return;
+        }
+        lose(turn, machine);
+    }
+}
+
+fn lose(turn: &mut Turn<'_, Fleet>, machine: MachineId) {
+    let Some(known) = turn.state().machine(machine) else { return };
+    let (region, servers) = (known.region, known.servers.clone());
+    match known.life {
+        // Nobody was on it; the orders to stop are owed to it still, and nothing is placed on it before it has obeyed.
+        Life::Draining { .. } => return turn.emit(Event::MachineEmptied { machine }),
+        Life::Serving => turn.emit(Event::MachineLost { machine }),
+        // Nobody misses these.
+        Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } | Life::Removing { .. } => return,
+    }
+    for server in servers {
+        give_up(turn, server);
+    }
+    waiting::place(turn, region);
+}
+
+/// What a server of a lost machine is for goes elsewhere, or ends; and its next order stops what it may still run.
+fn give_up(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+    let Some(known) = turn.state().server(server) else { return };
+    let configuration = known.configuration;
+    match known.claim {
+        // A hold keeps its machine until it runs out, wherever the machine is.
+        Claim::Free | Claim::Held { .. } => return,
+        Claim::Allocated(id) => match turn.state().machine_policy().on_loss {
+            OnLoss::Fail => turn.emit(Event::AllocationEnded { id, end: End::MachineLost }),
+            OnLoss::PlaceAnew => {
+                let patience = turn.state().spec().map(|spec| spec.placement_timeout).unwrap_or_default();
+                turn.emit(Event::AllocationDisplaced { id, until: turn.now() + patience });
+            }
+        },
+        Claim::Reserved(_) => reserve::end_without_placing(turn, server, ReservationEnd::MachineLost),
+    }
+    ordering::order(turn, server, configuration, Intent::Stop, Cause::MachineLost);
+}
+
+/// A lost machine is back.
+pub(super) fn come_back(turn: &mut Turn<'_, Fleet>, machine: MachineId, boot: Option<BootId>) {
+    let Some(known) = turn.state().machine(machine) else { return };
+    match known.life {
+        Life::Lost { .. } => {}
+        Life::Requested { .. }
+        | Life::Serving
+        | Life::Draining { .. }
+        | Life::Emptied { .. }
+        | Life::Removing { .. } => return,
+    }
+    let absence = match (known.boot, boot) {
+        (Some(before), Some(now)) if before == now => Absence::CutOff,
+        (Some(_), Some(_)) => Absence::Rebooted,
+        (None, _) | (_, None) => Absence::Unknown,
+    };
+    turn.emit(Event::MachineReturned { machine, absence });
+}

@@ -1,0 +1,166 @@
+//! What each region has: servers to give, machines that come, and machines that may go. Kept as machines change, so that
+//! nobody walks a fleet to know whether it is short.
+
+use alloc::collections::BTreeSet;
+
+use mainstay_core::{MachineId, RegionId, Timestamp};
+
+use crate::fleet::Fleet;
+use crate::life::{Life, Origin};
+use crate::machine::{Link, Machine};
+use crate::policy::MachineTtl;
+
+/// What a region has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// Unclaimed servers of machines that serve. A machine whose agent is silent counts until it is lost.
+    pub available: u32,
+    /// Servers there are or will be: of machines that serve, drain, are emptied or requested.
+    pub servers: u32,
+    /// Slots of requested machines.
+    pub coming: u32,
+    /// Machines that a provider made or is to make, and has not deleted.
+    pub made: u32,
+    /// Allocations that wait for a server.
+    pub waiting: u32,
+    /// Machines that serve nobody, by the time from which they may be emptied.
+    pub(crate) idle: BTreeSet<(Timestamp, MachineId)>,
+    /// Machines that can be had back at once: those that drain, and then the emptied ones; each heard.
+    pub(crate) asleep: BTreeSet<(Sleep, MachineId)>,
+}
+
+/// How deep a machine sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sleep {
+    /// It drains: some of its processes may still run.
+    Draining,
+    /// It is emptied.
+    Emptied,
+}
+
+/// What one machine counts for in its region, and when it has to be looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) available: u32,
+    servers: u32,
+    coming: u32,
+    made: u32,
+    idle: Option<Timestamp>,
+    asleep: Option<Sleep>,
+    /// When a machine that is requested, emptied or lost is given up.
+    moment: Option<Timestamp>,
+}
+
+impl Share {
+    /// What a machine counts for.
+    pub(crate) fn of(machine: &Machine, ttl: MachineTtl) -> Self {
+        let servers = u32::try_from(machine.servers.len()).unwrap_or(u32::MAX);
+        let heard = match machine.link {
+            Link::Up { .. } => true,
+            Link::Silent => false,
+        };
+        let made = match machine.origin {
+            Origin::Made => 1,
+            Origin::Joined => 0,
+        };
+        let share = Self { made, ..Self::default() };
+        let given_back = |since: Timestamp| match machine.origin {
+            Origin::Made => ttl.delete().map(|delete| since + delete),
+            Origin::Joined => None,
+        };
+        match machine.life {
+            Life::Requested { until, slots, .. } => {
+                Self { servers: slots, coming: slots, moment: Some(until), ..share }
+            }
+            Life::Serving => {
+                let idle = (machine.counts.claimed() == 0).then(|| ttl.shutdown()).flatten();
+                let free = |idle| machine.held_until().map_or(idle, |until| until.max(idle));
+                let idle = idle.map(|ttl| free(machine.used + ttl));
+                Self { available: machine.counts.unclaimed(), servers, idle, ..share }
+            }
+            Life::Draining { .. } => Self { servers, asleep: heard.then_some(Sleep::Draining), ..share },
+            Life::Emptied { .. } => {
+                let asleep = heard.then_some(Sleep::Emptied);
+                Self { servers, asleep, moment: given_back(machine.used), ..share }
+            }
+            Life::Lost { at } => {
+                let until = machine.held_until();
+                let moment = given_back(at).map(|free| until.map_or(free, |until| until.max(free)));
+                Self { moment, ..share }
+            }
+            Life::Removing { .. } => share,
+        }
+    }
+}
+
+impl Share {
+    /// Adds itself to a derivation from nothing.
+    pub(crate) fn add_to(
+        self,
+        id: MachineId,
+        pool: &mut Pool,
+        moments: &mut BTreeSet<(Timestamp, MachineId)>,
+    ) {
+        pool.available += self.available;
+        pool.servers += self.servers;
+        pool.coming += self.coming;
+        pool.made += self.made;
+        pool.idle.extend(self.idle.map(|idle| (idle, id)));
+        pool.asleep.extend(self.asleep.map(|asleep| (asleep, id)));
+        moments.extend(self.moment.map(|moment| (moment, id)));
+    }
+}
+
+impl Fleet {
+    /// What a region has.
+    #[must_use]
+    pub fn pool(&self, region: RegionId) -> Option<&Pool> {
+        self.pools.get(&region)
+    }
+
+    /// Brings what a machine counts for in line with what it is.
+    pub(crate) fn settle_machine(&mut self, id: MachineId) {
+        let ttl = self.machine_policy().ttl;
+        let Some(machine) = self.machines.get_mut(&id) else { return };
+        let (before, after) = (machine.share, Share::of(machine, ttl));
+        if before == after {
+            return;
+        }
+        machine.share = after;
+        let region = machine.region;
+        self.count_share(id, region, before, after);
+    }
+
+    /// A machine that is gone counts for nothing.
+    pub(crate) fn uncount(&mut self, id: MachineId, machine: &Machine) {
+        self.count_share(id, machine.region, machine.share, Share::default());
+    }
+
+    fn count_share(&mut self, id: MachineId, region: RegionId, before: Share, after: Share) {
+        let pool = self.pools.entry(region).or_default();
+        pool.available = pool.available - before.available + after.available;
+        pool.servers = pool.servers - before.servers + after.servers;
+        pool.coming = pool.coming - before.coming + after.coming;
+        pool.made = pool.made - before.made + after.made;
+        swap(&mut pool.idle, id, before.idle, after.idle);
+        swap(&mut pool.asleep, id, before.asleep, after.asleep);
+        swap(&mut self.moments, id, before.moment, after.moment);
+    }
+}
+
+fn swap<K: Ord + Copy>(
+    index: &mut BTreeSet<(K, MachineId)>,
+    id: MachineId,
+    before: Option<K>,
+    after: Option<K>,
+) {
+    if before == after {
+        return;
+    }
+    if let Some(before) = before {
+        index.remove(&(before, id));
+    }
+    if let Some(after) = after {
+        index.insert((after, id));
+    }
+}

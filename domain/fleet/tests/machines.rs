@@ -1,0 +1,534 @@
+//! Machines: growth through a provider, draining, and loss, a test a sentence of issue 3 point 4 and of architecture.md
+//! section 3.
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{EUROPE, MINUTE, World, allocation, fleet_spec, ranked};
+use mainstay_core::slot::{Intent, Phase, Stopped};
+use mainstay_core::{BootId, FleetId, MachineId, MachineKey, StateMachine as _};
+use mainstay_fleet::{
+    Absence, Answer, Cause, Command, End, Fate, Fleet, FleetSpec, Growth, IdleServers, Life, MachinePolicy,
+    MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection, Stage, Verb,
+};
+
+const TTL: MachineTtl =
+    MachineTtl::Idle { shutdown: Duration::from_secs(600), delete: Duration::from_secs(900) };
+
+fn provided() -> FleetSpec {
+    let growth = Growth::Provided(Provided {
+        slots: 4,
+        machines_max: 10,
+        create_timeout: 10 * MINUTE,
+        retry: Duration::from_secs(1),
+    });
+    let mut spec = fleet_spec(IdleServers::StartOnAllocation, growth);
+    spec.hosting.machines = MachinePolicy { ttl: TTL, ..MachinePolicy::default() };
+    spec.placement_timeout = 20 * MINUTE;
+    spec
+}
+
+fn with_min(min_available: u32, max_servers: u32) -> World {
+    let mut spec = provided();
+    spec.regions[0].min_available = min_available;
+    spec.regions[0].max_servers = max_servers;
+    let mut world = World::new(spec);
+    world.pass(Duration::ZERO);
+    world
+}
+
+fn joined(ttl: MachineTtl) -> World {
+    let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin);
+    spec.hosting.machines = MachinePolicy { ttl, ..MachinePolicy::default() };
+    World::new(spec)
+}
+
+fn requested(world: &World) -> Vec<MachineId> {
+    let is = |life: Life| matches!(life, Life::Requested { .. });
+    world.fleet.machines().filter(|(_, machine)| is(machine.life)).map(|(id, _)| id).collect()
+}
+
+fn boot(n: u128) -> Option<BootId> {
+    Some(BootId(uuid::Uuid::from_u128(n)))
+}
+
+/// "Fleet regions with minimum available": growth in whole machines until the minimum is there or comes.
+#[test]
+fn a_region_grows_to_its_minimum_in_whole_machines() {
+    let mut world = with_min(5, 100);
+    let machines = requested(&world);
+    assert_eq!(machines.len(), 2, "4 are too few, 8 are enough");
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().coming, 8);
+    for (machine, verb) in world.errands() {
+        assert!(matches!(verb, Verb::Create { slots: 4, .. }), "{machine} {verb:?}");
+        world.outcome(machine, verb, Outcome::Done);
+    }
+    assert_eq!(world.errands(), vec![], "what a provider has done is not asked again");
+    for machine in machines {
+        world.come(machine, 4);
+        assert_eq!(world.life(machine), Some(Life::Serving));
+    }
+    world.pass(MINUTE);
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 8);
+    assert_eq!(world.fleet.machines().count(), 2);
+}
+
+/// "and maximum servers": `maxServers` bounds growth; the last machine may exceed it, to be whole.
+#[test]
+fn a_region_never_grows_past_its_maximum() {
+    let world = with_min(50, 10);
+    assert_eq!(requested(&world).len(), 3, "12 servers: 8 are below the maximum, 12 are not");
+}
+
+#[test]
+fn a_provider_has_no_more_machines_than_it_may() {
+    let world = with_min(90, 100);
+    assert_eq!(requested(&world).len(), 10);
+}
+
+#[test]
+fn an_allocation_that_waits_brings_a_machine_and_is_placed_on_it() {
+    let mut world = with_min(0, 100);
+    assert!(matches!(world.allocate(1, ranked()), Ok(Answer::Waiting { .. })));
+    world.pass(Duration::ZERO);
+    let machines = requested(&world);
+    assert_eq!(machines.len(), 1);
+    world.come(machines[0], 4);
+    let placed = world.fleet.allocation(allocation(1), world.now).unwrap().placed();
+    assert_eq!(world.fleet.server(placed.unwrap().server).unwrap().machine, machines[0]);
+}
+
+/// "Note that holding a server does not negatively influence the number of available servers - the server hold only
+/// influences deprovisioning, not provisioning of new machines" (seed 003).
+#[test]
+fn a_hold_brings_no_machine() {
+    let mut world = with_min(4, 100);
+    let machine = requested(&world)[0];
+    let agent = world.come(machine, 4);
+    for slot in &agent.slots {
+        world.hold(slot.server, MINUTE).unwrap();
+    }
+    world.pass(Duration::ZERO);
+    assert_eq!(requested(&world), vec![]);
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 4);
+}
+
+/// architecture.md section 3: "the machine's id is durable before the call, `create(id)` is idempotent by it".
+#[test]
+fn a_restart_asks_the_provider_again_for_the_same_machine() {
+    let mut world = with_min(1, 100);
+    let first = world.errands();
+    let replayed = world.replayed();
+    assert_eq!(replayed.owed(&first[0].0).errand.map(|errand| (errand.machine, errand.verb)), Some(first[0]));
+    world.fleet.observe(world.now, Observation::Forgotten);
+    assert_eq!(world.errands(), first);
+}
+
+#[test]
+fn a_provider_that_fails_is_asked_again_each_time_later_and_then_given_up() {
+    let mut world = with_min(1, 100);
+    let mut tries = 0;
+    let (machine, began) = (requested(&world)[0], world.now);
+    while matches!(world.life(machine), Some(Life::Requested { .. })) {
+        let errands = world.errands();
+        if let Some((_, verb)) = errands.iter().find(|(of, _)| *of == machine) {
+            tries += 1;
+            world.outcome(machine, *verb, Outcome::Failed);
+        }
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(tries, Provided::CREATE_TRIES_MAX);
+    // 1 + 2 + 4 + … + 64 s of pauses.
+    assert!(world.now.since(began) >= Duration::from_secs(127), "{:?}", world.now.since(began));
+    assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::NeverCame, .. })));
+    let errands = world.errands();
+    assert!(errands.contains(&(machine, Verb::Delete)), "it may have been made after all: {errands:?}");
+    world.outcome(machine, Verb::Delete, Outcome::Done);
+    assert_eq!(world.life(machine), None);
+}
+
+/// "creation timeout, then abandoned and owed a delete", and the next request waits a while.
+#[test]
+fn a_machine_that_never_comes_is_given_back_and_another_is_asked_for_later() {
+    let mut world = with_min(1, 100);
+    let machine = requested(&world)[0];
+    for (machine, verb) in world.errands() {
+        world.outcome(machine, verb, Outcome::Done);
+    }
+    world.pass(10 * MINUTE);
+    assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::NeverCame, .. })));
+    assert_eq!(requested(&world), vec![], "its provider is left alone for a moment");
+    world.pass(Duration::from_secs(1));
+    let next = requested(&world);
+    assert_eq!(next.len(), 1);
+    assert_ne!(next[0], machine);
+}
+
+#[test]
+fn the_id_of_a_machine_that_is_gone_is_never_given_again() {
+    let mut world = with_min(1, 100);
+    let machine = requested(&world)[0];
+    let agent = world.come(machine, 4);
+    world.pass(10 * MINUTE);
+    // It is needed for the minimum, so an edit lets it go.
+    let mut spec = provided();
+    spec.revision = 2;
+    world.must(&Command::Configure(Arc::new(spec)));
+    world.pass(10 * MINUTE);
+    world.obey(&agent);
+    world.pass(10 * MINUTE);
+    assert!(world.errands().contains(&(machine, Verb::Delete)));
+    world.outcome(machine, Verb::Delete, Outcome::Done);
+    assert_eq!(world.fleet.machines().count(), 0);
+    assert_eq!(world.fleet.servers(None).count(), 0);
+    // Nor by a plane that only has the snapshot.
+    let mut retold = Fleet::new(3);
+    for (at, event) in world.fleet.snapshot() {
+        mainstay_core::StateMachine::apply(&mut retold, at, &event);
+    }
+    world.fleet = retold;
+    world.allocate(1, ranked()).unwrap();
+    world.pass(Duration::ZERO);
+    assert_ne!(requested(&world), vec![machine]);
+    let key = MachineKey::made(FleetId::LOWEST, machine);
+    let back = world.run(&World::joining(key, 4, None));
+    assert_eq!(back, Err(Rejection::MachineGone(machine)), "what was deleted does not join");
+}
+
+/// architecture.md section 3: "`list` finds orphans".
+#[test]
+fn what_a_provider_has_and_nobody_knows_is_an_orphan() {
+    let mut world = with_min(1, 100);
+    let machine = requested(&world)[0];
+    let stranger = MachineId::of(machine.fleet(), 77);
+    let machines = vec![machine, stranger];
+    let listing = Command::TakeListing { region: EUROPE, asked: world.now, machines };
+    assert_eq!(world.must(&listing), Answer::Orphans(vec![stranger]));
+}
+
+/// "Machines idle beyond their TTLs drain, stop and are deleted".
+#[test]
+fn an_idle_machine_drains_stops_and_is_deleted() {
+    let mut world = with_min(0, 100);
+    world.allocate(1, ranked()).unwrap();
+    world.pass(Duration::ZERO);
+    let machine = requested(&world)[0];
+    let agent = world.come(machine, 4);
+    let server = world.fleet.allocation(allocation(1), world.now).unwrap().placed().unwrap().server;
+    world.pass(60 * MINUTE);
+    assert_eq!(world.life(machine), Some(Life::Serving), "somebody plays");
+    world.must(&Command::Deallocate { id: allocation(1) });
+    world.obey(&agent);
+    world.pass(10 * MINUTE - Duration::from_secs(1));
+    assert_eq!(world.life(machine), Some(Life::Serving));
+    world.pass(Duration::from_secs(1));
+    assert!(matches!(world.life(machine), Some(Life::Draining { .. })));
+    let ordered = world.fleet.server(server).unwrap();
+    assert_eq!((ordered.intent, ordered.cause), (Intent::Stop, Cause::Drained));
+    world.obey(&agent);
+    assert!(matches!(world.life(machine), Some(Life::Emptied { .. })));
+    world.pass(5 * MINUTE);
+    assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::Idle, .. })));
+    for (machine, verb) in world.errands() {
+        assert_eq!(verb, Verb::Delete);
+        world.outcome(machine, verb, Outcome::Failed);
+    }
+    assert!(world.life(machine).is_some(), "owed until the provider says it is done");
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.errands(), vec![(machine, Verb::Delete)]);
+    world.outcome(machine, Verb::Delete, Outcome::Done);
+    assert_eq!(world.life(machine), None);
+}
+
+/// "(`local` and `static` machines are emptied, never deleted)".
+#[test]
+fn a_machine_that_joined_by_itself_is_emptied_and_stays() {
+    let mut world = joined(TTL);
+    let agent = world.machine(1, 3);
+    world.pass(10 * MINUTE);
+    assert!(world.obey(&agent).iter().all(|order| order.intent == Intent::Stop));
+    assert!(matches!(world.life(agent.machine), Some(Life::Emptied { .. })));
+    world.pass(100 * 60 * MINUTE);
+    assert!(matches!(world.life(agent.machine), Some(Life::Emptied { .. })));
+    assert_eq!(world.errands(), vec![]);
+}
+
+/// "if the minimum available still holds without them".
+#[test]
+fn the_minimum_keeps_idle_machines() {
+    let mut world = with_min(5, 100);
+    let agents: Vec<_> = requested(&world).into_iter().map(|machine| world.come(machine, 4)).collect();
+    world.pass(60 * MINUTE);
+    assert!(
+        agents.iter().all(|agent| world.life(agent.machine) == Some(Life::Serving)),
+        "4 would be too few"
+    );
+    let mut spec = provided();
+    spec.regions[0].min_available = 4;
+    spec.revision = 2;
+    world.must(&Command::Configure(Arc::new(spec)));
+    world.pass(Duration::ZERO);
+    let serving = agents.iter().filter(|agent| world.life(agent.machine) == Some(Life::Serving)).count();
+    assert_eq!(serving, 1);
+}
+
+/// "a machine with an allocated, reserved or held server is never taken away, and the furthest hold counts".
+#[test]
+fn the_furthest_hold_keeps_a_machine() {
+    let mut world = joined(TTL);
+    let agent = world.machine(1, 3);
+    world.hold(agent.slots[0].server, 20 * MINUTE).unwrap();
+    world.hold(agent.slots[1].server, 40 * MINUTE).unwrap();
+    world.pass(40 * MINUTE - Duration::from_secs(1));
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    world.pass(Duration::from_secs(1));
+    assert!(matches!(world.life(agent.machine), Some(Life::Draining { .. })), "it had idled for long");
+}
+
+/// A claim or hold never starts on a draining machine.
+#[test]
+fn nothing_begins_on_a_draining_machine() {
+    let mut world = joined(TTL);
+    let agent = world.machine(1, 2);
+    let other = world.machine(2, 2);
+    world.place(1, ranked());
+    let used = world
+        .fleet
+        .server(world.fleet.allocation(allocation(1), world.now).unwrap().placed().unwrap().server);
+    let (busy, idle) = if used.unwrap().machine == agent.machine { (agent, other) } else { (other, agent) };
+    world.pass(10 * MINUTE);
+    let server = idle.slots[0].server;
+    let process = world.process(server);
+    let away = |answer: Result<Answer, Rejection>| matches!(answer, Err(Rejection::MachineAway { .. }));
+    assert!(away(world.hold(server, MINUTE)));
+    assert!(away(world.run(&Command::StartServer(server))));
+    assert!(away(world.run(&Command::RestartServer(server))));
+    assert!(matches!(world.run(&Command::ReleaseHold { server, process }), Ok(Answer::Done)));
+    let placed = world.place(2, ranked());
+    assert_eq!(world.fleet.server(placed).unwrap().machine, busy.machine, "capacity elsewhere comes first");
+}
+
+/// "Allocations arriving during drain may cancel it (undrain) where no other capacity exists".
+#[test]
+fn an_allocation_has_a_draining_machine_back_where_nothing_else_is_left() {
+    let mut world = joined(TTL);
+    let agent = world.machine(1, 2);
+    world.pass(10 * MINUTE);
+    assert!(matches!(world.life(agent.machine), Some(Life::Draining { .. })));
+    let server = world.place(1, ranked());
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    let orders = world.obey(&agent);
+    assert!(orders.iter().any(|order| order.server == server && order.allocation.is_some()));
+}
+
+/// An emptied machine is woken before a new one is made.
+#[test]
+fn an_emptied_machine_is_woken_before_another_is_made() {
+    let mut world = with_min(0, 100);
+    world.allocate(1, ranked()).unwrap();
+    world.pass(Duration::ZERO);
+    let machine = requested(&world)[0];
+    let agent = world.come(machine, 4);
+    world.must(&Command::Deallocate { id: allocation(1) });
+    world.obey(&agent);
+    world.pass(10 * MINUTE);
+    world.obey(&agent);
+    assert!(matches!(world.life(machine), Some(Life::Emptied { .. })));
+    let placed = world.place(2, ranked());
+    assert_eq!(world.fleet.server(placed).unwrap().machine, machine);
+    world.pass(Duration::ZERO);
+    assert_eq!(world.fleet.machines().count(), 1);
+}
+
+/// "a machine cut off from the network, and one that dies, are told apart from a slow one".
+#[test]
+fn a_slow_machine_is_never_lost() {
+    let mut world = joined(MachineTtl::Off);
+    let agent = world.machine(1, 2);
+    world.place(1, ranked());
+    world.lose(&agent);
+    world.pass(MINUTE - Duration::from_secs(1));
+    let agent = world.join(1, 2);
+    world.connect(&agent);
+    world.pass(60 * MINUTE);
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    assert_eq!(world.end(1), None);
+}
+
+/// "Silence counts from the moment this leader began to listen, never from a stored time" (architecture.md).
+#[test]
+fn a_new_leader_counts_silence_from_its_own_beginning() {
+    let mut world = joined(MachineTtl::Off);
+    let agent = world.machine(1, 2);
+    world.fleet = world.replayed();
+    world.now = world.now + 60 * MINUTE;
+    let spec = world.fleet.spec().unwrap().clone();
+    world.must(&Command::Configure(spec));
+    world.pass(MINUTE - Duration::from_secs(1));
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    world.pass(Duration::from_secs(1));
+    assert!(matches!(world.life(agent.machine), Some(Life::Lost { .. })));
+}
+
+/// "their allocations reported lost once and placed anew only when policy says so".
+#[test]
+fn a_lost_machines_allocations_fail_once() {
+    let mut world = joined(MachineTtl::Off);
+    let (agent, _other) = (world.machine(1, 2), world.machine(2, 2));
+    let server = world.place(1, ranked());
+    let lost = if world.fleet.server(server).unwrap().machine == agent.machine { agent } else { _other };
+    world.lose(&lost);
+    world.pass(MINUTE);
+    assert_eq!(world.end(1), Some(End::MachineLost));
+    assert!(world.end(1).unwrap().failed());
+    let told = world.journal.iter().filter(|(_, event)| {
+        matches!(event, mainstay_fleet::Event::AllocationEnded { end: End::MachineLost, .. })
+    });
+    assert_eq!(told.count(), 1);
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 2, "a lost machine's servers are not there");
+}
+
+#[test]
+fn a_lost_machines_allocations_are_placed_anew_where_policy_says_so() {
+    let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin);
+    spec.hosting.machines.on_loss = OnLoss::PlaceAnew;
+    let mut world = World::new(spec);
+    let agents = [world.machine(1, 2), world.machine(2, 2)];
+    let server = world.place(1, ranked());
+    let (lost, other): (Vec<_>, Vec<_>) =
+        agents.into_iter().partition(|agent| world.fleet.server(server).unwrap().machine == agent.machine);
+    world.lose(&lost[0]);
+    world.pass(MINUTE);
+    let placed = world.fleet.allocation(allocation(1), world.now).unwrap().placed().unwrap();
+    assert_eq!(world.fleet.server(placed.server).unwrap().machine, other[0].machine);
+    world.obey(&other[0]);
+    let stage = world.fleet.allocation(allocation(1), world.now).unwrap().stage.clone();
+    assert!(matches!(stage, Stage::Fulfilled { .. }), "{stage:?}");
+}
+
+/// "and a machine that comes back is fenced by generation".
+#[test]
+fn a_machine_that_comes_back_stops_its_stale_session_before_anything_begins_there() {
+    let mut world = joined(MachineTtl::Off);
+    let agent = world.machine(1, 1);
+    let server = world.place(1, ranked());
+    world.obey(&agent);
+    let stale = world.process(server);
+    world.lose(&agent);
+    world.pass(MINUTE);
+    let agent = world.join_as(MachineKey(uuid::Uuid::from_u128(1)), 1, None);
+    let configuration = Some(world.fleet.server(server).unwrap().configuration);
+    let still = mainstay_core::slot::Status {
+        server,
+        generation: stale,
+        configuration,
+        phase: Phase::Online { pid: 4711 },
+    };
+    world.must(&Command::Connect { machine: agent.machine, stream: agent.stream, statuses: vec![still] });
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    assert!(matches!(world.allocate(2, ranked()), Ok(Answer::Waiting { .. })));
+    let orders = world.fleet.owed(&agent.machine).orders;
+    assert_eq!(orders.len(), 1);
+    assert_eq!((orders[0].intent, orders[0].allocation.as_ref()), (Intent::Stop, None));
+    assert!(orders[0].generation > stale);
+    let hold = Command::Hold { server, process: orders[0].generation, until: world.now + MINUTE };
+    assert!(matches!(world.run(&hold), Err(Rejection::MachineAway { .. })), "the stale game asks in vain");
+    world.says(&agent, server, Phase::Stopping);
+    assert!(world.fleet.server(server).unwrap().is_fenced());
+    world.says(&agent, server, Phase::Stopped(Stopped::Ordered));
+    let next = world.fleet.server(server).unwrap();
+    assert_eq!(
+        (next.intent, next.allocation()),
+        (Intent::Run, Some(allocation(2))),
+        "now what waited has it"
+    );
+}
+
+/// An operator's start does not lift the fence: what it starts is a new process.
+#[test]
+fn an_operators_start_of_a_fenced_server_is_refused() {
+    let mut world = joined(MachineTtl::Off);
+    let agent = world.machine(1, 1);
+    let server = world.place(1, ranked());
+    world.obey(&agent);
+    world.lose(&agent);
+    world.pass(MINUTE);
+    let agent = world.join(1, 1);
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    assert!(matches!(world.run(&Command::StartServer(server)), Err(Rejection::MachineAway { .. })));
+}
+
+/// "Tell cut off from died": the run of the kernel says it on return, the provider's list before.
+#[test]
+fn a_return_tells_whether_the_machine_had_died() {
+    for (before, after, absence) in [
+        (boot(1), boot(1), Absence::CutOff),
+        (boot(1), boot(2), Absence::Rebooted),
+        (None, boot(2), Absence::Unknown),
+    ] {
+        let mut world = joined(MachineTtl::Off);
+        let key = MachineKey(uuid::Uuid::from_u128(1));
+        let agent = world.join_as(key, 1, before);
+        world.connect(&agent);
+        world.lose(&agent);
+        world.pass(MINUTE);
+        world.join_as(key, 1, after);
+        let returned = world.fleet.machine(agent.machine).unwrap().returned;
+        assert_eq!(returned, Some((world.now, absence)));
+    }
+}
+
+#[test]
+fn a_providers_list_tells_whether_a_lost_machine_died() {
+    let mut world = with_min(8, 100);
+    let agents: Vec<_> = requested(&world).into_iter().map(|machine| world.come(machine, 4)).collect();
+    agents.iter().for_each(|agent| world.lose(agent));
+    world.pass(MINUTE);
+    let (listed, gone) = (agents[0].machine, agents[1].machine);
+    let listing = Command::TakeListing { region: EUROPE, asked: world.now, machines: vec![listed] };
+    assert_eq!(world.must(&listing), Answer::Orphans(vec![]));
+    assert_eq!(world.fleet.fate(listed), Fate::CutOff);
+    assert!(matches!(world.life(listed), Some(Life::Lost { .. })));
+    assert!(matches!(world.life(gone), Some(Life::Removing { why: Parting::Died, .. })));
+}
+
+/// "Lost machines do not count for min_available; growth replaces them", and one that does not come back is given up.
+#[test]
+fn growth_replaces_a_lost_machine() {
+    let mut world = with_min(4, 100);
+    let machine = requested(&world)[0];
+    let agent = world.come(machine, 4);
+    world.lose(&agent);
+    world.pass(MINUTE);
+    let next = requested(&world);
+    assert_eq!(next.len(), 1);
+    assert_ne!(next[0], machine);
+    world.pass(15 * MINUTE);
+    assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::Lost, .. })));
+}
+
+/// The law: minimum available is restored in bounded time after healing.
+#[test]
+fn the_minimum_is_restored_once_a_provider_works_again() {
+    let mut world = with_min(4, 100);
+    for _ in 0..2_000 {
+        for (machine, verb) in world.errands() {
+            world.outcome(machine, verb, Outcome::Failed);
+        }
+        world.pass(Duration::from_secs(5));
+    }
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 0);
+    let healed = world.now;
+    while world.fleet.pool(EUROPE).unwrap().available < 4 {
+        for (machine, verb) in world.errands() {
+            world.outcome(machine, verb, Outcome::Done);
+            if let Verb::Create { .. } = verb {
+                world.come(machine, 4);
+            }
+        }
+        world.pass(Duration::from_secs(5));
+        assert!(world.now.since(healed) < 11 * MINUTE, "a pause each of errand and region, and one delete");
+    }
+}

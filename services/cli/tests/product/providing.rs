@@ -1,0 +1,260 @@
+//! Machines that a provider's program makes: real agents in network namespaces, which come when they are needed and go when
+//! they are not; and what becomes of one that is slow, cut off, or dead. It needs root and iproute2; without either this
+//! test says loudly that it did not run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::allocations::fleet_of;
+use crate::caller::new_id;
+use crate::far::mode;
+use crate::joining::growing;
+use crate::product::{Home, Product, lives, processes_of, until};
+
+/// Makes a "machine" of a network namespace on a bridge, with an agent in it.
+const PROVIDER: &str = r#"#!/bin/sh
+set -eu
+here=$MACHINES
+machine=$here/${MAINSTAY_MACHINE:-none}
+number=${machine##*-}
+case $1 in
+create)
+    [ ! -e "$machine.deleted" ] && [ ! -e "$machine" ] || exit 0
+    mkdir -p "$machine"
+    space=$TAG-$number
+    ip netns add "$space"
+    ip link add "$TAG$number" type veth peer name eth0 netns "$space"
+    ip link set "$TAG$number" master "$BRIDGE" up
+    ip -n "$space" address add "$NET.$((10 + number))/24" dev eth0
+    ip -n "$space" link set eth0 up
+    ip -n "$space" link set lo up
+    export MAINSTAY_JOIN_TOKEN
+    setsid ip netns exec "$space" "$MAINSTAY" agent --join "$MAINSTAY_JOIN_URL" --machine-key "$MAINSTAY_MACHINE_KEY" \
+        --slots "$MAINSTAY_SLOTS" --name "$MAINSTAY_MACHINE" --ports "$FIRST_PORT-$((FIRST_PORT + 39))" --games-port 0 \
+        --data-dir "$machine/data" </dev/null >"$machine/agent.log" 2>&1 &
+    echo $! >"$machine/pid"
+    ;;
+delete)
+    : >"$machine.deleted"
+    for process in /proc/[0-9]*; do
+        if grep -q -a -F "$machine/" "$process/cmdline" 2>/dev/null; then
+            kill -KILL "${process#/proc/}" 2>/dev/null || true
+        fi
+    done
+    ip link delete "$TAG$number" 2>/dev/null || true
+    ip netns delete "$TAG-$number" 2>/dev/null || true
+    rm -rf "$machine"
+    ;;
+list)
+    names=
+    for machine in "$here"/mch-*; do
+        [ -e "$machine/pid" ] && [ -d "/proc/$(cat "$machine/pid")" ] || continue
+        names="$names${names:+,}\"${machine##*/}\""
+    done
+    echo "{\"machines\":[$names]}"
+    ;;
+esac
+"#;
+
+/// A bridge on this host, and a provider whose machines hang on it.
+struct Cloud {
+    tag: String,
+    net: String,
+    machines: PathBuf,
+    program: PathBuf,
+    first_port: u32,
+}
+
+fn ip(words: &str) -> bool {
+    Command::new("ip").args(words.split(' ')).output().is_ok_and(|done| done.status.success())
+}
+
+impl Cloud {
+    /// `None` where this host does not let us make one.
+    fn new(home: &Home) -> Option<Self> {
+        let process = std::process::id();
+        let [high, low] = [(process >> 8) & 0xff, process & 0xff];
+        // A net of its own for each run (RFC 2544), apart from those of the tests of single namespaces.
+        let net = format!("198.{}.{low}", 18 + (high & 1));
+        let tag = format!("q{process:x}");
+        let bridge = format!("{tag}b");
+        if !nix::unistd::geteuid().is_root() || !ip(&format!("link add {bridge} type bridge")) {
+            eprintln!(
+                "SKIPPED, LOUDLY: no network namespaces here (root and iproute2 are needed); nothing was shown"
+            );
+            return None;
+        }
+        let machines = home.path().with_file_name("machines");
+        std::fs::create_dir_all(&machines).unwrap();
+        let program = home.path().with_file_name("provider");
+        std::fs::write(&program, PROVIDER).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert_eq!(mode(&program), 0o755);
+        let cloud = Self { tag, net, machines, program, first_port: 6_000 + process % 90 * 40 };
+        assert!(
+            ip(&format!("address add {}.1/24 dev {bridge}", cloud.net))
+                && ip(&format!("link set {bridge} up"))
+        );
+        Some(cloud)
+    }
+
+    /// The fleet of `joining`, with its machines from here.
+    fn file(&self, ttl: &str) -> String {
+        let fleet = growing()
+            .replace("machines: { join: allowed }\n", "")
+            .replace("maxServers: 2 }", "maxServers: 4, provider: cloud }");
+        let Self { tag, net, machines, program, first_port } = self;
+        format!(
+            "{fleet}    ttl: {ttl}\n    lost: {{ after: 15s }}\n    placementTimeout: 2m\n\
+             providers:\n  cloud:\n    command: {program:?}\n    slots: 1\n    maxMachines: 4\n    listEvery: 500ms\n    \
+             env: {{ MACHINES: {machines:?}, MAINSTAY: {mainstay:?}, TAG: {tag}, BRIDGE: {tag}b, NET: {net:?}, \
+             FIRST_PORT: \"{first_port}\" }}\n",
+            mainstay = env!("CARGO_BIN_EXE_mainstay"),
+        )
+    }
+
+    fn agent(&self, machine: &str) -> i32 {
+        std::fs::read_to_string(self.machines.join(machine).join("pid")).unwrap().trim().parse().unwrap()
+    }
+
+    fn line(&self, machine: &str, word: &str) {
+        let number = machine.rsplit('-').next().unwrap();
+        assert!(ip(&format!("link set {}{number} {word}", self.tag)), "{word}");
+    }
+
+    /// Everything on a machine at once, as when its host burns down.
+    fn burn(&self, machine: &str) {
+        for pid in processes_of(&self.machines.join(machine)) {
+            // Gone in between is as good.
+            let _gone = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        for machine in std::fs::read_dir(&self.machines).into_iter().flatten().flatten() {
+            let name = machine.file_name().to_string_lossy().into_owned();
+            if machine.path().is_dir() {
+                self.burn(&name);
+            }
+            let number = name.trim_end_matches(".deleted").rsplit('-').next().unwrap_or_default().to_owned();
+            // What was never made is gone already.
+            let _line = ip(&format!("link delete {}{number}", self.tag));
+            let _space = ip(&format!("netns delete {}-{number}", self.tag));
+        }
+        let _bridge = ip(&format!("link delete {}b", self.tag));
+    }
+}
+
+fn write(home: &Home, text: &str) -> PathBuf {
+    let file = home.path().with_file_name("providing.yaml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+fn machines(up: &Product<'_>) -> Vec<Value> {
+    let all = up.json(&["machine", "list"]);
+    let ids = all.as_array().unwrap().iter().map(|machine| machine["id"].to_string());
+    // One that goes in between is gone.
+    ids.filter_map(|id| {
+        let seen = up.run(&["machine", "get", &id]);
+        seen.status.success().then(|| serde_json::from_slice(&seen.stdout).unwrap())
+    })
+    .collect()
+}
+
+fn machine(up: &Product<'_>, name: &str) -> Option<Value> {
+    machines(up).into_iter().find(|machine| machine["display"] == name)
+}
+
+/// Allocates, and says on which machine and in which process it plays.
+#[track_caller]
+fn play(up: &Product<'_>) -> (String, String, i32) {
+    let (caller, fleet, id) = (up.caller(), fleet_of(up), new_id());
+    caller.allocate(&fleet, &id);
+    let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
+    let pid = up.pid_when(&server, "ALLOCATED");
+    let number = up.server(&server)["machineId"].clone();
+    let all = machines(up);
+    let on = all.iter().find(|machine| machine["id"] == number);
+    let on = on.unwrap_or_else(|| panic!("no machine {number} in {all:?}"));
+    (id, on["display"].as_str().unwrap().to_owned(), pid)
+}
+
+fn state(up: &Product<'_>, allocation: &str) -> Value {
+    up.json(&["allocation", "get", allocation])["state"].clone()
+}
+
+/// Issue 3, section 4: "Tests provision real agents in network namespaces through the `command` provider and watch fleets
+/// grow, drain and shrink; a machine cut off from the network, and one that dies, are told apart from a slow one, their
+/// allocations reported lost once […], and a machine that comes back is fenced by generation."
+#[test]
+fn machines_come_are_slow_are_cut_off_die_and_go() {
+    let home = Home::new();
+    let Some(cloud) = Cloud::new(&home) else { return };
+    let file = write(&home, &cloud.file("{ shutdown: 30m, delete: 30m }"));
+    let up = home.up(&[file.to_str().unwrap(), "--listen", &format!("{}.1", cloud.net)]);
+    assert_eq!(machines(&up), Vec::<Value>::new(), "nobody needs one");
+
+    // It grows as it is allocated.
+    let (first, one, game) = play(&up);
+    let (second, two, _) = play(&up);
+    assert_ne!(one, two);
+    let made = machines(&up);
+    assert!(
+        made.iter().all(|machine| machine["origin"] == "made" && machine["life"] == "serving"),
+        "{made:?}"
+    );
+
+    // A slow one is not lost.
+    let agent = Pid::from_raw(cloud.agent(&one));
+    kill(agent, Signal::SIGSTOP).unwrap();
+    until("the stopped agent is not heard", || machine(&up, &one).filter(|it| it["status"] == "silent"));
+    kill(agent, Signal::SIGCONT).unwrap();
+    let heard = until("it is heard again", || machine(&up, &one).filter(|it| it["status"] == "connected"));
+    assert_eq!(heard["life"], "serving", "{heard}");
+    assert_eq!(state(&up, &first), "fulfilled");
+
+    // One that is cut off is lost, and told as that; its game plays on, out of sight.
+    cloud.line(&one, "down");
+    until("the machine without a line is lost", || machine(&up, &one).filter(|it| it["life"] == "lost"));
+    let told = until("its provider says that it is still there", || {
+        let detail = machine(&up, &one)?["detail"].as_str()?.to_owned();
+        detail.contains("cut off").then_some(detail)
+    });
+    assert_eq!(state(&up, &first), "failed", "{told}");
+    assert!(lives(game), "nobody reached it");
+    // It comes back, and what it had played stops.
+    cloud.line(&one, "up");
+    until("the machine is back", || machine(&up, &one).filter(|it| it["life"] == "serving"));
+    until("its stale game is stopped", || (!lives(game)).then_some(()));
+    let back = machine(&up, &one).unwrap();
+    assert!(back["detail"].as_str().unwrap_or_default().contains("was cut off"), "{back}");
+    let (_, again, fresh) = play(&up);
+    assert_eq!(again, one, "and it serves again");
+    assert_ne!(fresh, game);
+
+    // One that dies is told apart: its provider no longer has it, so it is removed.
+    cloud.burn(&two);
+    until("the dead machine's session has failed", || (state(&up, &second) == "failed").then_some(()));
+    until("the dead machine is removed", || machine(&up, &two).is_none().then_some(()));
+
+    // It shrinks once nobody plays, and time enough has passed.
+    let playing = up.json(&["allocation", "list"]);
+    for allocation in playing.as_array().unwrap() {
+        let id = allocation["id"].as_str().or(allocation["allocationId"].as_str()).unwrap();
+        let _ended_already = up.run(&["allocation", "delete", id]);
+    }
+    let file = write(&home, &cloud.file("{ shutdown: 1s, delete: 2s }"));
+    let applied = up.run(&["apply", file.to_str().unwrap()]);
+    assert!(applied.status.success(), "{applied:?}");
+    until("every machine is gone", || machines(&up).is_empty().then_some(()));
+    assert!(!Path::new(&cloud.machines.join(&one)).exists(), "its provider deleted it");
+    let log = up.log();
+    assert!(!log.contains("panicked"), "{log}");
+}
