@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::codes::Code;
-use crate::model::{Build, BuildConfiguration, BuildPath, Config};
+use crate::model::{Build, BuildConfiguration, BuildPath, Config, Image};
 use crate::place::{Place, Sources};
 use crate::problem::{Problem, quote};
 
@@ -86,7 +86,9 @@ pub fn check_files(config: &Config, files: &dyn FileCheck) -> Vec<Problem> {
             continue;
         }
         match folder(config, build, files) {
-            Ok(folder) => {
+            // What is in an image, only its machine sees.
+            Ok(None) => {}
+            Ok(Some(folder)) => {
                 problems.extend(users().filter_map(|user| binary(config, folder, user, files)));
             }
             Err(problem) => problems.push(*problem),
@@ -95,7 +97,11 @@ pub fn check_files(config: &Config, files: &dyn FileCheck) -> Vec<Problem> {
     problems
 }
 
-fn folder<'c>(config: &'c Config, build: &'c Build, files: &dyn FileCheck) -> Result<&'c Path, Box<Problem>> {
+fn folder<'c>(
+    config: &'c Config,
+    build: &'c Build,
+    files: &dyn FileCheck,
+) -> Result<Option<&'c Path>, Box<Problem>> {
     let what = format!("build {} has no files on this machine", quote(&build.name.value));
     let problem = |place: Option<&Place>, label: &str, why: String, fix: &str| {
         let problem = Problem::new(Code::BuildPathMissing, what);
@@ -116,8 +122,18 @@ fn folder<'c>(config: &'c Config, build: &'c Build, files: &dyn FileCheck) -> Re
             let fix = "write a path of this machine; a relative one counts from the file's own folder";
             Err(problem(path.place(), "is a Windows path", why, fix))
         }
+        BuildPath::Image(Image::Registry(_)) => Ok(None),
+        BuildPath::Image(Image::Layout(there, _) | Image::Archive(there, _)) => match files.look(there) {
+            Found::Missing | Found::Unreadable(_) => {
+                let why = format!("looked for {}", there.display());
+                Err(problem(path.place(), "does not exist", why, "make the image, or mend its path"))
+            }
+            Found::Folder | Found::ClosedFolder | Found::Executable | Found::PlainFile | Found::Other => {
+                Ok(None)
+            }
+        },
         BuildPath::Folder(folder) => match files.look(folder) {
-            Found::Folder => Ok(folder),
+            Found::Folder => Ok(Some(folder)),
             Found::ClosedFolder => {
                 let why = format!(
                     "as root each game runs as a user of its own, who cannot enter {}",

@@ -32,7 +32,7 @@ pub struct Build {
     pub name: Sourced<String>,
     /// The executable the build produces (`.gsh`: for Unity's editor; default `Server`).
     pub executable_name: Sourced<String>,
-    /// Its folder; `.gsh` has no default.
+    /// Its folder, or its image; `.gsh` has no default.
     pub path: Option<Sourced<BuildPath>>,
     /// Patterns of files that are left out when the build is copied to machines.
     pub exclude_paths: Vec<Sourced<String>>,
@@ -45,6 +45,32 @@ pub enum BuildPath {
     Folder(PathBuf),
     /// A path with a drive letter or `\\server`: accepted when loading, unusable on this machine.
     Windows(String),
+    /// A container image.
+    Image(Image),
+}
+
+/// Where a container image is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// In a folder of the OCI image layout, `oci:FOLDER[:NAME]`; by its name there, where it has one.
+    Layout(PathBuf, Option<String>),
+    /// In such a folder packed by tar, `oci-archive:FILE[:NAME]`.
+    Archive(PathBuf, Option<String>),
+    /// In a registry, `docker://REFERENCE`.
+    Registry(String),
+}
+
+impl Image {
+    /// As it is written, with the path that `of` makes of its own.
+    #[must_use]
+    pub fn text(&self, of: impl Fn(&std::path::Path) -> String) -> String {
+        let named = |name: &Option<String>| name.as_ref().map(|name| format!(":{name}")).unwrap_or_default();
+        match self {
+            Self::Layout(path, name) => format!("oci:{}{}", of(path), named(name)),
+            Self::Archive(path, name) => format!("oci-archive:{}{}", of(path), named(name)),
+            Self::Registry(reference) => format!("docker://{reference}"),
+        }
+    }
 }
 
 /// How a build is run.

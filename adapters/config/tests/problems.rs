@@ -96,7 +96,7 @@ fn file_rows() -> Vec<Row> {
         (format!("{BASE}sessions: {{}}\n"), Code::NotYet, (15, 1), "x-sessions"),
         (format!("{BASE}webhooks:\n"), Code::NotYet, (15, 1), "x-webhooks"),
         (format!("{BASE}import: []\n"), Code::NotYet, (15, 1), "x-import"),
-        (with("buildPath: dist", "image: a:1"), Code::NotYet, (4, 5), "x-image"),
+        (with("buildPath: dist", "image: a:1"), Code::ImageUnusable, (4, 12), "docker://"),
         (
             with("  arena:", "  ' ':").replace("build: arena", "build: ' '"),
             Code::BadName,

@@ -174,7 +174,7 @@ pub struct Spec {
 /// What is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The build's folder on the machine.
+    /// The build's folder on the machine; or a container image, by where the control plane finds it: see [`Launch::image`].
     pub folder: String,
     /// The executable, relative to the folder.
     pub binary: String,
@@ -184,6 +184,24 @@ pub struct Launch {
     pub variables: Vec<(String, String)>,
     /// The declared environment; nothing else is passed on.
     pub environment: Vec<(String, String)>,
+}
+
+impl Launch {
+    /// How an image is named: by its transport, in the words of skopeo(1), `oci:FOLDER[:NAME]`, `oci-archive:FILE[:NAME]` and
+    /// `docker://REFERENCE`. No folder is: those are absolute.
+    pub const IMAGE_TRANSPORTS: [&str; 3] = ["oci:", "oci-archive:", "docker://"];
+
+    /// The container image that is started, where it is one and no folder.
+    #[must_use]
+    pub fn image(&self) -> Option<&str> {
+        Self::is_image(&self.folder).then_some(self.folder.as_str())
+    }
+
+    /// Whether a build's place is an image and no folder.
+    #[must_use]
+    pub fn is_image(place: &str) -> bool {
+        Self::IMAGE_TRANSPORTS.iter().any(|transport| place.starts_with(transport))
+    }
 }
 
 /// How a server is asked whether it lives.

@@ -163,6 +163,7 @@ fn load_given(file: &Value) -> Result<Config, Refused> {
 fn build(build: &config::Build) -> BuildDeclaration {
     let folder = match build.path.as_ref().map(|path| &path.value) {
         Some(BuildPath::Folder(folder)) => absolute(folder),
+        Some(BuildPath::Image(image)) => image.text(absolute),
         Some(BuildPath::Windows(_)) | None => String::new(),
     };
     BuildDeclaration { name: build.name.value.as_str().into(), folder }

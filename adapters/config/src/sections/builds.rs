@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Build, BuildPath};
+use crate::codes::Code;
+use crate::model::{Build, BuildPath, Image};
 use crate::place::Sourced;
-use crate::problem::quote;
+use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, Keys};
 use crate::tree::Node;
 
 pub(super) const KEYS: Keys = Keys {
     // buildOptions and buildProfile steer Unity's editor; they are accepted and mean nothing to us.
-    known: &["executableName", "buildPath", "excludePaths", "buildOptions", "buildProfile"],
-    later: &[("image", "run the build from a container image")],
+    known: &["executableName", "buildPath", "image", "excludePaths", "buildOptions", "buildProfile"],
+    later: &[],
 };
 
 /// `.gsh`'s default for `executableName`.
@@ -23,6 +24,18 @@ pub(crate) fn build(check: &mut Check<'_>, name: Sourced<String>, key: &Node, no
         let file = written.place().map(|place| place.file.clone());
         written.map(|path| resolve(file.as_deref().unwrap_or(""), &path))
     });
+    let image = fields.text(check, "image").and_then(|written| image(check, written));
+    if let (Some(path), Some(_)) = (&path, &image) {
+        let place = path.place().unwrap_or(&key.place);
+        check.report(|sources| {
+            let what = format!("build {} is a folder and an image at once", quote(&name.value));
+            Problem::new(Code::ImageUnusable, what)
+                .at(sources, place, "stands beside an image")
+                .why("its files come from one place")
+                .fix("keep buildPath or image")
+        });
+    }
+    let path = path.or(image);
     Some(Build {
         executable_name: fields
             .text(check, "executableName")
@@ -31,6 +44,45 @@ pub(crate) fn build(check: &mut Check<'_>, name: Sourced<String>, key: &Node, no
         exclude_paths: fields.texts(check, "excludePaths"),
         name,
     })
+}
+
+/// `oci:FOLDER[:NAME]`, `oci-archive:FILE[:NAME]` or `docker://REFERENCE`.
+fn image(check: &mut Check<'_>, written: Sourced<String>) -> Option<Sourced<BuildPath>> {
+    let file = written.place().map(|place| place.file.clone());
+    let found = read_image(file.as_deref().unwrap_or(""), &written.value);
+    match (&found, written.place()) {
+        (Some(_), _) | (None, None) => {}
+        (None, Some(place)) => check.report(|sources| {
+            let what = format!("{} names no image", quote(&written.value));
+            Problem::new(Code::ImageUnusable, what)
+                .at(sources, place, "has no transport that is known here")
+                .why("an image lies in a folder of the OCI layout, in such a folder packed by tar, or in a registry")
+                .fix("write oci:FOLDER, oci-archive:FILE.tar or docker://REGISTRY/NAME:TAG")
+        }),
+    }
+    found.map(|image| written.map(|_text| BuildPath::Image(image)))
+}
+
+fn read_image(file: &str, text: &str) -> Option<Image> {
+    let local = |rest: &str| {
+        let (path, name) = match rest.rsplit_once(':') {
+            Some((path, name)) if !name.contains('/') => (path, Some(name.to_owned())),
+            Some(_) | None => (rest, None),
+        };
+        let base = Path::new(file).parent().unwrap_or(Path::new(""));
+        let usable = !path.is_empty() && name.as_deref() != Some("");
+        usable.then(|| (base.join(path).components().collect::<PathBuf>(), name))
+    };
+    if let Some(rest) = text.strip_prefix("oci:") {
+        return local(rest).map(|(path, name)| Image::Layout(path, name));
+    }
+    if let Some(rest) = text.strip_prefix("oci-archive:") {
+        return local(rest).map(|(path, name)| Image::Archive(path, name));
+    }
+    let reference = text.strip_prefix("docker://")?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "./:-_@".contains(c);
+    let usable = !reference.is_empty() && !reference.starts_with('-') && reference.chars().all(is_plain);
+    usable.then(|| Image::Registry(reference.to_owned()))
 }
 
 /// A relative path counts from the folder of the file it is written in.
@@ -51,6 +103,34 @@ fn is_windows(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_are_named_by_their_transports_and_count_from_their_file() {
+        let read = |text| read_image("games/mainstay.yaml", text);
+        let path = |path: &str| PathBuf::from(path);
+        assert_eq!(read("oci:dist/image"), Some(Image::Layout(path("games/dist/image"), None)));
+        assert_eq!(read("oci:/dist:v1"), Some(Image::Layout(path("/dist"), Some("v1".to_owned()))));
+        assert_eq!(read("oci-archive:game.tar"), Some(Image::Archive(path("games/game.tar"), None)));
+        let registry = Image::Registry("registry.example:5000/studio/game:1.2".to_owned());
+        assert_eq!(read("docker://registry.example:5000/studio/game:1.2"), Some(registry));
+        for wrong in [
+            "",
+            "game:1",
+            "oci:",
+            "oci::x",
+            "oci:a:",
+            "docker://",
+            "docker://-f",
+            "docker://a b",
+            "docker://a;b",
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        for text in ["oci:/dist:v1", "oci-archive:/game.tar", "docker://a/b:c"] {
+            let image = read_image("", text).unwrap();
+            assert_eq!(image.text(|path| path.display().to_string()), text);
+        }
+    }
 
     #[test]
     fn build_paths_count_from_their_file() {

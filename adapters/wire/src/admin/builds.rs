@@ -1,6 +1,7 @@
 //! Build configurations and builds with their files (reference 3.3 and 3.10).
 
 use jiff::Timestamp as Instant;
+use mainstay_core::slot::Launch;
 use mainstay_core::slot::Spec;
 use mainstay_fleet::catalog::{Build, Written};
 use serde::{Deserialize, Serialize};
@@ -155,7 +156,7 @@ pub struct BuildAnswer {
     /// Its id.
     #[serde(rename = "buildID")]
     pub build_id: u64,
-    /// FILE_UPLOAD.
+    /// FILE_UPLOAD, or CONTAINER where it is an image.
     pub build_type: String,
     /// Where its files are.
     pub ccd: Ccd,
@@ -188,7 +189,8 @@ impl BuildAnswer {
         Self {
             build_name: build.declared.name.to_string(),
             build_id: build.id.number(),
-            build_type: "FILE_UPLOAD".to_owned(),
+            build_type: if Launch::is_image(&build.declared.folder) { "CONTAINER" } else { "FILE_UPLOAD" }
+                .to_owned(),
             ccd: Ccd { bucket_id: bucket },
             cfv: build.release.map_or(0, |release| release.version),
             sync_status: if there { "SYNCED" } else { "PENDING" }.to_owned(),

@@ -1,10 +1,12 @@
 //! How machines get what their servers run: `proto/builds.proto`, hashes of content, and manifests of builds.
 
 mod hash;
+mod image;
 mod manifest;
 mod path;
 
 pub use hash::{ContentHash, HashError};
+pub use image::{IMAGE_MANIFEST_BYTES_MAX, ImageConfig, ImageError, ImageManifest, Layer, LayerForm};
 pub use manifest::{
     BUILD_BYTES_MAX, FILES_MAX, LinkEntry, MANIFEST_BYTES_MAX, Manifest, ManifestError, ManifestFile,
 };

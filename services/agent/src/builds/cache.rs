@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mainstay_core::slot::ConfigurationRef;
-use mainstay_wire::builds::{ContentHash, Manifest, ManifestFile, Resolved};
+use mainstay_wire::builds::{ContentHash, ImageManifest, Manifest, ManifestFile, Resolved};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -184,6 +184,12 @@ impl Cache {
         let all: BTreeMap<Object, u64> =
             manifest.files().iter().map(|file| (Object::of(file), file.size)).collect();
         all.into_iter().filter(|(object, _)| !self.object(*object).is_file()).collect()
+    }
+
+    /// What an image is made of that is not here, with its sizes.
+    pub(crate) fn missing_blobs(&self, image: &ImageManifest) -> Vec<(Object, u64)> {
+        let blobs = image.blobs().into_iter().map(|(hash, size)| (Object::list(hash), size));
+        blobs.filter(|(object, _)| !self.object(*object).is_file()).collect()
     }
 
     /// The hash of bytes that have come so far, and how many they are.
@@ -362,8 +368,13 @@ impl Cache {
             .map(Object::list)
             .collect();
         for hash in needed {
-            if let Some(manifest) = self.manifest(*hash)?.and_then(|bytes| Manifest::read(&bytes).ok()) {
+            let Some(bytes) = self.manifest(*hash)? else { continue };
+            if let Ok(manifest) = Manifest::read(&bytes) {
                 wanted.extend(manifest.files().iter().map(Object::of));
+            } else if let Ok(image) = ImageManifest::read(&bytes) {
+                // An image that is unpacked needs its layers no more.
+                let layers = image.blobs().into_iter().map(|(hash, _)| Object::list(hash));
+                wanted.extend(layers.filter(|_| !self.install(*hash).is_dir()));
             }
         }
         Ok(wanted)
@@ -434,7 +445,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((mark(one), mark(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-fn hash_of(mut file: File) -> io::Result<(Sha256, u64)> {
+pub(super) fn hash_of(mut file: File) -> io::Result<(Sha256, u64)> {
     let (mut hash, mut size) = (Sha256::new(), 0);
     let mut buffer = vec![0; HASH_STEP];
     loop {
@@ -453,7 +464,7 @@ fn read_short(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn make(folder: &Path, mode: u32) -> Result<(), BuildError> {
+pub(super) fn make(folder: &Path, mode: u32) -> Result<(), BuildError> {
     let attempt = || {
         DirBuilder::new().recursive(true).mode(mode).create(folder)?;
         fs::set_permissions(folder, Permissions::from_mode(mode))
@@ -462,7 +473,7 @@ fn make(folder: &Path, mode: u32) -> Result<(), BuildError> {
 }
 
 /// Removes a file or a folder with all that is in it; what is not there is removed.
-fn remove(path: &Path) -> Result<(), BuildError> {
+pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -476,7 +487,7 @@ fn remove(path: &Path) -> Result<(), BuildError> {
     }
 }
 
-fn sync(folder: &Path) -> io::Result<()> {
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 

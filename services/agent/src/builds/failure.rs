@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
-use mainstay_wire::builds::{CODE_HEADER, ContentHash, ManifestError};
+use mainstay_wire::builds::{CODE_HEADER, ContentHash, ImageError, ManifestError};
 use tonic::Code;
 
 use crate::pass::ConnectError;
@@ -51,6 +51,12 @@ pub(crate) enum BuildError {
     /// A list of files that cannot be used.
     #[error("the build's list of files cannot be used: {0}")]
     Manifest(#[from] ManifestError),
+    /// An image that cannot be used.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A layer that cannot be unpacked.
+    #[error("a layer of the image cannot be unpacked: {0}")]
+    Layer(String),
     /// What the control plane says makes no sense.
     #[error("the control plane said something that makes no sense")]
     Malformed(#[from] mainstay_wire::agent::Malformed),
@@ -93,7 +99,7 @@ impl BuildError {
             Self::Connect(_) | Self::Silent(_) | Self::Cut { .. } => "MS-S430",
             Self::Refused(status) => return refusal(status),
             Self::Differs { .. } | Self::TooMuch { .. } => "MS-S432",
-            Self::Manifest(_) | Self::Malformed(_) => "MS-S433",
+            Self::Manifest(_) | Self::Malformed(_) | Self::Image(_) | Self::Layer(_) => "MS-S433",
             Self::Damaged { .. } => "MS-S434",
             Self::NoRoom { .. } => "MS-S435",
             Self::NoImages(_) => "MS-S436",
@@ -116,7 +122,9 @@ impl BuildError {
             Self::Differs { .. } | Self::TooMuch { .. } => {
                 "if it comes again, something between changes bytes, or the control plane's disk does"
             }
-            Self::Manifest(_) => "mend the build as said, and apply the configuration again",
+            Self::Manifest(_) | Self::Image(_) | Self::Layer(_) => {
+                "mend the build as said, and apply the configuration again"
+            }
             Self::Malformed(_) => "is the control plane of a newer version? upgrade this machine's agent",
             Self::Damaged { .. } => "if it happens again, look at this machine's disk",
             Self::NoRoom { .. } => "give this machine a larger disk, or its agent a larger --disk",

@@ -17,9 +17,11 @@
 mod cache;
 mod failure;
 mod fetch;
+pub(crate) mod image;
 mod install;
 #[cfg(test)]
 mod tests;
+mod unpack;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -131,12 +133,14 @@ impl Builds {
 
     /// What a machine's servers may be asked to run from now on is fetched before they are.
     pub(crate) fn want(self: &Arc<Self>, machine: MachineId, specs: &[Arc<Spec>]) {
-        if self.source == BuildSource::InPlace {
+        let specs: Vec<Arc<Spec>> =
+            specs.iter().filter(|spec| !self.is_in_place(spec)).map(Arc::clone).collect();
+        if specs.is_empty() && self.source == BuildSource::InPlace {
             return;
         }
         let wanted: BTreeSet<ConfigurationRef> = specs.iter().map(|spec| spec.configuration).collect();
         self.table().wanted.insert(machine, wanted);
-        for spec in specs {
+        for spec in &specs {
             let _begun = self.stead(spec);
         }
         self.told.send_modify(|tick| *tick += 1);
@@ -144,7 +148,7 @@ impl Builds {
 
     /// What a configuration starts from; begins to fetch it where nobody has.
     pub(crate) fn stead(self: &Arc<Self>, spec: &Arc<Spec>) -> Stead {
-        if self.source == BuildSource::InPlace {
+        if self.is_in_place(spec) {
             return Stead::Ready(Arc::new(Installed::in_place(spec)));
         }
         let mut table = self.table();
@@ -162,16 +166,20 @@ impl Builds {
         Stead::Unknown
     }
 
+    /// Whether it is started where the specification says: a folder, by an agent that shares the control plane's disk. Images
+    /// are fetched and unpacked by every agent.
+    fn is_in_place(&self, spec: &Spec) -> bool {
+        self.source == BuildSource::InPlace && spec.launch.image().is_none()
+    }
+
     /// Where a configuration's files are, as far as that is known: for whoever looks at what was run.
     pub(crate) fn folder(&self, spec: &Spec) -> Option<PathBuf> {
-        match self.source {
-            BuildSource::InPlace => Some(PathBuf::from(&spec.launch.folder)),
-            BuildSource::Plane => {
-                let table = self.table();
-                let installed = table.entries.get(&spec.configuration)?.installed.as_ref()?;
-                Some(installed.folder.clone())
-            }
+        if self.is_in_place(spec) {
+            return Some(PathBuf::from(&spec.launch.folder));
         }
+        let table = self.table();
+        let installed = table.entries.get(&spec.configuration)?.installed.as_ref()?;
+        Some(installed.folder.clone())
     }
 
     /// Forgets what no specification names any more; what it left on the disk is deleted when room is needed.

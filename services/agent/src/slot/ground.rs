@@ -11,12 +11,14 @@ use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Sta
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
 use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, ProcessMark};
-use mainstay_holder::spec::{LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
+use mainstay_holder::spec::{Identity, LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
+use mainstay_wire::builds::ImageConfig;
 use nix::errno::Errno;
 
 use crate::builds::Installed;
+use crate::builds::image::{self, Container};
 use crate::config::{Addresses, Config};
 use crate::os::measure::{Meter, Usage};
 use crate::os::slot_dirs::{self, Owner, SlotDirs};
@@ -202,34 +204,45 @@ impl Ground {
         }
         let told = self.told(facts, spec, installed, &dirs);
         let line = CommandLine::parse(&spec.launch.command_line)?;
-        let folder = installed.folder.clone();
-        slot_dirs::usable(&folder, owner)?;
-        slot_dirs::usable(&told.executable, owner)?;
-        let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
-        let launch = LaunchSpec {
-            version: SPEC_VERSION,
-            generation: generation.number(),
-            run: run.number(),
-            executable: told.executable.clone(),
-            arguments: os::arguments(&line, &told, self.clock.now()),
-            environment: environment(spec, &dirs.home),
-            isolation: self.capabilities.view(&self.private_dir, &needed)?,
-            working_dir: folder,
-            identity: owner.identity(),
-            limits: resource_limits(owner),
-            control_group: group.as_ref().map(|group| group.launch()),
-            output: Output {
-                dir: dirs.output.clone(),
-                bytes_max: OUTPUT_BYTES_MAX,
-                files_max: OUTPUT_FILES_MAX,
-            },
+        let arguments = os::arguments(&line, &told, self.clock.now());
+        let control_group = group.as_ref().map(|group| group.launch());
+        let launch = match &installed.image {
+            None => self.process(spec, &dirs, owner, installed, (&told, arguments))?,
+            Some(image) => contained(spec, &dirs, owner, (installed, image), (&told, arguments))?,
         };
+        let launch =
+            LaunchSpec { generation: generation.number(), run: run.number(), control_group, ..launch };
         match self.spawner.spawn(&dirs.run, &launch) {
             Ok(Started::Running(_)) => self.begun(&dirs.run),
             Ok(Started::SpawnFailed(record)) => Ok(Begun::Ended(record)),
             Err(ClientError::SlotTaken { .. }) => Ok(Begun::Taken),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// A process of the machine, with a view of its own.
+    fn process(
+        &self,
+        spec: &Spec,
+        dirs: &SlotDirs,
+        owner: Owner,
+        installed: &Installed,
+        (told, arguments): (&GameFacts, Vec<String>),
+    ) -> Result<LaunchSpec, GroundError> {
+        let folder = installed.folder.clone();
+        slot_dirs::usable(&folder, owner)?;
+        slot_dirs::usable(&told.executable, owner)?;
+        let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
+        Ok(LaunchSpec {
+            executable: told.executable.clone(),
+            arguments,
+            environment: environment(spec, &dirs.home),
+            isolation: self.capabilities.view(&self.private_dir, &needed)?,
+            working_dir: folder,
+            identity: owner.identity(),
+            limits: resource_limits(owner),
+            ..blank(dirs)
+        })
     }
 
     /// A game that has just started may have ended since.
@@ -274,7 +287,11 @@ impl Ground {
 
     /// What a game is told, without an allocation.
     fn told(&self, facts: &SlotFacts, spec: &Spec, installed: &Installed, dirs: &SlotDirs) -> GameFacts {
-        let folder = installed.folder.clone();
+        // In a container a server finds its own folders at the same places on every machine.
+        let (folder, home, logs) = match &installed.image {
+            None => (installed.folder.clone(), dirs.home.clone(), dirs.logs.clone()),
+            Some(_) => (PathBuf::from("/"), PathBuf::from(image::HOME), PathBuf::from(image::LOGS)),
+        };
         GameFacts {
             allocation: None,
             fleet: facts.fleet,
@@ -288,8 +305,8 @@ impl Ground {
             query_port: facts.ports.query,
             query_type: spec.query.as_ref().map_or_else(|| "none".to_owned(), |query| query.protocol.clone()),
             local_proxy_url: self.local_proxy_url.clone(),
-            config_dir: dirs.home.clone(),
-            log_dir: dirs.logs.clone(),
+            config_dir: home,
+            log_dir: logs,
             work_dir: dirs.work.clone(),
             executable: folder.join(&spec.launch.binary),
             file_dir: folder,
@@ -341,6 +358,58 @@ impl Ground {
     fn dirs(&self, server: ServerId) -> SlotDirs {
         SlotDirs::of(&self.data_dir, server)
     }
+}
+
+/// What every launch says; the rest of it is told where it is known.
+fn blank(dirs: &SlotDirs) -> LaunchSpec {
+    LaunchSpec {
+        version: SPEC_VERSION,
+        generation: 0,
+        run: 0,
+        executable: PathBuf::new(),
+        arguments: Vec::new(),
+        environment: BTreeMap::new(),
+        isolation: None,
+        working_dir: PathBuf::new(),
+        identity: Identity::Inherited,
+        limits: Vec::new(),
+        control_group: None,
+        output: Output { dir: dirs.output.clone(), bytes_max: OUTPUT_BYTES_MAX, files_max: OUTPUT_FILES_MAX },
+    }
+}
+
+/// A process in a container: runc makes its view and gives it to the slot's user, so it starts as root itself.
+fn contained(
+    spec: &Spec,
+    dirs: &SlotDirs,
+    owner: Owner,
+    (installed, image): (&Installed, &ImageConfig),
+    (told, arguments): (&GameFacts, Vec<String>),
+) -> Result<LaunchSpec, GroundError> {
+    let program = told.executable.to_string_lossy().into_owned();
+    let container = Container {
+        root: &installed.folder,
+        image,
+        run_dir: &dirs.run,
+        home: &dirs.home,
+        logs: &dirs.logs,
+        work: &dirs.work,
+        uid: owner.own_uid().unwrap_or(0),
+        arguments: std::iter::once(program).chain(arguments).collect(),
+        environment: &environment(spec, Path::new(image::HOME)),
+        core_bytes: core_bytes(),
+        open_files: OPEN_FILES_MAX,
+        processes: PROCESSES_MAX,
+    };
+    let failed = |source| OsError::Files { what: "prepare a container in", path: dirs.run.clone(), source };
+    let started = container.prepare().map_err(failed)?;
+    Ok(LaunchSpec {
+        executable: started.executable,
+        arguments: started.arguments,
+        working_dir: started.bundle,
+        limits: resource_limits(Owner::Agent),
+        ..blank(dirs)
+    })
 }
 
 /// What is declared, and the home that `server.json` lies in: nothing else.

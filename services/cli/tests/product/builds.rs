@@ -41,7 +41,7 @@ fn up<'a>(home: &'a Home, host: &str) -> Product<'a> {
 }
 
 /// Whether this host lets us make mount namespaces.
-fn can_hide() -> bool {
+pub fn can_hide() -> bool {
     let can = nix::unistd::geteuid().is_root()
         && Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
     if !can {
@@ -54,7 +54,7 @@ fn can_hide() -> bool {
 
 /// An agent for whom the control plane's folders do not exist, and which fetches what its servers run.
 #[track_caller]
-fn blind(far: &Home, up: &Home, join: &str, token: Option<&str>) -> Agent {
+pub fn blind(far: &Home, up: &Home, join: &str, token: Option<&str>) -> Agent {
     let agent = crate::far::command(far, join, token, &["--builds", "fetch"]);
     let hidden = up.path().parent().unwrap().to_owned();
     let mut inside = Command::new("unshare");
@@ -63,11 +63,11 @@ fn blind(far: &Home, up: &Home, join: &str, token: Option<&str>) -> Agent {
     Agent::of(far, inside)
 }
 
-fn builds(far: &Home) -> PathBuf {
+pub fn builds(far: &Home) -> PathBuf {
     far.path().join("agent/builds")
 }
 
-fn listed(folder: PathBuf) -> Vec<PathBuf> {
+pub fn listed(folder: PathBuf) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).collect()
 }
@@ -82,7 +82,7 @@ fn maps(far: &Home) -> Vec<String> {
 
 /// A session on the machine that joined: this host's own slot is taken first.
 #[track_caller]
-fn allocated(up: &Product<'_>, machine: &Value) -> Value {
+pub fn allocated(up: &Product<'_>, machine: &Value) -> Value {
     let (caller, fleet) = (up.caller(), fleet_of(up));
     for _ in 0..2 {
         let id = new_id();

@@ -14,6 +14,7 @@ mod far;
 mod full_disk;
 mod game;
 mod host_calls;
+mod images;
 mod joining;
 mod listening;
 mod lives;

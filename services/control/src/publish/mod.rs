@@ -12,6 +12,7 @@
 //! ```
 
 mod blob;
+mod image;
 mod refusal;
 mod scan;
 #[cfg(test)]
@@ -77,6 +78,10 @@ impl Publisher {
         if spec.launch.folder.is_empty() {
             return Err(Unpublished::NoFiles);
         }
+        if let Some(image) = spec.launch.image() {
+            let store = self.0.store.clone().ok_or(Unpublished::NoStore)?;
+            return self.imported(store, spec.build, image).await.map(Resolved::Image);
+        }
         if folder.starts_with(INSTALLED) {
             return Ok(Resolved::InPlace);
         }
@@ -102,6 +107,34 @@ impl Publisher {
             Ok(store.keep_manifest(&manifest.write())?)
         })
         .await
+    }
+
+    /// The manifest of an image as it is now. An image in a registry is looked for once a start: its name is asked for no more
+    /// than that.
+    async fn imported(&self, store: Store, build: BuildId, image: &str) -> Result<ContentHash, Unpublished> {
+        let shelf = self.shelf(build);
+        let mut shelf = shelf.lock().await;
+        let looked = shelf.take().filter(|known| known.folder == Path::new(image));
+        if let Some(known) = looked.filter(|_| !image::is_here(image)) {
+            let hash = known.manifest;
+            *shelf = Some(known);
+            return Ok(hash);
+        }
+        let (named, keeping) = (image.to_owned(), store.clone());
+        let (found, before) = blocking(move || {
+            let before = keeping.shelf(build)?.filter(|known| known.folder == Path::new(&named));
+            Ok((image::import(&keeping, &named)?, before.map(|known| known.manifest)))
+        })
+        .await?;
+        let is_newer = before.is_some_and(|before| before != found.manifest);
+        if is_newer {
+            self.changed(build, Path::new(image), found.files, found.bytes, found.manifest).await?;
+        }
+        let kept = Shelf { folder: PathBuf::from(image), manifest: found.manifest, files: Vec::new() };
+        let keep = kept.clone();
+        blocking(move || Ok(store.keep_shelf(build, &keep)?)).await?;
+        *shelf = Some(kept);
+        if is_newer { Err(Unpublished::Newer) } else { Ok(found.manifest) }
     }
 
     /// The manifest of a folder as it is now. One that has changed since it was published is a new version.
@@ -130,7 +163,8 @@ impl Publisher {
         .await?;
         let hash = found.manifest;
         if before.is_some_and(|before| before != hash) {
-            self.changed(build, folder, &manifest, hash).await?;
+            let files = u32::try_from(manifest.files().len()).unwrap_or(u32::MAX);
+            self.changed(build, folder, files, manifest.bytes(), hash).await?;
         }
         self.put(folder, &found);
         let kept = found.clone();
@@ -147,12 +181,12 @@ impl Publisher {
         &self,
         build: BuildId,
         folder: &Path,
-        manifest: &Manifest,
+        files: u32,
+        bytes: u64,
         hash: ContentHash,
     ) -> Result<(), Unpublished> {
         tracing::warn!(%build, folder = %folder.display(), code = "MS-S634", "a build's folder has changed: it is the build's next version");
-        let files = u32::try_from(manifest.files().len()).unwrap_or(u32::MAX);
-        let files = Release { version: 0, manifest: *hash.bytes(), files, bytes: manifest.bytes() };
+        let files = Release { version: 0, manifest: *hash.bytes(), files, bytes };
         let folder = folder.to_string_lossy().into_owned();
         let release = CatalogCommand::Release { build, files, folder, edit: Edit::by(ITSELF) };
         Ok(self.0.editor.change(release).await?)
@@ -190,7 +224,9 @@ impl Publisher {
             let looked = store.clone();
             let was_published = blocking(move || Ok(looked.shelf(build)?)).await;
             match was_published {
-                Ok(Some(shelf)) if shelf.folder == folder => self.look(store.clone(), build, &folder).await,
+                Ok(Some(shelf)) if shelf.folder == folder && !shelf.files.is_empty() => {
+                    self.look(store.clone(), build, &folder).await;
+                }
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%build, code = error.code(), %error, "what was published of a build cannot be read")

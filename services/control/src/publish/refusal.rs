@@ -33,6 +33,14 @@ pub(crate) enum Unpublished {
         /// What is in the way.
         why: String,
     },
+    /// The image cannot be given.
+    #[error("the build's image {image} cannot be given to machines: {why}")]
+    Image {
+        /// As it is named.
+        image: String,
+        /// What is in the way.
+        why: String,
+    },
     /// The folder is not what it was.
     #[error("the build's folder {} has changed since it was published; its new version follows", folder.display())]
     Changed {
@@ -73,6 +81,7 @@ impl Unpublished {
             Self::Newer => "MS-S631",
             Self::NoFiles | Self::NoStore => "MS-S632",
             Self::Unfit { .. } | Self::Manifest(_) => "MS-S633",
+            Self::Image { .. } => "MS-S637",
             Self::Changed { .. } => "MS-S634",
             Self::Unknown => "MS-S635",
             Self::Busy(_) => "MS-S636",
@@ -90,6 +99,7 @@ impl Unpublished {
             Self::Unfit { .. } | Self::Manifest(_) => {
                 "mend the folder, or name one below it as buildPath that holds the game alone"
             }
+            Self::Image { .. } => "make the image anew as said; skopeo inspect shows what is in it",
             Self::Unknown => "it is asked for again by itself, once the machine has the newest specification",
             Self::Busy(_) => "it is asked for again by itself",
             Self::Disk(_) | Self::Store(_) => "see the control plane's disk and its rights",
@@ -101,9 +111,12 @@ impl Unpublished {
     const fn kind(&self) -> Code {
         match self {
             Self::NoConfiguration => Code::PermissionDenied,
-            Self::Newer | Self::Changed { .. } | Self::NoFiles | Self::Unfit { .. } | Self::Manifest(_) => {
-                Code::FailedPrecondition
-            }
+            Self::Newer
+            | Self::Changed { .. }
+            | Self::NoFiles
+            | Self::Unfit { .. }
+            | Self::Image { .. }
+            | Self::Manifest(_) => Code::FailedPrecondition,
             Self::NoStore => Code::Unimplemented,
             Self::Unknown => Code::NotFound,
             Self::Busy(_) => Code::ResourceExhausted,

@@ -8,7 +8,7 @@ use mainstay_core::BuildId;
 use mainstay_wire::builds::ContentHash;
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, sync_folder};
+use super::{Store, StoreError, sync_folder};
 use crate::publish::Shelf;
 
 impl Store {
@@ -28,6 +28,50 @@ impl Store {
             self.keep_bytes(bytes, &name)?;
         }
         Ok(hash)
+    }
+
+    /// Keeps bytes of an image under their hash, as they are read; says whether they are what was said of them.
+    ///
+    /// # Errors
+    /// The disk, and where there is no room.
+    pub(crate) fn keep_blob(
+        &self,
+        wanted: ContentHash,
+        bytes: &mut dyn io::Read,
+    ) -> Result<bool, StoreError> {
+        let name = wanted.to_string();
+        if self.object(&name).is_file() {
+            return Ok(true);
+        }
+        self.room(0)?;
+        let unfinished = self.root.join("uploads").join(format!("blob-{name}"));
+        let (mut file, mut hash) = (File::create(&unfinished)?, Sha256::new());
+        let mut step = vec![0; 256 << 10];
+        loop {
+            let read = bytes.read(&mut step)?;
+            let Some(read) = step.get(..read).filter(|read| !read.is_empty()) else { break };
+            hash.update(read);
+            file.write_all(read)?;
+        }
+        file.sync_all()?;
+        if ContentHash::of(hash.finalize().into()) != wanted {
+            fs::remove_file(unfinished)?;
+            return Ok(false);
+        }
+        self.keep(&unfinished, &name)?;
+        Ok(true)
+    }
+
+    /// A folder that an image from a registry is brought into; empty.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn workplace(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.root.join("uploads").join(name);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(folder),
+        }
     }
 
     /// An object and its size, where there is one.

@@ -1,0 +1,147 @@
+//! Builds that are container images (issue 3, section 3): made by umoci(1), run by runc(8) under the same holder. They need
+//! root and both programs; without them these tests say loudly that they did not run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::allocations::fleet_of;
+use crate::builds::{allocated, blind, builds, can_hide, listed};
+use crate::caller::new_id;
+use crate::far::{beyond, connected, door, token};
+use crate::product::{Home, Product, lives, processes_of, until};
+
+fn can_contain() -> bool {
+    let has = |program: &str| {
+        Command::new(program).arg("--version").output().is_ok_and(|done| done.status.success())
+    };
+    let can = nix::unistd::geteuid().is_root() && has("umoci") && has("runc");
+    if !can {
+        eprintln!("SKIPPED, LOUDLY: no containers here (root, runc and umoci are needed); nothing was shown");
+    }
+    can
+}
+
+#[track_caller]
+fn must(program: &str, words: &[&str], folder: &Path) {
+    let done = Command::new(program).args(words).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// An image with the game and the libraries it needs, in a folder of the OCI layout; beside `up`'s data.
+fn image(home: &Home) -> PathBuf {
+    let folder = home.path().parent().unwrap().to_owned();
+    must("umoci", &["init", "--layout", "image"], &folder);
+    must("umoci", &["new", "--image", "image:v1"], &folder);
+    must("umoci", &["unpack", "--image", "image:v1", "bundle"], &folder);
+    let root = folder.join("bundle/rootfs");
+    let game = env!("CARGO_BIN_EXE_mainstay");
+    let linked = Command::new("ldd").arg(game).output().unwrap();
+    let linked = String::from_utf8(linked.stdout).unwrap();
+    let libraries = linked.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned);
+    for (from, to) in
+        libraries.map(|path| (path.clone(), path)).chain([(game.to_owned(), "/bin/game".to_owned())])
+    {
+        let to = root.join(to.trim_start_matches('/'));
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
+    }
+    must("umoci", &["repack", "--image", "image:v1", "bundle"], &folder);
+    must("umoci", &["config", "--image", "image:v1", "--config.env", "FROM_IMAGE=yes"], &folder);
+    std::fs::remove_dir_all(folder.join("bundle")).unwrap();
+    folder.join("image")
+}
+
+fn up<'a>(home: &'a Home, image: &str, more: &[&str]) -> Product<'a> {
+    let file = home.path().with_file_name("contained.yaml");
+    let text = format!(
+        "version: 1.0\n\
+         builds:\n  game:\n    executableName: game\n    image: {image}\n\
+         buildConfigurations:\n  plain:\n    build: game\n    queryType: sqp\n    binaryPath: bin/game\n    \
+         commandLine: demo server --port $$port$$ --query-port $$query_port$$\n    \
+         env: {{ DECLARED: \"1\" }}\n\
+         fleets:\n  here:\n    buildConfigurations: [plain]\n    \
+         usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
+         regions:\n      Home: {{ minAvailable: 0, maxServers: 2 }}\n\
+         machines: {{ join: allowed }}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    home.up(&[&[file.to_str().unwrap()], more].concat())
+}
+
+/// The game's own process: the one with the program of the image.
+fn game(home: &Home) -> Option<i32> {
+    let folder = builds(home).join("installs");
+    let is_game = |pid: &i32| {
+        let said = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let runs = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        runs.starts_with(b"/bin/game\0") && said.windows(15).any(|part| part == b"FROM_IMAGE=yes\0")
+    };
+    let root = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+    let all = procfs::process::all_processes().unwrap().filter_map(Result::ok).map(|process| process.pid);
+    let marks = listed(folder).pop()?.file_name()?.to_string_lossy().into_owned();
+    all.filter(|pid| is_game(pid)).find(|pid| root(pid).contains(&marks))
+}
+
+/// "A build may be an OCI image …, run through `runc` under the same holder with the same ports, `server.json`, checks, exit
+/// codes and SIGKILL survival."
+#[test]
+fn an_image_is_a_build_and_its_server_outlives_a_killed_up() {
+    if !can_contain() {
+        return;
+    }
+    let home = Home::new();
+    let layout = image(&home);
+    let folder = layout.parent().unwrap();
+    must("tar", &["-C", "image", "-cf", "image.tar", "."], folder);
+    let first = up(&home, "oci-archive:./image.tar:v1", &[]);
+    let (caller, fleet, id) = (first.caller(), fleet_of(&first), new_id());
+    caller.allocate(&fleet, &id);
+    let seen = caller.fulfilled(&fleet, &id);
+    let server = seen["serverId"].to_string();
+    let pid = first.pid_when(&server, "ALLOCATED");
+    let inside = until("the game runs in its container", || game(&home));
+    let environ = std::fs::read(format!("/proc/{inside}/environ")).unwrap();
+    let words: Vec<String> =
+        environ.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    for word in ["DECLARED=1", "HOME=/mainstay/home"] {
+        assert!(words.iter().any(|found| found == word), "{word}: {words:?}");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{inside}/status")).unwrap();
+    assert!(status.contains("NoNewPrivs:\t1") && status.contains("CapEff:\t0000000000000000"), "{status}");
+    assert!(!status.contains("Uid:\t0\t"), "the slot's own user: {status}");
+    let json = std::fs::read_to_string(format!("/proc/{inside}/root/mainstay/home/server.json")).unwrap();
+    assert!(json.contains(&id) && json.contains("/mainstay/logs"), "{json}");
+    assert!(!Path::new(&format!("/proc/{inside}/root/etc/shadow")).exists(), "its root is the image");
+    // SIGKILL of everything that is not the game's: it plays on, and is found.
+    first.kill_nine();
+    assert!(lives(inside) && lives(pid));
+    let second = up(&home, "oci-archive:./image.tar:v1", &[]);
+    assert_eq!(second.pid_when(&server, "ALLOCATED"), pid);
+    assert_eq!(game(&home), Some(inside));
+    // A crash: back under the same allocation.
+    kill(Pid::from_raw(inside), Signal::SIGKILL).unwrap();
+    let next = until("it is back under its allocation", || game(&home).filter(|next| *next != inside));
+    assert_eq!(second.server(&server)["allocationId"], id.as_str());
+    second.pid_when(&server, "ALLOCATED");
+    assert_eq!(second.server(&server)["lastIncident"]["exitCode"], 137, "{}", second.server(&server));
+    assert!(second.stop().success());
+    assert!(!lives(next), "a stop ends it");
+    assert_eq!(processes_of(&home.path()), Vec::<i32>::new());
+}
+
+/// The same cache, and the same fetch, for machines that cannot see the control plane's files.
+#[test]
+fn an_image_is_fetched_by_machines_elsewhere() {
+    if !can_contain() || !can_hide() {
+        return;
+    }
+    let (home, far) = (Home::new(), Home::new());
+    image(&home);
+    let up = up(&home, "oci:./image:v1", &["--listen", &beyond()]);
+    let _agent = blind(&far, &home, &door(&up), Some(&token(&up, &[])));
+    allocated(&up, &connected(&up));
+    until("the game runs in its container there", || game(&far));
+}
