@@ -85,6 +85,11 @@ fn game(home: &Home) -> Option<i32> {
     all.filter(|pid| is_game(pid)).find(|pid| root(pid).contains(&marks))
 }
 
+/// A path as a process sees it.
+fn seen_by(pid: i32, path: &str) -> PathBuf {
+    Path::new("/proc").join(pid.to_string()).join("root").join(path)
+}
+
 /// "A build may be an OCI image …, run through `runc` under the same holder with the same ports, `server.json`, checks, exit
 /// codes and SIGKILL survival."
 #[test]
@@ -112,9 +117,9 @@ fn an_image_is_a_build_and_its_server_outlives_a_killed_up() {
     let status = std::fs::read_to_string(format!("/proc/{inside}/status")).unwrap();
     assert!(status.contains("NoNewPrivs:\t1") && status.contains("CapEff:\t0000000000000000"), "{status}");
     assert!(!status.contains("Uid:\t0\t"), "the slot's own user: {status}");
-    let json = std::fs::read_to_string(format!("/proc/{inside}/root/mainstay/home/server.json")).unwrap();
+    let json = std::fs::read_to_string(seen_by(inside, "mainstay/home/server.json")).unwrap();
     assert!(json.contains(&id) && json.contains("/mainstay/logs"), "{json}");
-    assert!(!Path::new(&format!("/proc/{inside}/root/etc/shadow")).exists(), "its root is the image");
+    assert!(!seen_by(inside, "etc/shadow").exists(), "its root is the image");
     // SIGKILL of everything that is not the game's: it plays on, and is found.
     first.kill_nine();
     assert!(lives(inside) && lives(pid));

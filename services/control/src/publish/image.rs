@@ -72,7 +72,7 @@ pub(super) fn import(store: &Store, image: &str) -> Result<Imported, Unpublished
     }
     let folder = store.workplace(BROUGHT)?;
     copy(image, &folder).map_err(|error| why(error.to_string()))?;
-    let brought = Source::Layout(folder.clone()).bring(store, Some(BROUGHT)).map_err(|error| error.told(why));
+    let brought = Source::Layout(folder).bring(store, Some(BROUGHT)).map_err(|error| error.told(why));
     store.workplace(BROUGHT)?;
     brought
 }
