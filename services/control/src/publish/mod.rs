@@ -185,7 +185,7 @@ impl Publisher {
         bytes: u64,
         hash: ContentHash,
     ) -> Result<(), Unpublished> {
-        tracing::warn!(%build, folder = %folder.display(), code = "MS-S634", "a build's folder has changed: it is the build's next version");
+        tracing::warn!(%build, folder = %folder.display(), code = "MS-S644", "a build's folder has changed: it is the build's next version");
         let files = Release { version: 0, manifest: *hash.bytes(), files, bytes };
         let folder = folder.to_string_lossy().into_owned();
         let release = CatalogCommand::Release { build, files, folder, edit: Edit::by(ITSELF) };

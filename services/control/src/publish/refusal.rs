@@ -77,14 +77,14 @@ impl Unpublished {
     /// Its code, explained by `mainstay explain`.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::NoConfiguration => "MS-S630",
-            Self::Newer => "MS-S631",
-            Self::NoFiles | Self::NoStore => "MS-S632",
-            Self::Unfit { .. } | Self::Manifest(_) => "MS-S633",
-            Self::Image { .. } => "MS-S637",
-            Self::Changed { .. } => "MS-S634",
-            Self::Unknown => "MS-S635",
-            Self::Busy(_) => "MS-S636",
+            Self::NoConfiguration => "MS-S640",
+            Self::Newer => "MS-S641",
+            Self::NoFiles | Self::NoStore => "MS-S642",
+            Self::Unfit { .. } | Self::Manifest(_) => "MS-S643",
+            Self::Image { .. } => "MS-S647",
+            Self::Changed { .. } => "MS-S644",
+            Self::Unknown => "MS-S645",
+            Self::Busy(_) => "MS-S646",
             Self::Disk(_) | Self::Store(_) => "MS-U115",
             Self::Catalog(_) | Self::Runtime(_) | Self::Bug(_) => "MS-U109",
         }

@@ -10,7 +10,7 @@ const LATER: Timestamp = Timestamp::from_unix_ms(u64::MAX / 4);
 fn unfit(result: Result<(Shelf, Manifest), Unpublished>) -> String {
     match result {
         Err(error @ Unpublished::Unfit { .. }) => {
-            assert_eq!(error.code(), "MS-S633");
+            assert_eq!(error.code(), "MS-S643");
             error.to_string()
         }
         other => panic!("{other:?}"),
