@@ -82,7 +82,10 @@ pub enum Phase {
     /// No process, and none is coming for this order.
     Stopped(Stopped),
     /// On its way: being started, replaced, restarted after a crash, or started and not yet answering.
-    Starting,
+    Starting {
+        /// The game's own process, where one runs: the new one, or the old one that it replaces.
+        pid: Option<u32>,
+    },
     /// Runs the ordered configuration, has the ordered allocation in its `server.json`, and answers its query where it
     /// has one.
     Online {
@@ -90,7 +93,10 @@ pub enum Phase {
         pid: u32,
     },
     /// On its way down: an order said so, or it misbehaves.
-    Stopping,
+    Stopping {
+        /// The game's own process, until it is gone.
+        pid: Option<u32>,
+    },
     /// Crashed more often than the restart policy allows; stays down until a newer order starts it.
     BackedOff {
         /// Crashes within the policy's window.

@@ -82,9 +82,9 @@ impl Fleet {
         Some(match &seen.phase {
             Phase::Stopped(_) | Phase::Lost => Candidate::Stopped,
             Phase::BackedOff { .. } | Phase::PreRecovery { .. } => Candidate::BackedOff,
-            Phase::Stopping => Candidate::Stopping,
-            Phase::Starting | Phase::Online { .. } if down_soon => Candidate::Stopping,
-            Phase::Starting => Candidate::Starting(seen.configuration?),
+            Phase::Stopping { .. } => Candidate::Stopping,
+            Phase::Starting { .. } | Phase::Online { .. } if down_soon => Candidate::Stopping,
+            Phase::Starting { .. } => Candidate::Starting(seen.configuration?),
             Phase::Online { .. } => Candidate::Online(seen.configuration?),
         })
     }

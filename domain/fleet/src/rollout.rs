@@ -46,9 +46,9 @@ impl Fleet {
                     (Intent::Stop, _) => false,
                     (Intent::Run | Intent::Renew, _) => true,
                     (Intent::Leave, Some(seen)) => match seen.phase {
-                        Phase::Starting | Phase::Online { .. } => true,
+                        Phase::Starting { .. } | Phase::Online { .. } => true,
                         Phase::Stopped(_)
-                        | Phase::Stopping
+                        | Phase::Stopping { .. }
                         | Phase::BackedOff { .. }
                         | Phase::PreRecovery { .. }
                         | Phase::Lost => false,
@@ -73,7 +73,7 @@ impl Fleet {
         let Some(seen) = &server.seen else { return true };
         seen.generation < server.generation
             || match seen.phase {
-                Phase::Starting | Phase::Stopping => true,
+                Phase::Starting { .. } | Phase::Stopping { .. } => true,
                 Phase::Online { .. }
                 | Phase::Stopped(_)
                 | Phase::BackedOff { .. }

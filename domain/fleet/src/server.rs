@@ -113,9 +113,13 @@ impl Server {
             Claim::Held { .. } => ServerStatus::Held,
             Claim::Free => match (&self.seen, self.readiness) {
                 (Some(Seen { phase: Phase::Online { .. }, .. }), Readiness::Ready) => ServerStatus::Ready,
-                (Some(Seen { phase: Phase::Starting | Phase::Online { .. } | Phase::Stopping, .. }), _) => {
-                    ServerStatus::Online
-                }
+                (
+                    Some(Seen {
+                        phase: Phase::Starting { .. } | Phase::Online { .. } | Phase::Stopping { .. },
+                        ..
+                    }),
+                    _,
+                ) => ServerStatus::Online,
                 (
                     None
                     | Some(Seen {
@@ -181,7 +185,7 @@ impl Server {
                     Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost => {
                         true
                     }
-                    Phase::Starting | Phase::Online { .. } | Phase::Stopping => false,
+                    Phase::Starting { .. } | Phase::Online { .. } | Phase::Stopping { .. } => false,
                 }
         })
     }

@@ -66,11 +66,11 @@ fn candidates_in_the_order_of_what_can_play_soonest() {
     let server = |slot: usize| agent.slots[slot].server;
     let phases = [
         (5, Some(ranked()), Phase::Online { pid: 1 }),
-        (4, Some(ranked()), Phase::Starting),
+        (4, Some(ranked()), Phase::Starting { pid: None }),
         (3, None, Phase::Stopped(Stopped::Idle)),
         (2, Some(casual()), Phase::Online { pid: 2 }),
         (1, Some(ranked()), Phase::BackedOff { crashes: 2, cause: "exit code 1".into() }),
-        (0, Some(ranked()), Phase::Stopping),
+        (0, Some(ranked()), Phase::Stopping { pid: None }),
     ];
     for (slot, configuration, phase) in phases {
         world.report(&agent, server(slot), Generation::NONE, configuration.map(reference), phase);

@@ -62,9 +62,9 @@ fn phase(n: u8) -> Phase {
     match n {
         0 => Phase::Stopped(Stopped::Idle),
         1 => Phase::Stopped(Stopped::Completed),
-        2 => Phase::Starting,
+        2 => Phase::Starting { pid: None },
         3 => Phase::Online { pid: 9 },
-        4 => Phase::Stopping,
+        4 => Phase::Stopping { pid: None },
         5 => Phase::BackedOff { crashes: 2, cause: "exit code 3".into() },
         _ => Phase::Lost,
     }

@@ -435,7 +435,7 @@ fn a_machine_that_comes_back_stops_its_stale_session_before_anything_begins_ther
     assert!(orders[0].generation > stale);
     let hold = Command::Hold { server, process: orders[0].generation, until: world.now + MINUTE };
     assert!(matches!(world.run(&hold), Err(Rejection::MachineAway { .. })), "the stale game asks in vain");
-    world.says(&agent, server, Phase::Stopping);
+    world.says(&agent, server, Phase::Stopping { pid: None });
     assert!(world.fleet.server(server).unwrap().is_fenced());
     world.says(&agent, server, Phase::Stopped(Stopped::Ordered));
     let next = world.fleet.server(server).unwrap();

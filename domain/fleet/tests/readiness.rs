@@ -73,12 +73,12 @@ fn each_session_is_ready_anew() {
 fn readiness_ends_with_its_process() {
     let other = Phase::Online { pid: 4712 };
     let crashed = Phase::BackedOff { crashes: 2, cause: "exit code 3".into() };
-    for phase in [Phase::Starting, Phase::Stopping, crashed, Phase::Lost, other] {
+    for phase in [Phase::Starting { pid: None }, Phase::Stopping { pid: None }, crashed, Phase::Lost, other] {
         let (mut world, agent, server) = running();
         ready(&mut world, server);
         world.says(&agent, server, phase.clone());
         assert_ne!(world.status(server), "READY", "{phase:?}");
-        if let Phase::Starting | Phase::Online { .. } = phase {
+        if let Phase::Starting { .. } | Phase::Online { .. } = phase {
             world.says(&agent, server, Phase::Online { pid: 4712 });
             assert_eq!(world.status(server), "ONLINE", "{phase:?}");
         }

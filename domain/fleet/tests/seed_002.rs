@@ -159,7 +159,7 @@ fn a_crash_that_is_recovered_keeps_the_allocation() {
     let agent = world.machine(1, 1);
     let server = world.place(1, ranked());
     world.obey(&agent);
-    for phase in [Phase::Starting, Phase::Online { pid: 4712 }] {
+    for phase in [Phase::Starting { pid: None }, Phase::Online { pid: 4712 }] {
         world.says(&agent, server, phase);
         assert_eq!(world.fleet.server(server).unwrap().claim, Claim::Allocated(allocation(1)));
         assert_eq!(world.status(server), "ALLOCATED");
@@ -276,9 +276,9 @@ fn the_status_table() {
     let rows = [
         (Phase::Stopped(Stopped::Idle), "AVAILABLE"),
         (Phase::Stopped(Stopped::Ordered), "AVAILABLE"),
-        (Phase::Starting, "ONLINE"),
+        (Phase::Starting { pid: None }, "ONLINE"),
         (Phase::Online { pid: 1 }, "ONLINE"),
-        (Phase::Stopping, "ONLINE"),
+        (Phase::Stopping { pid: None }, "ONLINE"),
         (Phase::BackedOff { crashes: 2, cause: "exit code 1".into() }, "AVAILABLE"),
         (Phase::Lost, "AVAILABLE"),
     ];

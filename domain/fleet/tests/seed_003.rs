@@ -311,7 +311,9 @@ fn a_manual_restart_ends_a_hold() {
 fn the_servers_own_exit_leaves_the_hold() {
     let crashed = Phase::BackedOff { crashes: 2, cause: "exit code 3".into() };
     let silent = Phase::PreRecovery { cause: "no answer".into() };
-    for phase in [Phase::Stopped(Stopped::Completed), Phase::Starting, crashed, silent, Phase::Lost] {
+    for phase in
+        [Phase::Stopped(Stopped::Completed), Phase::Starting { pid: None }, crashed, silent, Phase::Lost]
+    {
         let (mut world, agent, server) = held(allocations(), 1);
         let until = world.now + TEN_MINUTES;
         world.says(&agent, server, phase.clone());
@@ -412,7 +414,7 @@ fn a_reservation_goes_as_its_process_does() {
     ] {
         let (mut world, agent, server) = running(reservations(), 1);
         world.reserve(server, 1).unwrap();
-        world.says(&agent, server, Phase::Starting);
+        world.says(&agent, server, Phase::Starting { pid: None });
         assert_eq!(world.status(server), "RESERVED");
         world.says(&agent, server, phase);
         let ended = Event::ReservationEnded { server, end };

@@ -24,6 +24,10 @@ impl Supervisor {
     }
 
     fn phase(&self, entry: &Entry) -> Option<Phase> {
+        let pid = match entry.process() {
+            Process::Running { pid, .. } => Some(pid),
+            Process::Unknown | Process::Absent => None,
+        };
         Some(match &entry.slot.life {
             Life::Fresh => Phase::Stopped(Stopped::Idle),
             Life::Down { ending, .. } => match ending {
@@ -35,15 +39,15 @@ impl Supervisor {
                 Ending::PreRecovery { cause } => Phase::PreRecovery { cause: Arc::clone(cause) },
                 Ending::Lost => Phase::Lost,
                 // It will be started again; until then nothing must be concluded from its being down.
-                Ending::Parked => Phase::Stopping,
+                Ending::Parked => Phase::Stopping { pid },
             },
-            Life::Resting { .. } => Phase::Starting,
+            Life::Resting { .. } => Phase::Starting { pid },
             Life::Up { run, stage, .. } => self.phase_up(entry, run, *stage)?,
             Life::Stopping { reason, .. } => match reason {
                 Reason::Ordered | Reason::Forgotten | Reason::Parked | Reason::Misbehaved(_) => {
-                    Phase::Stopping
+                    Phase::Stopping { pid }
                 }
-                Reason::Replaced | Reason::Silent | Reason::Resumed => Phase::Starting,
+                Reason::Replaced | Reason::Silent | Reason::Resumed => Phase::Starting { pid },
             },
         })
     }
@@ -51,7 +55,7 @@ impl Supervisor {
     fn phase_up(&self, entry: &Entry, run: &Run, stage: Stage) -> Option<Phase> {
         let pid = match entry.process() {
             Process::Unknown => return None,
-            Process::Absent => return Some(Phase::Starting),
+            Process::Absent => return Some(Phase::Starting { pid: None }),
             Process::Running { pid, .. } => pid,
         };
         let answered = match stage {
@@ -59,6 +63,6 @@ impl Supervisor {
             Stage::Started => !self.is_queried(run),
         };
         let told = entry.soft.file == session_file(entry);
-        Some(if answered && told { Phase::Online { pid } } else { Phase::Starting })
+        Some(if answered && told { Phase::Online { pid } } else { Phase::Starting { pid: Some(pid) } })
     }
 }

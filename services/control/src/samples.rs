@@ -296,9 +296,9 @@ fn part(state: &mainstay_fleet::Fleet, now: Timestamp, after: Option<ServerId>) 
             Some(Phase::BackedOff { .. }) => 1,
             Some(
                 Phase::Stopped(_)
-                | Phase::Starting
+                | Phase::Starting { .. }
                 | Phase::Online { .. }
-                | Phase::Stopping
+                | Phase::Stopping { .. }
                 | Phase::PreRecovery { .. }
                 | Phase::Lost,
             )

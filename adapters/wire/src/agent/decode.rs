@@ -219,9 +219,9 @@ impl TryFrom<proto::Status> for Status {
         const IN: &str = "Status";
         let phase = match required(status.phase, IN, "phase")? {
             Said::Stopped(why) => Phase::Stopped(stopped(why)?),
-            Said::Starting(proto::Starting {}) => Phase::Starting,
+            Said::Starting(proto::Starting { pid }) => Phase::Starting { pid },
             Said::Online(proto::Online { pid }) => Phase::Online { pid },
-            Said::Stopping(proto::Stopping {}) => Phase::Stopping,
+            Said::Stopping(proto::Stopping { pid }) => Phase::Stopping { pid },
             Said::BackedOff(proto::BackedOff { crashes, cause }) => {
                 let cause = short(cause, CAUSE_BYTES_MAX, "BackedOff", "cause")?;
                 Phase::BackedOff { crashes, cause: cause.into() }

@@ -170,9 +170,9 @@ impl From<Status> for proto::Status {
                 };
                 Said::Stopped(why.into())
             }
-            Phase::Starting => Said::Starting(proto::Starting {}),
+            Phase::Starting { pid } => Said::Starting(proto::Starting { pid }),
             Phase::Online { pid } => Said::Online(proto::Online { pid }),
-            Phase::Stopping => Said::Stopping(proto::Stopping {}),
+            Phase::Stopping { pid } => Said::Stopping(proto::Stopping { pid }),
             Phase::BackedOff { crashes, cause } => {
                 Said::BackedOff(proto::BackedOff { crashes, cause: cause.to_string() })
             }

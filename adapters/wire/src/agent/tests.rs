@@ -202,9 +202,9 @@ fn phase() -> impl Strategy<Value = Phase> {
         Just(Phase::Stopped(Stopped::Idle)),
         Just(Phase::Stopped(Stopped::Ordered)),
         Just(Phase::Stopped(Stopped::Completed)),
-        Just(Phase::Starting),
+        proptest::option::of(1..=u32::MAX).prop_map(|pid| Phase::Starting { pid }),
         any::<u32>().prop_map(|pid| Phase::Online { pid }),
-        Just(Phase::Stopping),
+        proptest::option::of(1..=u32::MAX).prop_map(|pid| Phase::Stopping { pid }),
         (any::<u32>(), ".{0,40}")
             .prop_map(|(crashes, cause)| Phase::BackedOff { crashes, cause: cause.into() }),
         ".{0,40}".prop_map(|cause| Phase::PreRecovery { cause: cause.into() }),

@@ -194,9 +194,9 @@ impl Process {
             Phase::Stopped(Stopped::Idle) => Self::said("stopped", "no order has asked for a process yet"),
             Phase::Stopped(Stopped::Ordered) => Self::said("stopped", "an order asked for it"),
             Phase::Stopped(Stopped::Completed) => Self::said("stopped", "it exited with code 0 by itself"),
-            Phase::Starting => Self { word: "starting", pid: None, detail: None },
+            Phase::Starting { pid } => Self { word: "starting", pid: *pid, detail: None },
             Phase::Online { pid } => Self { word: "online", pid: Some(*pid), detail: None },
-            Phase::Stopping => Self { word: "stopping", pid: None, detail: None },
+            Phase::Stopping { pid } => Self { word: "stopping", pid: *pid, detail: None },
             Phase::BackedOff { crashes, cause } => Self {
                 word: "backedOff",
                 pid: None,

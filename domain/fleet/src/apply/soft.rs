@@ -28,8 +28,8 @@ impl Fleet {
                 match phase {
                     Phase::Online { .. } => {}
                     Phase::Stopped(_)
-                    | Phase::Starting
-                    | Phase::Stopping
+                    | Phase::Starting { .. }
+                    | Phase::Stopping { .. }
                     | Phase::BackedOff { .. }
                     | Phase::PreRecovery { .. }
                     | Phase::Lost => self.stop_idle_clock(server),
@@ -37,9 +37,9 @@ impl Fleet {
                 self.change(server, |server| {
                     // What was read of a process goes with it.
                     match phase {
-                        Phase::Online { .. } | Phase::Stopping => {}
+                        Phase::Online { .. } | Phase::Stopping { .. } => {}
                         Phase::Stopped(_)
-                        | Phase::Starting
+                        | Phase::Starting { .. }
                         | Phase::BackedOff { .. }
                         | Phase::PreRecovery { .. }
                         | Phase::Lost => server.reading = None,

@@ -70,8 +70,8 @@ fn runs_another_process(turn: &Turn<'_, Fleet>, status: &Status) -> bool {
         (Phase::Online { .. }, _) => false,
         (
             Phase::Stopped(_)
-            | Phase::Starting
-            | Phase::Stopping
+            | Phase::Starting { .. }
+            | Phase::Stopping { .. }
             | Phase::BackedOff { .. }
             | Phase::PreRecovery { .. }
             | Phase::Lost,
@@ -130,7 +130,9 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
             turn.emit(Event::AllocationEnded { id, end: End::PreRecovery { cause: cause.clone() } });
             ordering::rest(turn, server, Cause::Failed);
         }
-        Phase::Stopped(Stopped::Idle | Stopped::Ordered) | Phase::Starting | Phase::Stopping => {}
+        Phase::Stopped(Stopped::Idle | Stopped::Ordered)
+        | Phase::Starting { .. }
+        | Phase::Stopping { .. } => {}
     }
 }
 
@@ -150,9 +152,9 @@ fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
             ordering::rest(turn, server, Cause::Failed);
         }
         Phase::Stopped(Stopped::Idle | Stopped::Ordered)
-        | Phase::Starting
+        | Phase::Starting { .. }
         | Phase::Online { .. }
-        | Phase::Stopping => {}
+        | Phase::Stopping { .. } => {}
     }
 }
 
@@ -176,9 +178,9 @@ fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
             ordering::run_idle(turn, server, Cause::FoundDown);
         }
         Phase::Lost => ordering::run_idle(turn, server, Cause::Lost),
-        Phase::Starting
+        Phase::Starting { .. }
         | Phase::Online { .. }
-        | Phase::Stopping
+        | Phase::Stopping { .. }
         | Phase::BackedOff { .. }
         | Phase::PreRecovery { .. } => {}
     }

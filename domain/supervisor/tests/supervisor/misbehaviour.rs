@@ -254,7 +254,7 @@ fn misbehaviour_is_recorded_before_the_signal() {
     assert_eq!((known.run, &known.exit), (run.number(), &None), "known, and not ended yet");
     assert_eq!(&*known.cause, "failed its query check 3 times within 30 min: no answer within 1 s");
     assert_eq!(world.state.owed(&server(1)).act, Act::Signal { run, signal: 11 });
-    assert_eq!(world.phase(1), Phase::Stopping);
+    assert_eq!(world.phase(1), Phase::Stopping { pid: world.pid(1) });
     assert!(world.signals.is_empty());
 
     world.state = replayed(&world);

@@ -50,7 +50,11 @@ fn an_allocation_keeps_the_running_process() {
     let mut world = up(None);
     let pid = world.state.pid(server(1));
     world.order(1, Intent::Run, configuration(1), Some(A));
-    assert_eq!(world.phase(1), Phase::Starting, "not online before server.json holds the allocation");
+    assert_eq!(
+        world.phase(1),
+        Phase::Starting { pid: world.pid(1) },
+        "not online before server.json holds the allocation"
+    );
     world.settle();
     assert_eq!((world.told(1), world.state.pid(server(1))), (Some(allocation(A)), pid));
     assert_eq!(world.phase(1), Phase::Online { pid: pid.unwrap() });
@@ -62,7 +66,7 @@ fn an_allocation_keeps_the_running_process() {
 fn a_process_of_the_wrong_configuration_is_replaced() {
     let mut world = up(None);
     world.order(1, Intent::Run, configuration(2), Some(A));
-    assert_eq!(world.phase(1), Phase::Starting);
+    assert_eq!(world.phase(1), Phase::Starting { pid: world.pid(1) });
     world.settle();
     assert_eq!(world.running(1), Some((configuration(2), Some(allocation(A)))));
     assert!(matches!(world.phase(1), Phase::Online { .. }));
@@ -182,7 +186,7 @@ fn idle_starts_after_exit_0_are_paced() {
     world.exits(1, Exit::Code(0));
     world.order(1, Intent::Run, configuration(1), None);
     world.settle();
-    assert_eq!((world.running(1), world.phase(1)), (None, Phase::Starting));
+    assert_eq!((world.running(1), world.phase(1)), (None, Phase::Starting { pid: world.pid(1) }));
     world.pass(Duration::from_millis(999));
     assert_eq!(world.running(1), None);
     world.pass(Duration::from_millis(1));
@@ -227,7 +231,7 @@ fn the_stop_ladder() {
     world.order(1, Intent::Stop, configuration(1), None);
     world.settle();
     world.pass(Duration::from_millis(19_999));
-    assert_eq!(world.phase(1), Phase::Stopping);
+    assert_eq!(world.phase(1), Phase::Stopping { pid: world.pid(1) });
     assert!(world.running(1).is_some());
     world.pass(Duration::from_millis(1));
     assert_eq!((world.running(1), world.phase(1)), (None, Phase::Stopped(Stopped::Ordered)));
@@ -251,7 +255,7 @@ fn an_order_to_run_waits_for_the_stop() {
     let mut world = up(None);
     world.order(1, Intent::Stop, configuration(1), None);
     world.order(1, Intent::Run, configuration(1), Some(A));
-    assert_eq!(world.phase(1), Phase::Starting);
+    assert_eq!(world.phase(1), Phase::Starting { pid: world.pid(1) });
     world.settle();
     assert_eq!(world.running(1), Some((configuration(1), Some(allocation(A)))));
     assert_eq!(world.started.len(), 2);
@@ -299,9 +303,9 @@ fn silence_after_the_start_is_a_crash() {
     world.order(1, Intent::Run, configuration(1), Some(A));
     world.settle();
     world.pass(Duration::from_millis(29_999));
-    assert_eq!((world.phase(1), world.started.len()), (Phase::Starting, 1));
+    assert_eq!((world.phase(1), world.started.len()), (Phase::Starting { pid: world.pid(1) }, 1));
     world.pass(Duration::from_millis(1));
-    assert_eq!((world.phase(1), world.started.len()), (Phase::Starting, 2));
+    assert_eq!((world.phase(1), world.started.len()), (Phase::Starting { pid: world.pid(1) }, 2));
     world.pass(Duration::from_secs(30));
     let cause = "gave no answer to its query within 30 s of its start".into();
     assert_eq!(world.phase(1), Phase::BackedOff { crashes: 2, cause });
@@ -380,7 +384,7 @@ fn an_older_runs_exit_touches_nothing() {
 fn a_forgotten_slot_outlives_its_process() {
     let mut world = up(None);
     world.tell(Command::ForgetSlots { servers: vec![server(1), server(2)] });
-    assert_eq!(world.phase(1), Phase::Stopping);
+    assert_eq!(world.phase(1), Phase::Stopping { pid: world.pid(1) });
     world.settle();
     assert_eq!((world.running(1), world.state.slot(server(1))), (None, None));
 }
@@ -392,7 +396,7 @@ fn what_was_parked_is_resumed() {
     world.order(2, Intent::Stop, configuration(1), None);
     world.tell(Command::Park);
     world.settle();
-    assert_eq!((world.running(1), world.phase(1)), (None, Phase::Stopping));
+    assert_eq!((world.running(1), world.phase(1)), (None, Phase::Stopping { pid: world.pid(1) }));
     world.tell(Command::Resume);
     world.settle();
     assert_eq!(world.running(1), Some((configuration(1), Some(allocation(A)))));

@@ -305,6 +305,11 @@ impl World {
         self.process(server(n)).map(|process| (process.configuration, process.allocation))
     }
 
+    /// The pid of the process that runs.
+    pub fn pid(&self, n: u32) -> Option<u32> {
+        self.process(server(n)).map(|process| process.pid)
+    }
+
     /// The allocation id that `server.json` holds.
     pub fn told(&self, n: u32) -> Option<AllocationId> {
         self.disk.get(&server(n))?.file?.allocation

@@ -129,7 +129,7 @@ fn life(before: Option<Said>, status: &Status, now: Duration) -> Life {
     match &status.phase {
         Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } => Life::Down,
         Phase::Lost => Life::Lost,
-        Phase::Starting => match before {
+        Phase::Starting { .. } => match before {
             // The same start, told again.
             Some(Said { generation, life: life @ Life::Starting { .. } })
                 if generation == status.generation =>
@@ -139,7 +139,7 @@ fn life(before: Option<Said>, status: &Status, now: Duration) -> Life {
             Some(_) | None => Life::Starting { since: now },
         },
         Phase::Online { pid } => Life::Up { pid: *pid },
-        Phase::Stopping => Life::Stopping,
+        Phase::Stopping { .. } => Life::Stopping,
     }
 }
 
@@ -185,12 +185,12 @@ mod tests {
         watch.joined(machine, "local", Duration::ZERO);
         said(&mut watch, 0, 1, Phase::Online { pid: 7 });
         assert!(!text(&metrics).contains("server_restarts_total{"), "the first word is no news");
-        said(&mut watch, 1, 1, Phase::Starting);
-        said(&mut watch, 2, 1, Phase::Starting);
+        said(&mut watch, 1, 1, Phase::Starting { pid: None });
+        said(&mut watch, 2, 1, Phase::Starting { pid: None });
         said(&mut watch, 4, 1, Phase::Online { pid: 8 });
         said(&mut watch, 5, 1, Phase::Online { pid: 9 });
         said(&mut watch, 6, 2, Phase::Online { pid: 10 });
-        said(&mut watch, 7, 3, Phase::Starting);
+        said(&mut watch, 7, 3, Phase::Starting { pid: None });
         said(&mut watch, 8, 3, Phase::Stopped(Stopped::Completed));
         said(&mut watch, 9, 3, Phase::Lost);
         let text = text(&metrics);

@@ -82,7 +82,7 @@ fn process_is_as_reported(id: ServerId, phase: &Phase, truth: &SlotTruth) -> Res
         Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost => {
             truth.held.is_none()
         }
-        Phase::Starting | Phase::Stopping => false,
+        Phase::Starting { .. } | Phase::Stopping { .. } => false,
     };
     ensure(holds, "a slot at rest is as it is reported", || {
         format!("{id} is reported {phase:?}; there is {:?}", truth.held)
@@ -108,7 +108,10 @@ fn process_is_as_wanted(
             allocation.is_none()
         }
         (Intent::Run | Intent::Renew, Phase::Stopped(Stopped::Completed)) => allocation.is_none(),
-        (Intent::Run | Intent::Renew, Phase::Stopped(_) | Phase::Starting | Phase::Stopping) => false,
+        (
+            Intent::Run | Intent::Renew,
+            Phase::Stopped(_) | Phase::Starting { .. } | Phase::Stopping { .. },
+        ) => false,
         (Intent::Leave, Phase::Online { .. }) => given == allocation,
         (Intent::Leave, _) => allocation.is_none(),
     };

@@ -31,9 +31,9 @@ fn could_take(fleet: &Fleet, server: &Server) -> bool {
         Some(Link::Silent) | None => false,
     };
     let reported = server.seen().is_some_and(|seen| match seen.phase {
-        Phase::Starting | Phase::Online { .. } => seen.configuration.is_some(),
+        Phase::Starting { .. } | Phase::Online { .. } => seen.configuration.is_some(),
         Phase::Stopped(_)
-        | Phase::Stopping
+        | Phase::Stopping { .. }
         | Phase::BackedOff { .. }
         | Phase::PreRecovery { .. }
         | Phase::Lost => true,
