@@ -77,6 +77,9 @@ pub enum Command {
     /// Join tokens: what lets another machine in
     #[command(subcommand, visible_alias = "tokens")]
     Token(TokenVerb),
+    /// Service accounts: who may ask
+    #[command(subcommand, visible_alias = "accounts")]
+    Account(AccountVerb),
     /// Servers
     #[command(subcommand, visible_aliases = ["servers", "srv"])]
     Server(ServerVerb),
@@ -327,6 +330,38 @@ pub enum TokenVerb {
         /// Its id
         id: String,
     },
+}
+
+/// What can be done with service accounts.
+#[derive(Debug, Subcommand)]
+pub enum AccountVerb {
+    /// Make one. Its secret is told once
+    #[command(after_help = "Example:\n  mainstay account create --role allocator -o json > account.json")]
+    Create {
+        /// What it may do
+        #[arg(long, value_enum)]
+        role: RoleChoice,
+    },
+    /// All of them, without their secrets
+    List,
+    /// End one at once, and the tokens bought with it
+    Revoke {
+        /// Its key id
+        key: String,
+    },
+}
+
+/// What a service account may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleChoice {
+    /// Everything.
+    Admin,
+    /// Everything but let machines in and make accounts.
+    Operator,
+    /// Allocate, read and deallocate.
+    Allocator,
+    /// Read.
+    Viewer,
 }
 
 /// A time in whole seconds with its unit: 90s, 15m, 1h, 30d.

@@ -68,6 +68,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),
         Command::Machine(verb) => commands::machine::run(&verb, &data_dir, output),
         Command::Token(verb) => commands::token::run(&verb, &data_dir, output),
+        Command::Account(verb) => commands::account::run(&verb, &data_dir, output),
         Command::Server(verb) => commands::server::run(&verb, &data_dir, output),
         Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),

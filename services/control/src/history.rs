@@ -69,6 +69,7 @@ fn catalog_row(event: &CatalogEvent) -> Row {
         CatalogEvent::CredentialAdmitted(known) => {
             ("credential.admitted", vec![known.key.to_string()], Value::Null)
         }
+        CatalogEvent::CredentialRevoked(key) => ("credential.revoked", vec![key.to_string()], Value::Null),
         CatalogEvent::BuildReleased { id, release } => (
             "build.released",
             vec![id.to_string()],

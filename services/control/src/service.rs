@@ -85,6 +85,7 @@ impl Control {
         );
         let catalog = start_catalog(&config, hands).await?;
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
+        let own_accounts = config.credentials.iter().map(|own| own.key.to_string()).collect();
         let access = admit(&catalog, config.credentials).await?;
 
         let editor = Editor::new(catalog.clone(), configured);
@@ -138,6 +139,7 @@ impl Control {
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             access,
+            own_accounts,
             tokens: Arc::new(TokenKeys::of(&config.join_token)),
             clock: config.clock,
             project: config.project,

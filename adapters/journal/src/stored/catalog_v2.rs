@@ -56,6 +56,10 @@ pub(super) enum Event<'a> {
     /// Since format 3, in the place of `FleetDeclared`.
     #[serde(borrow)]
     FleetDeclaredInV3(catalog_v3::FleetSpec<'a>),
+    /// Since format 3.
+    CredentialRevoked {
+        key: &'a str,
+    },
 }
 
 /// Format 1 had the first two.
@@ -121,6 +125,7 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
                 };
                 Self::CredentialAdmitted { key, secret_sha256: *secret_sha256, role }
             }
+            CatalogEvent::CredentialRevoked(key) => Self::CredentialRevoked { key },
             CatalogEvent::BuildReleased { id, release } => {
                 let Release { version, manifest, files, bytes } = *release;
                 Self::BuildReleased { id: *id, version, manifest, files, bytes }
@@ -156,6 +161,7 @@ impl From<Event<'_>> for CatalogEvent {
                 };
                 Self::CredentialAdmitted(CredentialDeclaration { key: key.into(), secret_sha256, role })
             }
+            Event::CredentialRevoked { key } => Self::CredentialRevoked(key.into()),
             Event::BuildReleased { id, version, manifest, files, bytes } => {
                 Self::BuildReleased { id, release: Release { version, manifest, files, bytes } }
             }

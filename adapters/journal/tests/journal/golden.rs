@@ -429,6 +429,7 @@ fn of_a_catalog() {
     is_still_read::<Catalog>(declared(), &bytes("0201 02 FLEET 01 5a00 023c00 010302"));
     let declared = CatalogEvent::FleetDeclared(Arc::new(machine_spec()));
     keeps_its_bytes::<Catalog>(declared, &bytes(&format!("0301 0b {MACHINE_SPEC}")));
+    keeps_its_bytes::<Catalog>(CatalogEvent::CredentialRevoked("k".into()), &bytes("0301 0c 016b"));
 }
 
 #[test]

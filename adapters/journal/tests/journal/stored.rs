@@ -452,6 +452,7 @@ fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
         (shared(), any::<[u8; 32]>(), role).prop_map(|(key, secret_sha256, role)| {
             CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role })
         }),
+        shared().prop_map(CatalogEvent::CredentialRevoked),
         (number(), any::<(u32, [u8; 32], u32, u64)>()).prop_map(|(id, (version, manifest, files, bytes))| {
             let release = Release { version, manifest, files, bytes };
             CatalogEvent::BuildReleased { id: BuildId::from_number(id).unwrap(), release }

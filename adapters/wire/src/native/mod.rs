@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::multiplay::AllocationView;
 
+mod accounts;
 mod configuration;
 mod doctor;
 mod join;
@@ -14,6 +15,7 @@ mod lives;
 mod of_state;
 mod supervision;
 
+pub use accounts::{AccountRole, ServiceAccountRequest, ServiceAccountView};
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};

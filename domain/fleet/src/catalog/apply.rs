@@ -32,6 +32,9 @@ impl Catalog {
             CatalogEvent::CredentialAdmitted(known) => {
                 self.credentials.insert(known.key.clone(), known.clone());
             }
+            CatalogEvent::CredentialRevoked(key) => {
+                self.credentials.remove(key);
+            }
             CatalogEvent::BuildReleased { id, release } => {
                 if let Some(build) = self.builds.values_mut().find(|build| build.id == *id) {
                     build.release = Some(*release);

@@ -62,6 +62,12 @@ pub(super) fn admit(
     Ok(())
 }
 
+pub(super) fn revoke(turn: &mut Turn<'_, Catalog>, key: &Arc<str>) -> Result<(), CatalogRejection> {
+    turn.state().credential(key).ok_or(CatalogRejection::Unknown { kind: "service account" })?;
+    turn.emit(CatalogEvent::CredentialRevoked(key.clone()));
+    Ok(())
+}
+
 fn admissible(state: &Catalog, declaration: &Declaration) -> Result<(), CatalogRejection> {
     let builds = names(state.builds.keys(), declaration.builds.iter().map(|build| &build.name));
     let configurations = names(

@@ -28,6 +28,8 @@ pub enum CatalogEvent {
     FleetDeclared(Arc<FleetSpec>),
     /// A credential may ask.
     CredentialAdmitted(CredentialDeclaration),
+    /// A credential may no longer ask.
+    CredentialRevoked(Arc<str>),
     /// A build's uploaded files are its newest version.
     BuildReleased {
         /// Which build.

@@ -107,6 +107,8 @@ pub enum CatalogCommand {
     },
     /// Let this credential ask.
     Admit(CredentialDeclaration),
+    /// Let it ask no longer, from now on.
+    Revoke(Arc<str>),
     /// About machines that join.
     Admission(AdmissionCommand),
 }
@@ -243,6 +245,10 @@ impl StateMachine for Catalog {
             }
             CatalogCommand::Admit(credential) => {
                 decide::admit(turn, credential)?;
+                Ok(CatalogAnswer::Done)
+            }
+            CatalogCommand::Revoke(key) => {
+                decide::revoke(turn, key)?;
                 Ok(CatalogAnswer::Done)
             }
             CatalogCommand::Admission(command) => Ok(admission::decide(turn, command)?),

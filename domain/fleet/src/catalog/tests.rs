@@ -271,3 +271,18 @@ fn laws_find_what_breaks_them() {
         assert!(found.iter().any(|it| it.law == law), "{law:?} not in {found:?}");
     }
 }
+
+/// A service account asks until it is revoked; one that is gone is not revoked again, and its key may be admitted anew.
+#[test]
+fn a_revoked_credential_is_gone() {
+    let mut catalog = Catalog::default();
+    let credential = CredentialDeclaration { key: "k".into(), secret_sha256: [1; 32], role: Role::Viewer };
+    run(&mut catalog, 1, &CatalogCommand::Admit(credential.clone())).answer.unwrap();
+    assert_eq!(catalog.credential("k"), Some(&credential));
+    run(&mut catalog, 2, &CatalogCommand::Revoke("k".into())).answer.unwrap();
+    assert_eq!(catalog.credential("k"), None);
+    let again = run(&mut catalog, 3, &CatalogCommand::Revoke("k".into()));
+    assert_eq!(again.answer, Err(CatalogRejection::Unknown { kind: "service account" }));
+    run(&mut catalog, 4, &CatalogCommand::Admit(credential)).answer.unwrap();
+    assert_eq!(catalog.credentials().count(), 1);
+}

@@ -1,5 +1,6 @@
 //! The commands that speak to a running instance or to files, one noun a file.
 
+pub mod account;
 pub mod agent;
 pub mod allocation;
 pub mod apply;

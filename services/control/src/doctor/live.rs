@@ -28,6 +28,7 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
         findings.push(machines(fleet).await);
     }
     findings.push(configured(app).await);
+    findings.push(clocks(app));
     findings.push(history(app).await);
     findings
 }
@@ -104,6 +105,22 @@ async fn machines(fleet: &OpenFleet) -> Finding {
             }
         }
     }
+}
+
+/// How far the clocks of machines that joined are from this one. Nothing depends on them but logs.
+fn clocks(app: &App) -> Finding {
+    let check = "clocks of machines";
+    let (told, far) = app.desk.clocks();
+    if far.is_empty() {
+        return Finding::ok(check, format!("{told} machines have told their time, none is far off"));
+    }
+    let named: Vec<String> = far
+        .iter()
+        .take(super::TOLD_MAX)
+        .map(|(machine, apart)| format!("{machine} by {} s", apart.as_secs()))
+        .collect();
+    let why = format!("{} of {told} are off: {}", far.len(), named.join(", "));
+    Finding::warn(check, why, "MS-A008", "keep the machines' clocks in step by NTP: logs are read by them")
 }
 
 /// Whether every fleet has what the catalog says of it.

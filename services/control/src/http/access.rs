@@ -1,6 +1,7 @@
 //! Who asks, and what they may.
 
 use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -15,9 +16,9 @@ use super::App;
 use super::token::Claims;
 use crate::config::SECRET_BYTES_MAX;
 
-/// The credentials there are, by key id.
+/// The credentials there are, by key id: what the catalog says, beside it, since every call asks.
 #[derive(Debug)]
-pub(crate) struct Access(HashMap<String, Known>);
+pub(crate) struct Access(RwLock<HashMap<String, Known>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Known {
@@ -40,6 +41,8 @@ pub(crate) enum Permission {
     Configure,
     /// Let machines in, and turn them out.
     Admit,
+    /// Make service accounts, and revoke them.
+    Accounts,
 }
 
 /// Why a caller is turned away.
@@ -86,7 +89,22 @@ impl Access {
         let known = |it: CredentialDeclaration| {
             (it.key.to_string(), Known { secret_sha256: it.secret_sha256, role: it.role })
         };
-        Self(credentials.into_iter().map(known).collect())
+        Self(RwLock::new(credentials.into_iter().map(known).collect()))
+    }
+
+    /// A credential is durable, and may ask.
+    pub(crate) fn admit(&self, it: &CredentialDeclaration) {
+        let known = Known { secret_sha256: it.secret_sha256, role: it.role };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(it.key.to_string(), known);
+    }
+
+    /// A credential may ask no longer, and neither may tokens that were bought with it.
+    pub(crate) fn revoke(&self, key: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    fn known(&self, key: &str) -> Option<Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).copied()
     }
 
     /// The caller of a key id and its secret. The key id is public; the secret is compared in constant time.
@@ -94,7 +112,7 @@ impl Access {
         if secret.len() > SECRET_BYTES_MAX {
             return Err(Denied::WrongCredentials);
         }
-        let known = self.0.get(key).ok_or(Denied::WrongCredentials)?;
+        let known = self.known(key).ok_or(Denied::WrongCredentials)?;
         if bool::from(sha256(secret.as_bytes()).ct_eq(&known.secret_sha256)) {
             Ok(Caller { key: key.to_owned(), rights: Rights::Role(known.role), scopes: Scopes::All })
         } else {
@@ -104,7 +122,7 @@ impl Access {
 
     /// The caller of a token: their account must still be there.
     fn of_token(&self, claims: Claims) -> Result<Caller, Denied> {
-        let known = self.0.get(&claims.sub).ok_or(Denied::WrongToken)?;
+        let known = self.known(&claims.sub).ok_or(Denied::WrongToken)?;
         let scopes = if claims.scopes.is_empty() { Scopes::All } else { Scopes::Only(claims.scopes) };
         Ok(Caller { key: claims.sub, rights: Rights::Role(known.role), scopes })
     }
@@ -169,10 +187,11 @@ impl Caller {
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
         let by_role = match self.rights {
             Rights::Role(Role::Admin) => true,
-            Rights::Role(Role::Operator) => permission != Permission::Admit,
-            Rights::Role(Role::Allocator) => {
-                !matches!(permission, Permission::Operate | Permission::Configure | Permission::Admit)
-            }
+            Rights::Role(Role::Operator) => !matches!(permission, Permission::Admit | Permission::Accounts),
+            Rights::Role(Role::Allocator) => !matches!(
+                permission,
+                Permission::Operate | Permission::Configure | Permission::Admit | Permission::Accounts
+            ),
             Rights::Role(Role::Viewer) => matches!(
                 permission,
                 Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
@@ -189,7 +208,7 @@ impl Caller {
 }
 
 impl Permission {
-    /// The scope that grants it (reference 1.3; the last two are ours).
+    /// The scope that grants it (reference 1.3; those of `mainstay` are ours).
     const fn scope(self) -> &'static str {
         match self {
             Self::AllocationsCreate => "multiplay.allocations.create",
@@ -200,6 +219,7 @@ impl Permission {
             Self::Operate => "mainstay.servers.operate",
             Self::Configure => "mainstay.configure",
             Self::Admit => "mainstay.machines.admit",
+            Self::Accounts => "mainstay.accounts",
         }
     }
 }

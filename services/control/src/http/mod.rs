@@ -14,6 +14,7 @@ mod native;
 mod shape;
 mod token;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Router;
@@ -44,6 +45,8 @@ pub(crate) struct App {
     pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
     pub(crate) access: Access,
+    /// The accounts that the next start admits again.
+    pub(crate) own_accounts: BTreeSet<String>,
     pub(crate) tokens: Arc<TokenKeys>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) project: Uuid,

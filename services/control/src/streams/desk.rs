@@ -38,6 +38,8 @@ pub(crate) struct Desk {
     clock: Arc<dyn Clock>,
     ca: Option<CaPin>,
     seats: Mutex<HashMap<MachineKey, StreamId>>,
+    /// How far machines' clocks were from this one, as each last said: bounded by the machines that have a credential.
+    apart: Mutex<HashMap<MachineKey, Duration>>,
 }
 
 /// How a machine's credential stands, as it is told.
@@ -137,7 +139,8 @@ impl Desk {
         clock: Arc<dyn Clock>,
         ca: Option<CaPin>,
     ) -> Self {
-        Self { catalog, fleets, outboxes, clock, ca, seats: Mutex::default() }
+        let (seats, apart) = (Mutex::default(), Mutex::default());
+        Self { catalog, fleets, outboxes, clock, ca, seats, apart }
     }
 
     /// Makes a token, durable before its text is told; this is the only moment the text is known.
@@ -363,7 +366,17 @@ impl Desk {
         if apart > CLOCKS_DIFFER_MAX {
             tracing::warn!(%machine, code = "MS-A008", seconds = apart.as_secs(), "a machine's clock and this one differ; nothing depends on the machine's");
         }
-        told.map_err(|no| self.refused(what, machine, &no))
+        let told = told.map_err(|no| self.refused(what, machine, &no))?;
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(machine, apart);
+        Ok(told)
+    }
+
+    /// How many machines have told their time since this control plane started, and those that are further apart than they
+    /// should be, with how far.
+    pub(crate) fn clocks(&self) -> (usize, Vec<(MachineKey, Duration)>) {
+        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner);
+        let far = apart.iter().filter(|(_, apart)| **apart > CLOCKS_DIFFER_MAX);
+        (apart.len(), far.map(|(machine, apart)| (*machine, *apart)).collect())
     }
 
     fn refused(&self, what: &str, machine: MachineKey, no: &No) -> Status {

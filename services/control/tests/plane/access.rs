@@ -171,3 +171,39 @@ async fn tokens_outlive_a_restart_and_fall_with_a_changed_byte() {
     let forged = String::from_utf8(forged).unwrap();
     world.call("GET", &allocations(), Some(&forged), vec![]).await.expect(401, "MS-A002");
 }
+
+/// Service accounts: made with a role, shown once, listed without their secrets, and out at once when they are revoked, with
+/// the tokens bought with them; all of it durable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn service_accounts_are_made_listed_and_revoked() {
+    let world = World::new().await;
+    let accounts = "/v1/service-accounts";
+    let made = world.post(accounts, &serde_json::json!({ "role": "viewer" })).await;
+    assert_eq!((made.status, &made.body["role"]), (201, &serde_json::json!("viewer")), "{}", made.text);
+    let text = |field: &str| made.body[field].as_str().unwrap().to_owned();
+    let (key, secret) = (text("keyId"), text("secretKey"));
+    let own = basic((&key, &secret));
+    assert_eq!(world.call("GET", "/v1/status", Some(&own), vec![]).await.status, 200);
+    world.call("POST", accounts, Some(&own), b"{\"role\":\"admin\"}".to_vec()).await.expect(403, "MS-A003");
+    world
+        .call("POST", accounts, Some(&basic(crate::support::OPERATOR)), b"{\"role\":\"admin\"}".to_vec())
+        .await
+        .expect(403, "MS-A003");
+    let listed = world.get(accounts).await;
+    assert!(listed.text.contains(&key) && !listed.text.contains(&secret), "{}", listed.text);
+    assert!(!listed.text.contains("secretKey"), "{}", listed.text);
+    let bought = world.call("POST", "/auth/v1/token-exchange", Some(&own), vec![]).await;
+    let bearer = format!("Bearer {}", bought.body["accessToken"].as_str().unwrap());
+    assert_eq!(world.call("GET", "/v1/status", Some(&bearer), vec![]).await.status, 200);
+
+    let world = World::at(world.shutdown().await).await;
+    assert_eq!(world.call("GET", "/v1/status", Some(&own), vec![]).await.status, 200, "durable");
+    assert_eq!(world.delete(&format!("{accounts}/{key}")).await.status, 204);
+    world.call("GET", "/v1/status", Some(&own), vec![]).await.expect(401, "MS-A002");
+    world.call("GET", "/v1/status", Some(&bearer), vec![]).await.expect(401, "MS-A002");
+    world.delete(&format!("{accounts}/{key}")).await.expect(404, "MS-P024");
+    world.delete(&format!("{accounts}/{}", crate::support::ADMIN.0)).await.expect(409, "MS-A011");
+    world.post(accounts, &serde_json::json!({ "role": "king" })).await.expect(400, "MS-U101");
+    let world = World::at(world.shutdown().await).await;
+    world.call("GET", "/v1/status", Some(&own), vec![]).await.expect(401, "MS-A002");
+}

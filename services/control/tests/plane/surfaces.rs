@@ -211,7 +211,13 @@ async fn the_doctor_looks_at_what_lives() {
     assert_eq!((found.status, &found.body["status"]), (200, &json!("ok")), "{}", found.text);
     let checks: Vec<&str> =
         found.body["checks"].as_array().unwrap().iter().map(|it| it["check"].as_str().unwrap()).collect();
-    let expected = ["live indices of fleet arena", "machines of fleet arena", "configuration", "history"];
+    let expected = [
+        "live indices of fleet arena",
+        "machines of fleet arena",
+        "configuration",
+        "clocks of machines",
+        "history",
+    ];
     assert_eq!(checks, expected);
     let operator = crate::support::basic(crate::support::OPERATOR);
     assert_eq!(world.call("GET", "/v1/doctor", Some(&operator), vec![]).await.status, 200);

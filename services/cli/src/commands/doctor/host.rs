@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use mainstay_agent::os::ports::{TakenPorts, Transport};
 use mainstay_control::doctor::Finding;
 use mainstay_control::slot_files;
 use nix::sys::resource::{Resource, getrlimit};
@@ -18,6 +19,9 @@ const DISK_FREE_FAIL: u64 = 512 << 20;
 const DISK_FREE_WARN: u64 = 4 << 30;
 /// How long a door may take to open: it is on this host.
 const DOOR_WITHIN: Duration = Duration::from_secs(2);
+
+/// What `up` listens on unless it is told otherwise.
+const PORTS: [u16; 3] = [7420, 7421, 8086];
 
 /// Everything that this host shows.
 pub fn look(data_dir: &Path) -> Vec<Finding> {
@@ -107,6 +111,26 @@ fn descriptors() -> Finding {
                 "raise the hard limit: ulimit -Hn, or LimitNOFILE= of the unit",
             )
         }
+    }
+}
+
+/// Who has the ports that the next start would take.
+pub fn ports() -> Finding {
+    let check = "ports";
+    let taken = match TakenPorts::read() {
+        Ok(taken) => taken,
+        Err(error) => return Finding::warn(check, error.to_string(), "MS-S507", "is /proc mounted?"),
+    };
+    let held = |port: u16| match taken.holder(port, Transport::Tcp) {
+        Ok(holder) => holder.map(|holder| holder.to_string()),
+        Err(error) => Some(format!("port {port} is taken, and who has it cannot be told: {error}")),
+    };
+    let held: Vec<String> = PORTS.into_iter().filter_map(held).collect();
+    if held.is_empty() {
+        Finding::ok(check, format!("{PORTS:?} are free"))
+    } else {
+        let fix = "stop what holds them, or let Mainstay choose: mainstay up --ports auto";
+        Finding::warn(check, held.join("; "), "MS-U020", fix)
     }
 }
 

@@ -30,7 +30,11 @@ pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let mut checks = match Client::of(data_dir).and_then(|client| running(&client)) {
         Ok(found) => found,
         Err(failure) => match failure.exit {
-            Exit::Unreachable | Exit::TimedOut => stopped::look(data_dir, &failure),
+            Exit::Unreachable | Exit::TimedOut => {
+                let mut found = stopped::look(data_dir, &failure);
+                found.push(host::ports());
+                found
+            }
             Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Denied | Exit::Refused => {
                 return Err(failure);
             }

@@ -1,5 +1,6 @@
 //! The native face, `/v1`: fleets, machines, servers, allocations, join tokens, status. Errors are `application/problem+json`.
 
+mod accounts;
 mod allocations;
 mod configuration;
 mod doctor;
@@ -45,6 +46,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .merge(status::routes())
         .merge(configuration::routes())
         .merge(tokens::routes())
+        .merge(accounts::routes())
         .merge(doctor::routes())
 }
 

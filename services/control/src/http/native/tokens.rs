@@ -201,7 +201,7 @@ fn scope(app: &App, asked: &JoinTokenRequest) -> Result<Scope, Native> {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], Native> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Native> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::internal(format!("the system gives no random bytes: {error}")))?;

@@ -1,0 +1,38 @@
+//! `mainstay account`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::{every, segment};
+use crate::arguments::{AccountVerb, Format, RoleChoice};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[("key id", "/keyId"), ("role", "/role")];
+
+pub fn run(verb: &AccountVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        AccountVerb::Create { role } => {
+            let role = match role {
+                RoleChoice::Admin => "admin",
+                RoleChoice::Operator => "operator",
+                RoleChoice::Allocator => "allocator",
+                RoleChoice::Viewer => "viewer",
+            };
+            let made = client.post("/v1/service-accounts", &json!({ "role": role }))?;
+            output::one(&made, format)?;
+            eprintln!(
+                "this is the only time the secret is shown; send both as Basic credentials: keyId:secretKey"
+            );
+        }
+        AccountVerb::List => output::list(&every(&client, "/v1/service-accounts")?, COLUMNS, format)?,
+        AccountVerb::Revoke { key } => {
+            client.delete(&format!("/v1/service-accounts/{}", segment(key)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
