@@ -34,7 +34,7 @@ create)
     ip -n "$space" link set lo up
     export MAINSTAY_JOIN_TOKEN
     setsid ip netns exec "$space" "$MAINSTAY" agent --join "$MAINSTAY_JOIN_URL" --machine-key "$MAINSTAY_MACHINE_KEY" \
-        --slots "$MAINSTAY_SLOTS" --name "$MAINSTAY_MACHINE" --ports "$FIRST_PORT-$((FIRST_PORT + 39))" --games-port 0 \
+        --slots "$MAINSTAY_SLOTS" --builds in-place --name "$MAINSTAY_MACHINE" --ports "$FIRST_PORT-$((FIRST_PORT + 39))" --games-port 0 \
         --data-dir "$machine/data" </dev/null >"$machine/agent.log" 2>&1 &
     echo $! >"$machine/pid"
     ;;
