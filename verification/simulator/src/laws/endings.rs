@@ -28,7 +28,10 @@ pub(crate) fn has_cause(
     let caused = match end {
         End::Deallocated => deallocated,
         End::Completed => lately(ends.completed),
-        End::BackedOff { .. } | End::PreRecovery { .. } => lately(ends.crashed),
+        // One that misbehaves may exit by itself, with code 0, before its signal arrives.
+        End::BackedOff { cause, .. } | End::PreRecovery { cause } => {
+            lately(ends.crashed) || cause.starts_with("misbehaved") && lately(ends.completed)
+        }
         End::Lost => lately(ends.lost),
         End::PlacementTimedOut(_) => true,
         // The rule says when by its own times; what a caller asked for is older than the TTL.
