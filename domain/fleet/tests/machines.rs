@@ -54,7 +54,8 @@ fn boot(n: u128) -> Option<BootId> {
     Some(BootId(uuid::Uuid::from_u128(n)))
 }
 
-/// "Fleet regions with minimum available": growth in whole machines until the minimum is there or comes.
+/// "Fleet regions with minimum available": growth in whole machines until the minimum is there or comes; `minAvailableServers`
+/// of Multiplay, in `multiples of the density`.
 #[test]
 fn a_region_grows_to_its_minimum_in_whole_machines() {
     let mut world = with_min(5, 100);
@@ -208,7 +209,8 @@ fn what_a_provider_has_and_nobody_knows_is_an_orphan() {
     assert_eq!(world.must(&listing), Answer::Orphans(vec![stranger]));
 }
 
-/// "Machines idle beyond their TTLs drain, stop and are deleted".
+/// "Machines idle beyond their TTLs drain, stop and are deleted"; "Stop machine: Game Server Hosting stops the machine when all
+/// the game servers on the machine have been idle for longer than the time to live" (seed 002).
 #[test]
 fn an_idle_machine_drains_stops_and_is_deleted() {
     let mut world = with_min(0, 100);
