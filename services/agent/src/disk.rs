@@ -237,3 +237,91 @@ pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use mainstay_core::{FleetNumber, ServerId};
+    use mainstay_runtime::SystemClock;
+    use mainstay_wire::builds::{Manifest, ManifestFile};
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::builds::Object;
+    use crate::os::slot_dirs::SlotDirs;
+
+    const MIB: usize = 1 << 20;
+
+    /// An install of one file of 1 MiB, made of `byte`.
+    fn install(cache: &Cache, byte: u8, used_s: u64) -> ContentHash {
+        let bytes = vec![byte; MIB];
+        let hash = |bytes: &[u8]| ContentHash::of(Sha256::digest(bytes).into());
+        let file =
+            ManifestFile { path: "f".into(), size: MIB as u64, sha256: hash(&bytes), executable: false };
+        let manifest = Manifest::of(vec![file], vec![]).unwrap();
+        for (hash, bytes) in [(hash(&bytes), bytes), (hash(&manifest.write()), manifest.write())] {
+            std::io::Write::write_all(&mut cache.append(Object::list(hash)).unwrap(), &bytes).unwrap();
+            cache.keep(Object::list(hash)).unwrap();
+        }
+        let list = hash(&manifest.write());
+        cache.lay_out(list, &manifest).unwrap();
+        cache.touch(list, SystemTime::UNIX_EPOCH + Duration::from_secs(used_s)).unwrap();
+        list
+    }
+
+    fn write(path: &Path, age: Duration) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, vec![b'x'; MIB]).unwrap();
+        let then = SystemTime::now().checked_sub(age).unwrap();
+        fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+
+    /// Issue 3, section 10: "one disk budget a machine for game logs, cores, evidence and old builds".
+    #[test]
+    fn what_is_over_the_budget_goes_in_its_order_and_what_is_needed_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::of(dir.path());
+        cache.open().unwrap();
+        let (old, newer, needed) = (install(&cache, 1, 10), install(&cache, 2, 20), install(&cache, 3, 5));
+        let slot = SlotDirs::of(dir.path(), ServerId::of(FleetNumber::new(1).unwrap(), 1));
+        let day = Duration::from_secs(86_400);
+        let (core, evidence) = (slot.evidence.join("7/core"), slot.evidence.join("7/stdout.log"));
+        let (rotated, written) = (slot.output.join("stdout.1.log"), slot.output.join("stdout.log"));
+        let (aged, fresh) = (slot.logs.join("old.log"), slot.logs.join("now.log"));
+        for path in [&core, &evidence, &rotated, &written, &aged] {
+            write(path, day);
+        }
+        write(&fresh, Duration::ZERO);
+        std::os::unix::fs::symlink("/etc/passwd", slot.logs.join("link")).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let needs = BTreeSet::from([needed]);
+        let sweep = |mib: u64, incoming: u64| {
+            let limits = DiskLimits { budget: Some(mib << 20), free_min: 0 };
+            let disk = Disk::new(dir.path(), limits, Arc::clone(&clock));
+            let done = disk.sweep(&cache, &needs, incoming << 20).unwrap();
+            (done, disk.last())
+        };
+        let (done, seen) = sweep(9, 0);
+        assert_eq!(done, Ok(()));
+        let mib = |count: u64| count << 20;
+        assert_eq!((seen.builds, seen.cores, seen.evidence, seen.logs), (mib(3), mib(1), mib(1), mib(4)));
+        assert_eq!(seen.deleted, 0);
+        // A build comes: the one that was used longest ago goes for it.
+        assert_eq!(sweep(9, 1).0, Ok(()));
+        assert!(!cache.install(old).exists() && cache.install(newer).exists());
+        // More than can be had: nothing goes.
+        let (done, seen) = sweep(8, 7);
+        assert!(done.is_err_and(|short| short.bytes == 2 << 20), "{seen:?}");
+        assert!(cache.install(newer).exists() && core.exists());
+        let gone = |paths: &[&Path]| paths.iter().all(|path| !path.exists());
+        assert_eq!(sweep(6, 0).0, Ok(()));
+        assert!(gone(&[&cache.install(newer), &core]) && evidence.exists());
+        assert_eq!(sweep(5, 0).0, Ok(()));
+        assert!(gone(&[&evidence]) && rotated.exists() && aged.exists());
+        assert_eq!(sweep(0, 0).0.unwrap_err().bytes, 3 << 20);
+        assert!(gone(&[&rotated, &aged]));
+        assert!(cache.install(needed).exists() && written.exists() && fresh.exists());
+        assert!(Path::new("/etc/passwd").exists());
+    }
+}

@@ -36,6 +36,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
 pub(crate) use self::cache::Cache;
+#[cfg(test)]
+pub(crate) use self::cache::Object;
 use self::failure::BuildError;
 pub(crate) use self::install::Installed;
 use crate::config::{BuildSource, Plane};

@@ -54,7 +54,8 @@ fn image(home: &Home) -> PathBuf {
     folder.join("image")
 }
 
-fn up<'a>(home: &'a Home, image: &str, more: &[&str]) -> Product<'a> {
+/// A fleet that runs an image.
+fn configuration(home: &Home, image: &str) -> PathBuf {
     let file = home.path().with_file_name("contained.yaml");
     let text = format!(
         "version: 1.0\n\
@@ -68,6 +69,11 @@ fn up<'a>(home: &'a Home, image: &str, more: &[&str]) -> Product<'a> {
          machines: {{ join: allowed }}\n"
     );
     std::fs::write(&file, text).unwrap();
+    file
+}
+
+fn up<'a>(home: &'a Home, image: &str, more: &[&str]) -> Product<'a> {
+    let file = configuration(home, image);
     home.up(&[&[file.to_str().unwrap()], more].concat())
 }
 
@@ -149,4 +155,69 @@ fn an_image_is_fetched_by_machines_elsewhere() {
     let _agent = blind(&far, &home, &door(&up), Some(&token(&up, &[])));
     allocated(&up, &connected(&up));
     until("the game runs in its container there", || game(&far));
+}
+
+/// A registry of its own, with the image in it; ends with the test.
+struct Registry(std::process::Child);
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // Ended already is as good.
+        let _gone = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+fn registry(home: &Home) -> Option<(Registry, u16)> {
+    let has = |program: &str| {
+        Command::new(program).arg("--version").output().is_ok_and(|done| done.status.success())
+    };
+    if !has("skopeo") || !has("docker-registry") {
+        eprintln!(
+            "SKIPPED, LOUDLY: no registry here (skopeo and docker-registry are needed); nothing was shown"
+        );
+        return None;
+    }
+    let folder = home.path().parent().unwrap().to_owned();
+    // Taken a moment later by the registry: nobody else of this test asks for a port meanwhile.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = format!(
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {:?} }} }}\nhttp: {{ addr: \"127.0.0.1:{port}\" }}\n",
+        folder.join("registry")
+    );
+    std::fs::write(folder.join("registry.yml"), config).unwrap();
+    let insecure = format!("[[registry]]\nlocation = \"127.0.0.1:{port}\"\ninsecure = true\n");
+    std::fs::write(folder.join("registries.conf"), insecure).unwrap();
+    let serving = Command::new("docker-registry")
+        .args(["serve", "registry.yml"])
+        .current_dir(&folder)
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let serving = Registry(serving);
+    until("the registry is there", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+    let to = format!("docker://127.0.0.1:{port}/studio/game:1.2");
+    must("skopeo", &["copy", "--quiet", "--dest-tls-verify=false", "oci:image:v1", &to], &folder);
+    Some((serving, port))
+}
+
+/// "from a registry or a local OCI archive".
+#[test]
+fn an_image_comes_from_a_registry() {
+    if !can_contain() {
+        return;
+    }
+    let home = Home::new();
+    image(&home);
+    let Some((_registry, port)) = registry(&home) else { return };
+    let file = configuration(&home, &format!("docker://127.0.0.1:{port}/studio/game:1.2"));
+    let registries = home.path().with_file_name("registries.conf");
+    let up = home
+        .up_with(&[file.to_str().unwrap()], &[("CONTAINERS_REGISTRIES_CONF", registries.to_str().unwrap())]);
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    caller.allocate(&fleet, &id);
+    caller.fulfilled(&fleet, &id);
+    until("the game runs in its container", || game(&home));
+    assert!(up.stop().success());
 }

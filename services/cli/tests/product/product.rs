@@ -55,10 +55,17 @@ impl Home {
     /// `mainstay up ARGUMENTS --ports auto`, once it says that it is ready.
     #[track_caller]
     pub fn up(&self, arguments: &[&str]) -> Product<'_> {
+        self.up_with(arguments, &[])
+    }
+
+    /// As [`Home::up`], with more in its environment.
+    #[track_caller]
+    pub fn up_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Product<'_> {
         let log = self.dir.path().join("up.log");
         let said = File::options().create(true).append(true).open(&log).unwrap();
         let mut child = self
             .command(&[&["up", "--ports", "auto"], arguments].concat())
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(said)
             .spawn()

@@ -1,5 +1,7 @@
 //! The admin API (reference multiplay.md 1.2 and 3.9 to 3.11): one test an endpoint, named after it; under both path forms.
 
+use mainstay_core::slot::{Phase, Status};
+use mainstay_wire::agent::{Install, InstallStage, Installs, Up};
 use serde_json::{Value, json};
 
 use crate::agent::Habit;
@@ -479,4 +481,51 @@ async fn post_build_versions_releases_what_was_uploaded_and_installs_tell_how_fa
     assert_eq!(done[0]["regions"][0]["completedMachines"], 1);
     let world = World::at(world.shutdown().await).await;
     assert_eq!(world.get(&build_path).await.body["cfv"], 1, "a version is durable");
+}
+
+/// Reference 3.10: the progress of a build's installs; and issue 3: a server whose build is not there says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn get_installs_say_how_far_machines_are_and_servers_what_they_wait_for() {
+    let (world, agent) = World::with_agent(1, Habit::Sleeps).await;
+    let machine = agent.machine;
+    let configuration = world.configuration().await;
+    world.allocate(id(1)).await;
+    let order = agent.first_order().await;
+    let starting = Status {
+        server: order.server,
+        generation: order.generation,
+        configuration: None,
+        phase: Phase::Starting,
+    };
+    agent.report(starting).await;
+    let install = |bytes_done, stage| {
+        let installs =
+            vec![Install { configuration: order.configuration, bytes_done, bytes_all: Some(9), stage }];
+        Up::Installs(Installs { machine, installs })
+    };
+    let server = format!("/v1/servers/{}", order.server.number());
+    agent.say(install(4, InstallStage::Coming)).await;
+    world
+        .eventually(&server, |seen| seen["detail"].as_str().is_some_and(|it| it.contains("4 of 9 bytes")))
+        .await;
+    let builds = world.get(&gateway("builds", "/builds")).await.body;
+    let installs = gateway("builds", &format!("/builds/{}/installs", builds[0]["buildID"]));
+    let seen = world.get(&installs).await.body;
+    assert_eq!(
+        (&seen[0]["pendingMachines"], &seen[0]["completedMachines"]),
+        (&1.into(), &0.into()),
+        "{seen}"
+    );
+    let stuck = InstallStage::Stuck { code: "MS-S435".to_owned(), detail: "no room".to_owned() };
+    agent.say(install(4, stuck)).await;
+    let seen = world
+        .eventually(&installs, |seen| seen[0]["failures"].as_array().is_some_and(|it| !it.is_empty()))
+        .await;
+    assert_eq!(seen[0]["failures"][0]["reason"], "MS-S435: no room", "{seen}");
+    let fleet = world.get("/v1/fleets").await.body;
+    assert_eq!(fleet["items"][0]["installs"][0]["buildConfigurationId"], configuration, "{fleet}");
+    agent.say(install(9, InstallStage::Complete)).await;
+    let done = world.eventually(&installs, |seen| seen[0]["completedMachines"] == 1).await;
+    assert_eq!(done[0]["pendingMachines"], 0, "{done}");
+    world.eventually(&server, |seen| seen["detail"].is_null()).await;
 }
