@@ -187,7 +187,9 @@ fn registry(home: &Home) -> Option<(Registry, u16)> {
     );
     std::fs::write(folder.join("registry.yml"), config).unwrap();
     let insecure = format!("[[registry]]\nlocation = \"127.0.0.1:{port}\"\ninsecure = true\n");
-    std::fs::write(folder.join("registries.conf"), insecure).unwrap();
+    // Read by skopeo in its user's home.
+    std::fs::create_dir_all(folder.join("user/.config/containers")).unwrap();
+    std::fs::write(folder.join("user/.config/containers/registries.conf"), insecure).unwrap();
     let serving = Command::new("docker-registry")
         .args(["serve", "registry.yml"])
         .current_dir(&folder)
@@ -212,9 +214,8 @@ fn an_image_comes_from_a_registry() {
     image(&home);
     let Some((_registry, port)) = registry(&home) else { return };
     let file = configuration(&home, &format!("docker://127.0.0.1:{port}/studio/game:1.2"));
-    let registries = home.path().with_file_name("registries.conf");
-    let up = home
-        .up_with(&[file.to_str().unwrap()], &[("CONTAINERS_REGISTRIES_CONF", registries.to_str().unwrap())]);
+    let user = home.path().with_file_name("user");
+    let up = home.up_with(&[file.to_str().unwrap()], &[("HOME", user.to_str().unwrap())]);
     let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
     caller.allocate(&fleet, &id);
     caller.fulfilled(&fleet, &id);
