@@ -495,7 +495,7 @@ async fn get_installs_say_how_far_machines_are_and_servers_what_they_wait_for() 
         server: order.server,
         generation: order.generation,
         configuration: None,
-        phase: Phase::Starting,
+        phase: Phase::Starting { pid: None },
     };
     agent.report(starting).await;
     let install = |bytes_done, stage| {
