@@ -171,6 +171,24 @@ impl Roster {
             }
         };
         let Some(member) = self.members.get_mut(index) else { return Ok(()) };
+        if member.ports.len() > offer.slots {
+            tracing::warn!(
+                code = "MS-S418",
+                asked = offer.slots,
+                has = member.ports.len(),
+                "this machine keeps the slots it joined with; fewer need a new data directory"
+            );
+        }
+        let outside = |ports: &&Ports| !(range.first..=range.last).contains(&ports.game);
+        if let Some(ports) = member.ports.iter().find(outside) {
+            tracing::info!(
+                code = "MS-S418",
+                first = range.first,
+                last = range.last,
+                has = ports.game,
+                "slots keep the ports they joined with; others need a new data directory"
+            );
+        }
         let mut free = (range.first..=range.last).filter(|&port| is_free(port));
         while member.ports.len() < offer.slots {
             let mut next = || free.by_ref().find(|&port| used.insert(port));

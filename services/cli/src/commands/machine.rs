@@ -17,6 +17,7 @@ const COLUMNS: &[Column] = &[
     ("fleet", "/fleetName"),
     ("region", "/regionName"),
     ("status", "/state"),
+    ("life", "/life"),
     ("agent", "/status"),
     ("ip", "/ipv4"),
     ("ipv6", "/ipv6"),
