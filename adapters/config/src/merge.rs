@@ -277,6 +277,7 @@ impl Merged {
                 });
             }
         }
+        self.regions_are_told_apart(check);
         for fleet in self.fleets.entries.values() {
             self.idle_ttl_is_judged(check, fleet);
             self.providers_are_known(check, fleet);
@@ -308,6 +309,42 @@ impl Merged {
                 let known = self.providers.names.keys().map(String::as_str);
                 unknown_name(sources, problem, wanted, "no provider has this name", known)
             });
+        }
+    }
+
+    /// A region is the same in every fleet that names it, so a name or an alias leads to one region alone, whatever its case.
+    fn regions_are_told_apart(&self, check: &mut Check<'_>) {
+        let regions = || self.fleets.entries.values().flat_map(|fleet| fleet.regions.values());
+        let mut known: BTreeMap<String, (String, Option<Place>)> = BTreeMap::new();
+        for region in regions() {
+            let name = region.name.value.to_lowercase();
+            known.entry(name.clone()).or_insert((name, region.name.place().cloned()));
+        }
+        for region in regions() {
+            let name = region.name.value.to_lowercase();
+            for alias in &region.aliases {
+                let text = alias.value.to_lowercase();
+                let (first, first_place) =
+                    known.entry(text).or_insert_with(|| (name.clone(), alias.place().cloned())).clone();
+                let Some(place) = alias.place().filter(|_| first != name) else { continue };
+                check.report(|sources| {
+                    let what = format!("{} leads to two regions", quote(&alias.value));
+                    let problem = Problem::new(Code::DuplicateName, what).at(
+                        sources,
+                        place,
+                        format!("an alias of region {}", quote(&region.name.value)),
+                    );
+                    let problem = match &first_place {
+                        Some(first_place) => {
+                            problem.at(sources, first_place, format!("of region {} here", quote(&first)))
+                        }
+                        None => problem,
+                    };
+                    problem
+                        .why("names and aliases of regions are compared without case, over all fleets")
+                        .fix("take another alias")
+                });
+            }
         }
     }
 

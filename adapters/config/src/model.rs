@@ -410,6 +410,8 @@ pub enum TtlReading {
 pub struct Region {
     /// Its name, and where it is defined.
     pub name: Sourced<String>,
+    /// What else it is called, wherever a region is named; compared without case.
+    pub aliases: Vec<Sourced<String>>,
     /// Free servers to keep (default 0).
     pub min_available: Sourced<u32>,
     /// Most allocated servers (default 0).

@@ -442,6 +442,37 @@ fn a_name_that_cannot_be_used_hides_no_other_that_does_not_exist() {
     assert_eq!(unknown, 1, "{refused}");
 }
 
+/// Issue 3, point 10: "Regions have a name and aliases, compared without case." What leads to two regions is refused, and both
+/// places are shown; the same alias of the same region in two fleets is none.
+#[test]
+fn an_alias_leads_to_one_region() {
+    let file = |regions: [&str; 2]| {
+        let fleet = |name: &str, regions: &str| {
+            format!("  {name}:\n    buildConfigurations: [c]\n    regions:\n      {regions}\n")
+        };
+        let text = format!(
+            "version: 1.0\nbuilds: {{ b: {{ buildPath: /srv }} }}\n\
+             buildConfigurations: {{ c: {{ build: b, binaryPath: x, queryType: none, commandLine: \"\" }} }}\n\
+             fleets:\n{}{}",
+            fleet("one", regions[0]),
+            fleet("two", regions[1])
+        );
+        load(&[SourceFile::new("a.yaml", text)])
+    };
+    let same = ["Europe: { maxServers: 1, aliases: [EU] }", "europe: { maxServers: 1, aliases: [eu, emea] }"];
+    let accepted = file(same).unwrap().config;
+    assert_eq!(accepted.fleets["one"].regions["Europe"].aliases[0].value, "EU");
+    for clash in [
+        ["Europe: { maxServers: 1, aliases: [EU] }", "Asia: { maxServers: 1, aliases: [eu] }"],
+        ["Europe: { maxServers: 1 }", "Asia: { maxServers: 1, aliases: [EUROPE] }"],
+    ] {
+        let refused = file(clash).unwrap_err();
+        let [problem] = refused.problems.as_slice() else { panic!("{refused}") };
+        let lines: Vec<u32> = problem.marks.iter().map(|mark| mark.place.line).collect();
+        assert_eq!((problem.code, lines), (Code::DuplicateName, vec![12, 8]), "{refused}");
+    }
+}
+
 #[test]
 fn the_real_file_system_is_looked_at() {
     use std::os::unix::fs::PermissionsExt;

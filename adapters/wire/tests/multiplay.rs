@@ -101,6 +101,7 @@ fn spec() -> FleetSpec {
         regions: vec![RegionSpec {
             id: RegionId(Uuid::from_bytes([2; 16])),
             name: "Europe".into(),
+            aliases: vec![],
             min_available: 0,
             max_servers: 10,
             opening: RegionOpening::Online,

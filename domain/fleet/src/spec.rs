@@ -103,6 +103,8 @@ pub struct RegionSpec {
     pub id: RegionId,
     /// Its name.
     pub name: Arc<str>,
+    /// What else it is called, wherever a region is named.
+    pub aliases: Vec<Arc<str>>,
     /// Unallocated servers to keep.
     pub min_available: u32,
     /// The most servers that may be allocated at once.
@@ -131,6 +133,15 @@ pub enum Growth {
     MachinesMayJoin,
     /// A provider makes machines, and deletes those it made.
     Provided(Provided),
+}
+
+impl RegionSpec {
+    /// Whether this is its name, or one of its aliases, without regard to case.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.name.to_lowercase() == name || self.aliases.iter().any(|alias| alias.to_lowercase() == name)
+    }
 }
 
 impl FleetSpec {

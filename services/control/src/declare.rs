@@ -256,6 +256,7 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
     let region = |region: &config::Region| RegionSpec {
         id: region_id(&region.name.value),
         name: region.name.value.as_str().into(),
+        aliases: region.aliases.iter().map(|alias| alias.value.as_str().into()).collect(),
         min_available: region.min_available.value,
         max_servers: region.max_servers.value,
         opening: if region.online.value { RegionOpening::Online } else { RegionOpening::Offline },

@@ -80,6 +80,7 @@ fn spec() -> Result<FleetSpec, Failure> {
         regions: vec![RegionSpec {
             id: RegionId(uuid(0)),
             name: "Local".into(),
+            aliases: vec![],
             min_available: 0,
             max_servers: u32::MAX,
             opening: RegionOpening::Online,

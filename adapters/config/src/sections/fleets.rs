@@ -38,7 +38,7 @@ pub(super) const KEYS: Keys = Keys {
 };
 
 pub(super) const REGION: Keys =
-    Keys { known: &["minAvailable", "maxServers", "online", "provider"], later: &[] };
+    Keys { known: &["minAvailable", "maxServers", "online", "provider", "aliases"], later: &[] };
 pub(super) const TTL: Keys = Keys { known: &["shutdown", "delete"], later: &[] };
 pub(super) const LOST: Keys = Keys { known: &["after", "allocations"], later: &[] };
 pub(super) const USAGE: Keys = Keys {
@@ -201,6 +201,7 @@ fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Regio
             count.map_or(Sourced::default_of(0), |count| count.map(small))
         };
         let read = Region {
+            aliases: aliases(check, &fields),
             min_available: count(check, "minAvailable"),
             max_servers: count(check, "maxServers"),
             online: fields.boolean(check, "online", true),
@@ -215,6 +216,25 @@ fn regions(check: &mut Check<'_>, fields: &Fields<'_>) -> BTreeMap<String, Regio
         regions.insert(region.value, read);
     }
     regions
+}
+
+/// What else a region is called.
+fn aliases(check: &mut Check<'_>, fields: &Fields<'_>) -> Vec<Sourced<String>> {
+    let mut aliases = Vec::new();
+    for alias in fields.texts(check, "aliases") {
+        match (alias.value.trim().is_empty(), alias.place()) {
+            (true, Some(place)) => {
+                no_effect(
+                    check,
+                    format!("{} has an empty name", fields.named("aliases")),
+                    place,
+                    "nobody can say it",
+                );
+            }
+            (true, None) | (false, _) => aliases.push(alias),
+        }
+    }
+    aliases
 }
 
 fn holds_nothing(check: &mut Check<'_>, fields: &Fields<'_>, place: &Place) {

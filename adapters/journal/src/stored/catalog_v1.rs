@@ -122,7 +122,8 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
 
 impl<'a> From<&'a RegionSpec> for Region<'a> {
     fn from(region: &'a RegionSpec) -> Self {
-        let RegionSpec { id, name, min_available, max_servers, opening, growth } = region;
+        // Aliases are stored since format 3, beside it.
+        let RegionSpec { id, name, aliases: _, min_available, max_servers, opening, growth } = region;
         let opening = match opening {
             RegionOpening::Online => Opening::Online,
             RegionOpening::Offline => Opening::Offline,
@@ -148,6 +149,6 @@ impl From<Region<'_>> for RegionSpec {
             Grows::MachinesMayJoin => Growth::MachinesMayJoin,
             Grows::Provided(provided) => Growth::Provided(provided.into()),
         };
-        Self { id, name: name.into(), min_available, max_servers, opening, growth }
+        Self { id, name: name.into(), aliases: Vec::new(), min_available, max_servers, opening, growth }
     }
 }

@@ -11,17 +11,23 @@ pub(super) struct FleetSpec<'a> {
     #[serde(borrow)]
     since_2: catalog_v2::FleetSpec<'a>,
     machines: Policy,
+    /// Of each region, in its order.
+    aliases: Vec<Vec<&'a str>>,
 }
 
 impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
     fn from(spec: &'a DomainFleetSpec) -> Self {
-        Self { since_2: spec.into(), machines: spec.hosting.machines.into() }
+        let aliases = spec.regions.iter().map(|region| region.aliases.iter().map(|alias| &**alias).collect());
+        Self { since_2: spec.into(), machines: spec.hosting.machines.into(), aliases: aliases.collect() }
     }
 }
 
 impl From<FleetSpec<'_>> for DomainFleetSpec {
-    fn from(FleetSpec { since_2, machines }: FleetSpec<'_>) -> Self {
-        let spec = Self::from(since_2);
+    fn from(FleetSpec { since_2, machines, aliases }: FleetSpec<'_>) -> Self {
+        let mut spec = Self::from(since_2);
+        for (region, aliases) in spec.regions.iter_mut().zip(aliases) {
+            region.aliases = aliases.into_iter().map(Into::into).collect();
+        }
         Self { hosting: Hosting { machines: machines.into(), ..spec.hosting }, ..spec }
     }
 }

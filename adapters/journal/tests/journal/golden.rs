@@ -110,6 +110,7 @@ fn fleet_spec() -> FleetSpec {
         regions: vec![RegionSpec {
             id: ID.parse().unwrap(),
             name: "r".into(),
+            aliases: vec![],
             min_available: 1,
             max_servers: 2,
             opening: RegionOpening::Offline,
@@ -369,6 +370,7 @@ fn of_a_fleets_machines() {
 /// Everything that format 3 added to a fleet's specification.
 fn machine_spec() -> FleetSpec {
     let mut spec = fleet_spec();
+    spec.regions[0].aliases = vec!["a".into()];
     spec.regions[0].growth = Growth::Provided(Provided {
         slots: 4,
         machines_max: 5,
@@ -385,7 +387,7 @@ fn machine_spec() -> FleetSpec {
 
 const MACHINE_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
     01 1000112233445566778899aabbccddeeff 0172 01 02 01 02 04 05 3c00 0100 01 SPEC 01 80cab5ee01 3c 00 01 5a00 023c00 \
-    010302 01 3c00 5a00 1e00 01";
+    010302 01 3c00 5a00 1e00 01 01 01 0161";
 
 #[test]
 fn of_a_catalog_in_format_1() {

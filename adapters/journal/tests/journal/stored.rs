@@ -228,10 +228,12 @@ fn region() -> impl Strategy<Value = RegionSpec> {
             Growth::Provided(Provided { slots, machines_max, create_timeout, retry })
         });
     let growth = prop_oneof![Just(Growth::Fixed), Just(Growth::MachinesMayJoin), provided];
-    (uuid::<RegionId>(), shared(), any::<u32>(), any::<u32>(), opening, growth).prop_map(
-        |(id, name, min_available, max_servers, opening, growth)| RegionSpec {
+    let names = (shared(), vec(shared(), 0..3));
+    (uuid::<RegionId>(), names, any::<u32>(), any::<u32>(), opening, growth).prop_map(
+        |(id, (name, aliases), min_available, max_servers, opening, growth)| RegionSpec {
             id,
             name,
+            aliases,
             min_available,
             max_servers,
             opening,

@@ -106,6 +106,9 @@ pub struct RegionView {
     pub id: RegionId,
     /// Its name.
     pub name: String,
+    /// What else it is called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// Unallocated servers to keep.
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.

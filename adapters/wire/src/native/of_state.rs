@@ -31,6 +31,7 @@ impl FleetView {
                 .map(|region| RegionView {
                     id: region.id,
                     name: region.name.to_string(),
+                    aliases: region.aliases.iter().map(ToString::to_string).collect(),
                     min_available_servers: region.min_available,
                     max_servers: region.max_servers,
                     allocated_servers: fleet.allocated_in(region.id),

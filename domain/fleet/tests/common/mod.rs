@@ -79,6 +79,7 @@ pub fn fleet_spec(idle_servers: IdleServers, growth: Growth) -> FleetSpec {
         regions: vec![RegionSpec {
             id: EUROPE,
             name: "Europe".into(),
+            aliases: vec![],
             min_available: 0,
             max_servers: 100,
             opening: RegionOpening::Online,

@@ -54,6 +54,7 @@ fn spec(number: FleetNumber) -> FleetSpec {
         regions: vec![RegionSpec {
             id: RegionId::LOWEST,
             name: "local".into(),
+            aliases: vec![],
             min_available: 0,
             max_servers: 1,
             opening: RegionOpening::Online,

@@ -77,12 +77,10 @@ impl Directory {
 }
 
 impl OpenFleet {
-    /// A region of it, by id or name (names are compared without case, as their ids are made).
+    /// A region of it, by id, name or alias (names are compared without case, as their ids are made).
     pub(crate) fn region(&self, text: &str) -> Option<RegionId> {
         let id = text.parse::<RegionId>().ok();
-        let is = |region: &&mainstay_fleet::RegionSpec| {
-            id == Some(region.id) || region.name.eq_ignore_ascii_case(text)
-        };
+        let is = |region: &&mainstay_fleet::RegionSpec| id == Some(region.id) || region.is_called(text);
         self.spec.regions.iter().find(is).map(|region| region.id)
     }
 

@@ -321,6 +321,7 @@ pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
             regions: vec![RegionSpec {
                 id: REGION,
                 name: "local".into(),
+                aliases: vec![],
                 min_available: 0,
                 max_servers: 100,
                 opening: RegionOpening::Online,

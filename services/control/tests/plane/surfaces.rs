@@ -224,3 +224,47 @@ async fn the_doctor_looks_at_what_lives() {
     let viewer = crate::support::basic(crate::support::VIEWER);
     world.call("GET", "/v1/doctor", Some(&viewer), vec![]).await.expect(403, "MS-A003");
 }
+
+/// Issue 3, point 10: "Regions have a name and aliases, compared without case": wherever a region is named.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_is_known_by_its_name_and_its_aliases() {
+    use std::time::Duration;
+
+    let world = World::new().await;
+    let mut declared =
+        crate::support::declaration(mainstay_fleet::Growth::MachinesMayJoin, Duration::from_secs(60));
+    declared.fleets[0].regions[0].aliases = vec!["Home".into(), "LAN".into()];
+    world.plane.apply(declared).await.unwrap();
+    // An agent joins it by an alias.
+    let joining = mainstay_wire::agent::JoiningMachine {
+        region: "lan".to_owned(),
+        ..crate::agent::joining(1, "arena", 1)
+    };
+    let _agent =
+        crate::agent::PaperAgent::connect(world.plane.agents(), crate::support::TOKEN, joining, Habit::Obeys)
+            .await;
+    // A caller allocates in it by another.
+    let asked = json!({ "allocationId": id(1), "fleet": "arena", "region": "HOME" });
+    let made = world.post("/v1/allocations", &asked).await;
+    assert_eq!((made.status, &made.body["regionId"]), (202, &json!(REGION)), "{}", made.text);
+    let unknown = json!({ "allocationId": id(2), "fleet": "arena", "region": "away" });
+    world.post("/v1/allocations", &unknown).await.expect(400, "MS-P002");
+    // A new fleet is in the same region by one.
+    let ranked = world.configuration().await;
+    let hall = json!({
+        "name": "hall", "buildConfigurations": [ranked],
+        "regions": [{ "regionName": "hOmE", "minAvailableServers": 0, "maxServers": 1 }],
+    });
+    let made = world.post(&gateway("fleets", "/fleets"), &hall).await;
+    let region = &made.body["fleetRegions"][0];
+    assert_eq!(
+        (&region["regionID"], &region["regionName"]),
+        (&json!(REGION), &json!("local")),
+        "{}",
+        made.text
+    );
+    // All of it outlives a restart.
+    let world = World::at(world.shutdown().await).await;
+    let shown = world.get("/v1/fleets/arena").await.body;
+    assert_eq!(shown["regions"][0]["aliases"], json!(["Home", "LAN"]), "{shown}");
+}

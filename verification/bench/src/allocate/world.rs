@@ -149,6 +149,7 @@ fn declaration() -> Declaration {
             regions: vec![RegionSpec {
                 id: region(),
                 name: "Local".into(),
+                aliases: vec![],
                 min_available: 0,
                 max_servers: u32::MAX,
                 opening: RegionOpening::Online,

@@ -319,6 +319,7 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
         regions: vec![RegionSpec {
             id: REGION,
             name: "here".into(),
+            aliases: vec![],
             min_available: scenario.machine.provided.map_or(0, |provided| provided.min_available),
             max_servers: knobs.max_servers,
             opening: RegionOpening::Online,

@@ -350,15 +350,15 @@ fn all_regions(catalog: &Catalog) -> Vec<RegionTemplate> {
 
 fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unity> {
     check_limits(asked.min_available_servers, asked.max_servers)?;
-    let known =
-        |id: RegionId| catalog.fleets().find_map(|spec| spec.region(id)).map(|region| region.name.clone());
-    let (id, name) = match (&asked.region_id, &asked.region_name) {
+    let regions = || catalog.fleets().flat_map(|spec| &spec.regions);
+    let known = |region: &RegionSpec| (region.id, region.name.clone(), region.aliases.clone());
+    let (id, name, aliases) = match (&asked.region_id, &asked.region_name) {
         (_, Some(name)) => {
             check_name(name)?;
-            let id = region_id(name);
-            (id, known(id).unwrap_or_else(|| name.as_str().into()))
+            let called = regions().find(|region| region.is_called(name)).map(known);
+            called.unwrap_or_else(|| (region_id(name), name.as_str().into(), Vec::new()))
         }
-        (Some(id), None) => (*id, known(*id).ok_or_else(no_region)?),
+        (Some(id), None) => regions().find(|region| region.id == *id).map(known).ok_or_else(no_region)?,
         (None, None) => {
             return Err(bad_field(
                 "regionID",
@@ -369,6 +369,7 @@ fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unit
     Ok(RegionSpec {
         id,
         name,
+        aliases,
         min_available: asked.min_available_servers,
         max_servers: asked.max_servers,
         opening: RegionOpening::Online,
