@@ -68,9 +68,12 @@ pub(crate) fn slot(
     }
     super::holds::none_outlives_its_time(fleet, now)?;
     let (told, known) = (server.incident(), agent.incidents(id).last());
-    ensure(told == known, "the plane knows of every process that ended as nobody wished", || {
-        format!("{id}: {told:?} told, {known:?} known")
-    })?;
+    // A machine that its provider made anew under the same name begins with an empty journal.
+    ensure(
+        known.is_none() || told == known,
+        "the plane knows of every process that ended as nobody wished",
+        || format!("{id}: {told:?} told, {known:?} known"),
+    )?;
     process_is_as_reported(id, &seen.phase, truth)?;
     process_is_as_wanted(id, server, &seen.phase, truth)?;
     allocation_is_served(fleet, id, server, now)
