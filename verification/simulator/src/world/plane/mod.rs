@@ -25,6 +25,7 @@ use crate::laws::{Broken, domain, endings, hearing, holds, placement};
 use crate::message::{
     CallIndex, Frame, GameAsk, Host, Life, Operation, PlaneRelease, Reply, Said, Up, View, Want,
 };
+use crate::os::Ends;
 use crate::seat::{Disk, Kept, Seat};
 
 /// How often a plane whose disk is full looks for space ("about once a second", the journal's port).
@@ -392,8 +393,7 @@ impl World {
                     .state
                     .allocation(*id, self.at())
                     .and_then(mainstay_fleet::Allocation::placed)
-                    .and_then(|placed| self.truth_of(placed.server))
-                    .map(|truth| truth.ends);
+                    .map(|placed| self.ends_of(placed.server));
                 let age =
                     life.seat.state.allocation(*id, self.at()).map(|known| self.at().since(known.requested));
                 let forced = life.seat.state.spec().is_some_and(|spec| !spec.floors.is_empty());
@@ -444,6 +444,18 @@ impl World {
     pub(crate) fn place_of(&self, server: ServerId) -> Option<(Host, usize)> {
         self.machines.iter().enumerate().find_map(|(host, machine)| {
             machine.servers.iter().position(|of| *of == server).map(|slot| (host, slot))
+        })
+    }
+
+    /// When a server's processes last ended in each way, on whichever host its machine was at the time: a provider makes
+    /// one anew under the same name.
+    fn ends_of(&self, server: ServerId) -> Ends {
+        let slots = self.machines.iter().flat_map(|machine| machine.servers.iter().zip(&machine.slots));
+        let ends = slots.filter(|(of, _)| **of == server).map(|(_, truth)| truth.ends);
+        ends.fold(Ends::default(), |one, other| Ends {
+            completed: one.completed.max(other.completed),
+            crashed: one.crashed.max(other.crashed),
+            lost: one.lost.max(other.lost),
         })
     }
 
