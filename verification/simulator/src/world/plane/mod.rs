@@ -105,6 +105,9 @@ impl World {
                 seat.state.observe(self.at(), Observation::Seen(status));
             }
         }
+        // A loss that was decided and never durable did not happen.
+        self.condemned
+            .retain(|server, _| seat.state.server(*server).is_some_and(mainstay_fleet::Server::is_fenced));
         let (streams, mailbox) = (BTreeMap::new(), VecDeque::new());
         self.plane.life = Some(PlaneLife { seat, streams, mailbox, due: None });
         self.plane.listens_since = self.now;
