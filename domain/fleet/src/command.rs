@@ -275,6 +275,13 @@ pub enum Observation {
     },
     /// A machine that a region's provider made has joined.
     ProviderWorks(RegionId),
+    /// Until when machines that nobody knows yet may join a region by a join token that is open; `None` where there is none.
+    Invited {
+        /// Which region.
+        region: RegionId,
+        /// Until when.
+        until: Option<Timestamp>,
+    },
     /// A provider still has a machine that is lost.
     StillListed(MachineId),
     /// Everything soft is gone. Any moment may bring it; nothing may break.

@@ -82,6 +82,8 @@ pub struct Fleet {
     pub(crate) resting: BTreeSet<(Timestamp, MachineId)>,
     /// Providers that failed.
     pub(crate) setbacks: BTreeMap<RegionId, Setback>,
+    /// Until when a join token is open for a region: a machine may join it that nobody knows yet.
+    pub(crate) invited: BTreeMap<RegionId, Timestamp>,
     /// What providers last said of lost machines.
     pub(crate) fates: BTreeMap<MachineId, Fate>,
     pub(crate) touched: BTreeSet<MachineId>,
@@ -122,6 +124,7 @@ impl Fleet {
             errands: BTreeMap::new(),
             resting: BTreeSet::new(),
             setbacks: BTreeMap::new(),
+            invited: BTreeMap::new(),
             fates: BTreeMap::new(),
             touched: BTreeSet::new(),
         }

@@ -7,11 +7,7 @@
 use mainstay_core::{MachineId, RegionId, Timestamp};
 
 use crate::fleet::Fleet;
-use crate::spec::{RegionOpening, RegionSpec};
-
-/// How many idle machines are looked at for one that can be spared: those of a region usually have the same size, so that
-/// the first tells.
-const LOOK_MAX: usize = 16;
+use crate::spec::{Growth, RegionOpening, RegionSpec};
 
 /// Why a region that is short gets no machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +74,18 @@ impl Fleet {
         Ok(provided.slots.max(1))
     }
 
+    /// Whether a machine that nobody knows yet may join a region: at any time, or since a join token for it is open. Who has
+    /// such a token is let in, so whoever asks for a server meanwhile waits for it.
+    #[must_use]
+    pub fn may_join(&self, region: &RegionSpec, now: Timestamp) -> bool {
+        match region.growth {
+            Growth::MachinesMayJoin => true,
+            Growth::Fixed | Growth::Provided(_) => {
+                self.invited.get(&region.id).is_some_and(|until| now < *until)
+            }
+        }
+    }
+
     /// When a region next grows, where it is short: now, or when its provider is tried again.
     pub(crate) fn next_growth(&self, region: &RegionSpec) -> Option<Timestamp> {
         match self.growth_step(region)? {
@@ -90,19 +98,22 @@ impl Fleet {
     }
 
     /// The machine of a region that is emptied next, and when: the one that has idled longest among those the region can
-    /// spare.
+    /// spare. However many machines there are, one is looked at for each size they have.
     pub(crate) fn next_idle(&self, region: RegionId) -> Option<(Timestamp, MachineId)> {
+        let pool = self.pool(region)?;
+        let sizes = pool.idle.range(..=self.spare(region)?);
+        sizes.filter_map(|(_, machines)| machines.first()).min().copied()
+    }
+
+    /// How many servers a region has beyond what it must keep; `None` where it has too few.
+    pub(crate) fn spare(&self, region: RegionId) -> Option<u32> {
         let pool = self.pool(region)?;
         let spec = self.spec.as_ref()?.region(region);
         let min = spec.map_or(0, |region| match region.opening {
             RegionOpening::Online => region.min_available,
             RegionOpening::Offline => 0,
         });
-        let spare = pool.available.checked_sub(min + pool.waiting)?;
-        let fits = |(_, machine): &&(Timestamp, MachineId)| {
-            self.machines.get(machine).is_some_and(|machine| machine.share.available <= spare)
-        };
-        pool.idle.iter().take(LOOK_MAX).find(fits).copied()
+        pool.available.checked_sub(min + pool.waiting)
     }
 }
 

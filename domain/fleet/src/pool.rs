@@ -1,7 +1,7 @@
 //! What each region has: servers to give, machines that come, and machines that may go. Kept as machines change, so that
 //! nobody walks a fleet to know whether it is short.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::{MachineId, RegionId, Timestamp};
 
@@ -23,8 +23,9 @@ pub struct Pool {
     pub made: u32,
     /// Allocations that wait for a server.
     pub waiting: u32,
-    /// Machines that serve nobody, by the time from which they may be emptied.
-    pub(crate) idle: BTreeSet<(Timestamp, MachineId)>,
+    /// Machines that serve nobody, by how many servers would go with them, and by the time from which they may be emptied:
+    /// whatever a region can spare, the first to go is found without a look at those that are too large.
+    pub(crate) idle: BTreeMap<u32, BTreeSet<(Timestamp, MachineId)>>,
     /// Machines that can be had back at once: those that drain, and then the emptied ones; each heard.
     pub(crate) asleep: BTreeSet<(Sleep, MachineId)>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Share {
     servers: u32,
     coming: u32,
     made: u32,
-    idle: Option<Timestamp>,
+    pub(crate) idle: Option<Timestamp>,
     asleep: Option<Sleep>,
     /// When a machine that is requested, emptied or lost is given up.
     moment: Option<Timestamp>,
@@ -105,7 +106,9 @@ impl Share {
         pool.servers += self.servers;
         pool.coming += self.coming;
         pool.made += self.made;
-        pool.idle.extend(self.idle.map(|idle| (idle, id)));
+        if let Some(idle) = self.idle {
+            pool.idle.entry(self.available).or_default().insert((idle, id));
+        }
         pool.asleep.extend(self.asleep.map(|asleep| (asleep, id)));
         moments.extend(self.moment.map(|moment| (moment, id)));
     }
@@ -142,7 +145,17 @@ impl Fleet {
         pool.servers = pool.servers - before.servers + after.servers;
         pool.coming = pool.coming - before.coming + after.coming;
         pool.made = pool.made - before.made + after.made;
-        swap(&mut pool.idle, id, before.idle, after.idle);
+        if let Some(idle) = before.idle
+            && let Some(machines) = pool.idle.get_mut(&before.available)
+        {
+            machines.remove(&(idle, id));
+            if machines.is_empty() {
+                pool.idle.remove(&before.available);
+            }
+        }
+        if let Some(idle) = after.idle {
+            pool.idle.entry(after.available).or_default().insert((idle, id));
+        }
         swap(&mut pool.asleep, id, before.asleep, after.asleep);
         swap(&mut self.moments, id, before.moment, after.moment);
     }

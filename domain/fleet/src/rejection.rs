@@ -180,7 +180,9 @@ impl Rejection {
             }
             Self::RegionOffline(_) => "set `online: true` for the region, or name another",
             Self::AtMaximum { .. } => "raise maxServers, or deallocate sessions that are over",
-            Self::NoServer(_) => "deallocate sessions that are over, or add slots or machines",
+            Self::NoServer(_) => {
+                "deallocate sessions that are over; or let a machine in, and ask again: mainstay token create"
+            }
             Self::TooManyWaiting { .. } => "try again later, or add machines",
             Self::PayloadTooLarge { .. } => "send a reference to the data instead",
             Self::UnknownAllocation(_) => "list them: mainstay allocation list",

@@ -73,12 +73,33 @@ pub enum ServerStatus {
     Ready,
     /// Its game asked that it be kept for a time.
     Held,
+    /// Nobody knows: its agent has not been heard, or has not said yet how it stands. It may run, and it takes nobody.
+    Unreachable,
 }
 
 impl ServerStatus {
-    /// All of them, in the order of Multiplay's own numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Allocated, Self::Reserved, Self::Available, Self::Online, Self::Ready, Self::Held];
+    /// All of them, in the order of Multiplay's own numbers; last the one that Multiplay has no word for.
+    pub const ALL: [Self; 7] = [
+        Self::Allocated,
+        Self::Reserved,
+        Self::Available,
+        Self::Online,
+        Self::Ready,
+        Self::Held,
+        Self::Unreachable,
+    ];
+
+    /// The word for it on Multiplay's faces, whose clients know six: a server that nobody hears is no member of the pool
+    /// that AVAILABLE speaks of, and what was started there plays on, so it is ONLINE, on a machine that is SHUTDOWN.
+    #[must_use]
+    pub const fn multiplay(self) -> Self {
+        match self {
+            Self::Unreachable => Self::Online,
+            Self::Allocated | Self::Reserved | Self::Available | Self::Online | Self::Ready | Self::Held => {
+                self
+            }
+        }
+    }
 
     /// The word on the wire.
     #[must_use]
@@ -90,6 +111,7 @@ impl ServerStatus {
             Self::Online => "ONLINE",
             Self::Ready => "READY",
             Self::Held => "HELD",
+            Self::Unreachable => "UNREACHABLE",
         }
     }
 }
@@ -104,7 +126,8 @@ impl Server {
     /// | held | any: "a server hold does not expire \[when\] the server exits" | HELD |
     /// | free | online, and its game says ready | READY |
     /// | free | starting, online, stopping | ONLINE |
-    /// | free | stopped, backed off, in pre-recovery, lost, not heard of | AVAILABLE |
+    /// | free | stopped, backed off, in pre-recovery, lost | AVAILABLE |
+    /// | free | not heard of | UNREACHABLE: no member of the pool until its agent says how it stands |
     #[must_use]
     pub const fn status(&self) -> ServerStatus {
         match self.claim {
@@ -121,14 +144,14 @@ impl Server {
                     _,
                 ) => ServerStatus::Online,
                 (
-                    None
-                    | Some(Seen {
+                    Some(Seen {
                         phase:
                             Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost,
                         ..
                     }),
                     _,
                 ) => ServerStatus::Available,
+                (None, _) => ServerStatus::Unreachable,
             },
         }
     }

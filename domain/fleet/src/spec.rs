@@ -127,9 +127,9 @@ pub enum RegionOpening {
 /// Whether a region's capacity can grow beyond the machines it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// It has what it has.
+    /// It has what it has, and who is let in by a join token while one is open.
     Fixed,
-    /// Machines may join.
+    /// Machines may join at any time: somebody makes tokens as they are needed.
     MachinesMayJoin,
     /// A provider makes machines, and deletes those it made.
     Provided(Provided),

@@ -120,6 +120,30 @@ fn where_a_machine_may_join_an_allocation_waits_and_the_first_to_come_is_served_
     assert!(matches!(stage(&world, 2), Stage::Placed(_)), "a deallocated server serves the next at once");
 }
 
+/// Issue 2, section 9: "When no slot is free but the fleet can grow, the allocation is accepted and waits, […] when it cannot
+/// grow it is refused at once with a code": while a join token for the region is open, a machine can come.
+#[test]
+fn while_a_join_token_is_open_an_allocation_waits_for_the_machine() {
+    let mut world = fixed();
+    let refused = |world: &mut World| matches!(world.allocate(1, ranked()), Err(Rejection::NoServer(_)));
+    assert!(refused(&mut world), "nobody can come");
+    let until = world.now + 2 * MINUTE;
+    let invited = Observation::Invited { region: common::EUROPE, until: Some(until) };
+    world.fleet.observe(world.now, invited.clone());
+    assert!(matches!(world.allocate(1, ranked()), Ok(Answer::Waiting { .. })));
+    world.machine(1, 1);
+    assert!(world.fleet.allocation(allocation(1), world.now).unwrap().placed().is_some());
+
+    // An open token that runs out, one that is withdrawn, and a leader that has not been told yet let nobody in.
+    let second = |world: &mut World| world.allocate(2, ranked());
+    world.now = until;
+    assert!(matches!(second(&mut world), Err(Rejection::NoServer(_))), "it has run out");
+    let later = Some(until + MINUTE);
+    world.fleet.observe(world.now, Observation::Invited { region: common::EUROPE, until: later });
+    world.fleet.observe(world.now, Observation::Invited { region: common::EUROPE, until: None });
+    assert!(matches!(second(&mut world), Err(Rejection::NoServer(_))), "it was withdrawn");
+}
+
 #[test]
 fn waiting_ends_at_the_placement_timeout_with_the_reason() {
     let mut world = growing();

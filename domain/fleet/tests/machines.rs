@@ -11,7 +11,8 @@ use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{BootId, FleetId, MachineId, MachineKey, StateMachine as _};
 use mainstay_fleet::{
     Absence, Answer, Cause, Command, End, Fate, Fleet, FleetSpec, Growth, IdleServers, Life, MachinePolicy,
-    MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection, Stage, Verb,
+    MachineStatus, MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection, ServerStatus,
+    Stage, Verb,
 };
 
 const TTL: MachineTtl =
@@ -274,6 +275,46 @@ fn the_minimum_keeps_idle_machines() {
     world.pass(Duration::ZERO);
     let serving = agents.iter().filter(|agent| world.life(agent.machine) == Some(Life::Serving)).count();
     assert_eq!(serving, 1);
+}
+
+/// However many machines are too large to be spared, the small one among them is found; the longest idle goes first.
+#[test]
+fn among_a_hundred_machines_the_one_that_can_be_spared_is_emptied() {
+    let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::MachinesMayJoin);
+    spec.hosting.machines = MachinePolicy { ttl: TTL, ..MachinePolicy::default() };
+    (spec.regions[0].min_available, spec.regions[0].max_servers) = (400, 1_000);
+    let mut world = World::new(spec);
+    let large: Vec<_> = (1..=100).map(|key| world.machine(key, 4)).collect();
+    let small = world.machine(101, 1);
+    world.pass(60 * MINUTE);
+    assert!(matches!(world.life(small.machine), Some(Life::Emptied { .. })), "400 are left without it");
+    let serves = |agent: &common::Agent| world.life(agent.machine) == Some(Life::Serving);
+    assert!(large.iter().all(serves), "without any of these 397 would be");
+}
+
+/// A server whose machine is not heard, before it counts as lost, is no member of the pool, and nothing is placed on it.
+#[test]
+fn idle_servers_of_a_silent_machine_are_unreachable_and_take_nobody() {
+    let mut world = joined(MachineTtl::Off);
+    let (silent, heard) = (world.machine(1, 2), world.machine(2, 1));
+    let counted = |world: &World| {
+        let counts = world.fleet.counts_in(EUROPE);
+        let of = |status| counts.of(status);
+        (of(ServerStatus::Online), of(ServerStatus::Available), of(ServerStatus::Unreachable))
+    };
+    world.must(&Command::StopServer(silent.slots[1].server));
+    world.obey(&silent);
+    assert_eq!(counted(&world), (2, 1, 0));
+    world.lose(&silent);
+    assert_eq!(counted(&world), (1, 0, 2));
+    assert_eq!(world.status(silent.slots[0].server), "UNREACHABLE");
+    let machine = world.fleet.machine(silent.machine).unwrap();
+    assert_eq!(machine.status(), MachineStatus::Shutdown, "\"its agent is not heard\"");
+    assert_eq!(machine.life, Life::Serving, "it is not lost yet");
+    assert_eq!(world.place(1, ranked()), heard.slots[0].server, "the emptier machine, which is heard");
+    assert!(matches!(world.allocate(2, ranked()), Ok(Answer::Waiting { .. })));
+    // Multiplay's clients know six words, and AVAILABLE is not the one.
+    assert_eq!(ServerStatus::Unreachable.multiplay().word(), "ONLINE");
 }
 
 /// "a machine with an allocated, reserved or held server is never taken away, and the furthest hold counts".

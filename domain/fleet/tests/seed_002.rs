@@ -29,6 +29,11 @@ fn a_machine_that_joins_brings_its_slots() {
     let mut world = single_session();
     let agent = world.join(1, 4);
     assert_eq!(world.fleet.servers(None).count(), 4);
+    assert!(
+        agent.slots.iter().all(|slot| world.status(slot.server) == "UNREACHABLE"),
+        "it has not spoken yet"
+    );
+    world.connect(&agent);
     assert!(agent.slots.iter().all(|slot| world.status(slot.server) == "AVAILABLE"));
     let again = world.join(1, 4);
     assert_eq!(

@@ -12,6 +12,8 @@ pub(crate) struct Counted {
     pub(crate) online: u32,
     pub(crate) ready: u32,
     pub(crate) held: u32,
+    /// Nobody hears their agents.
+    pub(crate) unreachable: u32,
 }
 
 impl Counted {
@@ -38,6 +40,7 @@ impl Counted {
             online: counts.of(ServerStatus::Online),
             ready: counts.of(ServerStatus::Ready),
             held: counts.of(ServerStatus::Held),
+            unreachable: counts.of(ServerStatus::Unreachable),
         }
     }
 
@@ -47,11 +50,11 @@ impl Counted {
     }
 
     pub(crate) const fn total(&self) -> u32 {
-        self.claimed() + self.available + self.online + self.ready + self.held
+        self.claimed() + self.available + self.online + self.ready + self.held + self.unreachable
     }
 
     /// Each with its word, as metrics have it.
-    pub(crate) const fn states(&self) -> [(&'static str, u32); 6] {
+    pub(crate) const fn states(&self) -> [(&'static str, u32); 7] {
         [
             ("allocated", self.allocated),
             ("reserved", self.reserved),
@@ -59,6 +62,7 @@ impl Counted {
             ("online", self.online),
             ("ready", self.ready),
             ("held", self.held),
+            ("unreachable", self.unreachable),
         ]
     }
 }
@@ -71,5 +75,6 @@ impl std::ops::AddAssign for Counted {
         self.online += other.online;
         self.ready += other.ready;
         self.held += other.held;
+        self.unreachable += other.unreachable;
     }
 }

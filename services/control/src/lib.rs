@@ -22,6 +22,7 @@ mod error;
 mod far_files;
 pub mod history;
 mod http;
+mod invitations;
 mod metrics;
 mod providers;
 mod publish;

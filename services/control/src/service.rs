@@ -20,6 +20,7 @@ use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
+use crate::invitations::Invitations;
 use crate::providers::{Errands, Office};
 use crate::publish::Publisher;
 use crate::samples::Samples;
@@ -77,10 +78,11 @@ impl Control {
         let (outboxes, fleets, samples) = (Outboxes::default(), Fleets::default(), Samples::default());
 
         let (errands, owed) = Errands::channel();
+        let invitations = Arc::new(Invitations::default());
         let (keeper, hands, configured) = Keeper::new(
             config.journal.clone(),
             (outboxes.clone(), errands),
-            fleets.clone(),
+            (fleets.clone(), Arc::clone(&invitations)),
             Arc::clone(&config.metrics),
         );
         let catalog = start_catalog(&config, hands).await?;
@@ -111,7 +113,7 @@ impl Control {
         }
         let desk = Arc::new(Desk::new(
             catalog.clone(),
-            fleets.clone(),
+            (fleets.clone(), invitations),
             outboxes.clone(),
             Arc::clone(&config.clock),
             handle.ca,

@@ -120,7 +120,8 @@ pub struct RegionView {
     pub status: String,
     /// Whether it takes allocations.
     pub online: bool,
-    /// Whether more machines may join.
+    /// Whether machines may join now that nobody knows yet: as the configuration says (`machines: { join: allowed }`), or
+    /// since a join token for the region is open. While they may, allocations wait for them.
     pub machines_may_join: bool,
 }
 
@@ -143,6 +144,9 @@ pub struct ServerCounts {
     pub online: usize,
     /// Not running.
     pub available: usize,
+    /// On machines whose agents are not heard, or have not said yet how these stand.
+    #[serde(default)]
+    pub unreachable: usize,
     /// All of them.
     pub total: usize,
 }

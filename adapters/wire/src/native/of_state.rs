@@ -1,10 +1,10 @@
 //! The native shapes, filled from a fleet's state.
 
 use mainstay_core::slot::{Phase, Spec, Stopped};
-use mainstay_core::{AllocationId, MachineId, RegionId, ServerId};
+use mainstay_core::{AllocationId, MachineId, RegionId, ServerId, Timestamp};
 use mainstay_fleet::{
-    Allocation, Counts, Fleet, FleetSpec, Growth, IdleServers, Link, Machine, Readiness, RegionOpening,
-    Server, ServerStatus, Stage,
+    Allocation, Counts, Fleet, FleetSpec, IdleServers, Link, Machine, Readiness, RegionOpening, Server,
+    ServerStatus, Stage,
 };
 
 use super::{
@@ -16,7 +16,7 @@ use crate::multiplay::{AllocationView, instant};
 impl FleetView {
     /// A configured fleet.
     #[must_use]
-    pub fn of(spec: &FleetSpec, fleet: &Fleet) -> Self {
+    pub fn of(spec: &FleetSpec, fleet: &Fleet, now: Timestamp) -> Self {
         Self {
             id: spec.id,
             name: spec.name.to_string(),
@@ -37,7 +37,7 @@ impl FleetView {
                     allocated_servers: fleet.allocated_in(region.id),
                     status: fleet.region_status(region.id).word().to_owned(),
                     online: matches!(region.opening, RegionOpening::Online),
-                    machines_may_join: matches!(region.growth, Growth::MachinesMayJoin),
+                    machines_may_join: fleet.may_join(region, now),
                 })
                 .collect(),
             servers: ServerCounts::of(fleet.counts()),
@@ -57,6 +57,7 @@ impl ServerCounts {
             ready: of(ServerStatus::Ready),
             online: of(ServerStatus::Online),
             available: of(ServerStatus::Available),
+            unreachable: of(ServerStatus::Unreachable),
             total: counts.total() as usize,
         }
     }

@@ -86,6 +86,12 @@ impl Fleet {
             Observation::ProviderWorks(region) => {
                 self.setbacks.remove(&region);
             }
+            Observation::Invited { region, until } => {
+                match until {
+                    Some(until) => self.invited.insert(region, until),
+                    None => self.invited.remove(&region),
+                };
+            }
             Observation::StillListed(machine) => {
                 if let Some(Life::Lost { .. }) = self.machines.get(&machine).map(|machine| machine.life) {
                     self.fates.insert(machine, Fate::CutOff);
@@ -98,6 +104,7 @@ impl Fleet {
     fn forget_everything(&mut self, now: Timestamp) {
         self.listening = false;
         self.setbacks.clear();
+        self.invited.clear();
         self.fates.clear();
         let machines: Vec<MachineId> = self.machines.keys().copied().collect();
         for machine in machines {

@@ -1,6 +1,6 @@
 //! A caller asks for a server. Idempotent by the caller's id: "an allocationId that already exists causes no action".
 
-use mainstay_core::{AllocationId, Turn};
+use mainstay_core::{AllocationId, Timestamp, Turn};
 
 use super::{grow, waiting};
 use crate::allocation::{Allocation, Request};
@@ -8,7 +8,7 @@ use crate::command::Answer;
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
-use crate::spec::{ClaimedBy, Growth, RegionOpening, RegionSpec};
+use crate::spec::{ClaimedBy, RegionOpening, RegionSpec};
 
 /// The most allocations that may wait at once. Each is owed a decision on every change of capacity, and a caller that
 /// waits behind ten thousand others is better told to come back.
@@ -36,7 +36,7 @@ pub(super) fn allocate(
         ClaimedBy::Reservations => return Err(Rejection::NotAnAllocationFleet),
     }
     let until = turn.now() + spec.placement_timeout;
-    let server = match admit(turn.state(), region, request)? {
+    let server = match admit(turn.state(), turn.now(), region, request)? {
         Admitted::Place => waiting::free_server(turn.state(), request),
         Admitted::Wait => None,
     };
@@ -60,7 +60,12 @@ enum Admitted {
     Wait,
 }
 
-fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitted, Rejection> {
+fn admit(
+    state: &Fleet,
+    now: Timestamp,
+    region: &RegionSpec,
+    request: &Request,
+) -> Result<Admitted, Rejection> {
     match region.opening {
         RegionOpening::Online => {}
         RegionOpening::Offline => return Err(Rejection::RegionOffline(region.id)),
@@ -73,7 +78,7 @@ fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitt
         return Ok(Admitted::Place);
     }
     let losers = state.losers(region.id);
-    if !can_come(state, region, losers.servers, losers.silent + losers.unreported) {
+    if !can_come(state, now, region, losers.servers, losers.silent + losers.unreported) {
         return Err(Rejection::NoServer(losers));
     }
     match state.waiting() {
@@ -84,14 +89,10 @@ fn admit(state: &Fleet, region: &RegionSpec, request: &Request) -> Result<Admitt
 
 /// Whether a server can come without anybody deallocating: a machine may join or be made or be woken, or one that is known
 /// is not heard or has not reported yet.
-fn can_come(state: &Fleet, region: &RegionSpec, servers: u32, unheard: u32) -> bool {
+fn can_come(state: &Fleet, now: Timestamp, region: &RegionSpec, servers: u32, unheard: u32) -> bool {
     let pool = state.pool(region.id);
     if unheard > 0 || pool.is_some_and(|pool| pool.coming > 0 || !pool.asleep.is_empty()) {
         return true;
     }
-    match region.growth {
-        Growth::MachinesMayJoin => servers < region.max_servers,
-        Growth::Provided(_) => state.may_grow(region).is_ok(),
-        Growth::Fixed => false,
-    }
+    servers < region.max_servers && state.may_join(region, now) || state.may_grow(region).is_ok()
 }

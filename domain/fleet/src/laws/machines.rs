@@ -9,7 +9,7 @@ use super::{Broken, Law, ensure};
 use crate::allocation::Stage;
 use crate::errand::Progress;
 use crate::fleet::Fleet;
-use crate::machine::Link;
+use crate::machine::{Link, Machine};
 use crate::pool::Pool;
 
 pub(super) fn pools(fleet: &Fleet) -> Result<(), Broken> {
@@ -36,6 +36,16 @@ pub(super) fn pools(fleet: &Fleet) -> Result<(), Broken> {
         let (known, derived) = (fleet.pools.get(region).cloned(), pools.get(region).cloned());
         let (known, derived) = (known.unwrap_or_default(), derived.unwrap_or_default());
         ensure(known == derived, Law::Pools, || format!("{region}: {known:?} is not {derived:?}"))?;
+    }
+    for region in fleet.pools.keys() {
+        let fits = |machine: &Machine| {
+            machine.region == *region
+                && fleet.spare(*region).is_some_and(|spare| machine.share.available <= spare)
+        };
+        let idle = fleet.machines.iter().filter(|(_, machine)| fits(machine));
+        let next = idle.filter_map(|(id, machine)| Some((machine.share.idle?, *id))).min();
+        let found = fleet.next_idle(*region);
+        ensure(found == next, Law::Pools, || format!("{region}: {found:?} idles longest, not {next:?}"))?;
     }
     ensure(fleet.moments == moments, Law::Pools, || format!("{:?} is not {moments:?}", fleet.moments))
 }

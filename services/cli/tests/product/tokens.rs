@@ -5,6 +5,7 @@ use nix::sys::signal::Signal;
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
 use crate::far::{Agent, beyond, command, connected, door, joined, listening, mode, refused, token};
+use crate::joining::growing;
 use crate::product::{Home, lives, until};
 
 /// Issue 3, section 4: "agents that join with a token: `mainstay agent --join URL --token T`"; "Agents speak TLS with a
@@ -216,4 +217,52 @@ fn tokens_are_given_in_three_ways_listed_and_withdrawn() {
     let (code, said) = refused(&Home::new(), &door(&up), Some(&text), &[]);
     assert!(code == Some(4) && said.contains("MS-A023"), "{code:?} {said}");
     assert!(joined(&up).iter().all(|machine| machine["credential"]["state"] == "live"), "who is in stays in");
+}
+
+/// Issue 2, section 9: "When no slot is free but the fleet can grow, the allocation is accepted and waits, durable, […] when
+/// it cannot grow it is refused at once with a code". Without `machines: { join: allowed }` it can grow while a join token is
+/// open, and the configuration, the token, the agent and placement say the same.
+#[test]
+fn while_a_join_token_is_open_an_allocation_waits_and_else_it_is_refused_at_once() {
+    let (home, far) = (Home::new(), Home::new());
+    let file = home.path().with_file_name("growing.yaml");
+    let text =
+        growing().replace("machines: { join: allowed }\n", "").replace("maxServers: 2", "maxServers: 3");
+    std::fs::write(&file, text).unwrap();
+    let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
+    let (caller, fleet) = (up.caller(), fleet_of(&up));
+    let may_join = || up.json(&["fleet", "get", "here"])["regions"][0]["machinesMayJoin"].as_bool().unwrap();
+    let (first, second, third) = (new_id(), new_id(), new_id());
+    caller.allocate(&fleet, &first);
+    caller.fulfilled(&fleet, &first);
+    let refused = |id: &str| {
+        let answer = caller.allocate(&fleet, id);
+        assert_eq!(answer.status, 409, "{answer:?}");
+        assert_eq!(answer.code.as_deref(), Some("MS-P006"), "{answer:?}");
+    };
+    assert!(!may_join());
+    refused(&second);
+
+    // A token that was withdrawn invites nobody; an open one does, also after a crash.
+    let withdrawn = up.json(&["token", "create"]);
+    assert!(may_join());
+    up.run(&["token", "revoke", withdrawn["id"].as_str().unwrap()]);
+    assert!(!may_join());
+    refused(&second);
+    let text = token(&up, &[]);
+    up.kill_nine();
+    let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
+    let (caller, may_join) = (up.caller(), || {
+        up.json(&["fleet", "get", "here"])["regions"][0]["machinesMayJoin"].as_bool().unwrap()
+    });
+    assert!(may_join());
+    assert_eq!(caller.allocate(&fleet, &second).status / 100, 2);
+    assert_eq!(up.json(&["allocation", "get", &second])["state"], "waiting");
+
+    // The machine comes with it and serves what waits. The token is used up: nobody else can come.
+    let _agent = Agent::start(&far, &door(&up), Some(&text));
+    caller.fulfilled(&fleet, &second);
+    assert!(!may_join());
+    let answer = caller.allocate(&fleet, &third);
+    assert_eq!((answer.status, answer.code.as_deref()), (409, Some("MS-P006")), "{answer:?}");
 }

@@ -205,7 +205,7 @@ impl Gauges {
             let label = FleetLabels { fleet: fleet.name.clone() };
             waiting.get_or_create(&label).set(i64::try_from(fleet.waiting).unwrap_or(i64::MAX));
         }
-        registry.register("servers", "Servers, by the status that Multiplay's clients see", servers);
+        registry.register("servers", "Servers, by their status", servers);
         registry.register("holds", "Servers held by their games", holds);
         registry.register("reservations", "Servers reserved by their games", reservations);
         registry.register("allocations_waiting", "Allocations that wait for a server", waiting);
@@ -247,15 +247,20 @@ impl Gauges {
         let (free, unmet): (Family<PlaceLabels, Gauge>, Family<PlaceLabels, Gauge>) = Default::default();
         for (fleet, region) in self.places() {
             let label = PlaceLabels { fleet: fleet.name.clone(), region: region.name.clone() };
-            let unclaimed = region.servers.total() - region.servers.claimed();
+            let away = region.servers.claimed() + region.servers.unreachable;
+            let free_now = region.servers.total() - away;
             min.get_or_create(&label).set(region.min_available.into());
             max.get_or_create(&label).set(region.max_servers.into());
-            free.get_or_create(&label).set(unclaimed.into());
-            unmet.get_or_create(&label).set(region.min_available.saturating_sub(unclaimed).into());
+            free.get_or_create(&label).set(free_now.into());
+            unmet.get_or_create(&label).set(region.min_available.saturating_sub(free_now).into());
         }
         registry.register("fleet_min_available", "Unclaimed servers to keep", min);
         registry.register("fleet_max_servers", "The most servers that may be allocated at once", max);
-        registry.register("fleet_free_servers", "Servers neither allocated nor reserved", free);
+        registry.register(
+            "fleet_free_servers",
+            "Servers neither allocated nor reserved, on machines that are heard",
+            free,
+        );
         registry.register("fleet_unmet_servers", "How many free servers are missing to the minimum", unmet);
     }
 

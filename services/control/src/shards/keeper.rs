@@ -16,6 +16,7 @@ use mainstay_runtime::{
 use tokio::sync::{mpsc, watch};
 
 use super::{FLEET_PREFIX, FleetHands, Fleets, OpenFleet};
+use crate::invitations::Invitations;
 use crate::metrics::Metrics;
 use crate::providers::Errands;
 use crate::streams::Outboxes;
@@ -51,6 +52,7 @@ pub(crate) struct Keeper {
     outboxes: Outboxes,
     errands: Errands,
     fleets: Fleets,
+    invitations: Arc<Invitations>,
     metrics: Arc<Metrics>,
     configured: watch::Sender<BTreeMap<FleetNumber, u64>>,
 }
@@ -62,12 +64,13 @@ impl Keeper {
     pub(crate) fn new(
         journal: JournalHandle,
         (outboxes, errands): (Outboxes, Errands),
-        fleets: Fleets,
+        (fleets, invitations): (Fleets, Arc<Invitations>),
         metrics: Arc<Metrics>,
     ) -> (Self, CatalogHands, Configured) {
         let (sender, specs) = mpsc::unbounded_channel();
         let (configured, seen) = watch::channel(BTreeMap::new());
-        (Self { specs, journal, outboxes, errands, fleets, metrics, configured }, CatalogHands(sender), seen)
+        let keeper = Self { specs, journal, outboxes, errands, fleets, invitations, metrics, configured };
+        (keeper, CatalogHands(sender), seen)
     }
 
     /// Runs until the catalog has ended.
@@ -85,6 +88,9 @@ impl Keeper {
             }
             self.metrics.name(spec.number, &spec.name);
             self.fleets.put(OpenFleet { spec: Arc::clone(&spec), shard });
+            if self.invitations.tell(&catalog, &self.fleets).await.is_err() {
+                return Ok(());
+            }
             let acknowledged = CatalogObservation::Configured { fleet: spec.number, revision: spec.revision };
             if catalog.observe(acknowledged).await.is_err() {
                 return Ok(());

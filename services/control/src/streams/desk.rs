@@ -25,6 +25,7 @@ use tonic::metadata::{MetadataMap, MetadataValue};
 use super::Outboxes;
 use crate::doors::Peer;
 use crate::http::sha256;
+use crate::invitations::Invitations;
 use crate::shards::Fleets;
 
 /// How long a stream goes at most without a look at its credential's end, which a renewal moves.
@@ -34,6 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_hours(1);
 pub(crate) struct Desk {
     catalog: Handle<Catalog>,
     fleets: Fleets,
+    invitations: Arc<Invitations>,
     outboxes: Outboxes,
     clock: Arc<dyn Clock>,
     ca: Option<CaPin>,
@@ -134,13 +136,13 @@ impl No {
 impl Desk {
     pub(crate) fn new(
         catalog: Handle<Catalog>,
-        fleets: Fleets,
+        (fleets, invitations): (Fleets, Arc<Invitations>),
         outboxes: Outboxes,
         clock: Arc<dyn Clock>,
         ca: Option<CaPin>,
     ) -> Self {
         let (seats, apart) = (Mutex::default(), Mutex::default());
-        Self { catalog, fleets, outboxes, clock, ca, seats, apart }
+        Self { catalog, fleets, invitations, outboxes, clock, ca, seats, apart }
     }
 
     /// Makes a token, durable before its text is told; this is the only moment the text is known.
@@ -155,12 +157,28 @@ impl Desk {
         let secret_sha256 = sha256(secret.bytes());
         let new = NewToken { secret_sha256, scope, uses, life, credential_life };
         self.ask(AdmissionCommand::MakeToken { token: id, new }, Growth::Grows).await?;
+        self.invite().await?;
         Ok(JoinToken { ca, id, secret }.reveal())
     }
 
     /// Ends a token.
     pub(crate) async fn withdraw(&self, token: JoinTokenId) -> Result<(), No> {
-        self.ask(AdmissionCommand::WithdrawToken(token), Growth::Shrinks).await.map(drop)
+        self.ask(AdmissionCommand::WithdrawToken(token), Growth::Shrinks).await?;
+        self.invite().await
+    }
+
+    /// A machine is known to its fleet from now on, and is no longer waited for.
+    pub(super) async fn arrived(&self, machine: MachineKey) {
+        if self.invitations.arrived(machine).await
+            && let Err(no) = self.invite().await
+        {
+            tracing::warn!(%machine, why = %no, "fleets are not told that a machine has arrived");
+        }
+    }
+
+    /// Every fleet hears which tokens are open now, before the change of one is answered.
+    async fn invite(&self) -> Result<(), No> {
+        Ok(self.invitations.tell(&self.catalog, &self.fleets).await?)
     }
 
     /// Ends a machine's credential, and its stream.
@@ -168,7 +186,8 @@ impl Desk {
         self.ask(AdmissionCommand::Revoke(machine), Growth::Shrinks).await?;
         let revoked = AdmissionRejection::Revoked { ago: Duration::ZERO };
         self.unseat(machine, &self.status(&revoked.into()));
-        Ok(())
+        // The token it came with has ended as well.
+        self.invite().await
     }
 
     pub(super) async fn join(&self, join: Join) -> Result<Told, Status> {
@@ -274,6 +293,8 @@ impl Desk {
         let told = self.admitted(redeem, Growth::Grows).await?;
         // Whoever spoke for the machine until now has another credential, which has just ended.
         self.unseat(machine, &superseded(""));
+        self.invitations.expect(machine, (fleet, region), self.clock.now()).await;
+        self.invite().await?;
         Ok(told)
     }
 

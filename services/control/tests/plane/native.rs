@@ -23,7 +23,7 @@ async fn a_fleet_shows_what_an_allocation_needs() {
         assert_eq!(
             fleet["servers"],
             json!({
-                "allocated": 0, "reserved": 0, "held": 0, "ready": 0, "online": 0, "available": 3, "total": 3,
+                "allocated": 0, "reserved": 0, "held": 0, "ready": 0, "online": 0, "available": 3, "unreachable": 0, "total": 3,
             })
         );
     }

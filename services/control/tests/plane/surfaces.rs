@@ -134,7 +134,11 @@ async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real
     assert_eq!(world.get(&online).await.body, json!([]));
     // An attacker's finding: a server whose agent had left was told as one whose agent had never come.
     let server = world.get("/v1/servers").await.body["items"][0].clone();
-    assert_eq!((&server["process"], &server["status"]), (&json!("unknown"), &json!("AVAILABLE")), "{server}");
+    assert_eq!(
+        (&server["process"], &server["status"]),
+        (&json!("unknown"), &json!("UNREACHABLE")),
+        "{server}"
+    );
     assert!(server["detail"].as_str().unwrap().contains("agent is not heard"), "{server}");
     assert_eq!(
         world.get(&client("machines", "/machines?status=SHUTDOWN")).await.body[0]["status"],
@@ -151,12 +155,16 @@ async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real
         let refused = world.get(&path).await;
         refused.expect(400, "MS-U101");
         assert!(
-            refused.text.contains("ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD"),
+            refused.text.contains("ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD or UNREACHABLE"),
             "{}",
             refused.text
         );
     }
-    assert_eq!(world.get("/v1/servers?status=available").await.body["items"][0]["status"], "AVAILABLE");
+    assert_eq!(world.get("/v1/servers?status=available").await.body["items"], json!([]));
+    let unreachable = world.get("/v1/servers?status=unreachable").await.body;
+    assert_eq!(unreachable["items"][0]["status"], "UNREACHABLE");
+    let item = world.get(&gateway("servers", "/servers?status=online")).await.body[0].clone();
+    assert_eq!(item["status"], "ONLINE", "Multiplay has no word for it, and AVAILABLE it is not: {item}");
 }
 
 /// Reference 3.4: "status ONLINE|DRAINING|OFFLINE", "Fleet status = highest status among its regions"; DRAINING: "no new

@@ -52,7 +52,7 @@ async fn list(call: Call) -> Result<Json<Vec<FleetItem>>, Unity> {
             allocated: counts.allocated,
             available: counts.available,
             avalaible: counts.available,
-            online: counts.online,
+            online: counts.online + counts.unreachable,
         };
         let id = fleet.spec.id;
         items.push(FleetItem::of(&fleet.spec, status, states, counts.total(), |region| {

@@ -80,7 +80,7 @@ fn item(spec: &FleetSpec, id: MachineId, machine: &Machine) -> MachineItem {
             allocated: counts.allocated,
             available: counts.available,
             held: counts.held,
-            online: counts.online + counts.ready,
+            online: counts.online + counts.ready + counts.unreachable,
             reserved: counts.reserved,
         },
         spec: MachineSpec::unknown(),

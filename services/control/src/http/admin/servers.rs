@@ -20,7 +20,8 @@ use crate::shards::OpenFleet;
 
 const AREA: &str = "servers";
 /// What a list can be narrowed to.
-pub(in super::super) const SERVER_STATUSES: &str = "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD";
+pub(in super::super) const SERVER_STATUSES: &str =
+    "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD or UNREACHABLE";
 /// What a list has unasked, and the most it has.
 const LIST_DEFAULT: usize = 100;
 const LIST_MAX: usize = 1_000;
@@ -70,7 +71,7 @@ impl Wanted {
         self.machine.is_none_or(|asked| item.machine_id == asked)
             && self.region.is_none_or(|asked| item.location_id == asked)
             && self.configuration.is_none_or(|asked| item.build_configuration_id == asked)
-            && self.status.is_none_or(|asked| item.status == asked.word())
+            && self.status.is_none_or(|asked| item.status == asked.multiplay().word())
             && self.partial.as_ref().is_none_or(part)
     }
 }
@@ -141,7 +142,7 @@ fn item(
         location_name: spec.region(machine.region).map(|region| region.name.to_string()).unwrap_or_default(),
         ip: address(machine.addresses),
         port: server.ports.game,
-        status: server.status().word().to_owned(),
+        status: server.status().multiplay().word().to_owned(),
         cpu_limit: configuration.map_or(0, |it| it.limits.cpu_millis.into()),
         memory_limit: configuration.map_or(0, |it| it.limits.memory_mib.into()),
         hardware_type: "METAL".to_owned(),

@@ -72,7 +72,7 @@ const INSTALLS_SHOWN_MAX: usize = 100;
 
 pub(super) async fn view(app: &App, fleet: &OpenFleet) -> Result<FleetView, Native> {
     let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
-    let seen = fleet.read(move |state, _| {
+    let seen = fleet.read(move |state, now| {
         let spec = state.spec().unwrap_or(&spec);
         let of = |id: MachineId| {
             let coming = spec.configurations.iter().filter_map(|spec| installing.of(id, spec.configuration));
@@ -85,7 +85,7 @@ pub(super) async fn view(app: &App, fleet: &OpenFleet) -> Result<FleetView, Nati
             coming.collect::<Vec<_>>()
         };
         let installs = state.machines().flat_map(|(id, _)| of(id)).take(INSTALLS_SHOWN_MAX).collect();
-        FleetView { installs, ..FleetView::of(spec, state) }
+        FleetView { installs, ..FleetView::of(spec, state, now) }
     });
     Ok(seen.await?)
 }
