@@ -129,7 +129,7 @@ fn while_a_join_token_is_open_an_allocation_waits_for_the_machine() {
     assert!(refused(&mut world), "nobody can come");
     let until = world.now + 2 * MINUTE;
     let invited = Observation::Invited { region: common::EUROPE, until: Some(until) };
-    world.fleet.observe(world.now, invited.clone());
+    world.fleet.observe(world.now, invited);
     assert!(matches!(world.allocate(1, ranked()), Ok(Answer::Waiting { .. })));
     world.machine(1, 1);
     assert!(world.fleet.allocation(allocation(1), world.now).unwrap().placed().is_some());

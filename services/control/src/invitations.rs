@@ -61,7 +61,7 @@ impl Invitations {
         fleets: &Fleets,
     ) -> Result<(), mainstay_runtime::Error> {
         let arriving = self.0.lock().await;
-        let open = catalog.query(|catalog, now| open(catalog, now)).await?;
+        let open = catalog.query(open).await?;
         for fleet in fleets.now().all() {
             for region in &fleet.spec.regions {
                 let invited = until(&open, fleet.spec.id, region.id);
