@@ -81,6 +81,11 @@ impl BuildConfiguration {
         }
     }
 
+    /// Whether an allocation waits for its game's ready call.
+    pub const fn slot_ready_signal(&self) -> slot::ReadySignal {
+        if self.readiness.value { slot::ReadySignal::Awaited } else { slot::ReadySignal::NotAwaited }
+    }
+
     /// What follows silence under an allocation.
     pub const fn slot_recovery(&self) -> slot::Recovery {
         match self.recovery.value {

@@ -180,7 +180,6 @@ fn configuration_rows() -> Vec<Row> {
         (configured("query: { timeout: 2s }"), Code::HasNoEffect, (9, 5), "remove it"),
         (configured("queryType: sqp\nquery: { every: 10s }"), Code::NotYet, (10, 14), "x-every"),
         (configured("queryType: sqp\nquery: { timeout: 2m }"), Code::BadDuration, (10, 23), "timeout: 1s"),
-        (configured("readiness: true"), Code::HasNoEffect, (9, 16), "first answer"),
         (configured("queryType: sqp\nquery: { port: game2 }"), Code::NotAllowed, (10, 20), "port: game?"),
         (configured("env: { 1A: x }"), Code::BadVariableName, (9, 12), "rename"),
         (configured("env: { A B: x }"), Code::BadVariableName, (9, 12), "rename"),

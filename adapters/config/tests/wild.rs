@@ -4,6 +4,7 @@ use mainstay_config::{
     Accepted, Bound, BuildPath, Code, Config, CpuLimit, Hardware, MachineSize, Origin, QueryKind, QueryPort,
     SourceFile, load,
 };
+use mainstay_core::slot::ReadySignal;
 
 fn unix_text(name: &str) -> String {
     let path = format!("{}/tests/wild/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -72,8 +73,9 @@ fn the_current_template_has_names_with_spaces_and_its_density_in_the_fleet() {
 fn readiness_is_read() {
     let Accepted { config, warnings } = accepted("readiness.gsh");
     assert!(config.build_configurations["dedicated-server-config"].readiness.value);
-    let codes: Vec<_> = warnings.iter().map(|warning| warning.code).collect();
-    assert_eq!(codes, [Code::HasNoEffect], "it loads, and says that it is not yet obeyed");
+    let configuration = &config.build_configurations["dedicated-server-config"];
+    assert_eq!(configuration.slot_ready_signal(), ReadySignal::Awaited);
+    assert!(warnings.is_empty(), "{warnings:?}");
 }
 
 #[test]

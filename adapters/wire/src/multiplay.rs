@@ -4,6 +4,7 @@
 //! datetimes are there.
 
 use jiff::Timestamp as Instant;
+use mainstay_core::slot::ReadySignal;
 use mainstay_core::{AllocationId, BuildConfigurationId, FleetId, RegionId, Timestamp};
 use mainstay_fleet::{Addresses, Allocation, End, Machine, Renewal, Request, Server};
 use serde::{Deserialize, Serialize};
@@ -183,15 +184,16 @@ pub struct AllocationView {
 }
 
 impl AllocationView {
-    /// An allocation with the server and machine it has or had.
+    /// An allocation with the server and machine it has or had, and whether players wait for its game's ready call.
     #[must_use]
     pub fn of(
         id: AllocationId,
         fleet: FleetId,
         allocation: &Allocation,
-        server: Option<&Server>,
-        machine: Option<&Machine>,
+        place: (Option<&Server>, Option<&Machine>),
+        ready_signal: ReadySignal,
     ) -> Self {
+        let (server, machine) = place;
         let placed = allocation.placed();
         // What is over is nowhere: its port may be another session's already.
         let (place, addresses) = match allocation.end() {
@@ -208,7 +210,7 @@ impl AllocationView {
             ipv4: addresses.ipv4.map(|address| address.to_string()),
             ipv6: addresses.ipv6.map(|address| address.to_string()),
             machine_id: server.map(|server| server.machine.number()),
-            readiness: false,
+            readiness: matches!(ready_signal, ReadySignal::Awaited),
             ready: allocation.ready.map(instant),
             region_id: allocation.request.region,
             request_id: id.0,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Launch, Limits, Recovery, RestartPolicy, Spec, StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, ReadySignal, Recovery, RestartPolicy, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, MachineKey, RegionId,
@@ -128,6 +128,7 @@ fn spec() -> FleetSpec {
             restart: RestartPolicy::default(),
             checks: Checks::default(),
             recovery: Recovery::default(),
+            ready_signal: ReadySignal::default(),
         }],
         placement_timeout: std::time::Duration::from_secs(60),
         retention: std::time::Duration::from_secs(3600),
@@ -157,7 +158,9 @@ fn an_allocation_is_shown_step_by_step() {
         let allocation = fleet.allocation(id, Timestamp::from_unix_ms(at)).unwrap();
         let server = allocation.placed().and_then(|placed| fleet.server(placed.server));
         let machine = server.and_then(|server| fleet.machine(server.machine));
-        serde_json::to_value(AllocationView::of(id, spec().id, allocation, server, machine)).unwrap()
+        let signal = fleet.ready_signal(allocation);
+        serde_json::to_value(AllocationView::of(id, spec().id, allocation, (server, machine), signal))
+            .unwrap()
     };
     let waiting = json!({
         "allocationId": ID, "buildConfigurationId": 7, "fleetId": spec().id, "readiness": false,

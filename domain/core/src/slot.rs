@@ -175,6 +175,19 @@ pub struct Spec {
     pub checks: Checks,
     /// What follows silence under an allocation.
     pub recovery: Recovery,
+    /// Whether players may come before the game has said so. For callers of allocations: agents are not told, since no process
+    /// is run, watched or stopped by it.
+    pub ready_signal: ReadySignal,
+}
+
+/// Whether an allocation waits for its game's own word (`readiness` of a build configuration, reference 1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ReadySignal {
+    /// Players may come once the server plays.
+    #[default]
+    NotAwaited,
+    /// They may come once it has called ready besides.
+    Awaited,
 }
 
 /// What is started.

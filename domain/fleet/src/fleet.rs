@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::slot::{ConfigurationRef, Spec};
+use mainstay_core::slot::{ConfigurationRef, ReadySignal, Spec};
 use mainstay_core::{
     AllocationId, BuildConfigurationId, MachineId, MachineKey, RegionId, ServerId, StateMachine, Table,
     Timestamp, Turn,
@@ -197,6 +197,20 @@ impl Fleet {
     #[must_use]
     pub fn configuration(&self, reference: ConfigurationRef) -> Option<&Spec> {
         self.specs.get(&reference)
+    }
+
+    /// Whether an allocation's players wait for its game's ready call: as the revision says that its server was ordered to run,
+    /// while it has that server; before and after, as the newest says.
+    #[must_use]
+    pub fn ready_signal(&self, allocation: &Allocation) -> ReadySignal {
+        let going_on = allocation.placed().filter(|_| allocation.end().is_none());
+        let ordered = going_on
+            .and_then(|placed| self.server(placed.server))
+            .map(|server| server.configuration)
+            .filter(|ordered| ordered.id == allocation.request.configuration)
+            .and_then(|ordered| self.configuration(ordered));
+        let newest = || self.spec.as_ref()?.configuration(allocation.request.configuration);
+        ordered.or_else(newest).map(|spec| spec.ready_signal).unwrap_or_default()
     }
 
     /// Allocations that go on, the newest request first. Costs nothing for those that ended.

@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::{Agent, MINUTE, World, allocation, fleet_spec, ranked};
-use mainstay_core::slot::Phase;
+use std::sync::Arc;
+
+use common::{Agent, MINUTE, World, allocation, casual, fleet_spec, ranked};
+use mainstay_core::slot::{Phase, ReadySignal};
 use mainstay_core::{ServerId, Timestamp};
 use mainstay_fleet::{Command, Growth, IdleServers};
 
@@ -41,6 +43,35 @@ fn an_allocation_is_ready_when_its_game_says_so() {
     assert_eq!(world.status(server), "ALLOCATED");
     world.must(&Command::SetUnready { server, process: world.process(server) });
     assert_eq!(ready_since(&world, 1), None);
+}
+
+/// `readiness` of a build configuration: an allocation says whether players wait for the game's word, as the revision says that
+/// its server was ordered to run; one that waits for a server, or is over, as the newest revision says.
+#[test]
+fn an_allocation_says_whether_players_wait_for_its_games_word() {
+    let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin);
+    spec.configurations[0].ready_signal = ReadySignal::Awaited;
+    let mut world = World::new(spec.clone());
+    let signal = |world: &World, n| {
+        let state = &world.fleet;
+        state.ready_signal(state.allocation(allocation(n), world.now).unwrap())
+    };
+    world.allocate(1, ranked()).unwrap();
+    assert_eq!(signal(&world, 1), ReadySignal::Awaited, "it waits for a server");
+    let agent = world.machine(1, 2);
+    world.obey(&agent);
+    assert!(world.fleet.allocation(allocation(1), world.now).unwrap().fulfilled().is_some());
+    assert_eq!(signal(&world, 1), ReadySignal::Awaited);
+    world.place(2, casual());
+    assert_eq!(signal(&world, 2), ReadySignal::NotAwaited, "each build configuration has its own");
+
+    spec.revision += 1;
+    spec.configurations[0].configuration.revision += 1;
+    spec.configurations[0].ready_signal = ReadySignal::NotAwaited;
+    world.must(&Command::Configure(Arc::new(spec)));
+    assert_eq!(signal(&world, 1), ReadySignal::Awaited, "its server runs the earlier revision");
+    world.must(&Command::Deallocate { id: allocation(1) });
+    assert_eq!(signal(&world, 1), ReadySignal::NotAwaited, "it is over");
 }
 
 /// An unclaimed server that says it is ready shows READY.

@@ -99,6 +99,7 @@ pub(crate) struct Given {
     pub(crate) binary_path: String,
     pub(crate) command_line: String,
     pub(crate) variables: Vec<(String, String)>,
+    pub(crate) readiness: bool,
 }
 
 /// The declaration of a build configuration that a caller gives, judged as one in a file is.
@@ -120,6 +121,7 @@ pub(crate) fn configuration_given(
             "binaryPath": given.binary_path,
             "commandLine": given.command_line,
             "variables": variables,
+            "readiness": given.readiness,
         } },
     });
     let config = load_given(&file)?;
@@ -190,6 +192,7 @@ fn configuration(declared: &config::BuildConfiguration, machine: &MachineSize) -
         restart: declared.slot_restart(),
         checks: declared.slot_checks(),
         recovery: declared.slot_recovery(),
+        ready_signal: declared.slot_ready_signal(),
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Launch, Limits, Phase, Recovery, RestartPolicy, Spec, Status, StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Phase, ReadySignal, Recovery, RestartPolicy, Spec,
+    Status, StopPolicy,
 };
 use mainstay_core::{
     BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineKey, Outcome, RegionId,
@@ -104,6 +105,7 @@ fn spec() -> Result<FleetSpec, Failure> {
             restart: RestartPolicy::default(),
             checks: Checks::default(),
             recovery: Recovery::default(),
+            ready_signal: ReadySignal::default(),
         }],
         placement_timeout: Duration::from_secs(60),
         retention: Duration::from_secs(3600),

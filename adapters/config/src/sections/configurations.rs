@@ -120,7 +120,7 @@ pub(crate) fn configuration(
     let query = query::query(check, &fields);
     let recovery = checks::recovery(check, &fields, &query);
     let env = env(check, &fields);
-    let readiness = readiness(check, &fields);
+    let readiness = fields.boolean(check, "readiness", false);
     let start_timeout = fields.duration(check, "startTimeout", START_WITHIN, START_TIMEOUT);
     Some(BuildConfiguration {
         name,
@@ -139,21 +139,6 @@ pub(crate) fn configuration(
         start_timeout,
         env,
     })
-}
-
-/// `.gsh` files with readiness load, but nobody may believe that it is obeyed.
-fn readiness(check: &mut Check<'_>, fields: &Fields<'_>) -> Sourced<bool> {
-    let readiness = fields.boolean(check, "readiness", false);
-    if let (true, Some(place)) = (readiness.value, readiness.place()) {
-        check.report(|sources| {
-            let what = format!("{} is not yet obeyed by this version", fields.named("readiness"));
-            Problem::new(Code::HasNoEffect, what)
-                .at(sources, place, "changes nothing yet")
-                .why("the ready call comes with the local SDK daemon, in a later version")
-                .fix("nothing to do: until then a server may be used from its first answer on")
-        });
-    }
-    readiness
 }
 
 fn binary_path(check: &mut Check<'_>, fields: &Fields<'_>, binary: &Sourced<String>) {

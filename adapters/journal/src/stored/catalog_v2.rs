@@ -17,6 +17,7 @@ use super::catalog_v1::{Idle, Region};
 use super::catalog_v3;
 use super::slot_v1::ConfigurationRef;
 use super::slot_v2::Spec;
+use super::slot_v3;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
@@ -60,6 +61,8 @@ pub(super) enum Event<'a> {
     CredentialRevoked {
         key: &'a str,
     },
+    /// Since format 3, in the place of `ConfigurationDeclared`.
+    ConfigurationDeclaredInV3(slot_v3::Spec<'a>),
 }
 
 /// Format 1 had the first two.
@@ -114,7 +117,9 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
             CatalogEvent::BuildDeclared { id, declared: BuildDeclaration { name, folder } } => {
                 Self::BuildDeclared { id: *id, name, folder }
             }
-            CatalogEvent::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(spec.as_ref().into()),
+            CatalogEvent::ConfigurationDeclared(spec) => {
+                Self::ConfigurationDeclaredInV3(spec.as_ref().into())
+            }
             CatalogEvent::FleetDeclared(spec) => Self::FleetDeclaredInV3(spec.as_ref().into()),
             CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role }) => {
                 let role = match role {
@@ -150,6 +155,7 @@ impl From<Event<'_>> for CatalogEvent {
                 declared: BuildDeclaration { name: name.into(), folder: folder.into() },
             },
             Event::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
+            Event::ConfigurationDeclaredInV3(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),
             Event::FleetDeclaredInV3(spec) => Self::FleetDeclared(Arc::new(spec.into())),
             Event::CredentialAdmitted { key, secret_sha256, role } => {

@@ -17,6 +17,7 @@ use super::fleet_v1::{ReachedAt, Renews};
 use super::machine_v3::Machine;
 use super::slot_v1::{ConfigurationRef, Intent};
 use super::slot_v2::{Incident, Spec};
+use super::slot_v3;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
@@ -103,6 +104,8 @@ pub(super) enum Event<'a> {
     ConfiguredInV3(catalog_v3::FleetSpec<'a>),
     /// Since format 3.
     Machine(Machine),
+    /// Since format 3, in the place of `SpecKept`.
+    SpecKeptInV3(slot_v3::Spec<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -139,7 +142,7 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
             DomainEvent::Configured(spec) => Self::ConfiguredInV3(spec.as_ref().into()),
-            DomainEvent::SpecKept(spec) => Self::SpecKept(spec.as_ref().into()),
+            DomainEvent::SpecKept(spec) => Self::SpecKeptInV3(spec.as_ref().into()),
             DomainEvent::MachineJoined { machine, key, region, name, addresses } => Self::MachineJoined {
                 machine: *machine,
                 key: *key,
@@ -254,6 +257,7 @@ impl From<Event<'_>> for DomainEvent {
             Event::ConfiguredInV3(spec) => Self::Configured(Arc::new(spec.into())),
             Event::Machine(event) => event.into(),
             Event::SpecKept(spec) => Self::SpecKept(Box::new(spec.into())),
+            Event::SpecKeptInV3(spec) => Self::SpecKept(Box::new(spec.into())),
             Event::MachineJoined { machine, key, region, name, reached_at } => {
                 Self::MachineJoined { machine, key, region, name: name.into(), addresses: reached_at.into() }
             }

@@ -16,6 +16,7 @@ mod fleet_v2;
 mod machine_v3;
 mod slot_v1;
 mod slot_v2;
+mod slot_v3;
 mod supervisor_v1;
 
 use mainstay_core::{StateMachine, Timestamp};

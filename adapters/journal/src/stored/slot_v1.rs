@@ -178,7 +178,7 @@ impl From<Order<'_>> for slot::Order {
 
 impl<'a> From<&'a slot::Spec> for Spec<'a> {
     fn from(spec: &'a slot::Spec) -> Self {
-        // The last two came with format 2.
+        // `checks` and `recovery` came with format 2, `ready_signal` with format 3 of fleets and the catalog.
         let slot::Spec {
             configuration,
             name,
@@ -191,6 +191,7 @@ impl<'a> From<&'a slot::Spec> for Spec<'a> {
             restart,
             checks: _,
             recovery: _,
+            ready_signal: _,
         } = spec;
         Self {
             configuration: (*configuration).into(),
@@ -221,6 +222,7 @@ impl From<Spec<'_>> for slot::Spec {
             restart: slot::RestartPolicy { attempts: restart.attempts, within: restart.within },
             checks: slot::Checks::default(),
             recovery: slot::Recovery::default(),
+            ready_signal: slot::ReadySignal::default(),
         }
     }
 }

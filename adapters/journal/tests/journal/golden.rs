@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Incident, Intent, Killer, Launch, Limits, Order,
-    Query, QueryPort, Recovery, RestartPolicy, Session, Spec, StopPolicy,
+    Query, QueryPort, ReadySignal, Recovery, RestartPolicy, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetNumber, Generation, MachineId, ServerId, Strikes,
@@ -97,6 +97,7 @@ fn spec() -> Spec {
         restart: RestartPolicy::default(),
         checks: Checks::default(),
         recovery: Recovery::default(),
+        ready_signal: ReadySignal::default(),
     }
 }
 
@@ -259,7 +260,6 @@ fn of_a_fleet() {
     };
     let ports = vec![Ports { game: 7000, query: 7001 }];
     for (event, golden) in [
-        (FleetEvent::SpecKept(Box::new(spec())), "0201 01 SPEC"),
         (joined, "0201 02 8280808010 UUID UUID 016d 017f000001 00"),
         (
             FleetEvent::MachineReaddressed { machine, name: "n".into(), addresses },
@@ -367,10 +367,22 @@ fn of_a_fleets_machines() {
     }
 }
 
+/// Since format 3 a kept build configuration says whether its allocations wait for the ready call.
+#[test]
+fn of_a_build_configuration_a_fleet_keeps() {
+    let kept = |spec| FleetEvent::SpecKept(Box::new(spec));
+    is_still_read::<Fleet>(kept(spec()), &bytes("0201 01 SPEC"));
+    is_still_read::<Fleet>(kept(spec()), &bytes("0301 01 SPEC"));
+    let awaiting = Spec { ready_signal: ReadySignal::Awaited, ..spec() };
+    keeps_its_bytes::<Fleet>(kept(spec()), &bytes("0301 14 SPEC 00"));
+    keeps_its_bytes::<Fleet>(kept(awaiting), &bytes("0301 14 SPEC 01"));
+}
+
 /// Everything that format 3 added to a fleet's specification.
 fn machine_spec() -> FleetSpec {
     let mut spec = fleet_spec();
     spec.regions[0].aliases = vec!["a".into()];
+    spec.configurations[0].ready_signal = ReadySignal::Awaited;
     spec.regions[0].growth = Growth::Provided(Provided {
         slots: 4,
         machines_max: 5,
@@ -387,7 +399,7 @@ fn machine_spec() -> FleetSpec {
 
 const MACHINE_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
     01 1000112233445566778899aabbccddeeff 0172 01 02 01 02 04 05 3c00 0100 01 SPEC 01 80cab5ee01 3c 00 01 5a00 023c00 \
-    010302 01 3c00 5a00 1e00 01 01 01 0161";
+    010302 01 3c00 5a00 1e00 01 01 01 0161 01 01";
 
 #[test]
 fn of_a_catalog_in_format_1() {
@@ -416,7 +428,6 @@ fn of_a_catalog() {
     let counters = Counters { builds: 1, configurations: 2, fleets: 3 };
     for (event, golden) in [
         (CatalogEvent::BuildDeclared { id, declared }, "0201 00 04 0162 022f62".to_owned()),
-        (CatalogEvent::ConfigurationDeclared(Box::new(spec())), "0201 01 SPEC".to_owned()),
         (CatalogEvent::CredentialAdmitted(credential), format!("0201 03 016b {} 01", "ab".repeat(32))),
         (CatalogEvent::BuildReleased { id, release }, format!("0201 04 04 02 {} 03 2a", "cd".repeat(32))),
         (CatalogEvent::BuildDeleted(id), "0201 05 04".to_owned()),
@@ -431,6 +442,12 @@ fn of_a_catalog() {
     is_still_read::<Catalog>(declared(), &bytes("0201 02 FLEET 01 5a00 023c00 010302"));
     let declared = CatalogEvent::FleetDeclared(Arc::new(machine_spec()));
     keeps_its_bytes::<Catalog>(declared, &bytes(&format!("0301 0b {MACHINE_SPEC}")));
+    let declared = |spec| CatalogEvent::ConfigurationDeclared(Box::new(spec));
+    is_still_read::<Catalog>(declared(spec()), &bytes("0201 01 SPEC"));
+    is_still_read::<Catalog>(declared(spec()), &bytes("0301 01 SPEC"));
+    let awaiting = Spec { ready_signal: ReadySignal::Awaited, ..spec() };
+    keeps_its_bytes::<Catalog>(declared(spec()), &bytes("0301 0d SPEC 00"));
+    keeps_its_bytes::<Catalog>(declared(awaiting), &bytes("0301 0d SPEC 01"));
     keeps_its_bytes::<Catalog>(CatalogEvent::CredentialRevoked("k".into()), &bytes("0301 0c 016b"));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Incident, Intent, Killer, Launch, Limits, Order,
-    Query, QueryPort, Recovery, RestartPolicy, Session, Spec, StopPolicy,
+    Query, QueryPort, ReadySignal, Recovery, RestartPolicy, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId,
@@ -163,6 +163,10 @@ fn recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![Just(Recovery::PreRecovery), Just(Recovery::Restart)]
 }
 
+fn ready_signal() -> impl Strategy<Value = ReadySignal> {
+    prop_oneof![Just(ReadySignal::NotAwaited), Just(ReadySignal::Awaited)]
+}
+
 fn check() -> impl Strategy<Value = Check> {
     prop_oneof![Just(Check::Cpu), Just(Check::Memory), Just(Check::Query)]
 }
@@ -192,7 +196,8 @@ fn incident() -> impl Strategy<Value = Incident> {
     )
 }
 
-fn spec() -> impl Strategy<Value = Spec> {
+/// A build configuration as an agent is told it.
+fn spec_told() -> impl Strategy<Value = Spec> {
     let launch = (text(), text(), text(), pairs(), pairs()).prop_map(
         |(folder, binary, command_line, variables, environment)| Launch {
             folder,
@@ -217,8 +222,13 @@ fn spec() -> impl Strategy<Value = Spec> {
             restart: RestartPolicy { attempts: policies.2, within: policies.3 },
             checks: policies.4,
             recovery: policies.5,
+            ready_signal: ReadySignal::NotAwaited,
         },
     )
+}
+
+fn spec() -> impl Strategy<Value = Spec> {
+    (spec_told(), ready_signal()).prop_map(|(spec, ready_signal)| Spec { ready_signal, ..spec })
 }
 
 fn region() -> impl Strategy<Value = RegionSpec> {
@@ -556,7 +566,7 @@ fn slot() -> impl Strategy<Value = Slot> {
 fn supervisor_event() -> impl Strategy<Value = SupervisorEvent> {
     use SupervisorEvent as Event;
     prop_oneof![
-        spec().prop_map(|spec| Event::SpecTaken { spec: Arc::new(spec) }),
+        spec_told().prop_map(|spec| Event::SpecTaken { spec: Arc::new(spec) }),
         order().prop_map(|order| Event::OrderTaken { order }),
         (server(), run_number(), configuration(), generation()).prop_map(
             |(server, run, configuration, generation)| Event::RunBegan {

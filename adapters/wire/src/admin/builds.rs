@@ -1,8 +1,7 @@
 //! Build configurations and builds with their files (reference 3.3 and 3.10).
 
 use jiff::Timestamp as Instant;
-use mainstay_core::slot::Launch;
-use mainstay_core::slot::Spec;
+use mainstay_core::slot::{Launch, ReadySignal, Spec};
 use mainstay_fleet::catalog::{Build, Written};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -49,6 +48,8 @@ pub struct BuildConfigurationAnswer {
     pub speed: u64,
     /// MiB a server may use.
     pub memory: u64,
+    /// Whether an allocation waits for its game's ready call.
+    pub readiness: bool,
     /// Which revision.
     pub version: u64,
     /// When it was last changed.
@@ -111,6 +112,9 @@ pub struct BuildConfigurationRequest {
     /// MiB.
     #[serde(default)]
     pub memory: u64,
+    /// Whether an allocation waits for its game's ready call; left out: as it is, and not of a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness: Option<bool>,
 }
 
 impl BuildConfigurationAnswer {
@@ -132,6 +136,7 @@ impl BuildConfigurationAnswer {
             cores: 1,
             speed: u64::from(spec.limits.cpu_millis),
             memory: spec.limits.memory_mib.into(),
+            readiness: matches!(spec.ready_signal, ReadySignal::Awaited),
             version: spec.configuration.revision.into(),
             updated_at: instant(written.updated),
             created_at: instant(written.created),

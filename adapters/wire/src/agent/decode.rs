@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Phase, Query, QueryPort, RestartPolicy, Session,
-    Spec, Status, StopPolicy, Stopped,
+    Caps, ConfigurationRef, Intent, Launch, Limits, Order, Phase, Query, QueryPort, ReadySignal,
+    RestartPolicy, Session, Spec, Status, StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, Generation, IdError, MachineId, MachineKey,
@@ -285,6 +285,8 @@ impl TryFrom<proto::Spec> for Spec {
             },
             checks: spec.checks.map(Into::into).unwrap_or_default(),
             recovery: recovery(spec.recovery)?,
+            // Nothing that an agent does depends on it, so it does not travel.
+            ready_signal: ReadySignal::NotAwaited,
         })
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Heard, Incident, Intent, Killer, Launch, Limits,
-    Order, Phase, Query, QueryPort, Reading, Recovery, RestartPolicy, Scene, Session, Spec, Status,
-    StopPolicy, Stopped,
+    Order, Phase, Query, QueryPort, Reading, ReadySignal, Recovery, RestartPolicy, Scene, Session, Spec,
+    Status, StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId, MachineKey,
@@ -283,6 +283,7 @@ fn spec() -> impl Strategy<Value = Spec> {
                     signal,
                 },
                 recovery: if attempts % 2 == 0 { Recovery::PreRecovery } else { Recovery::Restart },
+                ready_signal: ReadySignal::NotAwaited,
             }
         })
 }

@@ -162,7 +162,13 @@ impl Within<'_> {
         let server = allocation.placed().and_then(|placed| self.fleet.server(placed.server));
         let machine = server.and_then(|server| self.fleet.machine(server.machine));
         NativeAllocation {
-            allocation: AllocationView::of(id, self.spec.id, allocation, server, machine),
+            allocation: AllocationView::of(
+                id,
+                self.spec.id,
+                allocation,
+                (server, machine),
+                self.fleet.ready_signal(allocation),
+            ),
             state: match &allocation.stage {
                 Stage::Waiting { .. } => AllocationState::Waiting,
                 Stage::Placed(_) => AllocationState::Placed,

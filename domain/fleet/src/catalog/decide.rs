@@ -250,6 +250,7 @@ fn spec(configuration: ConfigurationRef, declared: &ConfigurationDeclaration, bu
         restart: declared.restart,
         checks: declared.checks,
         recovery: declared.recovery,
+        ready_signal: declared.ready_signal,
     }
 }
 

@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::FleetId;
-use mainstay_core::slot::{Caps, Checks, Limits, Query, Recovery, RestartPolicy, Spec, StopPolicy};
+use mainstay_core::slot::{
+    Caps, Checks, Limits, Query, ReadySignal, Recovery, RestartPolicy, Spec, StopPolicy,
+};
 
 use super::Build;
 use crate::spec::{FleetSpec, Hosting, IdleServers, RegionSpec};
@@ -60,6 +62,8 @@ pub struct ConfigurationDeclaration {
     pub checks: Checks,
     /// What follows silence under an allocation.
     pub recovery: Recovery,
+    /// Whether an allocation waits for its game's ready call.
+    pub ready_signal: ReadySignal,
 }
 
 /// A fleet.
@@ -118,6 +122,7 @@ impl ConfigurationDeclaration {
             restart: spec.restart,
             checks: spec.checks,
             recovery: spec.recovery,
+            ready_signal: spec.ready_signal,
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use core::time::Duration;
 
-use mainstay_core::slot::{Caps, Checks, Limits, Recovery, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{Caps, Checks, Limits, ReadySignal, Recovery, RestartPolicy, StopPolicy};
 use mainstay_core::{FleetId, Outcome};
 
 use super::*;
@@ -29,6 +29,7 @@ fn configuration(name: &str, build: &str, command_line: &str) -> ConfigurationDe
         restart: RestartPolicy::default(),
         checks: Checks::default(),
         recovery: Recovery::default(),
+        ready_signal: ReadySignal::default(),
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Heard, Launch, Limits, Order, Phase, Reading, Recovery, RestartPolicy,
-    Spec, Status, StopPolicy, Stopped,
+    Caps, Checks, ConfigurationRef, Heard, Launch, Limits, Order, Phase, Reading, ReadySignal, Recovery,
+    RestartPolicy, Spec, Status, StopPolicy, Stopped,
 };
 use mainstay_core::{
     AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, Generation, MachineId,
@@ -66,6 +66,7 @@ pub fn spec(configuration: ConfigurationRef) -> Spec {
         restart: RestartPolicy::default(),
         checks: Checks::default(),
         recovery: Recovery::default(),
+        ready_signal: ReadySignal::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mainstay_core::slot::{
     Caps, Checks, ConfigurationRef, Exit, Heard, Intent, Killer, Launch, Limits, Order, Phase, Query,
-    QueryPort, Reading, Recovery, RestartPolicy, Scene, Session, Spec, StopPolicy,
+    QueryPort, Reading, ReadySignal, Recovery, RestartPolicy, Scene, Session, Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetNumber, Generation, ServerId, StateMachine, Timestamp,
@@ -120,6 +120,7 @@ pub fn spec(configuration: ConfigurationRef) -> Arc<Spec> {
         restart: RestartPolicy::default(),
         checks: Checks::default(),
         recovery: Recovery::default(),
+        ready_signal: ReadySignal::default(),
     })
 }
 

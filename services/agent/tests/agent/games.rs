@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, Recovery, RestartPolicy, Spec,
-    StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy,
+    Spec, StopPolicy,
 };
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber};
 
@@ -92,6 +92,7 @@ impl Build {
             restart: RestartPolicy::default(),
             checks: Checks::default(),
             recovery: Recovery::default(),
+            ready_signal: ReadySignal::default(),
         }
     }
 }

@@ -105,6 +105,33 @@ fn a_game_reads_its_payload_and_says_that_it_is_ready() {
     line(&up, &server, "asked unready: done");
 }
 
+/// Reference 1.1: with `readiness` on, an allocation that is fulfilled is not ready before its game says so; then the stock
+/// adapter takes it. Its unready takes it back.
+#[test]
+fn an_allocation_with_readiness_on_waits_for_its_games_word() {
+    let settings = Settings { configuration: &["readiness: true"], fleet: &[] };
+    let (home, game) = (Home::new(), Game::with(Idle::Running, "", settings));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    let answer = caller.allocate(&fleet, &id);
+    assert!((200..300).contains(&answer.status), "{answer:?}");
+    let shown = |what: &str, is: &dyn Fn(&Value) -> bool| {
+        until(what, || Some(caller.allocation(&fleet, &id).json()).filter(is))
+    };
+    let playing = shown("it is fulfilled", &|it| it.get("fulfilled").is_some());
+    assert_eq!((&playing["readiness"], playing.get("ready")), (&Value::Bool(true), None), "{playing}");
+    line(&up, &server, &format!("allocation id={id}"));
+    game.command(&server, "ready");
+    line(&up, &server, "asked ready: done");
+    let ready = caller.fulfilled(&fleet, &id);
+    assert!(ready["ready"].is_string(), "{ready}");
+    let native = up.json(&["allocation", "get", &id]);
+    assert_eq!((&native["readiness"], &native["ready"]), (&ready["readiness"], &ready["ready"]));
+    game.command(&server, "unready");
+    shown("it is ready no longer", &|it| it.get("ready").is_none());
+}
+
 /// Only a fleet whose servers reserve themselves lets them: elsewhere it is refused with the reason.
 #[test]
 fn a_game_of_an_allocation_fleet_does_not_reserve_itself() {

@@ -202,7 +202,7 @@ fn view(
     let allocation = state.allocation(id, now)?;
     let server = allocation.placed().and_then(|placed| state.server(placed.server));
     let machine = server.and_then(|server| state.machine(server.machine));
-    Some(AllocationView::of(id, fleet, allocation, server, machine))
+    Some(AllocationView::of(id, fleet, allocation, (server, machine), state.ready_signal(allocation)))
 }
 
 fn find(app: &App, project: &str, environment: &str, fleet: &str) -> Result<OpenFleet, Unity> {

@@ -216,6 +216,12 @@ async fn build_configurations_are_made_read_listed_and_changed() {
     let answer = world.put_json(&one, &changed).await;
     assert_eq!((answer.status, &answer.body["version"]), (200, &json!(2)), "{}", answer.text);
     assert_eq!(answer.body["createdAt"], read["createdAt"]);
+    assert_eq!((&read["readiness"], &answer.body["readiness"]), (&json!(false), &json!(false)));
+    changed["readiness"] = json!(true);
+    assert_eq!(world.put_json(&one, &changed).await.body["readiness"], true);
+    changed.as_object_mut().unwrap().remove("readiness");
+    let left_out = world.put_json(&one, &changed).await;
+    assert_eq!(left_out.body["readiness"], true, "what is left out stays: {}", left_out.text);
     changed["binaryPath"] = json!("../server");
     let refused = world.put_json(&one, &changed).await;
     refused.expect(400, "MS-U111");

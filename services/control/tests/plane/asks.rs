@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use mainstay_core::slot::ReadySignal;
 use mainstay_core::{Generation, ReservationId, ServerId};
+use mainstay_fleet::Growth;
 use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
 use uuid::Uuid;
 
 use crate::agent::{self, Habit, PaperAgent, joining};
-use crate::support::{TOKEN, World, allocation, id};
+use crate::support::{TOKEN, World, allocation, declaration, id};
 
 const HOLD: Wish = Wish::Hold { time: Duration::from_secs(600) };
 
@@ -68,6 +70,38 @@ async fn an_allocated_server_is_not_held_and_a_free_one_is() {
     assert_eq!(asked(&agent, 4, server, Wish::ReleaseHold).await, Outcome::Done);
     assert_eq!(asked(&agent, 5, server, Wish::ReadHold).await, Outcome::Held { until: None });
     assert_eq!(asked(&agent, 6, server, Wish::ReleaseHold).await, Outcome::Done, "nothing to release");
+}
+
+/// Reference 1.1, `readiness` and `ready`: where the build configuration says so, a fulfilled allocation is ready only once its
+/// game has called ready, and no longer when it takes that back. An edit of the configuration that turns it off reaches
+/// allocations that come after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_allocation_with_readiness_is_ready_when_its_game_says_so() {
+    let mut declaration = declaration(Growth::MachinesMayJoin, Duration::from_secs(60));
+    declaration.configurations[0].ready_signal = ReadySignal::Awaited;
+    let world = World::new().await;
+    world.plane.apply(declaration.clone()).await.unwrap();
+    let agent = world.agent(1, 1, Habit::Obeys).await;
+    world.allocate(id(1)).await;
+    let playing = world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    assert_eq!((&playing["readiness"], playing.get("ready")), (&true.into(), None), "{playing}");
+    assert_eq!(asked(&agent, 1, agent.servers[0], Wish::SetReady).await, Outcome::Done);
+    let ready = world.get(&allocation(id(1))).await.body;
+    assert!(ready["ready"].is_string(), "{ready}");
+    let native = world.get(&format!("/v1/allocations/{}", id(1))).await.body;
+    assert_eq!((&native["readiness"], &native["ready"]), (&true.into(), &ready["ready"]), "{native}");
+    assert_eq!(asked(&agent, 2, agent.servers[0], Wish::SetUnready).await, Outcome::Done);
+    let unready = world.get(&allocation(id(1))).await.body;
+    assert_eq!((&unready["readiness"], unready.get("ready")), (&true.into(), None), "{unready}");
+
+    declaration.configurations[0].ready_signal = ReadySignal::NotAwaited;
+    world.plane.apply(declaration).await.unwrap();
+    let still = world.get(&allocation(id(1))).await.body;
+    assert_eq!(still["readiness"], true, "what its server runs was made to wait: {still}");
+    world.delete(&allocation(id(1))).await;
+    world.allocate(id(2)).await;
+    let next = world.eventually(&allocation(id(2)), |it| it.get("fulfilled").is_some()).await;
+    assert_eq!(next["readiness"], false, "{next}");
 }
 
 /// "So that a late request of a dead process changes nothing."

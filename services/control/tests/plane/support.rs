@@ -13,7 +13,9 @@ use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
 use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics, OpenFile};
-use mainstay_core::slot::{Caps, Checks, Limits, Query, QueryPort, Recovery, RestartPolicy, StopPolicy};
+use mainstay_core::slot::{
+    Caps, Checks, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy, StopPolicy,
+};
 use mainstay_core::{FleetId, RegionId, ServerId};
 use mainstay_fleet::catalog::{
     BuildDeclaration, ConfigurationDeclaration, CredentialDeclaration, Declaration, FleetDeclaration, Role,
@@ -313,6 +315,7 @@ pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
             restart: RestartPolicy::default(),
             checks: Checks::default(),
             recovery: Recovery::default(),
+            ready_signal: ReadySignal::default(),
         }],
         fleets: vec![FleetDeclaration {
             name: "arena".into(),

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::{Config, Control, Handle, Listen, NoLogs};
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Limits as SlotLimits, Recovery, RestartPolicy, StopPolicy,
+    Caps, Checks, ConfigurationRef, Limits as SlotLimits, ReadySignal, Recovery, RestartPolicy, StopPolicy,
 };
 use mainstay_core::{BuildConfigurationId, FleetId, RegionId};
 use mainstay_fleet::catalog::{
@@ -141,6 +141,7 @@ fn declaration() -> Declaration {
             restart: RestartPolicy::default(),
             checks: Checks::default(),
             recovery: Recovery::default(),
+            ready_signal: ReadySignal::default(),
         }],
         fleets: vec![FleetDeclaration {
             name: "bench".into(),

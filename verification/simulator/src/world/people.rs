@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{
-    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, Recovery, RestartPolicy, Spec,
-    StopPolicy,
+    Caps, Checks, ConfigurationRef, Launch, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy,
+    Spec, StopPolicy,
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId, ReservationId, ServerId,
@@ -402,5 +402,6 @@ fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {
             ..Checks::default()
         },
         recovery: if knobs.pre_recovery { Recovery::PreRecovery } else { Recovery::Restart },
+        ready_signal: ReadySignal::NotAwaited,
     }
 }

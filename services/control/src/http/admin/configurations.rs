@@ -143,6 +143,7 @@ async fn update(
                 command_line: fresh.command_line,
                 variables: fresh.variables,
                 query,
+                ready_signal: if asked.readiness.is_some() { fresh.ready_signal } else { spec.ready_signal },
                 ..ConfigurationDeclaration::of(spec, known)
             };
             Ok(declare(catalog, &by, limited(declared, &asked)))
@@ -164,6 +165,7 @@ fn given(
         query_type: asked.query_type.clone(),
         binary_path: asked.binary_path.clone(),
         command_line: asked.command_line.clone(),
+        readiness: asked.readiness.unwrap_or(false),
         variables: asked.configuration.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect(),
     };
     Ok(configuration_given(&given, machine).map_err(|refused| Failure::configuration(&refused))?)
