@@ -1,7 +1,7 @@
 //! Files as they lie in public projects, unmodified in shape: all of them load without an error.
 
 use mainstay_config::{
-    Accepted, Bound, BuildPath, Code, Config, CpuLimit, Hardware, MachineSize, Origin, QueryKind, QueryPort,
+    Accepted, Bound, BuildPath, Config, CpuLimit, Hardware, MachineSize, Origin, QueryKind, QueryPort,
     SourceFile, load,
 };
 use mainstay_core::slot::ReadySignal;
