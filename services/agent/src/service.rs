@@ -54,11 +54,11 @@ impl Service {
     /// # Errors
     /// See [`Error`]. Nothing that runs is touched by a start that fails.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Handle, Error> {
-        let Opened { config, roster, capabilities, journal, boot_id } = open(config).await?;
+        let Opened { config, roster, capabilities, inhabited, journal, boot_id } = open(config).await?;
         for missing in &capabilities.missing {
             tracing::warn!("{missing}");
         }
-        let ground = Ground::new(&config, capabilities, Arc::clone(&clock));
+        let ground = Ground::new(&config, capabilities, inhabited, Arc::clone(&clock));
         let disk = Disk::new(&config.data_dir, config.disk, Arc::clone(&clock));
         let builds = Arc::new(Builds::new(config.builds, config.plane.clone(), &config.data_dir, disk));
         let context = Arc::new(Context::new(ground, Arc::clone(&builds)));
@@ -243,6 +243,7 @@ struct Opened {
     config: Config,
     roster: Roster,
     capabilities: Capabilities,
+    inhabited: uids::Inhabited,
     journal: SqliteJournal,
     boot_id: String,
 }
@@ -265,11 +266,12 @@ async fn open(mut config: Config) -> Result<Opened, Error> {
         let roster = Roster::open(&dir, &config.machines, config.ports, is_free)?;
         let capabilities = Capabilities::find(&dir, cgroup::PARENT, Path::new(uids::REGISTRY))
             .map_err(|source| Error::System { source })?;
+        let inhabited = uids::Inhabited::look().map_err(files("read", Path::new("/proc")))?;
         let boot_id = mainstay_holder::process::boot_id()
             .map_err(files("read", Path::new("/proc/sys/kernel/random/boot_id")))?;
         crate::builds::Cache::of(&dir).open().map_err(|source| Error::Builds { source: Box::new(source) })?;
         config.data_dir = dir;
-        Ok(Opened { config, roster, capabilities, journal, boot_id })
+        Ok(Opened { config, roster, capabilities, inhabited, journal, boot_id })
     });
     match opened.await {
         Ok(opened) => opened,

@@ -1,10 +1,10 @@
 //! Processes of a slot: finding them, marking them beyond doubt, killing all of them.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use procfs::ProcResult;
 use procfs::process::{Process, Stat};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
@@ -56,16 +56,29 @@ fn is_dead(stat: &Stat) -> bool {
     matches!(stat.state, 'Z' | 'X' | 'x')
 }
 
-/// Every process, once. Those that vanish while being read are left out.
-fn all() -> io::Result<Vec<(Process, Stat)>> {
-    let processes = procfs::process::all_processes().map_err(to_io)?;
-    Ok(processes
-        .filter_map(|process: ProcResult<Process>| {
-            let process = process.ok()?;
-            let stat = process.stat().ok()?;
-            Some((process, stat))
-        })
-        .collect())
+/// Looks at every process once, one open at a time: hundreds of starts at once would otherwise use up the descriptors.
+/// Those that vanish while being read are left out.
+fn each(mut look: impl FnMut(&Process, &Stat)) -> io::Result<()> {
+    for process in procfs::process::all_processes().map_err(to_io)? {
+        let Ok(process) = process else { continue };
+        let Ok(stat) = process.stat() else { continue };
+        look(&process, &stat);
+    }
+    Ok(())
+}
+
+/// The users that have a process, by real id.
+///
+/// # Errors
+/// `/proc` is not readable.
+pub fn users() -> io::Result<BTreeSet<u32>> {
+    let mut found = BTreeSet::new();
+    each(|process, _| {
+        if let Ok(status) = process.status() {
+            found.insert(status.ruid);
+        }
+    })?;
+    Ok(found)
 }
 
 /// All living descendants of `root`, without it.
@@ -73,8 +86,12 @@ fn all() -> io::Result<Vec<(Process, Stat)>> {
 /// # Errors
 /// `/proc` is not readable.
 pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
-    let parents: Vec<(i32, i32)> =
-        all()?.iter().filter(|(_, stat)| !is_dead(stat)).map(|(_, stat)| (stat.pid, stat.ppid)).collect();
+    let mut parents = Vec::new();
+    each(|_, stat| {
+        if !is_dead(stat) {
+            parents.push((stat.pid, stat.ppid));
+        }
+    })?;
     Ok(below(root, &parents))
 }
 
@@ -152,7 +169,7 @@ pub struct Remains {
     pub record: Option<HolderRecord>,
     /// `cgroup.procs` files of the slot.
     pub groups: Vec<PathBuf>,
-    /// User that only this slot has.
+    /// User that only this slot has; none where it is known to have no process.
     pub own_uid: Option<u32>,
     /// How the last run ended, where its holder lived to say so.
     pub exit: Option<ExitRecord>,
@@ -208,20 +225,24 @@ fn members(remains: &Remains, boot_id: &str) -> io::Result<Vec<i32>> {
     let grouped = grouped(&remains.groups)?;
     let game =
         remains.record.as_ref().filter(|record| record.boot_id == boot_id).and_then(|record| record.game);
+    if game.is_none() && remains.own_uid.is_none() {
+        // Nothing to look for among all processes.
+        return Ok(grouped);
+    }
     let own_pid = own_pid();
     let mut found = Vec::new();
-    for (process, stat) in all()? {
-        if is_dead(&stat) || stat.pid == own_pid {
-            continue;
+    each(|process, stat| {
+        if is_dead(stat) || stat.pid == own_pid {
+            return;
         }
-        let in_session = game.is_some_and(|game| is_of_session(&stat, game));
+        let in_session = game.is_some_and(|game| is_of_session(stat, game));
         let of_user = remains
             .own_uid
             .is_some_and(|uid| uid != 0 && process.status().is_ok_and(|status| status.ruid == uid));
         if in_session || of_user || grouped.contains(&stat.pid) {
             found.push(stat.pid);
         }
-    }
+    })?;
     Ok(found)
 }
 

@@ -8,11 +8,14 @@
 //!
 //! Ids are not entered in `/etc/passwd`; one that is found there (or in another name service) is refused.
 
+use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use mainstay_holder::process;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{Uid, User};
 use serde::{Deserialize, Serialize};
@@ -72,6 +75,28 @@ impl UidBlock {
             // A name service that does not answer is no reason to keep games from starting.
             Err(_) => Ok(uid),
         }
+    }
+}
+
+/// The users that may have a process: those that had one when the agent looked, and those it has started one for since.
+///
+/// The processes of all others need not be looked for before their first start. A thousand slots that start at once
+/// would otherwise each read the whole of `/proc`.
+#[derive(Debug)]
+pub struct Inhabited(Mutex<BTreeSet<u32>>);
+
+impl Inhabited {
+    /// Looks at every process; after the block is claimed, for from then on nobody else starts any for its users.
+    ///
+    /// # Errors
+    /// `/proc` is not readable.
+    pub fn look() -> io::Result<Self> {
+        process::users().map(|users| Self(Mutex::new(users)))
+    }
+
+    /// Whether a user may have a process already. It is about to be started one: from now on it may.
+    pub fn enter(&self, uid: u32) -> bool {
+        !self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uid)
     }
 }
 
@@ -195,6 +220,16 @@ mod tests {
         std::fs::write(registry.path().join(two[0].first.to_string()), "{\"data").unwrap();
         assert_eq!(claim(&b).unwrap(), two[1]);
         assert_eq!(claim(&c).unwrap(), two[0], "a claim cut off while being written is nobody's");
+    }
+
+    #[test]
+    fn a_user_without_a_process_is_looked_for_from_its_first_start_on() {
+        let inhabited = Inhabited::look().unwrap();
+        let own = nix::unistd::getuid().as_raw();
+        assert!(inhabited.enter(own), "this test is a process of its user");
+        let nobodys = FIRST + BLOCKS * SLOTS_MAX;
+        assert!(!inhabited.enter(nobodys));
+        assert!(inhabited.enter(nobodys));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::builds::image::{self, Container};
 use crate::config::{Addresses, Config};
 use crate::os::measure::{Meter, Usage};
 use crate::os::slot_dirs::{self, Owner, SlotDirs};
+use crate::os::uids::Inhabited;
 use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
 use crate::roster::SlotFacts;
 use crate::slot::evidence::{self, Evidence, Places};
@@ -108,6 +109,7 @@ pub(crate) struct Ground {
     addresses: Addresses,
     local_proxy_url: String,
     capabilities: Capabilities,
+    inhabited: Inhabited,
     clock: Arc<dyn Clock>,
 }
 
@@ -118,7 +120,12 @@ impl std::fmt::Debug for Ground {
 }
 
 impl Ground {
-    pub(crate) fn new(config: &Config, capabilities: Capabilities, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        capabilities: Capabilities,
+        inhabited: Inhabited,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             data_dir: config.data_dir.clone(),
             private_dir: config.private_dir.clone(),
@@ -126,6 +133,7 @@ impl Ground {
             addresses: config.addresses,
             local_proxy_url: config.local_proxy_url.clone(),
             capabilities,
+            inhabited,
             clock,
         }
     }
@@ -277,7 +285,8 @@ impl Ground {
         let failed = |source| OsError::Files { what: "empty", path: dirs.run.clone(), source };
         let record = record::read(&dirs.run, HOLDER_FILE).map_err(failed)?;
         let exit = record::read(&dirs.run, EXIT_FILE).map_err(failed)?;
-        let remains = Remains { record, groups, own_uid: owner.own_uid(), exit };
+        let own_uid = owner.own_uid().filter(|uid| self.inhabited.enter(*uid));
+        let remains = Remains { record, groups, own_uid, exit };
         let emptied = process::empty(&remains).map_err(failed)?;
         match emptied.alive {
             0 => Ok(()),
