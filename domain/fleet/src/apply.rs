@@ -56,6 +56,7 @@ impl Fleet {
             Event::MachineParting { machine, why } => {
                 self.lives(*machine, Life::Removing { since: at, why: *why });
             }
+            Event::MachineDutySet { machine, wish } => self.duty_set(*machine, wish.since(at)),
             Event::MachineRemoved { machine } => self.machine_removed(*machine),
             Event::CountersKept { machines, servers } => {
                 self.machine_counter = self.machine_counter.max(*machines);

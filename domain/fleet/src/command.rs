@@ -160,8 +160,28 @@ pub enum Command {
         /// As in [`Command::Hold`].
         process: Generation,
     },
+    /// A machine takes nobody any more. Who is on it stays until they go by themselves; then its servers are stopped.
+    DrainMachine(MachineId),
+    /// A machine serves again.
+    UndrainMachine(MachineId),
+    /// A machine is to be the fleet's no more. Refused while anybody is on it.
+    RemoveMachine {
+        /// Which.
+        machine: MachineId,
+        /// What keeps it from coming back.
+        kept_out: KeptOut,
+    },
     /// A deadline has come.
     Due,
+}
+
+/// What keeps a machine that was removed from joining again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptOut {
+    /// It has a credential of its own, which ends; or its provider deletes it.
+    ByItsCredential,
+    /// It joined with the secret of the control plane's own host: as long as its agent runs, nothing does.
+    ByNothing,
 }
 
 /// What is answered.

@@ -33,6 +33,8 @@ pub enum Verb {
     },
     /// Delete it, whether or not it was ever made.
     Delete,
+    /// It joined by itself: no provider is asked, and its credential is to end.
+    Revoke,
 }
 
 /// What a provider answered, or failed to.
@@ -91,11 +93,19 @@ impl Fleet {
         let verb = match (machine.origin, machine.life) {
             (Origin::Made, Life::Requested { slots, until, .. }) => Verb::Create { slots, until },
             (Origin::Made, Life::Removing { .. }) => Verb::Delete,
+            (Origin::Joined, Life::Removing { .. }) => Verb::Revoke,
             (
                 Origin::Made,
                 Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Lost { .. },
             )
-            | (Origin::Joined, _) => return None,
+            | (
+                Origin::Joined,
+                Life::Requested { .. }
+                | Life::Serving
+                | Life::Draining { .. }
+                | Life::Emptied { .. }
+                | Life::Lost { .. },
+            ) => return None,
         };
         Some(Errand { machine: id, key: machine.key, region: machine.region, verb })
     }

@@ -13,7 +13,7 @@ use mainstay_core::{
 use crate::allocation::{End, Request};
 use crate::cause::Cause;
 use crate::claim::{HoldEnd, ReservationEnd};
-use crate::life::{Absence, Parting};
+use crate::life::{Absence, Parting, Wish};
 use crate::machine::{Addresses, Ports};
 use crate::spec::FleetSpec;
 
@@ -115,6 +115,13 @@ pub enum Event {
         machine: MachineId,
         /// Why.
         why: Parting,
+    },
+    /// An operator wants something else of a machine.
+    MachineDutySet {
+        /// Which.
+        machine: MachineId,
+        /// What.
+        wish: Wish,
     },
     /// A machine is gone, and its servers with it.
     MachineRemoved {

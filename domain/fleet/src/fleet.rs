@@ -70,7 +70,7 @@ pub struct Fleet {
     pub(crate) empty: BTreeSet<(Timestamp, ServerId)>,
     /// What each region has.
     pub(crate) pools: BTreeMap<RegionId, Pool>,
-    /// When machines that are requested, emptied or lost are given up.
+    /// When machines that are requested, emptied or lost are given up, and those that an operator withdrew are emptied.
     pub(crate) moments: BTreeSet<(Timestamp, MachineId)>,
     /// Whether this leader listens yet. Soft, as is everything below.
     pub(crate) listening: bool,

@@ -17,7 +17,8 @@ use crate::cause::Cause;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::fleet::Fleet;
-use crate::life::{Life, Origin};
+use crate::life::{Life, Origin, Parting};
+use crate::machine::Machine;
 use crate::pool::Share;
 
 /// A law that does not hold.
@@ -56,6 +57,8 @@ pub enum Law {
     Pools,
     /// Silence is counted of machines that are expected and not heard, and errands rest only where one is owed.
     Silence,
+    /// Nothing begins on a machine that drains, is emptied or lost, or that an operator withdrew.
+    InService,
     /// Nothing is placed where a session that was given up may still run.
     Fence,
     /// The orders of allocations by time say what a full derivation says.
@@ -85,15 +88,18 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::MachineWoken { machine }
         | Event::MachineLost { machine }
         | Event::MachineReturned { machine, .. }
-        | Event::MachineParting { machine, .. } => machine_holds(fleet, *machine),
+        | Event::MachineParting { machine, .. }
+        | Event::MachineDutySet { machine, .. } => machine_holds(fleet, *machine),
         Event::ServerOrdered { server, .. }
         | Event::ServerAssigned { server, .. }
-        | Event::ServerHeld { server, .. }
         | Event::HoldEnded { server, .. }
-        | Event::ServerReserved { server, .. }
         | Event::ReservationEnded { server, .. }
         | Event::ServerReadied { server }
         | Event::ServerUnreadied { server } => server_holds(fleet, *server),
+        Event::ServerHeld { server, .. } | Event::ServerReserved { server, .. } => {
+            begins_in_service(fleet, *server)?;
+            server_holds(fleet, *server)
+        }
         Event::IncidentTold { incident } => server_holds(fleet, incident.server),
         Event::AllocationRequested { id, .. }
         | Event::AllocationFulfilled { id }
@@ -101,6 +107,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::AllocationDisplaced { id, .. } => allocation_holds(fleet, *id),
         Event::AllocationPlaced { id, server, .. } => {
             allocation_holds(fleet, *id)?;
+            begins_in_service(fleet, *server)?;
             server_holds(fleet, *server)
         }
         Event::AllocationEnded { id, .. } => {
@@ -192,6 +199,14 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
     ensure(shelved, Law::Candidates, || format!("{id} is a candidate as {candidate:?} and not shelved so"))
 }
 
+/// Where an allocation, a hold or a reservation begins.
+fn begins_in_service(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
+    let machine = fleet.servers.get(&id).and_then(|server| fleet.machines.get(&server.machine));
+    ensure(machine.is_none_or(Machine::takes), Law::InService, || {
+        format!("{id} is taken, and its machine is {:?}", machine.map(|machine| (machine.life, machine.duty)))
+    })
+}
+
 fn machine_holds(fleet: &Fleet, id: MachineId) -> Result<(), Broken> {
     let Some(machine) = fleet.machines.get(&id) else { return Ok(()) };
     if machine.life.leaves() {
@@ -202,6 +217,7 @@ fn machine_holds(fleet: &Fleet, id: MachineId) -> Result<(), Broken> {
     }
     let fits = match (machine.origin, machine.life) {
         (Origin::Made, _) => true,
+        (Origin::Joined, Life::Removing { why: Parting::ByHand, .. }) => true,
         (Origin::Joined, Life::Requested { .. } | Life::Removing { .. }) => false,
         (
             Origin::Joined,

@@ -51,7 +51,7 @@ pub enum Life {
         /// Since when it has counted as lost.
         at: Timestamp,
     },
-    /// Its provider is to delete it, until it says it has.
+    /// Its provider is to delete it, until it says it has; of one that joined by itself, its credential is to end.
     Removing {
         /// Since when.
         since: Timestamp,
@@ -60,7 +60,77 @@ pub enum Life {
     },
 }
 
-/// Why a machine is given back to its provider.
+/// What an operator wants of a machine, whatever its life is: it outlasts the machine's silence and its loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// It serves when it can.
+    InService,
+    /// It takes nobody any more. Once nobody is on it, its servers are stopped, and it stays empty.
+    Drained {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// As drained; and once it is emptied or lost it is taken out of the fleet.
+    Leaving {
+        /// Since when.
+        since: Timestamp,
+    },
+}
+
+/// A duty as an operator gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// [`Duty::InService`].
+    Serve,
+    /// [`Duty::Drained`].
+    Drain,
+    /// [`Duty::Leaving`].
+    Leave,
+}
+
+impl Wish {
+    /// The duty from then on.
+    pub(crate) const fn since(self, since: Timestamp) -> Duty {
+        match self {
+            Self::Serve => Duty::InService,
+            Self::Drain => Duty::Drained { since },
+            Self::Leave => Duty::Leaving { since },
+        }
+    }
+}
+
+impl Duty {
+    /// What the operator wishes.
+    #[must_use]
+    pub const fn wish(self) -> Wish {
+        match self {
+            Self::InService => Wish::Serve,
+            Self::Drained { .. } => Wish::Drain,
+            Self::Leaving { .. } => Wish::Leave,
+        }
+    }
+
+    /// Since when it takes nobody by an operator's wish.
+    #[must_use]
+    pub const fn withdrawn(self) -> Option<Timestamp> {
+        match self {
+            Self::InService => None,
+            Self::Drained { since } | Self::Leaving { since } => Some(since),
+        }
+    }
+
+    /// The word for it, in the API and the history.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::InService => "inService",
+            Self::Drained { .. } => "drained",
+            Self::Leaving { .. } => "leaving",
+        }
+    }
+}
+
+/// Why a machine is given back to its provider, or, where it joined by itself, is no longer the fleet's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parting {
     /// It idled past the delete TTL.
@@ -71,6 +141,8 @@ pub enum Parting {
     Lost,
     /// It was lost, and its provider no longer has it.
     Died,
+    /// An operator removed it.
+    ByHand,
 }
 
 /// What is known of a lost machine.
@@ -149,6 +221,7 @@ impl Parting {
             Self::NeverCame => "neverCame",
             Self::Lost => "lost",
             Self::Died => "died",
+            Self::ByHand => "byHand",
         }
     }
 }

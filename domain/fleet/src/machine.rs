@@ -9,7 +9,7 @@ use mainstay_core::{BootId, MachineKey, RegionId, ServerId, Timestamp};
 
 use crate::command::StreamId;
 use crate::counts::Counts;
-use crate::life::{Absence, Life, Origin};
+use crate::life::{Absence, Duty, Life, Origin};
 use crate::placement::Candidates;
 use crate::pool::Share;
 
@@ -34,6 +34,8 @@ pub struct Machine {
     pub origin: Origin,
     /// How it stands.
     pub life: Life,
+    /// What an operator wants of it.
+    pub duty: Duty,
     /// The run of its kernel that its agent last spoke of.
     pub boot: Option<BootId>,
     /// When it last came back after it had been lost, and what its return showed.
@@ -58,6 +60,12 @@ impl Machine {
     #[must_use]
     pub const fn link(&self) -> Link {
         self.link
+    }
+
+    /// Whether allocations, holds and reservations may begin on it.
+    #[must_use]
+    pub const fn takes(&self) -> bool {
+        self.life.serves() && self.duty.withdrawn().is_none()
     }
 
     /// How its servers stand.

@@ -73,7 +73,7 @@ impl Fleet {
     /// What a server would have to do; `None` where it cannot take an allocation now.
     pub(crate) fn candidate(&self, server: &Server) -> Option<Candidate> {
         let machine = self.machines.get(&server.machine)?;
-        let reachable = machine.life.serves() && machine.link != Link::Silent;
+        let reachable = machine.takes() && machine.link != Link::Silent;
         if !server.claim.is_open() || !reachable || server.is_fenced() {
             return None;
         }
@@ -127,8 +127,9 @@ impl Fleet {
         for machine in self.machines.values().filter(there) {
             let servers = u32::try_from(machine.servers.len()).unwrap_or(u32::MAX);
             let ready: usize = machine.candidates.values().map(BTreeSet::len).sum();
-            let free = machine.counts.unclaimed();
-            losers.servers += servers;
+            // The free servers of one that an operator withdrew are nobody's.
+            let free = if machine.takes() { machine.counts.unclaimed() } else { 0 };
+            losers.servers += if machine.takes() { servers } else { machine.counts.claimed() };
             losers.allocated += machine.counts.claimed();
             match machine.link {
                 Link::Silent => losers.silent += free,

@@ -6,7 +6,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use mainstay_core::{MachineId, RegionId, Timestamp};
 
 use crate::fleet::Fleet;
-use crate::life::{Life, Origin};
+use crate::life::{Duty, Life, Origin};
 use crate::machine::{Link, Machine};
 use crate::policy::MachineTtl;
 
@@ -48,13 +48,48 @@ pub(crate) struct Share {
     made: u32,
     pub(crate) idle: Option<Timestamp>,
     asleep: Option<Sleep>,
-    /// When a machine that is requested, emptied or lost is given up.
+    /// When a machine that is requested, emptied or lost is given up, or one that an operator withdrew is emptied.
     moment: Option<Timestamp>,
 }
 
 impl Share {
     /// What a machine counts for.
     pub(crate) fn of(machine: &Machine, ttl: MachineTtl) -> Self {
+        let share = Self::in_service(machine, ttl);
+        match machine.duty {
+            Duty::InService => share,
+            // What it has is not the region's to give, and time alone neither empties nor wakes it.
+            Duty::Drained { .. } => {
+                let moment = share.moment.or_else(|| Self::free_from(machine));
+                Self { made: share.made, servers: machine.counts.claimed(), moment, ..Self::default() }
+            }
+            Duty::Leaving { .. } => {
+                let moment = match machine.life {
+                    Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } => Some(Timestamp::EPOCH),
+                    Life::Serving | Life::Draining { .. } | Life::Removing { .. } => Self::free_from(machine),
+                };
+                Self { made: share.made, servers: machine.counts.claimed(), moment, ..Self::default() }
+            }
+        }
+    }
+
+    /// When the servers of a machine that serves and that an operator withdrew may be stopped: once nobody is on it, a hold
+    /// included.
+    fn free_from(machine: &Machine) -> Option<Timestamp> {
+        match machine.life {
+            Life::Serving if machine.counts.claimed() == 0 => {
+                Some(machine.held_until().unwrap_or(Timestamp::EPOCH))
+            }
+            Life::Serving
+            | Life::Requested { .. }
+            | Life::Draining { .. }
+            | Life::Emptied { .. }
+            | Life::Lost { .. }
+            | Life::Removing { .. } => None,
+        }
+    }
+
+    fn in_service(machine: &Machine, ttl: MachineTtl) -> Self {
         let servers = u32::try_from(machine.servers.len()).unwrap_or(u32::MAX);
         let heard = match machine.link {
             Link::Up { .. } => true,

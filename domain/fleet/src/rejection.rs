@@ -129,6 +129,23 @@ pub enum Rejection {
         /// How the machine stands.
         life: &'static str,
     },
+    /// Somebody is on the machine.
+    #[error(
+        "machine {machine} is in use: of its servers {allocated} are allocated, {reserved} reserved and {held} held"
+    )]
+    MachineInUse {
+        /// Which.
+        machine: MachineId,
+        /// How many of its servers are allocated.
+        allocated: u32,
+        /// How many are reserved.
+        reserved: u32,
+        /// How many are held.
+        held: u32,
+    },
+    /// The machine would be back at once.
+    #[error("machine {0} belongs to the control plane's own host, and its agent runs")]
+    MachineComesBack(MachineId),
     /// A machine brings more slots than one may.
     #[error("the machine brings {slots} slots, {SLOTS_PER_MACHINE_MAX} are allowed")]
     TooManySlots {
@@ -166,6 +183,8 @@ impl Rejection {
             Self::TooManySlots { .. } => "MS-S006",
             Self::MachineGone(_) => "MS-S007",
             Self::MachineAway { .. } => "MS-S008",
+            Self::MachineInUse { .. } => "MS-S009",
+            Self::MachineComesBack(_) => "MS-S010",
         }
     }
 
@@ -203,7 +222,14 @@ impl Rejection {
                 "the provider deletes it; to join it by hand, give it a new data directory"
             }
             Self::MachineAway { .. } => {
-                "allocate: where capacity is short the machine is woken; a lost one must come back first"
+                "allocate: where capacity is short the machine is woken; a lost one must come back first, and one \
+                 that an operator drained serves again with: mainstay machine undrain MACHINE"
+            }
+            Self::MachineInUse { .. } => {
+                "keep new sessions away and wait for these to end, or end them: mainstay machine drain MACHINE"
+            }
+            Self::MachineComesBack(_) => {
+                "drain it instead; or end its agent, or take its region out of the file, and remove it then"
             }
         }
     }

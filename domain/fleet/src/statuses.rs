@@ -6,7 +6,7 @@ use core::str::FromStr;
 use mainstay_core::RegionId;
 
 use crate::fleet::Fleet;
-use crate::life::{Life, Parting};
+use crate::life::{Duty, Life, Parting};
 use crate::machine::{Link, Machine};
 use crate::server::ServerStatus;
 use crate::spec::RegionOpening;
@@ -118,6 +118,7 @@ impl Machine {
     /// |---|---|---|
     /// | requested | – | PROVISIONING |
     /// | serving | heard | ONLINE |
+    /// | serving, and an operator drains or removes it | heard | SHUTTING_DOWN |
     /// | serving | not heard | SHUTDOWN |
     /// | draining | any | SHUTTING_DOWN |
     /// | emptied, lost | any | SHUTDOWN |
@@ -127,13 +128,21 @@ impl Machine {
     pub const fn status(&self) -> MachineStatus {
         match (self.life, self.link()) {
             (Life::Requested { .. }, _) => MachineStatus::Provisioning,
-            (Life::Serving, Link::Up { .. }) => MachineStatus::Online,
+            (Life::Serving, Link::Up { .. }) => match self.duty {
+                Duty::InService => MachineStatus::Online,
+                Duty::Drained { .. } | Duty::Leaving { .. } => MachineStatus::ShuttingDown,
+            },
             (Life::Draining { .. }, _) => MachineStatus::ShuttingDown,
             (Life::Serving, Link::Silent) | (Life::Emptied { .. } | Life::Lost { .. }, _) => {
                 MachineStatus::Shutdown
             }
             (Life::Removing { why: Parting::NeverCame, .. }, _) => MachineStatus::CancellationRequested,
-            (Life::Removing { why: Parting::Idle | Parting::Lost | Parting::Died, .. }, _) => {
+            (
+                Life::Removing {
+                    why: Parting::Idle | Parting::Lost | Parting::Died | Parting::ByHand, ..
+                },
+                _,
+            ) => {
                 MachineStatus::Deleting
             }
         }

@@ -292,6 +292,21 @@ pub enum MachineVerb {
         /// Its id or name
         id: String,
     },
+    /// Let nothing begin on a machine any more; who plays there plays on, and its servers stop once nobody does
+    Drain {
+        /// Its id, 4294967297 or mch-1-1
+        id: String,
+    },
+    /// Have a drained machine serve again
+    Undrain {
+        /// Its id, 4294967297 or mch-1-1
+        id: String,
+    },
+    /// Take a machine that nobody plays on out of its fleet: its provider deletes it, or its credential ends
+    Remove {
+        /// Its id, 4294967297 or mch-1-1
+        id: String,
+    },
     /// End a machine's credential at once, and the join token it came with; its servers play on
     Revoke {
         /// Its id, 4294967297 or mch-1-1

@@ -3,7 +3,7 @@
 use mainstay_core::slot::{Fault, Incident};
 use mainstay_fleet::catalog::admission::AdmissionEvent;
 use mainstay_fleet::catalog::{Catalog, CatalogEvent};
-use mainstay_fleet::{End, Event, Fleet};
+use mainstay_fleet::{End, Event, Fleet, Wish};
 use mainstay_journal::history::Told;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
@@ -158,6 +158,14 @@ fn fleet_row(event: &Event) -> Row {
         }
         Event::MachineParting { machine, why } => {
             ("machine.removing", vec![machine.to_string()], json!({ "reason": why.word() }))
+        }
+        Event::MachineDutySet { machine, wish } => {
+            let kind = match wish {
+                Wish::Serve => "machine.undrained",
+                Wish::Drain => "machine.drained",
+                Wish::Leave => "machine.leaving",
+            };
+            (kind, vec![machine.to_string()], Value::Null)
         }
         Event::MachineRemoved { machine } => ("machine.removed", vec![machine.to_string()], Value::Null),
         Event::CountersKept { .. } => ("fleet.countersKept", vec![], Value::Null),

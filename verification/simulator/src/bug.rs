@@ -32,11 +32,21 @@ pub enum Bug {
     ErrandBeforeSync,
     /// The order that stops what a lost machine had played is not passed on: the agent hears that nothing need change.
     FenceLifted,
+    /// An agent is told that a process crashed which its machine lost: the holder left no record of an exit.
+    LossToldAsCrash,
+    /// An agent that restarted has forgotten the crashes of before.
+    StrikesForgotten,
+    /// The plane is not woken when a hold runs out.
+    HoldDeadlineMissed,
+    /// A game that asks for a hold gets a reservation.
+    HoldReserves,
+    /// The plane is not woken when a region is to grow.
+    GrowthDeadlineMissed,
 }
 
 impl Bug {
     /// Every planted mistake.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::AnswerBeforeSync,
         Self::ReadBeforeSync,
         Self::OrderBeforeSync,
@@ -50,6 +60,11 @@ impl Bug {
         Self::DeadStreamBelieved,
         Self::ErrandBeforeSync,
         Self::FenceLifted,
+        Self::LossToldAsCrash,
+        Self::StrikesForgotten,
+        Self::HoldDeadlineMissed,
+        Self::HoldReserves,
+        Self::GrowthDeadlineMissed,
     ];
 
     /// Its name on the command line.
@@ -69,6 +84,11 @@ impl Bug {
             Self::DeadStreamBelieved => "dead-stream-believed",
             Self::ErrandBeforeSync => "errand-before-sync",
             Self::FenceLifted => "fence-lifted",
+            Self::LossToldAsCrash => "loss-told-as-crash",
+            Self::StrikesForgotten => "strikes-forgotten",
+            Self::HoldDeadlineMissed => "hold-deadline-missed",
+            Self::HoldReserves => "hold-reserves",
+            Self::GrowthDeadlineMissed => "growth-deadline-missed",
         }
     }
 }

@@ -202,6 +202,9 @@ pub(crate) enum Operation {
     Restart(ServerId),
     Release(ServerId),
     Assign(ServerId, BuildConfigurationId),
+    Drain(MachineId),
+    Undrain(MachineId),
+    Remove(MachineId),
     Reconfigure,
 }
 

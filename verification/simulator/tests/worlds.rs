@@ -100,6 +100,28 @@ planted! {
     a_fence_that_is_lifted_is_found: FenceLifted;
 }
 
+macro_rules! planted_against {
+    ($($test:ident: $bug:ident, $law:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let options = Options { bug: Some(Bug::$bug), ..Options::STANDARD };
+            let told = |report: &Report| report.broken.as_ref().is_some_and(|broken| broken.law.contains($law));
+            let found = (1..=FOUND_WITHIN).map(|seed| run(seed, options)).find(told);
+            let found = found.unwrap_or_else(|| panic!("{} broke no law that {}", Bug::$bug, $law));
+            holds(&run(found.seed, Options::STANDARD));
+        }
+    )*};
+}
+
+// Laws that issues 2 and 3 name, each with a mistake that breaks that very law.
+planted_against! {
+    a_loss_that_is_told_as_a_crash_is_found: LossToldAsCrash, "the machine's loss, not a crash";
+    strikes_that_are_forgotten_are_found: StrikesForgotten, "never more restarts than the window allows";
+    a_hold_that_outlives_its_time_is_found: HoldDeadlineMissed, "a hold never outlives its time";
+    a_hold_that_takes_a_server_out_of_the_pool_is_found: HoldReserves, "holds never change available counts";
+    a_region_that_does_not_grow_is_found: GrowthDeadlineMissed, "minimum available is restored after healing";
+}
+
 /// Rare in the standard worlds: the agent must crash in the moment between fork and lock, come back before the holder
 /// locks, and have been told to stop meanwhile. A world of slow holders and short crashes shows it.
 #[test]

@@ -220,6 +220,9 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::MachineParting { machine, why } => {
                 Self::Machine(Machine::Parting { machine: *machine, why: (*why).into() })
             }
+            DomainEvent::MachineDutySet { machine, wish } => {
+                Self::Machine(Machine::Duty { machine: *machine, wish: (*wish).into() })
+            }
             DomainEvent::MachineRemoved { machine } => Self::Machine(Machine::Removed(*machine)),
             DomainEvent::CountersKept { machines, servers } => {
                 Self::Machine(Machine::CountersKept { machines: *machines, servers: *servers })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mainstay_core::{AllocationId, BootId, MachineId, MachineKey, RegionId, Timestamp};
 use mainstay_fleet::{
     Absence as DomainAbsence, Event as DomainEvent, MachinePolicy, MachineTtl, OnLoss as DomainOnLoss,
-    Parting as DomainParting, Provided as DomainProvided,
+    Parting as DomainParting, Provided as DomainProvided, Wish as DomainWish,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,18 @@ pub(super) enum Machine {
     },
     /// Of an allocation whose server is gone.
     Readied(AllocationId),
+    Duty {
+        machine: MachineId,
+        wish: Wish,
+    },
+}
+
+/// What an operator wants of a machine.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Wish {
+    Serve,
+    Drain,
+    Leave,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,6 +74,7 @@ pub(super) enum Parting {
     NeverCame,
     Lost,
     Died,
+    ByHand,
 }
 
 /// How machines are treated.
@@ -111,6 +124,7 @@ impl From<Machine> for DomainEvent {
             }
             Machine::Parting { machine, why } => Self::MachineParting { machine, why: why.into() },
             Machine::Removed(machine) => Self::MachineRemoved { machine },
+            Machine::Duty { machine, wish } => Self::MachineDutySet { machine, wish: wish.into() },
             Machine::Readied(id) => Self::AllocationReadied { id },
             Machine::CountersKept { machines, servers } => Self::CountersKept { machines, servers },
             Machine::Displaced { id, until_ms } => {
@@ -147,6 +161,7 @@ impl From<DomainParting> for Parting {
             DomainParting::NeverCame => Self::NeverCame,
             DomainParting::Lost => Self::Lost,
             DomainParting::Died => Self::Died,
+            DomainParting::ByHand => Self::ByHand,
         }
     }
 }
@@ -158,6 +173,27 @@ impl From<Parting> for DomainParting {
             Parting::NeverCame => Self::NeverCame,
             Parting::Lost => Self::Lost,
             Parting::Died => Self::Died,
+            Parting::ByHand => Self::ByHand,
+        }
+    }
+}
+
+impl From<DomainWish> for Wish {
+    fn from(wish: DomainWish) -> Self {
+        match wish {
+            DomainWish::Serve => Self::Serve,
+            DomainWish::Drain => Self::Drain,
+            DomainWish::Leave => Self::Leave,
+        }
+    }
+}
+
+impl From<Wish> for DomainWish {
+    fn from(wish: Wish) -> Self {
+        match wish {
+            Wish::Serve => Self::Serve,
+            Wish::Drain => Self::Drain,
+            Wish::Leave => Self::Leave,
         }
     }
 }

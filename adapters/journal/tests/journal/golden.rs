@@ -18,7 +18,7 @@ use mainstay_fleet::catalog::{
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
     Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
-    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd,
+    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, Wish,
 };
 use mainstay_journal::stored::Stored;
 use mainstay_supervisor::{
@@ -353,6 +353,8 @@ fn of_a_fleets_machines() {
         (FleetEvent::CountersKept { machines: 3, servers: 9 }, "0301 13 0a 03 09".to_owned()),
         (FleetEvent::AllocationDisplaced { id, until: at(300) }, "0301 13 0b UUID ac02".to_owned()),
         (FleetEvent::AllocationReadied { id }, "0301 13 0c UUID".to_owned()),
+        (FleetEvent::MachineDutySet { machine, wish: Wish::Leave }, "0301 13 0d 8280808010 02".to_owned()),
+        (FleetEvent::MachineParting { machine, why: Parting::ByHand }, "0301 13 08 8280808010 04".to_owned()),
         (FleetEvent::AllocationEnded { id, end: End::MachineLost }, "0301 09 UUID 09".to_owned()),
         (
             FleetEvent::ReservationEnded { server, end: ReservationEnd::MachineLost },

@@ -17,7 +17,7 @@ use mainstay_fleet::catalog::{
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
     Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
-    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd,
+    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, Wish,
 };
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
@@ -278,7 +278,7 @@ fn machine_policy() -> impl Strategy<Value = MachinePolicy> {
 
 fn machine_event() -> impl Strategy<Value = FleetEvent> {
     let absence = [Absence::Unknown, Absence::CutOff, Absence::Rebooted];
-    let why = [Parting::Idle, Parting::NeverCame, Parting::Lost, Parting::Died];
+    let why = [Parting::Idle, Parting::NeverCame, Parting::Lost, Parting::Died, Parting::ByHand];
     prop_oneof![
         (machine(), uuid::<MachineKey>(), uuid::<RegionId>(), any::<u32>(), time()).prop_map(
             |(machine, key, region, slots, until)| FleetEvent::MachineRequested {
@@ -300,6 +300,8 @@ fn machine_event() -> impl Strategy<Value = FleetEvent> {
         (machine(), proptest::sample::select(why.to_vec()))
             .prop_map(|(machine, why)| FleetEvent::MachineParting { machine, why }),
         machine().prop_map(|machine| FleetEvent::MachineRemoved { machine }),
+        (machine(), proptest::sample::select([Wish::Serve, Wish::Drain, Wish::Leave].to_vec()))
+            .prop_map(|(machine, wish)| FleetEvent::MachineDutySet { machine, wish }),
         any::<[u32; 2]>().prop_map(|[machines, servers]| FleetEvent::CountersKept { machines, servers }),
         uuid::<AllocationId>().prop_map(|id| FleetEvent::AllocationReadied { id }),
         (uuid::<AllocationId>(), time())

@@ -1,7 +1,7 @@
 //! What there is to say of a machine's life, in a sentence for people.
 
 use mainstay_core::{MachineId, Timestamp};
-use mainstay_fleet::{Absence, Fate, Fleet, Life, Machine, Origin, Parting};
+use mainstay_fleet::{Absence, Duty, Fate, Fleet, Life, Machine, Origin, Parting, ServerStatus};
 
 use crate::multiplay::instant;
 
@@ -23,25 +23,50 @@ pub(super) fn detail(fleet: &Fleet, id: MachineId, machine: &Machine) -> Option<
             };
             Some(format!("asked of its provider {}, given up {}{failed}", when(at), when(until)))
         }
-        Life::Serving => match (fleet.silent_since(id), machine.returned) {
-            (Some(since), _) => {
+        Life::Serving => match (fleet.silent_since(id), machine.duty.withdrawn(), machine.returned) {
+            (Some(since), _, _) => {
                 let lost = since + fleet.machine_policy().lost_after;
                 Some(format!("silent since {}, lost {} unless it is heard before", when(since), when(lost)))
             }
-            (None, Some((at, absence))) => Some(format!("came back {}: {}", when(at), returned(absence))),
-            (None, None) => None,
+            (None, Some(since), _) => {
+                let counts = machine.counts();
+                let (claimed, held) = (counts.claimed(), counts.of(ServerStatus::Held));
+                Some(format!(
+                    "withdrawn by an operator {}: it takes nobody, and {claimed} of its servers are still allocated or \
+                     reserved, {held} held",
+                    when(since)
+                ))
+            }
+            (None, None, Some((at, absence))) => Some(format!("came back {}: {}", when(at), returned(absence))),
+            (None, None, None) => None,
         },
         Life::Draining { since } => {
-            Some(format!("idle past its TTL, its servers stop since {}", when(since)))
+            let why = match machine.duty {
+                Duty::InService => "idle past its TTL",
+                Duty::Drained { .. } => "drained by an operator",
+                Duty::Leaving { .. } => "to be removed by an operator",
+            };
+            Some(format!("{why}, its servers stop since {}", when(since)))
         }
-        Life::Emptied { since } => Some(format!("none of its servers runs since {}", when(since))),
+        Life::Emptied { since } => {
+            let until = match machine.duty {
+                Duty::InService => "",
+                Duty::Drained { .. } => ", and none will before an operator undrains it",
+                Duty::Leaving { .. } => ", and it is being removed",
+            };
+            Some(format!("none of its servers runs since {}{until}", when(since)))
+        }
         Life::Lost { at } => Some(format!("lost {}: {}", when(at), fate(fleet.fate(id)))),
         Life::Removing { since, why } => {
             let failed = match fleet.errand_failures(id) {
                 0 => String::new(),
                 failures => format!("; its provider has failed {failures} times"),
             };
-            Some(format!("given back to its provider {}: {}{failed}", when(since), parting(why)))
+            let what = match machine.origin {
+                Origin::Made => "given back to its provider",
+                Origin::Joined => "taken out of the fleet",
+            };
+            Some(format!("{what} {}: {}{failed}", when(since), parting(why)))
         }
     }
 }
@@ -67,6 +92,7 @@ const fn parting(why: Parting) -> &'static str {
         Parting::NeverCame => "it had not joined in time",
         Parting::Lost => "it was lost and did not come back",
         Parting::Died => "it died: its provider no longer has it",
+        Parting::ByHand => "an operator removed it",
     }
 }
 

@@ -180,6 +180,9 @@ pub struct MachineView {
     /// The same in Mainstay's: requested, serving, draining, emptied, lost or removing.
     #[serde(default)]
     pub life: String,
+    /// What an operator wants of it: `inService`, `drained` or `leaving`.
+    #[serde(default)]
+    pub duty: String,
     /// What more there is to say of that: since when, until when, why, and what is known of a lost one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -343,6 +346,34 @@ pub struct ServerActionRequest {
     /// For `configure`: the name or id of one of the fleet's build configurations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_configuration: Option<String>,
+}
+
+/// What an operator does to a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineActionRequest {
+    /// Which.
+    pub action: MachineAction,
+}
+
+/// What an operator does to a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MachineAction {
+    /// It takes nobody any more; once nobody is on it, its servers are stopped.
+    Drain,
+    /// It serves again.
+    Undrain,
+    /// It is the fleet's no more: given back to its provider, or, where it joined by itself, without its credential.
+    Remove,
+}
+
+/// When a machine action takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineActionView {
+    /// Whether its servers have to become free, or to stop, before it is done.
+    pub deferred: bool,
 }
 
 /// When a server action takes place.

@@ -3,7 +3,7 @@
 use mainstay_core::slot::{Phase, Spec, Stopped};
 use mainstay_core::{AllocationId, MachineId, RegionId, ServerId, Timestamp};
 use mainstay_fleet::{
-    Allocation, Counts, Fleet, FleetSpec, IdleServers, Link, Machine, Readiness, RegionOpening, Server,
+    Allocation, Counts, Fleet, FleetSpec, IdleServers, Life, Link, Machine, Readiness, RegionOpening, Server,
     ServerStatus, Stage,
 };
 
@@ -104,7 +104,13 @@ impl Within<'_> {
                 Link::Silent => "silent".to_owned(),
             },
             state: machine.status().word().to_owned(),
-            life: machine.life.word().to_owned(),
+            life: match (machine.life, machine.takes()) {
+                // It still serves whom it has.
+                (Life::Serving, false) => "draining",
+                (life, _) => life.word(),
+            }
+            .to_owned(),
+            duty: machine.duty.word().to_owned(),
             detail: super::lives::detail(self.fleet, id, machine),
             origin: super::lives::origin(machine.origin).to_owned(),
             ipv4: machine.addresses.ipv4.map(|address| address.to_string()),

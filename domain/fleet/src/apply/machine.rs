@@ -9,7 +9,7 @@ use mainstay_core::{MachineId, MachineKey, RegionId, ServerId, Timestamp};
 
 use crate::counts::Counts;
 use crate::fleet::Fleet;
-use crate::life::{Absence, Life, Origin};
+use crate::life::{Absence, Duty, Life, Origin};
 use crate::machine::{Addresses, Link, Machine};
 use crate::placement::Candidates;
 use crate::pool::Share;
@@ -46,6 +46,7 @@ impl Fleet {
             servers: Vec::new(),
             origin,
             life,
+            duty: Duty::InService,
             boot: None,
             returned: None,
             used: at,
@@ -62,23 +63,38 @@ impl Fleet {
 
     /// A machine stands otherwise, and with it whether its servers can be given.
     pub(super) fn lives(&mut self, id: MachineId, life: Life) {
-        let Some(machine) = self.machines.get(&id) else { return };
-        let servers = machine.servers.clone();
-        for server in &servers {
-            self.unshelve(*server);
+        if !self.machines.contains_key(&id) {
+            return;
         }
-        if let Some(machine) = self.machines.get_mut(&id) {
-            machine.life = life;
-        }
-        for server in servers {
-            self.shelve(server);
-        }
+        self.reshelve(id, |machine| machine.life = life);
         if !life.is_missed() {
             self.stop_missing(id);
         }
         self.fates.remove(&id);
         self.settle_machine(id);
         self.note_errand(id, None);
+        self.touched.insert(id);
+    }
+
+    /// Changes what decides whether a machine's servers can be given.
+    fn reshelve(&mut self, id: MachineId, change: impl FnOnce(&mut Machine)) {
+        let Some(machine) = self.machines.get(&id) else { return };
+        let servers = machine.servers.clone();
+        for server in &servers {
+            self.unshelve(*server);
+        }
+        if let Some(machine) = self.machines.get_mut(&id) {
+            change(machine);
+        }
+        for server in servers {
+            self.shelve(server);
+        }
+    }
+
+    /// An operator wants something else of it.
+    pub(super) fn duty_set(&mut self, id: MachineId, duty: Duty) {
+        self.reshelve(id, |machine| machine.duty = duty);
+        self.settle_machine(id);
         self.touched.insert(id);
     }
 

@@ -111,6 +111,9 @@ impl Fleet {
                 story.push((since, Event::MachineParting { machine: id, why }));
             }
         }
+        if let Some(since) = machine.duty.withdrawn() {
+            story.push((since, Event::MachineDutySet { machine: id, wish: machine.duty.wish() }));
+        }
     }
 
     /// The counters, where what is left does not tell them.

@@ -1,4 +1,5 @@
-//! Nothing begins on a machine that drains, is emptied or lost: what it runs is being stopped, or nobody knows.
+//! Nothing begins on a machine that drains, is emptied or lost, or that an operator withdrew: what it runs is being
+//! stopped, or will be, or nobody knows.
 
 use mainstay_core::ServerId;
 
@@ -13,8 +14,11 @@ pub(super) fn serving(state: &Fleet, server: ServerId) -> Result<(), Rejection> 
         let life = "back, and stops what it had played";
         return Err(Rejection::MachineAway { server, machine, life });
     }
-    match state.machine(machine).map(|machine| machine.life) {
-        Some(life) if !life.serves() => Err(Rejection::MachineAway { server, machine, life: life.word() }),
+    match state.machine(machine) {
+        Some(known) if !known.takes() => {
+            let life = if known.life.serves() { known.duty.word() } else { known.life.word() };
+            Err(Rejection::MachineAway { server, machine, life })
+        }
         Some(_) | None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use super::ordering;
 use crate::cause::Cause;
 use crate::event::Event;
 use crate::fleet::Fleet;
-use crate::life::{Life, Parting};
+use crate::life::{Life, Parting, Wish};
 
 /// The most machines one turn empties; the next turn goes on.
 const TURN_MAX: usize = 64;
@@ -68,19 +68,25 @@ pub(super) fn settle(turn: &mut Turn<'_, Fleet>, machine: MachineId) {
     }
 }
 
-/// Gives up machines whose time is over: requested ones that never came, and those of providers that stayed empty or lost.
+/// Gives up machines whose time is over: requested ones that never came, those of providers that stayed empty or lost, and
+/// those that an operator removes. One that an operator withdrew is emptied first.
 pub(super) fn give_up(turn: &mut Turn<'_, Fleet>) {
     while let Some(&(due, machine)) = turn.state().moments.first() {
         if due > turn.now() {
             return;
         }
-        let Some(life) = turn.state().machine(machine).map(|machine| machine.life) else { return };
-        let why = match life {
-            Life::Requested { .. } => Parting::NeverCame,
-            Life::Emptied { .. } => Parting::Idle,
-            Life::Lost { .. } => Parting::Lost,
-            // None of these has a moment.
-            Life::Serving | Life::Draining { .. } | Life::Removing { .. } => return,
+        let Some(known) = turn.state().machine(machine) else { return };
+        let why = match (known.life, known.duty.wish()) {
+            (Life::Serving, _) => {
+                drain(turn, machine);
+                continue;
+            }
+            (Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. }, Wish::Leave) => Parting::ByHand,
+            (Life::Requested { .. }, Wish::Serve | Wish::Drain) => Parting::NeverCame,
+            (Life::Emptied { .. }, Wish::Serve | Wish::Drain) => Parting::Idle,
+            (Life::Lost { .. }, Wish::Serve | Wish::Drain) => Parting::Lost,
+            // Neither has a moment.
+            (Life::Draining { .. } | Life::Removing { .. }, _) => return,
         };
         part(turn, machine, why);
     }
@@ -92,7 +98,7 @@ pub(super) fn part(turn: &mut Turn<'_, Fleet>, machine: MachineId, why: Parting)
     turn.emit(Event::MachineParting { machine, why });
     match why {
         Parting::NeverCame => set_back(turn, region),
-        Parting::Idle | Parting::Lost | Parting::Died => {}
+        Parting::Idle | Parting::Lost | Parting::Died | Parting::ByHand => {}
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn wake_one(turn: &mut Turn<'_, Fleet>, region: RegionId) {
 }
 
 /// A machine serves again: with start on provision its servers run, else they wait for allocations.
-fn wake(turn: &mut Turn<'_, Fleet>, machine: MachineId) {
+pub(super) fn wake(turn: &mut Turn<'_, Fleet>, machine: MachineId) {
     turn.emit(Event::MachineWoken { machine });
     let on_provision =
         turn.state().spec().is_some_and(|spec| spec.idle_servers == IdleServers::StartOnProvision);

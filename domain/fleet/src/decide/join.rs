@@ -12,7 +12,7 @@ use crate::command::{Answer, JoinedSlot, Observation};
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::life::Life;
-use crate::machine::{Addresses, Ports, SLOTS_PER_MACHINE_MAX};
+use crate::machine::{Addresses, Machine, Ports, SLOTS_PER_MACHINE_MAX};
 use crate::rejection::Rejection;
 use crate::spec::{FleetSpec, IdleServers};
 
@@ -64,7 +64,7 @@ pub(super) fn join(
     {
         let first = ServerId::of(spec.number, turn.state().server_counter + 1);
         turn.emit(Event::ServersAdded { machine, first, ports: new.into(), configuration });
-        let serves = turn.state().machine(machine).is_some_and(|machine| machine.life.serves());
+        let serves = turn.state().machine(machine).is_some_and(Machine::takes);
         if serves && spec.idle_servers == IdleServers::StartOnProvision {
             let added = turn.state().machine(machine).map(|machine| machine.servers[had.len()..].to_vec());
             for server in added.unwrap_or_default() {

@@ -7,6 +7,7 @@ mod configure;
 mod deallocate;
 mod drain;
 mod due;
+mod duty;
 mod grow;
 mod hold;
 mod incidents;
@@ -66,6 +67,9 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
         Command::Unreserve { server, process } => reserve::unreserve(turn, *server, *process),
         Command::SetReady { server, process } => ready::ready(turn, *server, *process),
         Command::SetUnready { server, process } => ready::unready(turn, *server, *process),
+        Command::DrainMachine(machine) => duty::withdraw(turn, *machine),
+        Command::UndrainMachine(machine) => duty::put_back(turn, *machine),
+        Command::RemoveMachine { machine, kept_out } => duty::remove(turn, *machine, *kept_out),
         Command::Due => Ok(due::due(turn)),
     }
 }

@@ -9,6 +9,7 @@ use mainstay_core::{ServerId, Turn};
 use crate::cause::Cause;
 use crate::event::Event;
 use crate::fleet::Fleet;
+use crate::machine::Machine;
 use crate::server::Server;
 use crate::spec::IdleServers;
 
@@ -45,9 +46,11 @@ pub(super) fn run_idle(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Caus
 /// What a server does whose process ended by its own will, or was lost, and that nobody claims now: with start on
 /// provision it runs again, idle (seed 002); else it rests until an allocation or an operator starts it.
 pub(super) fn after_the_end(turn: &mut Turn<'_, Fleet>, server: ServerId, cause: Cause) {
+    let machine = turn.state().server(server).and_then(|server| turn.state().machine(server.machine));
+    let takes = machine.is_some_and(Machine::takes);
     match turn.state().spec().map(|spec| spec.idle_servers) {
-        Some(IdleServers::StartOnProvision) => run_idle(turn, server, cause),
-        Some(IdleServers::StartOnAllocation) | None => rest(turn, server, cause),
+        Some(IdleServers::StartOnProvision) if takes => run_idle(turn, server, cause),
+        Some(IdleServers::StartOnProvision | IdleServers::StartOnAllocation) | None => rest(turn, server, cause),
     }
 }
 

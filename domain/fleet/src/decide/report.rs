@@ -12,6 +12,7 @@ use crate::command::{Answer, Observation, StreamId};
 use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::life::Life;
+use crate::machine::Machine;
 use crate::rejection::Rejection;
 use crate::spec::IdleServers;
 
@@ -163,7 +164,7 @@ fn judge_reserved(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
 /// stopped, that backed off or fell silent under an allocation, stays down.
 fn judge_free(turn: &mut Turn<'_, Fleet>, server: ServerId, phase: &Phase) {
     let Some(known) = turn.state().server(server) else { return };
-    if !turn.state().machine(known.machine).is_some_and(|machine| machine.life.serves()) {
+    if !turn.state().machine(known.machine).is_some_and(Machine::takes) {
         return;
     }
     if known.cause == Cause::MachineLost && known.is_down() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{every, segment};
 use crate::arguments::{Format, MachineVerb};
@@ -34,10 +34,22 @@ pub fn run(verb: &MachineVerb, data_dir: &Path, format: Format) -> Result<ExitCo
         MachineVerb::Get { id } => {
             output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?
         }
+        MachineVerb::Drain { id } => act(&client, id, "drain", format)?,
+        MachineVerb::Undrain { id } => act(&client, id, "undrain", format)?,
+        MachineVerb::Remove { id } => act(&client, id, "remove", format)?,
         MachineVerb::Revoke { id } => {
             client.post(&format!("/v1/machines/{}/revoke", segment(id)), &Value::Null)?;
             output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says whether it is done, or waits for somebody to go.
+fn act(client: &Client, id: &str, action: &str, format: Format) -> Result<(), Failure> {
+    let path = format!("/v1/machines/{}/actions", segment(id));
+    let answer = client.post(&path, &json!({ "action": action }))?;
+    let deferred = answer["deferred"].as_bool().unwrap_or(false);
+    let told = json!({ "id": id, "action": action, "deferred": deferred });
+    output::one(&told, format)
 }

@@ -219,6 +219,8 @@ impl From<Rejection> for Failure {
             | Rejection::SlotsChanged(_)
             | Rejection::MachineGone(_)
             | Rejection::MachineAway { .. }
+            | Rejection::MachineInUse { .. }
+            | Rejection::MachineComesBack(_)
             | Rejection::TooManySlots { .. } => StatusCode::CONFLICT,
         };
         Self::new(status, rejection.code(), rejection.to_string(), rejection.mend())

@@ -84,6 +84,7 @@ impl Metrics {
             | Event::MachineReturned { .. }
             | Event::MachineParting { .. }
             | Event::MachineRemoved { .. }
+            | Event::MachineDutySet { .. }
             | Event::CountersKept { .. }
             | Event::AllocationDisplaced { .. }
             | Event::AllocationReadied { .. }

@@ -115,6 +115,7 @@ fn machines(fleet: &Fleet, region: RegionId) -> Machines {
     for (_, machine) in fleet.machines().filter(|(_, machine)| machine.region == region) {
         match (machine.life, machine.link()) {
             (Life::Draining { .. }, _) => counted.draining += 1,
+            (Life::Serving, Link::Up { .. }) if !machine.takes() => counted.draining += 1,
             (Life::Lost { .. } | Life::Requested { .. } | Life::Removing { .. }, _) | (_, Link::Silent) => {
                 counted.offline += 1;
                 counted.blocked += machine.counts().unclaimed();

@@ -117,6 +117,11 @@ impl Office {
     async fn attempt(&self, errand: &Errand) -> Result<(), Trouble> {
         let Errand { machine, key, region, verb } = *errand;
         let fleet = self.fleet_of(machine).ok_or(Trouble::NoFleet)?;
+        if verb == Verb::Revoke {
+            self.revoke(key).await?;
+            tracing::info!(%machine, "a machine was removed by an operator; its credential has ended");
+            return Ok(());
+        }
         let program = self.programs.get(&(fleet.spec.id, region)).ok_or(Trouble::NoProgram { region })?;
         let mut facts = self.facts(&fleet, region);
         facts.extend(of_machine(machine, key));
@@ -132,15 +137,21 @@ impl Office {
             }
             Verb::Delete => {
                 let _answer = Call { verb: "delete", facts, program }.run().await?;
-                match self.desk.revoke(key).await {
-                    // It never joined.
-                    Ok(()) | Err(No::Rules(AdmissionRejection::NoCredential)) => {}
-                    Err(no) => return Err(Trouble::Revoke(no)),
-                }
+                self.revoke(key).await?;
                 tracing::info!(%machine, provider = program.name, "a machine is deleted");
             }
+            // Done above: no program takes part.
+            Verb::Revoke => {}
         }
         Ok(())
+    }
+
+    /// Ends a machine's credential, where it has one: it may never have joined, or be one of this host's own.
+    async fn revoke(&self, key: MachineKey) -> Result<(), Trouble> {
+        match self.desk.revoke(key).await {
+            Ok(()) | Err(No::Rules(AdmissionRejection::NoCredential)) => Ok(()),
+            Err(no) => Err(Trouble::Revoke(no)),
+        }
     }
 
     /// A token for this machine alone, for as long as it is waited for.
@@ -256,6 +267,7 @@ const fn word(verb: Verb) -> &'static str {
     match verb {
         Verb::Create { .. } => "create",
         Verb::Delete => "delete",
+        Verb::Revoke => "revoke",
     }
 }
 

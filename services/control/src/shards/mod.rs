@@ -128,6 +128,9 @@ pub(crate) const fn growth(command: &mainstay_fleet::Command) -> Growth {
         | Command::StartServer(_)
         | Command::StopServer(_)
         | Command::RestartServer(_)
+        | Command::DrainMachine(_)
+        | Command::UndrainMachine(_)
+        | Command::RemoveMachine { .. }
         | Command::Due => Growth::Shrinks,
     }
 }

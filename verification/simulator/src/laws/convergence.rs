@@ -2,7 +2,7 @@
 
 use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{MachineId, ServerId, StateMachine as _, Timestamp};
-use mainstay_fleet::{Fleet, Life, Server, Stage};
+use mainstay_fleet::{Fleet, Life, Server, Stage, Wish};
 use mainstay_supervisor::Supervisor;
 
 use super::{Broken, ensure};
@@ -22,7 +22,11 @@ pub(crate) fn waiting_has_no_server(fleet: &Fleet) -> Result<(), Broken> {
 pub(crate) fn machines_rest(fleet: &Fleet, is_gone: impl Fn(MachineId) -> bool) -> Result<(), Broken> {
     for (id, machine) in fleet.machines() {
         let rests = match machine.life {
-            Life::Serving | Life::Emptied { .. } => true,
+            // One that an operator withdrew serves nobody new, and is emptied when the last has gone.
+            Life::Serving => {
+                machine.takes() || machine.counts().claimed() > 0 || machine.held_until().is_some()
+            }
+            Life::Emptied { .. } => machine.duty.wish() != Wish::Leave,
             Life::Lost { .. } => is_gone(id),
             Life::Requested { .. } | Life::Draining { .. } | Life::Removing { .. } => false,
         };

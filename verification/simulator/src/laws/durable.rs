@@ -74,8 +74,8 @@ pub(crate) fn errand(errand: &Errand, disk: &Fleet) -> Result<(), Broken> {
         (Verb::Create { .. }, Some(_)) => true,
         // One that was made durable, and since then given up, deleted and forgotten.
         (Verb::Create { .. }, None) => disk.machine_was(errand.machine),
-        (Verb::Delete, Some(life)) => matches!(life, MachineLife::Removing { .. }),
-        (Verb::Delete, None) => disk.machine_was(errand.machine),
+        (Verb::Delete | Verb::Revoke, Some(life)) => matches!(life, MachineLife::Removing { .. }),
+        (Verb::Delete | Verb::Revoke, None) => disk.machine_was(errand.machine),
     };
     ensure(holds, "no provider is asked for what is not durable", || {
         format!("{errand:?}, and the disk says {life:?}")

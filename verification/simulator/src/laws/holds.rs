@@ -1,9 +1,10 @@
 //! What a hold may do (seed 003), and what it may not.
 
 use mainstay_core::Timestamp;
-use mainstay_fleet::{Command, Fleet};
+use mainstay_fleet::Fleet;
 
 use super::{Broken, ensure};
+use crate::message::GameAsk;
 
 /// How many servers were in the pool before a turn.
 pub(crate) struct Before {
@@ -16,13 +17,14 @@ impl Before {
     }
 
     /// "Holding a server does not negatively influence the number of available servers."
-    pub(crate) fn changed_nothing_by_holding(self, command: &Command, fleet: &Fleet) -> Result<(), Broken> {
-        if !matches!(command, Command::Hold { .. } | Command::ReleaseHold { .. }) {
-            return Ok(());
+    pub(crate) fn changed_nothing_by_holding(self, asked: &GameAsk, fleet: &Fleet) -> Result<(), Broken> {
+        match asked {
+            GameAsk::Hold(_) | GameAsk::ReleaseHold => {}
+            GameAsk::Reserve(_) | GameAsk::Unreserve | GameAsk::Ready | GameAsk::Unready => return Ok(()),
         }
         let now = fleet.counts().unclaimed();
         ensure(now == self.unclaimed, "holds never change available counts", || {
-            format!("{} before {command:?}, {now} after", self.unclaimed)
+            format!("{} before a game asked {asked:?}, {now} after", self.unclaimed)
         })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn nobody_waits_in_vain(fleet: &Fleet, region: RegionId) -> Result<()
 fn could_take(fleet: &Fleet, server: &Server) -> bool {
     let machine = fleet.machine(server.machine);
     let heard = match machine.map(mainstay_fleet::Machine::link) {
-        Some(Link::Up { .. }) => machine.is_some_and(|machine| machine.life.serves()),
+        Some(Link::Up { .. }) => machine.is_some_and(mainstay_fleet::Machine::takes),
         Some(Link::Silent) | None => false,
     };
     let reported = server.seen().is_some_and(|seen| match seen.phase {

@@ -1,8 +1,8 @@
-//! At most one process a slot, and none that reads another's session.
+//! At most one process a slot, none that reads another's session, and none that was lost counts as crashed.
 
-use mainstay_core::AllocationId;
+use mainstay_core::{AllocationId, ServerId};
 use mainstay_core::slot::{Phase, Status};
-use mainstay_supervisor::SessionFile;
+use mainstay_supervisor::{Command, Event, SessionFile};
 
 use super::{Broken, ensure};
 use crate::message::{Host, Launch, SlotIndex};
@@ -48,4 +48,26 @@ pub(crate) fn online_is_true(
         "a server is online only where its process was told of its session",
         || format!("{status:?} for {ordered:?}; there is {given:?}, {:?}", truth.held),
     )
+}
+
+/// "A changed boot id or a dead holder is the machine's loss, not a crash": how a process ended is told only where its holder
+/// wrote that down, and what nobody wrote down strikes no slot.
+pub(crate) fn a_loss_is_no_crash<'a>(
+    command: &Command,
+    events: &[Event],
+    truth: impl Fn(ServerId) -> Option<&'a SlotTruth>,
+) -> Result<(), Broken> {
+    const LAW: &str = "a changed boot id or a dead holder is the machine's loss, not a crash";
+    match command {
+        Command::Exited { server, run, exit, .. } => {
+            let noted = truth(*server).and_then(|truth| truth.exit_record.as_ref());
+            let written = noted.is_some_and(|(of, how)| of > run || of == run && how == exit);
+            ensure(written, LAW, || format!("{server} {run:?} is told to have ended by {exit:?}; noted is {noted:?}"))
+        }
+        Command::Lost { server, run } => {
+            let struck = events.iter().any(|event| matches!(event, Event::Crashed { .. }));
+            ensure(!struck, LAW, || format!("{server} {run:?} was lost, and counts as crashed"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -210,7 +210,7 @@ impl World {
         if number != self.machines[host].life_number {
             return Ok(());
         }
-        let at = self.at_of(host);
+        let (at, told_as_crash) = (self.at_of(host), self.has(Bug::LossToldAsCrash));
         let machine = &mut self.machines[host];
         let Some(server) = machine.servers.get(slot).copied() else { return Ok(()) };
         let Some(life) = &mut machine.life else { return Ok(()) };
@@ -235,7 +235,11 @@ impl World {
             JobResult::Found { run, found: Found::Exited(exit) } => {
                 Some(Command::Exited { server, run, exit, scene: Scene::empty() })
             }
-            JobResult::Found { run, found: Found::Lost } => Some(Command::Lost { server, run }),
+            JobResult::Found { run, found: Found::Lost } => Some(if told_as_crash {
+                Command::Exited { server, run, exit: killed(), scene: Scene::empty() }
+            } else {
+                Command::Lost { server, run }
+            }),
             JobResult::Answered(run) => Some(Command::Answered { server, run }),
             JobResult::Checked { run, reading } => Some(Command::Checked { server, run, reading }),
             JobResult::NeverRan(run) => Some(Command::NeverRan { server, run }),
@@ -280,7 +284,12 @@ impl World {
             return Ok(());
         }
         let Some(server) = self.machines[host].servers.get(slot).copied() else { return Ok(()) };
-        self.agent_asked(host, Command::Lost { server, run })
+        let command = if self.has(Bug::LossToldAsCrash) {
+            Command::Exited { server, run, exit: killed(), scene: Scene::empty() }
+        } else {
+            Command::Lost { server, run }
+        };
+        self.agent_asked(host, command)
     }
 }
 

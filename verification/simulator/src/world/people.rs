@@ -9,10 +9,11 @@ use mainstay_core::slot::{
 };
 use mainstay_core::{
     AllocationId, BuildConfigurationId, BuildId, FleetId, FleetNumber, RegionId, ReservationId, ServerId,
+    StateMachine as _,
 };
 use mainstay_fleet::{
     AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss,
-    Provided, RegionOpening, RegionSpec, Renewal, Request,
+    Observation, Provided, RegionOpening, RegionSpec, Renewal, Request,
 };
 use uuid::Uuid;
 
@@ -238,7 +239,32 @@ impl World {
         let servers = self.machines[host].servers.len();
         let slot = self.random.index(servers);
         let Some(server) = self.machines[host].servers.get(slot).copied() else { return };
-        let operation = match self.random.below(5) {
+        let machine = self.plane.disk.twin.server(server).map(|known| known.machine);
+        let operation = match (self.random.below(16), machine) {
+            (5 | 6, Some(machine)) => Operation::Drain(machine),
+            (7..=9, Some(machine)) => Operation::Undrain(machine),
+            (10, Some(machine)) => Operation::Remove(machine),
+            (11, _) => return self.somebody_is_invited(),
+            (other, _) => self.of_server(other % 5, server),
+        };
+        self.say("operator", || format!("{operation:?}"));
+        let _call = self.new_call(None, Want::Operate(operation));
+    }
+
+    /// A join token is made, withdrawn, or has run out: the plane's hand tells the fleet, now or never.
+    fn somebody_is_invited(&mut self) {
+        /// The longest life of a token here: some placements time out within it, and some after.
+        const OPEN_MAX_MS: u64 = 60_000;
+        let (at, open_ms) = (self.at(), self.random.below(OPEN_MAX_MS));
+        let until = (open_ms >= OPEN_MAX_MS / 3).then(|| at + std::time::Duration::from_millis(open_ms));
+        self.say("operator", || format!("lets machines in until {until:?}"));
+        if let Some(life) = &mut self.plane.life {
+            life.seat.state.observe(at, Observation::Invited { region: REGION, until });
+        }
+    }
+
+    fn of_server(&mut self, action: u64, server: ServerId) -> Operation {
+        match action {
             0 => Operation::Start(server),
             1 => Operation::Stop(server),
             2 => Operation::Restart(server),
@@ -247,9 +273,7 @@ impl World {
                 let configuration = self.random.between(1, u64::from(self.scenario.fleet.configurations));
                 Operation::Assign(server, configuration_id(u32::try_from(configuration).unwrap_or(1)))
             }
-        };
-        self.say("operator", || format!("{operation:?}"));
-        let _call = self.new_call(None, Want::Operate(operation));
+        }
     }
 
     /// A running game asks for something. Its agent says which order it runs under; what it says may be late, or come

@@ -36,6 +36,14 @@ impl World {
     pub(crate) fn provider_is_asked(&mut self, errand: &Errand) -> Result<(), Broken> {
         durable::errand(errand, &self.plane.disk.twin)?;
         self.counts.errands += 1;
+        if errand.verb == Verb::Revoke {
+            // No provider takes part: the catalog ends a credential, at once and for good.
+            let (life, machine, verb) = (self.plane.life_number, errand.machine, errand.verb);
+            self.turned_out(machine)?;
+            let took = self.random.between(1_000, 50_000);
+            self.after(took, Happening::ProviderAnswers { life, machine, verb, outcome: Outcome::Done });
+            return Ok(());
+        }
         let life = self.plane.life_number;
         let faults = self.scenario.provider.clone();
         let (machine, verb) = (errand.machine, errand.verb);
@@ -82,6 +90,7 @@ impl World {
                 self.after(boots, Happening::AgentStarts { host });
                 Ok(())
             }
+            Verb::Revoke => self.turned_out(machine),
             Verb::Delete => match self.provider.has.remove(&machine) {
                 Some(host) => {
                     self.say("provider", || format!("deletes {machine}, host {host}"));
@@ -133,6 +142,19 @@ impl World {
             self.counts.orphans += 1;
             let delay = self.random.between(10_000, 2_000_000);
             self.after(delay, Happening::ProviderActs { machine, verb: Verb::Delete });
+        }
+    }
+
+    /// A machine that joined by itself has no credential any more: whatever its agent says from now on, nobody hears.
+    fn turned_out(&mut self, machine: MachineId) -> Result<(), Broken> {
+        let key = self.plane.disk.twin.machine(machine).map(|known| known.key);
+        let is = |host: &Host| Some(key_of(*host, self.machines[*host].made)) == key;
+        match (0..self.machines.len()).find(is) {
+            Some(host) if !self.machines[host].gone => {
+                self.say_of(host, || "is turned out".to_owned());
+                self.machine_ends(host)
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

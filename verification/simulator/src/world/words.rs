@@ -28,6 +28,9 @@ pub(super) fn brief(command: &Command) -> String {
         Command::StartServer(server) => format!("start {server}"),
         Command::StopServer(server) => format!("stop {server}"),
         Command::RestartServer(server) => format!("restart {server}"),
+        Command::DrainMachine(machine) => format!("drain {machine}"),
+        Command::UndrainMachine(machine) => format!("undrain {machine}"),
+        Command::RemoveMachine { machine, .. } => format!("remove {machine}"),
         Command::SetConfiguration { server, configuration } => format!("{server} is to run {configuration}"),
         Command::Release(server) => format!("release {server}"),
         Command::Hold { server, process, until } => {
@@ -64,6 +67,7 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::MachineLost { machine } => format!("{machine} is lost"),
         Event::MachineReturned { machine, absence } => format!("{machine} is back: {absence:?}"),
         Event::MachineParting { machine, why } => format!("{machine} is given back: {why:?}"),
+        Event::MachineDutySet { machine, wish } => format!("{machine} is to {wish:?}"),
         Event::MachineRemoved { machine } => format!("{machine} is removed"),
         Event::CountersKept { .. } => "counters kept".to_owned(),
         Event::AllocationReadied { id } => format!("{} was ready", short(*id)),

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::MachineId;
-use mainstay_wire::native::{MachineView, Page, Within};
+use mainstay_fleet::{Answer, Command, KeptOut};
+use mainstay_wire::native::{
+    MachineAction, MachineActionRequest, MachineActionView, MachineView, Page, Within,
+};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,7 +22,7 @@ use super::super::failure::{Failure, Native};
 use super::paging::{Asked, page};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read)).routes(routes!(act))
 }
 
 #[utoipa::path(
@@ -78,4 +82,45 @@ async fn read(
     });
     let (key, view) = view.await?.ok_or_else(|| Failure::no_machine(&named))?;
     Ok(Json(MachineView { credential: super::tokens::credential(&app, key).await?, ..view }))
+}
+
+#[utoipa::path(
+    post,
+    operation_id = "actOnMachine",
+    path = "/v1/machines/{machine}/actions",
+    tag = "machines",
+    params(("machine" = String, Path, description = "Its id, 4294967297 or mch-1-1")),
+    request_body = MachineActionRequest,
+    responses((status = 202, description = "It is ordered", body = MachineActionView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "The state of things forbids it", body = Problem)),
+)]
+async fn act(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<MachineActionView>), Native> {
+    let caller = app.caller(&headers)?;
+    let asked: MachineActionRequest = super::body(body)?;
+    caller.may(match asked.action {
+        MachineAction::Drain | MachineAction::Undrain => Permission::Operate,
+        MachineAction::Remove => Permission::Admit,
+    })?;
+    let machine: MachineId = named.parse().map_err(|_| Failure::no_machine(&named))?;
+    let fleets = app.fleets.now();
+    let fleet = fleets.number(machine.fleet()).ok_or_else(|| Failure::no_machine(&named))?;
+    let key = fleet.read(move |state, _| state.machine(machine).map(|machine| machine.key)).await?;
+    let key = key.ok_or_else(|| Failure::no_machine(&named))?;
+    let command = match asked.action {
+        MachineAction::Drain => Command::DrainMachine(machine),
+        MachineAction::Undrain => Command::UndrainMachine(machine),
+        MachineAction::Remove => {
+            let kept_out = match super::tokens::credential(&app, key).await? {
+                Some(_) => KeptOut::ByItsCredential,
+                None => KeptOut::ByNothing,
+            };
+            Command::RemoveMachine { machine, kept_out }
+        }
+    };
+    let answer = fleet.ask(command).await??;
+    Ok((StatusCode::ACCEPTED, Json(MachineActionView { deferred: answer == Answer::Deferred })))
 }

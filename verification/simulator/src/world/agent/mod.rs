@@ -122,10 +122,16 @@ impl World {
         }
         let (at, boot) = (self.at_of(host), self.boot());
         let trusts = self.has(Bug::AgentTrustsStoredSight);
+        let forgets_strikes = self.has(Bug::StrikesForgotten);
         let machine = &mut self.machines[host];
         let mut seat = machine.disk.take(boot)?;
         domain::replayed_supervisor(&seat.state, &machine.disk.twin)?;
         seat.state.observe(at, Observation::Forgot);
+        if forgets_strikes {
+            for server in machine.servers.clone() {
+                seat.state.apply(at, &Event::StrikesCleared { server });
+            }
+        }
         if trusts {
             for seen in &machine.stored {
                 seat.state.observe(at, *seen);
@@ -171,6 +177,12 @@ impl World {
         let at = self.at_of(host);
         let Some(life) = &mut self.machines[host].life else { return Ok(()) };
         let outcome = life.seat.run(at, command);
+        processes::a_loss_is_no_crash(command, &outcome.events, |server| {
+            let machine = &self.machines[host];
+            let slot = machine.servers.iter().position(|known| *known == server)?;
+            machine.slots.get(slot)
+        })?;
+        let Some(life) = &mut self.machines[host].life else { return Ok(()) };
         for event in &outcome.events {
             domain::after_supervisor(&life.seat.state, event)?;
         }

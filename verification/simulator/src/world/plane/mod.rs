@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mainstay_core::slot::Status;
 use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
-    Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, Observation, Ports, Rejection, StreamId,
+    Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection, StreamId,
 };
 use mainstay_journal::Admission;
 use uuid::Uuid;
@@ -207,7 +207,23 @@ impl World {
             Want::Operate(Operation::Assign(server, configuration)) => {
                 self.plane_turn(&Command::SetConfiguration { server, configuration }, Asker::Call(call))
             }
+            Want::Operate(Operation::Drain(machine)) => {
+                self.plane_turn(&Command::DrainMachine(machine), Asker::Call(call))
+            }
+            Want::Operate(Operation::Undrain(machine)) => {
+                self.plane_turn(&Command::UndrainMachine(machine), Asker::Call(call))
+            }
+            Want::Operate(Operation::Remove(machine)) => {
+                let kept_out = KeptOut::ByItsCredential;
+                self.plane_turn(&Command::RemoveMachine { machine, kept_out }, Asker::Call(call))
+            }
             Want::Ask { server, process, what } => {
+                let what = match what {
+                    GameAsk::Hold(_) if self.has(Bug::HoldReserves) => {
+                        GameAsk::Reserve(mainstay_core::ReservationId(Uuid::from_u128(u128::try_from(call).unwrap_or_default())))
+                    }
+                    what => what,
+                };
                 let command = asked(server, process, what, self.at());
                 self.plane_turn(&command, Asker::Call(call))
             }
@@ -225,7 +241,11 @@ impl World {
         let Some(life) = &mut self.plane.life else { return Ok(()) };
         let before = holds::Before::of(&life.seat.state);
         let outcome = life.seat.run(at, command);
-        before.changed_nothing_by_holding(command, &life.seat.state)?;
+        if let Asker::Call(call) = &asker
+            && let Want::Ask { what, .. } = &self.calls[*call].want
+        {
+            before.changed_nothing_by_holding(what, &life.seat.state)?;
+        }
         if let Command::Due = command {
             holds::none_outlives_its_time(&life.seat.state, at)?;
         }

@@ -1,9 +1,11 @@
 //! The plane and its disk: batches, syncs, space, deadlines.
 
 use mainstay_core::StateMachine as _;
+use mainstay_fleet::Why;
 use mainstay_journal::{Batch, Space};
 
 use super::{Ask, Plane, SPACE_EVERY, World};
+use crate::bug::Bug;
 use crate::laws::Broken;
 use crate::message::{Happening, Life};
 use crate::seat::{Synced, Written};
@@ -79,10 +81,11 @@ impl World {
         if number != self.plane.life_number {
             return Ok(());
         }
-        let at = self.at();
+        let (at, bug) = (self.at(), self.bug);
         let Some(life) = &mut self.plane.life else { return Ok(()) };
         life.due = None;
-        if life.seat.state.next_deadline().is_some_and(|(due, _)| due <= at) {
+        let due = life.seat.state.next_deadline().filter(|(_, why)| !missed(bug, why));
+        if due.is_some_and(|(due, _)| due <= at) {
             return self.plane_asked(Ask::Due);
         }
         self.plane_minds_deadline();
@@ -91,7 +94,8 @@ impl World {
 
     pub(crate) fn plane_minds_deadline(&mut self) {
         let Some(life) = &self.plane.life else { return };
-        let Some((due, _)) = life.seat.state.next_deadline() else { return };
+        let next = life.seat.state.next_deadline().filter(|(_, why)| !missed(self.bug, why));
+        let Some((due, _)) = next else { return };
         let due = self.moment(due);
         let number = self.plane.life_number;
         let Some(life) = &mut self.plane.life else { return };
@@ -100,4 +104,12 @@ impl World {
             self.agenda.put(due, Happening::PlaneDue { life: number });
         }
     }
+}
+
+/// Whether a planted mistake sleeps through a deadline.
+const fn missed(bug: Option<Bug>, why: &Why) -> bool {
+    matches!(
+        (bug, why),
+        (Some(Bug::HoldDeadlineMissed), Why::HoldTimeout(_)) | (Some(Bug::GrowthDeadlineMissed), Why::Growth(_))
+    )
 }
