@@ -65,7 +65,9 @@ impl Share {
             }
             Duty::Leaving { .. } => {
                 let moment = match machine.life {
-                    Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } => Some(Timestamp::EPOCH),
+                    Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } => {
+                        Some(Timestamp::EPOCH)
+                    }
                     Life::Serving | Life::Draining { .. } | Life::Removing { .. } => Self::free_from(machine),
                 };
                 Self { made: share.made, servers: machine.counts.claimed(), moment, ..Self::default() }

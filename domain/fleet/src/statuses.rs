@@ -142,9 +142,7 @@ impl Machine {
                     why: Parting::Idle | Parting::Lost | Parting::Died | Parting::ByHand, ..
                 },
                 _,
-            ) => {
-                MachineStatus::Deleting
-            }
+            ) => MachineStatus::Deleting,
         }
     }
 }

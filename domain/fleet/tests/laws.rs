@@ -11,8 +11,8 @@ use common::{Agent, World, allocation, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Phase, Status, Stopped};
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_fleet::{
-    AllocationTtl, ClaimedBy, Command, Fleet, Growth, IdleServers, MachinePolicy, MachineTtl, Observation,
-    OnLoss, Origin, Outcome, Provided, laws,
+    AllocationTtl, ClaimedBy, Command, Event, Fleet, Growth, IdleServers, MachinePolicy, MachineTtl,
+    Observation, OnLoss, Origin, Outcome, Parting, Provided, Wish, laws,
 };
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<u8>().prop_map(|n| Step::Reconnect(n % 2)),
         1 => any::<u8>().prop_map(|n| Step::Silence(n % 2)),
         1 => Just(Step::Forget),
-        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 5)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(slot, action)| Step::Operate(slot % 6, action % 7)),
         4 => (any::<u8>(), any::<u8>(), any::<u16>())
             .prop_map(|(slot, what, time)| Step::Ask(slot % 6, what % 7, time)),
         3 => (any::<u8>(), any::<u8>()).prop_map(|(slot, players)| Step::Read(slot % 6, players % 3)),
@@ -115,6 +115,8 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
                 1 => Command::StopServer(server),
                 2 => Command::Release(server),
                 3 => Command::SetConfiguration { server, configuration: casual() },
+                4 => Command::DrainMachine(agents[usize::from(slot / 3)].machine),
+                5 => Command::UndrainMachine(agents[usize::from(slot / 3)].machine),
                 _ => Command::RestartServer(server),
             };
             let _: Result<_, _> = world.run(&command);
@@ -253,4 +255,50 @@ fn the_laws_are_looked_at_in_parts_that_are_all_of_them() {
         }
     }
     assert_eq!((seen, parts), (5, 3));
+}
+
+/// Issue 3: "Laws added: a held, reserved or allocated server's machine is never scheduled for removal". Planted: the machine is
+/// sent away all the same, in each of the ways there are.
+#[test]
+fn the_law_of_removal_finds_a_machine_that_is_sent_away_with_somebody_on_it() {
+    let leaving = |machine| {
+        [
+            Event::MachineDraining { machine },
+            Event::MachineEmptied { machine },
+            Event::MachineParting { machine, why: Parting::Idle },
+        ]
+    };
+    for claim in 0..3 {
+        let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::Fixed);
+        if claim == 1 {
+            spec.hosting.claimed_by = ClaimedBy::Reservations;
+        }
+        let mut world = World::new(spec);
+        let agent = world.machine(1, 2);
+        match claim {
+            0 => drop(world.place(1, ranked())),
+            1 => drop(world.reserve(agent.slots[0].server, 1).unwrap()),
+            _ => drop(world.hold(agent.slots[0].server, common::MINUTE).unwrap()),
+        }
+        for event in leaving(agent.machine) {
+            let mut planted = world.fleet.clone();
+            planted.apply(world.now, &event);
+            let broken = laws::after(&planted, &event).unwrap_err();
+            assert_eq!(broken.law, laws::Law::Removal, "{event:?}: {}", broken.detail);
+            assert!(laws::all(&planted).iter().any(|broken| broken.law == laws::Law::Removal));
+        }
+    }
+}
+
+/// Planted: an allocation and a hold begin on a machine that an operator drained.
+#[test]
+fn the_law_of_service_finds_what_begins_on_a_drained_machine() {
+    let mut world = World::new(fleet_spec(IdleServers::StartOnProvision, Growth::Fixed));
+    let agent = world.machine(1, 1);
+    let (machine, server) = (agent.machine, agent.slots[0].server);
+    let mut planted = world.fleet.clone();
+    planted.apply(world.now, &Event::MachineDutySet { machine, wish: Wish::Drain });
+    let held = Event::ServerHeld { server, until: world.now + common::MINUTE };
+    planted.apply(world.now, &held);
+    assert_eq!(laws::after(&planted, &held).unwrap_err().law, laws::Law::InService);
 }

@@ -64,10 +64,12 @@ fn every_kind_of_fault_strikes() {
         sum.cuts += counts.cuts;
         sum.lost += counts.lost;
         sum.emptied += counts.emptied;
+        sum.withdrawn += counts.withdrawn;
+        sum.removed += counts.removed;
     }
     let low = [sum.plane_crashes, sum.agent_crashes, sum.reboots, sum.breaks, sum.forgotten, sum.misbehaved];
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
-    let machines = [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied];
+    let machines = [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied, sum.withdrawn, sum.removed];
     assert!(machines.iter().all(|&count| count >= 20) && sum.orphans > 0, "{sum:?}");
     assert!(sum.starts >= 1_000 && sum.allocations >= 1_000, "{sum:?}");
 }

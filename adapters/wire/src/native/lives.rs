@@ -37,7 +37,9 @@ pub(super) fn detail(fleet: &Fleet, id: MachineId, machine: &Machine) -> Option<
                     when(since)
                 ))
             }
-            (None, None, Some((at, absence))) => Some(format!("came back {}: {}", when(at), returned(absence))),
+            (None, None, Some((at, absence))) => {
+                Some(format!("came back {}: {}", when(at), returned(absence)))
+            }
             (None, None, None) => None,
         },
         Life::Draining { since } => {

@@ -81,7 +81,9 @@ pub(super) fn give_up(turn: &mut Turn<'_, Fleet>) {
                 drain(turn, machine);
                 continue;
             }
-            (Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. }, Wish::Leave) => Parting::ByHand,
+            (Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. }, Wish::Leave) => {
+                Parting::ByHand
+            }
             (Life::Requested { .. }, Wish::Serve | Wish::Drain) => Parting::NeverCame,
             (Life::Emptied { .. }, Wish::Serve | Wish::Drain) => Parting::Idle,
             (Life::Lost { .. }, Wish::Serve | Wish::Drain) => Parting::Lost,

@@ -50,7 +50,9 @@ pub(super) fn after_the_end(turn: &mut Turn<'_, Fleet>, server: ServerId, cause:
     let takes = machine.is_some_and(Machine::takes);
     match turn.state().spec().map(|spec| spec.idle_servers) {
         Some(IdleServers::StartOnProvision) if takes => run_idle(turn, server, cause),
-        Some(IdleServers::StartOnProvision | IdleServers::StartOnAllocation) | None => rest(turn, server, cause),
+        Some(IdleServers::StartOnProvision | IdleServers::StartOnAllocation) | None => {
+            rest(turn, server, cause)
+        }
     }
 }
 

@@ -32,9 +32,12 @@ pub(super) fn take_outcome(
                 rest(turn, machine);
             }
         }
-        (Life::Removing { .. }, Verb::Delete | Verb::Revoke, Outcome::Done) => turn.emit(Event::MachineRemoved { machine }),
+        (Life::Removing { .. }, Verb::Delete | Verb::Revoke, Outcome::Done) => {
+            turn.emit(Event::MachineRemoved { machine })
+        }
         (Life::Removing { .. }, Verb::Delete | Verb::Revoke, Outcome::Failed) => rest(turn, machine),
-        (Life::Requested { .. }, Verb::Delete | Verb::Revoke, _) | (Life::Removing { .. }, Verb::Create { .. }, _) => {}
+        (Life::Requested { .. }, Verb::Delete | Verb::Revoke, _)
+        | (Life::Removing { .. }, Verb::Create { .. }, _) => {}
         (Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Lost { .. }, _, _) => {}
     }
     Answer::Done

@@ -258,3 +258,51 @@ fn machines_come_are_slow_are_cut_off_die_and_go() {
     let log = up.log();
     assert!(!log.contains("panicked"), "{log}");
 }
+
+/// The example that docs/reference/machine-providers.md names: it makes machines on this very host, and takes away all that was
+/// of them; what arrives late for a machine that was deleted comes to nothing.
+#[test]
+fn the_example_of_a_provider_makes_a_machine_and_takes_all_of_it_away() {
+    let home = Home::new();
+    let beside = |name: &str| home.path().with_file_name(name);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/providers/local-agents");
+    let program = program.canonicalize().unwrap();
+    // The folder of this build is what cargo builds, some GB: its machines share this host's disk.
+    let mainstay = beside("mainstay-in-place");
+    let text = format!("#!/bin/sh\nexec {:?} \"$@\" --builds in-place\n", env!("CARGO_BIN_EXE_mainstay"));
+    std::fs::write(&mainstay, text).unwrap();
+    std::fs::set_permissions(&mainstay, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (folder, first_port) = (beside("local-machines"), 10_000 + std::process::id() % 50 * 40);
+    let fleet = growing()
+        .replace("machines: { join: allowed }\n", "")
+        .replace("maxServers: 2 }", "maxServers: 4, provider: here }");
+    let file = format!(
+        "{fleet}    ttl: {{ shutdown: 1s, delete: 2s }}\n    placementTimeout: 2m\n\
+         providers:\n  here:\n    command: {program:?}\n    slots: 1\n    maxMachines: 1\n    listEvery: 500ms\n    \
+         env: {{ MACHINES: {folder:?}, MAINSTAY: {mainstay:?}, PORTS: \"{first_port}\" }}\n"
+    );
+    let up = home.up(&[write(&home, &file).to_str().unwrap()]);
+    let (id, name, game) = play(&up);
+    let instance = folder.join(up.file("credentials.json")["environmentId"].as_str().unwrap());
+    let machine = instance.join(&name);
+    assert!(machine.join("data").is_dir());
+    assert!(!processes_of(&machine).is_empty());
+
+    let ended = up.run(&["allocation", "delete", &id]);
+    assert!(ended.status.success(), "{ended:?}");
+    until("the machine is deleted", || machines(&up).is_empty().then_some(()));
+    until("nothing of it is left", || (!machine.exists() && processes_of(&machine).is_empty()).then_some(()));
+    assert!(!lives(game));
+    let call = |verb: &str| {
+        let mut command = Command::new(&program);
+        command.arg(verb).env("MACHINES", &folder).env("MAINSTAY_MACHINE", &name);
+        command.env("MAINSTAY_INSTANCE", instance.file_name().unwrap());
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    call("create");
+    assert!(!machine.exists(), "what was deleted stays deleted");
+    call("delete");
+    assert_eq!(call("list").trim(), "{\"machines\":[]}");
+}

@@ -266,3 +266,66 @@ fn while_a_join_token_is_open_an_allocation_waits_and_else_it_is_refused_at_once
     let answer = caller.allocate(&fleet, &third);
     assert_eq!((answer.status, answer.code.as_deref()), (409, Some("MS-P006")), "{answer:?}");
 }
+
+/// Draining takes nobody new, waits for who is there and empties the machine; a removal is refused while somebody is on it,
+/// with the way out, and ends the credential of a machine that had joined.
+#[test]
+fn a_machine_is_drained_undrained_and_removed_by_an_operator() {
+    let (home, far) = (Home::new(), Home::new());
+    let host = beyond();
+    let up = listening(&home, &host);
+    let agent = Agent::start(&far, &door(&up), Some(&token(&up, &[])));
+    let number = connected(&up)["id"].clone();
+    let machine = number.to_string();
+    let (caller, fleet) = (up.caller(), fleet_of(&up));
+    let ids = [new_id(), new_id(), new_id()];
+    for id in &ids[..2] {
+        caller.allocate(&fleet, id);
+        caller.fulfilled(&fleet, id);
+    }
+    let shown = || up.json(&["machine", "get", &machine]);
+    let there = ids.iter().find(|id| caller.allocation(&fleet, id).json()["machineId"] == number).unwrap();
+    let server = up.json(&["allocation", "get", there])["serverId"].to_string();
+    let pid = up.pid_when(&server, "ALLOCATED");
+
+    let drained = up.json(&["machine", "drain", &machine]);
+    assert_eq!(drained["deferred"], true, "{drained}");
+    let seen = shown();
+    assert_eq!((&seen["life"], &seen["duty"]), (&"draining".into(), &"drained".into()), "{seen}");
+    assert_eq!(seen["state"], "SHUTTING_DOWN", "{seen}");
+    assert!(lives(pid), "the session goes on");
+    let refused = up.run(&["machine", "remove", &machine]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("MS-S009") && said.contains("machine drain"),
+        "{said}"
+    );
+
+    up.run(&["allocation", "delete", there]);
+    until("the drained machine is emptied", || (shown()["life"] == "emptied").then_some(()));
+    assert!(!lives(pid));
+    caller.allocate(&fleet, &ids[2]);
+    assert_eq!(
+        up.json(&["allocation", "get", &ids[2]])["state"],
+        "waiting",
+        "nobody wakes it but an operator"
+    );
+    up.json(&["machine", "undrain", &machine]);
+    assert_eq!(caller.fulfilled(&fleet, &ids[2])["machineId"], number);
+
+    up.run(&["allocation", "delete", &ids[2]]);
+    up.json(&["machine", "remove", &machine]);
+    agent.says("MS-A027");
+    until("the machine is no more", || {
+        let gone = up.run(&["machine", "get", &machine]);
+        (!gone.status.success()).then_some(())
+    });
+    // The control plane's own computer would be back at once.
+    let own = up.json(&["machine", "list"])[0]["id"].to_string();
+    for id in &ids {
+        up.run(&["allocation", "delete", id]);
+    }
+    let refused = up.run(&["machine", "remove", &own]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("MS-S010"), "{said}");
+}

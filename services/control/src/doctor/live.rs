@@ -83,20 +83,23 @@ async fn machines(fleet: &OpenFleet) -> Finding {
                 }
             }
         }
-        (heard, silent, claimed)
+        (heard, silent, claimed, state.machine_policy().lost_after)
     });
-    let fix = "start its agent, or look at its network: its servers go on by their last orders meanwhile";
+    let fix = "start its agent, or look at its network: its servers go on by their last orders meanwhile; where agents are \
+               away for longer when they are upgraded, raise the fleet's lost.after";
     match counted.await {
         Err(error) => unanswered(check, &error),
-        Ok((heard, silent, _)) if silent.is_empty() => {
+        Ok((heard, silent, ..)) if silent.is_empty() => {
             Finding::ok(check, format!("{heard} heard, none silent"))
         }
-        Ok((heard, silent, claimed)) => {
+        Ok((heard, silent, claimed, lost_after)) => {
             let named = silent.iter().take(super::TOLD_MAX).cloned().collect::<Vec<_>>().join(", ");
             let why = format!(
-                "{} of {} not heard ({named}); {claimed} allocated or reserved servers are on them",
+                "{} of {} not heard ({named}); {claimed} allocated or reserved servers are on them; a machine is lost, and its \
+                 sessions with it, after {} s of silence",
                 silent.len(),
-                heard + silent.len()
+                heard + silent.len(),
+                lost_after.as_secs()
             );
             if claimed > 0 {
                 Finding::fail(check, why, "MS-S620", fix)

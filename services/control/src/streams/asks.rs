@@ -144,6 +144,8 @@ const fn kind(rejection: &Rejection) -> Refusal {
         | Rejection::ServerAllocated { .. }
         | Rejection::ServerReserved { .. }
         | Rejection::MachineAway { .. }
+        | Rejection::MachineInUse { .. }
+        | Rejection::MachineComesBack(_)
         // None of these is said to a game's wish.
         | Rejection::UnknownRegion(_)
         | Rejection::UnknownConfiguration(_)

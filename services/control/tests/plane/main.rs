@@ -7,6 +7,7 @@ mod agent;
 mod allocations;
 mod asks;
 mod beyond;
+mod clock;
 mod configuration;
 mod durable;
 mod logs;

@@ -1,7 +1,7 @@
 //! At most one process a slot, none that reads another's session, and none that was lost counts as crashed.
 
-use mainstay_core::{AllocationId, ServerId};
 use mainstay_core::slot::{Phase, Status};
+use mainstay_core::{AllocationId, ServerId};
 use mainstay_supervisor::{Command, Event, SessionFile};
 
 use super::{Broken, ensure};
@@ -62,7 +62,9 @@ pub(crate) fn a_loss_is_no_crash<'a>(
         Command::Exited { server, run, exit, .. } => {
             let noted = truth(*server).and_then(|truth| truth.exit_record.as_ref());
             let written = noted.is_some_and(|(of, how)| of > run || of == run && how == exit);
-            ensure(written, LAW, || format!("{server} {run:?} is told to have ended by {exit:?}; noted is {noted:?}"))
+            ensure(written, LAW, || {
+                format!("{server} {run:?} is told to have ended by {exit:?}; noted is {noted:?}")
+            })
         }
         Command::Lost { server, run } => {
             let struck = events.iter().any(|event| matches!(event, Event::Crashed { .. }));

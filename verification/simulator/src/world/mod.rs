@@ -91,6 +91,10 @@ pub struct Counts {
     pub lost: u64,
     /// Machines that were emptied.
     pub emptied: u64,
+    /// Machines that an operator withdrew.
+    pub withdrawn: u64,
+    /// Machines that were removed.
+    pub removed: u64,
 }
 
 /// One world.

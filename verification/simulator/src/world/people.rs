@@ -12,8 +12,8 @@ use mainstay_core::{
     StateMachine as _,
 };
 use mainstay_fleet::{
-    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss,
-    Observation, Provided, RegionOpening, RegionSpec, Renewal, Request,
+    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl,
+    Observation, OnLoss, Provided, RegionOpening, RegionSpec, Renewal, Request,
 };
 use uuid::Uuid;
 

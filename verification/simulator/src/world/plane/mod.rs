@@ -10,7 +10,8 @@ use std::sync::Arc;
 use mainstay_core::slot::Status;
 use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
-    Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection, StreamId,
+    Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection,
+    StreamId, Wish,
 };
 use mainstay_journal::Admission;
 use uuid::Uuid;
@@ -220,7 +221,9 @@ impl World {
             Want::Ask { server, process, what } => {
                 let what = match what {
                     GameAsk::Hold(_) if self.has(Bug::HoldReserves) => {
-                        GameAsk::Reserve(mainstay_core::ReservationId(Uuid::from_u128(u128::try_from(call).unwrap_or_default())))
+                        GameAsk::Reserve(mainstay_core::ReservationId(Uuid::from_u128(
+                            u128::try_from(call).unwrap_or_default(),
+                        )))
                     }
                     what => what,
                 };
@@ -393,6 +396,10 @@ impl World {
                 self.lost_were_silent(*machine)?;
             } else if let Event::MachineEmptied { .. } = event {
                 self.counts.emptied += 1;
+            } else if let Event::MachineDutySet { wish: Wish::Drain | Wish::Leave, .. } = event {
+                self.counts.withdrawn += 1;
+            } else if let Event::MachineRemoved { .. } = event {
+                self.counts.removed += 1;
             } else if let Event::ServerOrdered { server, cause: Cause::MachineLost, .. } = event {
                 self.condemn(*server);
             } else if let Event::AllocationFulfilled { id } = event {

@@ -110,6 +110,7 @@ impl World {
 const fn missed(bug: Option<Bug>, why: &Why) -> bool {
     matches!(
         (bug, why),
-        (Some(Bug::HoldDeadlineMissed), Why::HoldTimeout(_)) | (Some(Bug::GrowthDeadlineMissed), Why::Growth(_))
+        (Some(Bug::HoldDeadlineMissed), Why::HoldTimeout(_))
+            | (Some(Bug::GrowthDeadlineMissed), Why::Growth(_))
     )
 }
