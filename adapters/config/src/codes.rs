@@ -119,6 +119,8 @@ codes! {
         "The value is understood but changes nothing where it stands."
     ImageUnusable "MS-C035" Error
         "The build's image is named in no form that is known here, stands beside a buildPath, or its file does not exist. An image is oci:FOLDER or oci-archive:FILE, with :NAME behind it where several are in it, or docker://REFERENCE, in the words of skopeo; relative paths count from the folder of the file they are written in."
+    BadDisk "MS-C036" Error
+        "The disk budget of a machine is a whole number of MiB, or has a unit (20GiB, 500MB), and is at least 1 MiB."
     UnknownProvider "MS-C040" Error
         "A region names a machine provider that none of the given files defines. Mend the spelling, or define it under `providers`."
     TtlOrder "MS-C041" Error

@@ -464,6 +464,8 @@ pub struct Machines {
     pub join: Sourced<Join>,
     /// The ports of this machine's servers, where stated.
     pub ports: Option<Sourced<PortRange>>,
+    /// How many bytes of this machine's disk fetched builds, core dumps, evidence and logs may take together, where stated.
+    pub disk: Option<Sourced<u64>>,
 }
 
 /// Whether other machines may join.

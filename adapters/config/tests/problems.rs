@@ -114,6 +114,8 @@ fn file_rows() -> Vec<Row> {
         (format!("{BASE}machines: {{ ports: 20000 }}\n"), Code::BadPorts, (15, 20), "20000-20999"),
         (format!("{BASE}machines: {{ ports: 80-90 }}\n"), Code::BadPorts, (15, 20), "20000-20999"),
         (format!("{BASE}machines: {{ ports: 2000-2000 }}\n"), Code::BadPorts, (15, 20), "20000-20999"),
+        (format!("{BASE}machines: {{ disk: much }}\n"), Code::BadDisk, (15, 19), "20GiB"),
+        (format!("{BASE}machines: {{ disk: 0 }}\n"), Code::BadDisk, (15, 19), "20GiB"),
         (format!("{BASE}machines: {{ join: maybe }}\n"), Code::NotAllowed, (15, 19), "known words"),
         (format!("{BASE}machines: [{{ join: allowed }}]\n"), Code::WrongShape, (15, 1), "mapping"),
         (format!("{BASE}machines: {{ region: Europe }}\n"), Code::NotYet, (15, 13), "x-"),

@@ -40,6 +40,7 @@ impl Brain {
 
     /// Tells what happened, until it is taken: while the disk is full, reports go on from the journal's reserve.
     pub(crate) async fn report(&self, command: Command) -> Result<(), Ended> {
+        let mut said = false;
         loop {
             match self.0.command(command.clone(), Growth::Shrinks).await {
                 Ok(Ok(Answer::Done | Answer::Orders(_))) => return Ok(()),
@@ -52,7 +53,9 @@ impl Brain {
                     return Ok(());
                 }
                 Err(error @ (Error::Busy { .. } | Error::JournalFull)) => {
-                    tracing::error!(code = error.code(), %error, ?command, "a report waits");
+                    if !std::mem::replace(&mut said, true) {
+                        tracing::error!(code = error.code(), %error, ?command, "a report waits");
+                    }
                     sleep(RETRY_AFTER).await;
                 }
                 Err(Error::Lost(_) | Error::Stopping) => return Err(Ended),

@@ -13,7 +13,11 @@ use std::time::{Duration, SystemTime};
 use mainstay_core::Timestamp;
 use mainstay_runtime::{Clock, slot_files};
 use mainstay_supervisor::disk::{Item, Kind, Room, Standing, plan};
+pub use mainstay_wire::agent::DiskUse;
+use mainstay_wire::agent::Fill;
 use mainstay_wire::builds::ContentHash;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::brain::Brain;
 use crate::builds::{Builds, Cache};
@@ -24,24 +28,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// A log that was written within this time is being written: it is never deleted under its game.
 const LOG_FRESH: Duration = Duration::from_secs(3_600);
 
-/// What takes room on a machine, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DiskUse {
-    /// What builds take that were fetched.
-    pub builds: u64,
-    /// What core dumps take.
-    pub cores: u64,
-    /// What else is kept of processes that ended as nobody wished.
-    pub evidence: u64,
-    /// What servers' output and games' own logs take.
-    pub logs: u64,
-    /// What all of these may take.
-    pub budget: u64,
-    /// What the disk has free.
-    pub free: u64,
-    /// What was deleted since the agent's start.
-    pub deleted: u64,
-}
+/// How often a full disk is looked at: a session that waits for room waits no longer than this.
+const FULL_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A disk is no longer full once it has this much free, and nobody has met it full for [`QUIET`]: what the journal keeps
+/// beside its reserve before it takes everything again, so that one does not say "room" while the other still refuses.
+const ROOM_AGAIN_BYTES: u64 = 4 << 20;
+/// Whoever waits for room tries again each second: five such tries have gone well.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// The code under which a full disk is told.
+pub(crate) const FULL_CODE: &str = "MS-S439";
 
 /// The disk.
 pub(crate) struct Disk {
@@ -49,6 +45,8 @@ pub(crate) struct Disk {
     limits: DiskLimits,
     clock: Arc<dyn Clock>,
     last: Mutex<DiskUse>,
+    /// Whether it is full, and when that was last met, since boot.
+    fill: watch::Sender<(Fill, Duration)>,
 }
 
 impl std::fmt::Debug for Disk {
@@ -64,6 +62,8 @@ impl std::fmt::Debug for Disk {
 #[derive(Debug)]
 enum Place {
     Install(ContentHash),
+    /// What several installs share: it goes with the last of them.
+    Shared,
     /// A file of a slot, by the slot's folder and its path there.
     File(PathBuf, String),
     /// The evidence of one run.
@@ -81,12 +81,51 @@ pub(crate) struct Short {
 
 impl Disk {
     pub(crate) fn new(data_dir: &Path, limits: DiskLimits, clock: Arc<dyn Clock>) -> Self {
-        Self { data_dir: data_dir.to_owned(), limits, clock, last: Mutex::default() }
+        let fill = watch::Sender::new((Fill::Room, Duration::ZERO));
+        Self { data_dir: data_dir.to_owned(), limits, clock, last: Mutex::default(), fill }
+    }
+
+    /// Whether it is full.
+    pub(crate) fn fill(&self) -> Fill {
+        self.fill.borrow().0
+    }
+
+    /// Somebody could not write for want of room. Said once, however many meet it, until there is room again.
+    pub(crate) fn met_full(&self, who: &dyn std::fmt::Display) {
+        let now = self.clock.since_boot();
+        let before = self.fill.send_replace((Fill::Full, now));
+        if before.0 == Fill::Room {
+            tracing::error!(
+                code = FULL_CODE,
+                dir = %self.data_dir.display(),
+                met = %who,
+                "this machine's disk is full: its servers go on, and what is to start waits; make room on it"
+            );
+        }
+    }
+
+    /// Notes that there is room again, where there is.
+    fn look_for_room(&self) -> io::Result<Fill> {
+        let disk = rustix::fs::statvfs(&self.data_dir)?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let now = self.clock.since_boot();
+        let cleared = self.fill.send_if_modified(|(fill, met)| {
+            let is_over =
+                *fill == Fill::Full && free >= ROOM_AGAIN_BYTES && now.saturating_sub(*met) >= QUIET;
+            if is_over {
+                *fill = Fill::Room;
+            }
+            is_over
+        });
+        if cleared {
+            tracing::warn!(code = FULL_CODE, free, "this machine's disk has room again: everything goes on");
+        }
+        Ok(self.fill())
     }
 
     /// What took room when it was last looked at.
     pub(crate) fn last(&self) -> DiskUse {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        DiskUse { fill: self.fill(), ..*self.last.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// The time, for whoever notes when something was used.
@@ -110,8 +149,9 @@ impl Disk {
         let budget = self.limits.budget.unwrap_or(bytes(disk.f_blocks) / 2);
         let room = Room { budget, free: bytes(disk.f_bavail), free_min: self.limits.free_min, incoming };
         let plan = plan(&items, room);
-        let mut deleted = 0;
-        for (item, place) in plan.delete.iter().filter_map(|&n| Some((items.get(n)?, places.get(n)?))) {
+        let (mut deleted, mut gone) = (0, BTreeSet::new());
+        let planned = plan.delete.iter().filter_map(|&n| Some((n, items.get(n)?, places.get(n)?)));
+        for (number, item, place) in planned {
             match place.delete(cache, needed) {
                 Ok(()) => {
                     tracing::info!(
@@ -120,11 +160,16 @@ impl Disk {
                         "deleted: the machine's disk budget is used up"
                     );
                     deleted += item.bytes;
+                    gone.insert(number);
                 }
                 Err(error) => tracing::error!(code = "MS-S437", ?place, %error, "could not be deleted"),
             }
         }
-        let sum = |kind| items.iter().filter(|item| item.kind == kind).map(|item| item.bytes).sum();
+        let sum = |kind| {
+            let of_kind =
+                items.iter().zip(0..).filter(|(item, place)| item.kind == kind && !gone.contains(place));
+            of_kind.map(|(item, _)| item.bytes).sum()
+        };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = DiskUse {
             builds: sum(Kind::Build),
@@ -132,8 +177,9 @@ impl Disk {
             evidence: sum(Kind::Evidence),
             logs: sum(Kind::Log),
             budget,
-            free: room.free,
+            free: room.free.saturating_add(deleted),
             deleted: last.deleted + deleted,
+            fill: Fill::Room,
         };
         let limit = if room.free_min + incoming > room.free + deleted {
             "the disk has no more, beside what is kept free"
@@ -156,6 +202,8 @@ impl Disk {
             let standing = if needed.contains(&kept.manifest) { Standing::Needed } else { Standing::Spare };
             add(Kind::Build, kept.bytes, kept.used, standing, Place::Install(kept.manifest));
         }
+        let shared = cache.shared_bytes().map_err(io::Error::other)?;
+        add(Kind::Build, shared, self.now(), Standing::Needed, Place::Shared);
         let fresh = self.now().checked_sub(LOG_FRESH).unwrap_or(SystemTime::UNIX_EPOCH);
         for slot in slots(&self.data_dir)? {
             let mut evidence: Option<(&str, u64, SystemTime)> = None;
@@ -205,6 +253,7 @@ impl Place {
                 let swept = cache.forget(*manifest).and_then(|()| cache.sweep(needed));
                 swept.map_err(io::Error::other).map(drop)
             }
+            Self::Shared => Ok(()),
             Self::File(slot, path) => slot_files::remove(slot, path).map(drop),
             // The folder is the agent's own: no game can put a link into it.
             Self::Evidence(folder) => std::fs::remove_dir_all(folder),
@@ -228,13 +277,38 @@ fn slots(data_dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Looks at the disk for as long as the agent lives, and forgets builds that nobody names any more.
 pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
+    let disk = builds.disk();
+    let mut fill = disk.fill.subscribe();
     loop {
         let Ok(specs) = brain.specs().await else { return };
         builds.keep_only(&specs.iter().map(|spec| spec.configuration).collect());
         if let Err(error) = builds.sweep().await {
             tracing::error!(code = %error.code(), %error, "the machine's disk could not be looked at");
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        builds.tell();
+        let until = Instant::now() + LOOK_EVERY;
+        while Instant::now() < until {
+            match disk.fill() {
+                Fill::Room => {
+                    let full = fill.wait_for(|(fill, _)| *fill == Fill::Full);
+                    // Met: what may go goes at once. Its sender lives as long as the disk.
+                    let _met = timeout_at(until, full).await.map(|met| met.map(drop));
+                    break;
+                }
+                Fill::Full => {
+                    sleep(FULL_LOOK_EVERY).await;
+                    let looker = Arc::clone(&disk);
+                    let looked = tokio::task::spawn_blocking(move || looker.look_for_room()).await;
+                    match looked {
+                        Ok(Ok(Fill::Room)) => break,
+                        Ok(Ok(Fill::Full)) => {}
+                        Ok(Err(error)) => tracing::debug!(%error, "the full disk could not be looked at"),
+                        // Our own end, or our own bug: either way this look is over.
+                        Err(_ended) => {}
+                    }
+                }
+            }
+        }
     }
 }
 

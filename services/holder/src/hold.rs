@@ -13,6 +13,7 @@ use rustix::process::{WaitOptions, WaitStatus, wait};
 
 mod serve;
 
+use crate::container;
 use crate::launch::{self, Launched};
 use crate::output::Log;
 use crate::peers::{PEERS_MAX, Peer};
@@ -111,12 +112,16 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
         record::remove(&prepared.slot, HOLDER_FILE)?;
         return Err(error);
     }
-    let launched = match launch::launch(spec) {
+    let launched = launch::launch(spec).and_then(|launched| match &spec.container {
+        None => Ok(launched),
+        Some(container) => container::begin(spec, container, launched),
+    });
+    let launched = match launched {
         Ok(launched) => launched,
         Err(failure) => return spawn_failed(&prepared, started_at_ms, failure),
     };
     let Launched { pid, stdin, stdout: out, stderr: err } = launched;
-    // Our own unreaped child: its entry in /proc stays until we reap it.
+    // Our own unreaped child, or our runtime's, of which we are the reaper: its entry in /proc stays until we reap it.
     let game = process::mark(pid)?;
     holder_record.game = Some(game);
     record::write_atomically(&prepared.slot, HOLDER_FILE, &holder_record)?;

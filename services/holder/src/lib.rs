@@ -27,6 +27,7 @@ use crate::protocol::StartReport;
 use crate::spec::LaunchSpec;
 
 pub mod client;
+mod container;
 mod hold;
 pub mod isolate;
 mod launch;

@@ -46,6 +46,20 @@ pub struct LaunchSpec {
     pub isolation: Option<Isolation>,
     /// Where standard output and error are kept.
     pub output: Output,
+    /// The second step of a start in a container: what `executable` starts is then its runtime, which ends once the game's
+    /// process is there. None for a process of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerStart>,
+}
+
+/// How the process that a container's runtime has made becomes the game.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContainerStart {
+    /// Where the runtime writes the pid of the process that it made.
+    pub pid_file: PathBuf,
+    /// The runtime's arguments that let it go.
+    pub start: Vec<String>,
 }
 
 /// As whom the game runs.
@@ -232,6 +246,7 @@ impl LaunchSpec {
             limits: Vec::new(),
             control_group: None,
             isolation: None,
+            container: None,
             output: Output { dir: PathBuf::new(), bytes_max: 0, files_max: 0 },
         }
     }

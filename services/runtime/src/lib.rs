@@ -24,7 +24,7 @@ pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};
 pub use codec::{Codec, CodecError, StoredCodec};
 pub use error::{Error, StartError};
 pub use hands::{Hands, NoHands, TakenUp};
-pub use journal::{JournalFailure, JournalHandle, JournalThread, Tail, TailEvent};
+pub use journal::{JournalFailure, JournalHandle, JournalThread, Room, Tail, TailEvent};
 pub use limits::{
     CHUNK_BYTES_MAX, CHUNK_COMMANDS_MAX, MAILBOX_MAX, RETRY_AFTER, SLEEP_MAX, SPACE_PROBE_INTERVAL,
     TAIL_BATCHES_MAX,

@@ -21,6 +21,74 @@ pub struct Installs {
     pub machine: MachineId,
     /// With what; each replaces what was said of the same configuration.
     pub installs: Vec<Install>,
+    /// What takes room on its disk; none where its agent has not looked yet, or does not say.
+    pub disk: Option<DiskUse>,
+}
+
+/// What takes room on the disk of an agent's directory, in bytes. Machines of one agent share it: each is told the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskUse {
+    /// What builds take that were fetched.
+    pub builds: u64,
+    /// What core dumps take.
+    pub cores: u64,
+    /// What else is kept of processes that ended as nobody wished.
+    pub evidence: u64,
+    /// What servers' output and games' own logs take.
+    pub logs: u64,
+    /// What all of these may take.
+    pub budget: u64,
+    /// What the disk has free.
+    pub free: u64,
+    /// What was deleted since the agent's start.
+    pub deleted: u64,
+    /// Whether anything can be written there.
+    pub fill: Fill,
+}
+
+/// Whether a disk takes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fill {
+    /// It does.
+    #[default]
+    Room,
+    /// It does not: servers go on, and orders that start something wait until there is room.
+    Full,
+}
+
+impl DiskUse {
+    /// What a server waits for that is to start on a full disk, for people.
+    #[must_use]
+    pub fn waiting(&self) -> Option<String> {
+        match self.fill {
+            Fill::Room => None,
+            Fill::Full => Some(
+                "waiting for room: MS-S439: its machine's disk is full; make room on it, and it starts"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// What is within the budget, together.
+    #[must_use]
+    pub const fn used(&self) -> u64 {
+        self.builds.saturating_add(self.cores).saturating_add(self.evidence).saturating_add(self.logs)
+    }
+}
+
+impl From<DiskUse> for proto::DiskUse {
+    fn from(disk: DiskUse) -> Self {
+        let DiskUse { builds, cores, evidence, logs, budget, free, deleted, fill } = disk;
+        Self { builds, cores, evidence, logs, budget, free, deleted, full: fill == Fill::Full }
+    }
+}
+
+impl From<proto::DiskUse> for DiskUse {
+    fn from(disk: proto::DiskUse) -> Self {
+        let proto::DiskUse { builds, cores, evidence, logs, budget, free, deleted, full } = disk;
+        let fill = if full { Fill::Full } else { Fill::Room };
+        Self { builds, cores, evidence, logs, budget, free, deleted, fill }
+    }
 }
 
 /// How far a machine has come with what one revision of a build configuration needs.
@@ -77,6 +145,7 @@ impl From<Installs> for proto::Installs {
         Self {
             machine: installs.machine.number(),
             installs: installs.installs.into_iter().map(Into::into).collect(),
+            disk: installs.disk.map(Into::into),
         }
     }
 }
@@ -103,8 +172,9 @@ impl TryFrom<proto::Installs> for Installs {
 
     fn try_from(installs: proto::Installs) -> Result<Self, Malformed> {
         let machine = id(MachineId::from_number(installs.machine), "Installs", "machine")?;
+        let disk = installs.disk.map(Into::into);
         let installs = at_most(installs.installs, INSTALLS_PER_MACHINE_MAX, "Installs", "installs")?;
-        Ok(Self { machine, installs: all(installs)? })
+        Ok(Self { machine, installs: all(installs)?, disk })
     }
 }
 

@@ -123,10 +123,21 @@ fn installs_and_looks_survive_the_wire_and_are_bounded() {
         install(InstallStage::Complete, Some(9)),
         install(stuck, Some(9)),
     ];
+    let disk = DiskUse {
+        builds: 1,
+        cores: 2,
+        evidence: 3,
+        logs: 4,
+        budget: 5,
+        free: 6,
+        deleted: 7,
+        fill: Fill::Full,
+    };
     let looked = |seen| Up::Looked(Looked { id: 7, seen });
     let file = SeenFile { path: "logs/a".to_owned(), size: 4, modified: 5 };
     for up in [
-        Up::Installs(Installs { machine: machine(), installs }),
+        Up::Installs(Installs { machine: machine(), installs, disk: None }),
+        Up::Installs(Installs { machine: machine(), installs: Vec::new(), disk: Some(disk) }),
         looked(Seen::Nothing),
         looked(Seen::Tail("out hello".to_owned())),
         looked(Seen::Files(vec![file.clone()])),

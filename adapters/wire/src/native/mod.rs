@@ -198,8 +198,41 @@ pub struct MachineView {
     /// The credential it came with; absent for machines of the control plane's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<CredentialView>,
+    /// What takes room on its disk; absent until its agent has said so on the stream that is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskView>,
     /// How its servers stand.
     pub servers: ServerCounts,
+}
+
+/// What takes room on a machine's disk, in bytes. Machines of one host share its disk: each is shown the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskView {
+    /// What fetched builds take.
+    pub builds: u64,
+    /// What core dumps take.
+    pub cores: u64,
+    /// What else is kept of processes that ended as nobody wished.
+    pub evidence: u64,
+    /// What servers' output and games' own logs take.
+    pub logs: u64,
+    /// What all of these may take together.
+    pub budget: u64,
+    /// What the disk has free.
+    pub free: u64,
+    /// What was deleted for the budget's sake since the agent's start.
+    pub deleted: u64,
+    /// Whether the disk is full: servers go on, and orders that start something wait until there is room.
+    pub full: bool,
+}
+
+impl From<crate::agent::DiskUse> for DiskView {
+    fn from(disk: crate::agent::DiskUse) -> Self {
+        let crate::agent::DiskUse { builds, cores, evidence, logs, budget, free, deleted, fill } = disk;
+        let full = fill == crate::agent::Fill::Full;
+        Self { builds, cores, evidence, logs, budget, free, deleted, full }
+    }
 }
 
 /// A server.

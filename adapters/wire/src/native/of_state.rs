@@ -116,6 +116,7 @@ impl Within<'_> {
             ipv4: machine.addresses.ipv4.map(|address| address.to_string()),
             ipv6: machine.addresses.ipv6.map(|address| address.to_string()),
             credential: None,
+            disk: None,
             servers: ServerCounts::of(machine.counts()),
         }
     }

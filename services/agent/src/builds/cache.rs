@@ -357,6 +357,24 @@ impl Cache {
         Ok(kept)
     }
 
+    /// The bytes of files that several installs share: they go with the last of these.
+    pub(crate) fn shared_bytes(&self) -> Result<u64, BuildError> {
+        let folder = self.root.join("objects");
+        let attempt = || -> io::Result<u64> {
+            let mut bytes = 0;
+            for part in fs::read_dir(&folder)? {
+                for object in fs::read_dir(part?.path())? {
+                    let found = object?.metadata()?;
+                    if found.nlink() > 2 {
+                        bytes += found.len();
+                    }
+                }
+            }
+            Ok(bytes)
+        };
+        attempt().map_err(BuildError::files("look at", &folder))
+    }
+
     /// What must stay beside the installs: the lists of all of them, and everything of those that are wanted, whose objects
     /// may have come and not be laid out yet.
     fn wanted(&self, needed: &BTreeSet<ContentHash>) -> Result<BTreeSet<Object>, BuildError> {

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! A server's process runs in a mount namespace whose root is the image. Network, processes and users are the machine's: the
-//! ports are the slot's, its user is the slot's own, signals reach it as they reach any other game, and the holder is its
-//! ancestor. The slot's own folders lie at fixed places below `/mainstay`.
+//! ports are the slot's, its user is the slot's own, and its control group the slot's. runc makes the process and ends, and
+//! the holder is its parent from then on, as of any other game: pid, exit code, signal and oom kill are the kernel's words.
+//! The slot's own folders lie at fixed places below `/mainstay`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use flate2::read::MultiGzDecoder;
+use mainstay_holder::spec::ContainerStart;
 use mainstay_wire::builds::{ContentHash, ImageConfig, ImageManifest, LayerForm};
 use serde_json::json;
 
@@ -170,6 +172,8 @@ pub(crate) struct Container<'a> {
     pub(crate) work: &'a Path,
     /// The user and group of the slot.
     pub(crate) uid: u32,
+    /// The slot's control group, below the root of each hierarchy; none where there are none.
+    pub(crate) group: Option<&'a str>,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: &'a BTreeMap<String, String>,
     pub(crate) core_bytes: u64,
@@ -182,10 +186,28 @@ pub(crate) struct Started {
     pub(crate) executable: PathBuf,
     pub(crate) arguments: Vec<String>,
     pub(crate) bundle: PathBuf,
+    pub(crate) then: ContainerStart,
+}
+
+/// Clears away what runc keeps of a slot's container whose process has ended; nothing where there is none. A process that
+/// still lives in it is killed.
+pub(crate) fn clear(run_dir: &Path) -> io::Result<()> {
+    let states = run_dir.join("runc");
+    if !states.join(ID).exists() {
+        return Ok(());
+    }
+    let executable = can_run().map_err(io::Error::other)?;
+    let states = states.to_string_lossy().into_owned();
+    let cleared = Command::new(&executable).args(["--root", &states, "delete", "--force", ID]).output()?;
+    if cleared.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&cleared.stderr);
+    Err(io::Error::other(format!("runc delete: {}", said.trim())))
 }
 
 impl Container<'_> {
-    /// Writes the bundle, and clears away what an earlier container of the slot left.
+    /// Writes the bundle. What an earlier container of the slot left has been cleared away: see [`clear`].
     pub(crate) fn prepare(&self) -> io::Result<Started> {
         let executable = can_run().map_err(io::Error::other)?;
         let (bundle, states) = (self.run_dir.join("bundle"), self.run_dir.join("runc"));
@@ -193,17 +215,17 @@ impl Container<'_> {
         let config = serde_json::to_vec_pretty(&self.config())?;
         fs::write(bundle.join("config.json"), config)?;
         let states = states.to_string_lossy().into_owned();
-        if Path::new(&states).join(ID).exists() {
-            let cleared =
-                Command::new(&executable).args(["--root", &states, "delete", "--force", ID]).output()?;
-            if !cleared.status.success() {
-                let said = String::from_utf8_lossy(&cleared.stderr);
-                return Err(io::Error::other(format!("runc delete: {}", said.trim())));
-            }
+        let pid_file = self.run_dir.join("container.pid");
+        match fs::remove_file(&pid_file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
         }
-        let bundle_text = bundle.to_string_lossy().into_owned();
-        let words = ["--root", &states, "run", "--bundle", &bundle_text, ID];
-        Ok(Started { executable, arguments: words.map(str::to_owned).to_vec(), bundle })
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let (bundle_text, pid_text) = (text(&bundle), text(&pid_file));
+        let words = ["--root", &states, "create", "--bundle", &bundle_text, "--pid-file", &pid_text, ID];
+        let start = ["--root", &states, "start", ID].map(str::to_owned).to_vec();
+        let then = ContainerStart { pid_file, start };
+        Ok(Started { executable, arguments: words.map(str::to_owned).to_vec(), bundle, then })
     }
 
     /// The OCI runtime's configuration.
@@ -225,7 +247,7 @@ impl Container<'_> {
             json!({ "destination": place, "type": "bind", "source": from, "options": options })
         };
         let none: [&str; 0] = [];
-        json!({
+        let mut config = json!({
             "ociVersion": "1.0.2",
             "root": { "path": self.root, "readonly": true },
             "process": {
@@ -259,6 +281,11 @@ impl Container<'_> {
                 "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug"],
                 "readonlyPaths": ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"],
             },
-        })
+        });
+        if let (Some(group), Some(linux)) = (self.group, config.get_mut("linux")) {
+            // From the root of the hierarchies: else runc makes a group of its own, and under version 2 one beside the slot's.
+            linux["cgroupsPath"] = json!(format!("/{group}"));
+        }
+        config
     }
 }

@@ -220,6 +220,16 @@ impl Builds {
         .await
     }
 
+    /// The machine's disk.
+    pub(crate) fn disk(&self) -> Arc<Disk> {
+        Arc::clone(&self.disk)
+    }
+
+    /// There is something to tell the control plane.
+    pub(crate) fn tell(&self) {
+        self.told.send_modify(|tick| *tick += 1);
+    }
+
     /// What takes room on this machine, as it was when it was last looked at.
     pub(crate) fn disk_use(&self) -> DiskUse {
         self.disk.last()

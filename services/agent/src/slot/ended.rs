@@ -1,5 +1,7 @@
 //! How a game ended, from the holder's words into the rules' words.
 
+use std::io;
+
 use mainstay_core::slot::{Exit, Killer};
 use mainstay_holder::record::{ExitRecord, Outcome};
 
@@ -27,9 +29,24 @@ pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Whether a chain of errors ends in a disk without room. A holder's own word arrives as text: the system's number is in it.
+pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.source());
+    let by_kind = chain.any(|error| {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    });
+    let text = in_full(error);
+    by_kind || FULL_WORDS.iter().any(|word| text.contains(word))
+}
+
+/// `ENOSPC` and `EDQUOT`, as Rust's errors and nix's print them.
+const FULL_WORDS: [&str; 4] = ["(os error 28)", "(os error 122)", "ENOSPC", "EDQUOT"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainstay_holder::client::ClientError;
     use mainstay_holder::record::{RECORD_VERSION, SpawnFailure, SpawnStage};
 
     fn record(outcome: Outcome, oom_kills: u64) -> ExitRecord {
@@ -48,6 +65,18 @@ mod tests {
             output_bytes_lost: 0,
             last_signal_asked: None,
         }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_trouble_by_the_systems_number() {
+        let holder = |why: &str| ClientError::HolderFailed { slot: "/x".into(), why: why.to_owned() };
+        let files = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            ClientError::Files { what: "write", path: "/x".into(), source }
+        };
+        let said = io::Error::from_raw_os_error(28).to_string();
+        assert!(is_full(&files(28)) && is_full(&files(122)) && is_full(&holder(&said)));
+        assert!(!is_full(&files(13)) && !is_full(&holder("file 28 is missing")));
     }
 
     #[test]

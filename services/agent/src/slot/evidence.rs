@@ -53,6 +53,8 @@ pub(crate) struct Places<'a> {
     pub(crate) output: &'a Path,
     /// Its game's working directory, where that is known.
     pub(crate) working_dir: Option<&'a Path>,
+    /// The directory that the game may fill: one whose build it may not write into can go there, and leave its cores there.
+    pub(crate) work: &'a Path,
 }
 
 /// Looks at what a process left. Quick for one that ended as it should: nothing is read.
@@ -148,7 +150,12 @@ fn keep_core(places: &Places<'_>, record: &ExitRecord) -> io::Result<Option<Path
     let appends_pid = std::fs::read_to_string("/proc/sys/kernel/core_uses_pid")?.trim() != "0";
     let Some(looked_for) = CorePattern::of(pattern.trim_end(), appends_pid, pid) else { return Ok(None) };
     let since_ms = record.started_at_ms.saturating_sub(CORE_SLACK_MS);
-    let Some(core) = looked_for.newest(places.working_dir, since_ms)? else { return Ok(None) };
+    let there = looked_for.newest(places.working_dir, since_ms)?;
+    let Some(core) =
+        there.map_or_else(|| looked_for.newest(Some(places.work), since_ms), |core| Ok(Some(core)))?
+    else {
+        return Ok(None);
+    };
     let dir = places.evidence.join(record.run.to_string());
     make(&dir)?;
     let kept = dir.join(CORE);

@@ -11,7 +11,9 @@ use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Sta
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
 use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, ProcessMark};
-use mainstay_holder::spec::{Identity, LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION};
+use mainstay_holder::spec::{
+    ControlGroup, Identity, LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION,
+};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 use mainstay_wire::builds::ImageConfig;
@@ -20,6 +22,7 @@ use nix::errno::Errno;
 use crate::builds::Installed;
 use crate::builds::image::{self, Container};
 use crate::config::{Addresses, Config};
+use crate::os::cgroup::SlotGroup;
 use crate::os::measure::{Meter, Usage};
 use crate::os::slot_dirs::{self, Owner, SlotDirs};
 use crate::os::uids::Inhabited;
@@ -148,9 +151,15 @@ impl Ground {
         self.addresses
     }
 
-    /// What is in a slot.
+    /// What is in a slot. A game whose holder was killed is ended here: one in a container does not die with its holder, and
+    /// nobody would ever hear of it again.
     pub(crate) fn look(&self, server: ServerId) -> Result<Found, GroundError> {
-        Ok(client::adopt(&self.dirs(server).run)?)
+        let dirs = self.dirs(server);
+        let found = client::adopt(&dirs.run)?;
+        if matches!(found, Found::HolderDead(_)) {
+            clear_container(&dirs)?;
+        }
+        Ok(found)
     }
 
     /// Ends a game that no order knows, and waits for it.
@@ -201,6 +210,8 @@ impl Ground {
     ) -> Result<Begun, GroundError> {
         let dirs = self.dirs(facts.server);
         let owner = self.capabilities.owner(facts.place)?;
+        // With its control group, which is made anew below.
+        clear_container(&dirs)?;
         let group = match &self.capabilities.groups {
             Some(groups) => Some(groups.slot(facts.server)?),
             None => None,
@@ -216,8 +227,16 @@ impl Ground {
         let control_group = group.as_ref().map(|group| group.launch());
         let launch = match &installed.image {
             None => self.process(spec, &dirs, owner, installed, (&told, arguments))?,
-            Some(image) => contained(spec, &dirs, owner, (installed, image), (&told, arguments))?,
+            Some(image) => {
+                let group = group.as_ref().map(SlotGroup::name);
+                contained(spec, &dirs, (owner, group), (installed, image), (&told, arguments))?
+            }
         };
+        // A runtime puts the game into its group by itself, and finds the group empty.
+        let control_group = control_group.map(|group| match &launch.container {
+            None => group,
+            Some(_) => ControlGroup { join: Vec::new(), ..group },
+        });
         let launch =
             LaunchSpec { generation: generation.number(), run: run.number(), control_group, ..launch };
         match self.spawner.spawn(&dirs.run, &launch) {
@@ -268,6 +287,7 @@ impl Ground {
         if let Found::Running(mut stranger) = client::adopt(&dirs.run)? {
             self.end_stranger(server, &mut stranger)?;
         }
+        clear_container(&dirs)?;
         if let Some(groups) = &self.capabilities.groups {
             groups.slot(server)?.remove()?;
         }
@@ -326,14 +346,20 @@ impl Ground {
     /// What a process left that has ended.
     pub(crate) fn scene(&self, server: ServerId, folder: Option<&Path>, record: ExitRecord) -> Evidence {
         let dirs = self.dirs(server);
-        let places = Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: folder };
+        if let Err(error) = clear_container(&dirs) {
+            // Tried again before the next start, which fails where it fails again.
+            tracing::warn!(%server, %error, "what is left of a container is not cleared away yet");
+        }
+        let places =
+            Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: folder, work: &dirs.work };
         evidence::look(server, &places, record)
     }
 
     /// Keeps what is known of a process that ended as nobody wished.
     pub(crate) fn keep_evidence(&self, incident: &Incident, found: &Evidence) {
         let dirs = self.dirs(incident.server);
-        let places = Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: None };
+        let places =
+            Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: None, work: &dirs.work };
         evidence::keep(&places, incident, found);
     }
 
@@ -384,14 +410,20 @@ fn blank(dirs: &SlotDirs) -> LaunchSpec {
         limits: Vec::new(),
         control_group: None,
         output: Output { dir: dirs.output.clone(), bytes_max: OUTPUT_BYTES_MAX, files_max: OUTPUT_FILES_MAX },
+        container: None,
     }
+}
+
+fn clear_container(dirs: &SlotDirs) -> Result<(), GroundError> {
+    let failed = |source| OsError::Files { what: "clear a container in", path: dirs.run.clone(), source };
+    Ok(image::clear(&dirs.run).map_err(failed)?)
 }
 
 /// A process in a container: runc makes its view and gives it to the slot's user, so it starts as root itself.
 fn contained(
     spec: &Spec,
     dirs: &SlotDirs,
-    owner: Owner,
+    (owner, group): (Owner, Option<&str>),
     (installed, image): (&Installed, &ImageConfig),
     (told, arguments): (&GameFacts, Vec<String>),
 ) -> Result<LaunchSpec, GroundError> {
@@ -404,6 +436,7 @@ fn contained(
         logs: &dirs.logs,
         work: &dirs.work,
         uid: owner.own_uid().unwrap_or(0),
+        group,
         arguments: std::iter::once(program).chain(arguments).collect(),
         environment: &environment(spec, Path::new(image::HOME)),
         core_bytes: core_bytes(),
@@ -416,6 +449,7 @@ fn contained(
         executable: started.executable,
         arguments: started.arguments,
         working_dir: started.bundle,
+        container: Some(started.then),
         limits: resource_limits(Owner::Agent),
         ..blank(dirs)
     })

@@ -22,7 +22,7 @@ use self::asking::{Asked, Question, Since};
 use crate::brain::{Brain, Ended};
 use crate::hands::Level;
 use crate::roster::SlotFacts;
-use crate::slot::ended::{exit, in_full};
+use crate::slot::ended::{exit, in_full, is_full};
 use crate::slot::holding::Holding;
 use crate::slot::{Context, Ending};
 
@@ -51,6 +51,8 @@ pub(crate) struct Worker {
     keeping: Option<JoinHandle<()>>,
     /// Ticks when a build that was waited for may be here.
     built: watch::Receiver<u64>,
+    /// The trouble that was said last: it is said again once it is another.
+    troubled: Option<String>,
 }
 
 /// What a worker does next.
@@ -93,6 +95,7 @@ impl Worker {
                 since: None,
                 keeping: None,
                 built,
+                troubled: None,
             };
             // The rules have ended: so has the agent, and the games play on under their holders.
             let _ended = worker.run().await;
@@ -107,7 +110,12 @@ impl Worker {
                 Level::Gone => self.clear().await,
             };
             let pause = match next {
-                Next::Wait => None,
+                Next::Wait => {
+                    if let Some(trouble) = self.troubled.take() {
+                        tracing::warn!(server = %self.server, trouble, "this trouble of a slot is over");
+                    }
+                    None
+                }
                 Next::Retry => Some(TROUBLE_PAUSE),
                 Next::End => return Ok(()),
             };
@@ -276,8 +284,15 @@ impl Worker {
         self.context.blocking(work).await
     }
 
-    fn trouble(&self, what: &'static str, error: &(dyn std::error::Error + 'static)) -> Next {
-        tracing::error!(server = %self.server, error = %in_full(error), "failed to {what}; tried again");
+    fn trouble(&mut self, what: &'static str, error: &(dyn std::error::Error + 'static)) -> Next {
+        let trouble = format!("failed to {what}: {}", in_full(error));
+        if is_full(error) {
+            self.context.builds.disk().met_full(&format_args!("server {}", self.server));
+        }
+        if self.troubled.as_ref() != Some(&trouble) {
+            tracing::error!(server = %self.server, error = %in_full(error), "failed to {what}; tried again");
+            self.troubled = Some(trouble);
+        }
         Next::Retry
     }
 }

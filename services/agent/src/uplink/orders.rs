@@ -1,11 +1,12 @@
-//! Frames become commands of bounded size.
+//! Frames become commands of bounded size. What a full disk does not take waits here, and the stream goes on: the control
+//! plane goes on hearing how the servers stand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_core::ServerId;
 use mainstay_core::slot::{Intent, Order, Spec};
-use mainstay_runtime::{Error, Growth};
+use mainstay_core::{MachineId, ServerId};
+use mainstay_runtime::{Error, Growth, RETRY_AFTER};
 use mainstay_supervisor::{Answer, Command, Verdict};
 use mainstay_wire::agent::Frame;
 
@@ -17,40 +18,110 @@ const TURN_ORDERS_MAX: usize = 512;
 const TURN_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
 const TURN_SPECS_MAX: usize = 32;
 
-/// Takes what one machine is told.
-pub(super) async fn take(uplink: &Uplink, frame: Frame, known: &BTreeSet<ServerId>) -> Result<(), StreamEnd> {
-    if let Some((_revision, specs)) = frame.specs {
-        let specs: Vec<Arc<Spec>> = specs.into_iter().map(Arc::new).collect();
-        for specs in specs.chunks(TURN_SPECS_MAX) {
-            ask(uplink, Command::TakeSpecs { specs: specs.to_vec() }, Growth::Grows).await?;
+/// What a full disk does not take yet, by machine: the newest of each, since orders are levels. Bounded by what the machines
+/// have of slots and configurations.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    machines: BTreeMap<MachineId, Later>,
+}
+
+#[derive(Debug, Default)]
+struct Later {
+    specs: Option<Vec<Arc<Spec>>>,
+    orders: BTreeMap<ServerId, Order>,
+}
+
+/// Whether something was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Yes,
+    /// The disk is full.
+    NotYet,
+}
+
+impl Waiting {
+    /// Waits until what waits is to be tried again; for ever where nothing does.
+    pub(super) async fn turn(&self) {
+        if self.machines.is_empty() {
+            std::future::pending().await
+        } else {
+            tokio::time::sleep(RETRY_AFTER).await;
         }
-        uplink.context.builds.want(frame.machine, &specs);
     }
-    let (known, unknown): (Vec<Order>, Vec<Order>) =
-        frame.orders.into_iter().partition(|order| known.contains(&order.server));
-    for order in unknown {
-        tracing::error!(server = %order.server, machine = %frame.machine, "an order for a slot that is not here");
-    }
-    let (ending, starting): (Vec<Order>, Vec<Order>) =
-        known.into_iter().partition(|order| match order.intent {
-            Intent::Stop | Intent::Leave => true,
-            Intent::Run | Intent::Renew => false,
-        });
-    // What ends something comes first, and is taken even while the disk is full.
-    for (orders, growth) in [(ending, Growth::Shrinks), (starting, Growth::Grows)] {
-        for orders in turns(orders) {
-            obey(uplink, orders, growth).await?;
+
+    /// Takes what one machine is told.
+    pub(super) async fn take(
+        &mut self,
+        uplink: &Uplink,
+        frame: Frame,
+        known: &BTreeSet<ServerId>,
+    ) -> Result<(), StreamEnd> {
+        let later = self.machines.entry(frame.machine).or_default();
+        if let Some((_revision, specs)) = frame.specs {
+            let specs: Vec<Arc<Spec>> = specs.into_iter().map(Arc::new).collect();
+            uplink.context.builds.want(frame.machine, &specs);
+            later.specs = Some(specs);
         }
+        for order in frame.orders {
+            if known.contains(&order.server) {
+                later.orders.insert(order.server, order);
+            } else {
+                tracing::error!(server = %order.server, machine = %frame.machine, "an order for a slot that is not here");
+            }
+        }
+        self.again(uplink).await
     }
-    Ok(())
+
+    /// Tries what waits.
+    pub(super) async fn again(&mut self, uplink: &Uplink) -> Result<(), StreamEnd> {
+        for later in self.machines.values_mut() {
+            later.obey(uplink).await?;
+        }
+        self.machines.retain(|_, later| later.specs.is_some() || !later.orders.is_empty());
+        if !self.machines.is_empty() {
+            uplink.context.builds.disk().met_full(&"orders of the control plane");
+        }
+        Ok(())
+    }
+}
+
+impl Later {
+    async fn obey(&mut self, uplink: &Uplink) -> Result<(), StreamEnd> {
+        if let Some(specs) = self.specs.take() {
+            for part in specs.chunks(TURN_SPECS_MAX) {
+                let taken = Command::TakeSpecs { specs: part.to_vec() };
+                if ask(uplink, taken, Growth::Grows).await?.is_none() {
+                    self.specs = Some(specs);
+                    break;
+                }
+            }
+        }
+        let (ending, starting): (Vec<Order>, Vec<Order>) =
+            std::mem::take(&mut self.orders).into_values().partition(|order| match order.intent {
+                Intent::Stop | Intent::Leave => true,
+                Intent::Run | Intent::Renew => false,
+            });
+        // What ends something comes first, and is taken even while the disk is full. What starts something may name a
+        // configuration that is not taken yet.
+        for (orders, growth) in [(ending, Growth::Shrinks), (starting, Growth::Grows)] {
+            for orders in turns(orders) {
+                let waits = growth == Growth::Grows && self.specs.is_some();
+                if waits || obey(uplink, &orders, growth).await? == Taken::NotYet {
+                    self.orders.extend(orders.into_iter().map(|order| (order.server, order)));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Takes one turn's orders.
-async fn obey(uplink: &Uplink, orders: Vec<Order>, growth: Growth) -> Result<(), StreamEnd> {
+async fn obey(uplink: &Uplink, orders: &[Order], growth: Growth) -> Result<Taken, StreamEnd> {
     let servers: Vec<ServerId> = orders.iter().map(|order| order.server).collect();
-    let verdicts = match ask(uplink, Command::TakeOrders { orders }, growth).await? {
-        Answer::Orders(verdicts) => verdicts,
-        Answer::Done | Answer::Ignored(_) => Vec::new(),
+    let verdicts = match ask(uplink, Command::TakeOrders { orders: orders.to_vec() }, growth).await? {
+        Some(Answer::Orders(verdicts)) => verdicts,
+        Some(Answer::Done | Answer::Ignored(_)) => Vec::new(),
+        None => return Ok(Taken::NotYet),
     };
     let unknown = |verdict: &Verdict| match verdict {
         Verdict::UnknownConfiguration(_) => true,
@@ -59,21 +130,23 @@ async fn obey(uplink: &Uplink, orders: Vec<Order>, growth: Growth) -> Result<(),
     let refused: Vec<ServerId> =
         servers.into_iter().zip(&verdicts).filter(|(_, it)| unknown(it)).map(|(server, _)| server).collect();
     if refused.is_empty() {
-        return Ok(());
+        return Ok(Taken::Yes);
     }
     tracing::error!(?refused, "orders name configurations that were not sent");
     Err(StreamEnd::UnknownConfiguration)
 }
 
-async fn ask(uplink: &Uplink, command: Command, growth: Growth) -> Result<Answer, StreamEnd> {
+/// `None` where the disk is full.
+async fn ask(uplink: &Uplink, command: Command, growth: Growth) -> Result<Option<Answer>, StreamEnd> {
     match uplink.brain.ask(command, growth).await {
-        Ok(Ok(answer)) => Ok(answer),
+        Ok(Ok(answer)) => Ok(Some(answer)),
         Ok(Err(rejection)) => {
             tracing::error!(%rejection, "the control plane asks for more than one agent can do");
-            Ok(Answer::Done)
+            Ok(Some(Answer::Done))
         }
         Err(Error::Lost(_) | Error::Stopping) => Err(StreamEnd::AgentEnds),
-        Err(error @ (Error::Busy { .. } | Error::JournalFull)) => Err(StreamEnd::Refused(error)),
+        Err(Error::JournalFull) => Ok(None),
+        Err(error @ Error::Busy { .. }) => Err(StreamEnd::Refused(error)),
     }
 }
 

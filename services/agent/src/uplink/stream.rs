@@ -298,11 +298,19 @@ async fn listen(
     mut down: Streaming<proto::Down>,
     known: &BTreeSet<ServerId>,
 ) -> Result<std::convert::Infallible, StreamEnd> {
+    let mut waiting = orders::Waiting::default();
     loop {
-        match next(&mut down).await? {
+        let message = tokio::select! {
+            message = next(&mut down) => message?,
+            () = waiting.turn() => {
+                waiting.again(uplink).await?;
+                continue;
+            }
+        };
+        match message {
             Down::Frames(frames) => {
                 for frame in frames {
-                    orders::take(uplink, frame, known).await?;
+                    waiting.take(uplink, frame, known).await?;
                 }
             }
             Down::Answer(answer) => uplink.asks.answered(answer),
@@ -348,8 +356,14 @@ async fn install(
     loop {
         told.borrow_and_update();
         for &machine in &ours {
-            for installs in builds.progress(machine).chunks(INSTALLS_PER_MACHINE_MAX) {
-                send(&up, Up::Installs(Installs { machine, installs: installs.to_vec() })).await?;
+            let disk = Some(builds.disk_use()).filter(|disk| disk.budget > 0);
+            let progress = builds.progress(machine);
+            let mut parts: Vec<_> = progress.chunks(INSTALLS_PER_MACHINE_MAX).map(<[_]>::to_vec).collect();
+            if parts.is_empty() {
+                parts.push(Vec::new());
+            }
+            for installs in parts {
+                send(&up, Up::Installs(Installs { machine, installs, disk })).await?;
             }
         }
         // Its sender lives as long as this agent.

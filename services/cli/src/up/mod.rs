@@ -243,7 +243,10 @@ impl Up<'_> {
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
             addresses: machine::addresses(&self.arguments.advertise, towards)?,
             builds: mainstay_agent::BuildSource::InPlace,
-            disk: mainstay_agent::DiskLimits::default(),
+            disk: mainstay_agent::DiskLimits {
+                budget: self.source.config.machines.disk.as_ref().map(|disk| disk.value),
+                ..mainstay_agent::DiskLimits::default()
+            },
             local_proxy_url: ports.multiplay.clone(),
         };
         mainstay_agent::Service::start(config, Arc::clone(clock))

@@ -55,7 +55,13 @@ pub fn can_hide() -> bool {
 /// An agent for whom the control plane's folders do not exist, and which fetches what its servers run.
 #[track_caller]
 pub fn blind(far: &Home, up: &Home, join: &str, token: Option<&str>) -> Agent {
-    let agent = crate::far::command(far, join, token, &["--builds", "fetch"]);
+    blind_with(far, up, join, token, &[])
+}
+
+/// As [`blind`], with more words.
+#[track_caller]
+pub fn blind_with(far: &Home, up: &Home, join: &str, token: Option<&str>, more: &[&str]) -> Agent {
+    let agent = crate::far::command(far, join, token, &[&["--builds", "fetch"], more].concat());
     let hidden = up.path().parent().unwrap().to_owned();
     let mut inside = Command::new("unshare");
     inside.args(["--mount", "sh", "-c", "mount -t tmpfs none \"$0\" && exec \"$@\""]);
@@ -203,4 +209,108 @@ fn a_folder_that_changed_is_a_new_revision_for_every_machine() {
     assert_eq!(revision(), Some(before + 1));
     until("and so has the first", || maps(&one).contains(&"second".to_owned()).then_some(()));
     assert_eq!(joined(&up).len(), 2);
+}
+
+/// A game that writes a log of 3 MiB, and goes where it may leave a core.
+const LOUD: &str =
+    "#!/bin/sh\nhead -c 3145728 /dev/zero > \"$1/match.$$.log\"\ncd \"$2\" && exec sleep 100000\n";
+
+/// A version of it, with a map of 3 MiB.
+fn loud(home: &Home, version: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = home.path().with_file_name(version);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("game"), LOUD).unwrap();
+    std::fs::set_permissions(folder.join("game"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(folder.join("map"), version.repeat((3 << 20) / version.len())).unwrap();
+}
+
+fn loud_file(home: &Home, version: &str) -> PathBuf {
+    let file = home.path().with_file_name("loud.yaml");
+    let text = format!(
+        "version: 1.0\n\
+         builds:\n  game:\n    executableName: game\n    buildPath: ./{version}\n\
+         buildConfigurations:\n  plain:\n    build: game\n    queryType: none\n    binaryPath: game\n    \
+         commandLine: $$log_dir$$ $$work_dir$$\n    restart: {{ attempts: 3 }}\n\
+         fleets:\n  here:\n    buildConfigurations: [plain]\n    \
+         usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
+         regions:\n      Home: {{ minAvailable: 0, maxServers: 3 }}\n\
+         machines: {{ join: allowed }}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Issue 3, section 10: "one disk budget a machine for game logs, cores, evidence and old builds", filled with real ones: the
+/// oldest go in their order, never a build in use.
+#[test]
+fn a_machine_over_its_disk_budget_gives_up_the_oldest_and_never_a_build_in_use() {
+    if !can_hide() {
+        return;
+    }
+    let (home, far) = (Home::new(), Home::new());
+    for version in ["one", "two", "three"] {
+        loud(&home, version);
+    }
+    let up = home.up(&[loud_file(&home, "one").to_str().unwrap(), "--listen", &beyond()]);
+    let (join, token) = (door(&up), token(&up, &[]));
+    // Three times three MiB and a little.
+    let _agent = blind_with(&far, &home, &join, Some(&token), &["--disk", "10M"]);
+    let machine = connected(&up);
+    let seen = allocated(&up, &machine);
+    let server = seen["serverId"].to_string();
+    let slot = far.path().join("agent/slots").join(&server);
+    let logs = || {
+        let matches = listed(slot.join("logs")).into_iter();
+        matches.filter(|path| path.to_string_lossy().contains("match.")).collect::<Vec<_>>()
+    };
+    let before = up.pid_when(&server, "ALLOCATED");
+    let old = until("a log", || logs().pop().filter(|log| std::fs::metadata(log).unwrap().len() == 3 << 20));
+    until("the game sleeps", || {
+        std::fs::read_to_string(format!("/proc/{before}/comm"))
+            .is_ok_and(|comm| comm == "sleep\n")
+            .then_some(())
+    });
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(before), Signal::SIGSEGV).unwrap();
+    until("another process", || (up.pid_when(&server, "ALLOCATED") != before).then_some(()));
+    let kept = until("evidence", || {
+        listed(slot.join("evidence")).pop().filter(|run| run.join("incident.json").exists())
+    });
+    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    if !pattern.starts_with(['|', '/']) {
+        assert!(
+            kept.join("core").exists(),
+            "the kernel writes cores beside the game: {:?}",
+            listed(kept.clone())
+        );
+    }
+    until("a log of the second process", || (logs().len() == 2).then_some(()));
+    // Nobody has written it for hours: it may go.
+    let hours_ago = std::time::SystemTime::now().checked_sub(std::time::Duration::from_secs(7_200)).unwrap();
+    std::fs::File::options().append(true).open(&old).unwrap().set_modified(hours_ago).unwrap();
+
+    let versions = || {
+        let mut found: Vec<String> = maps(&far).iter().map(|map| map.chars().take(3).collect()).collect();
+        found.sort();
+        found
+    };
+    let apply = |version| {
+        let applied = up.run(&["apply", loud_file(&home, version).to_str().unwrap()]);
+        assert!(applied.status.success(), "{applied:?}");
+    };
+    apply("two");
+    until("the second version is there", || (versions() == ["one", "two"]).then_some(()));
+    assert!(!kept.exists() && !old.exists(), "the core, the evidence and the old log made room");
+    assert_eq!(logs().len(), 1, "what is fresh stays");
+    apply("three");
+    until("the third is there, in the place of one that no server uses", || {
+        (versions() == ["one", "thr"]).then_some(())
+    });
+    assert_eq!(logs().len(), 1);
+    let disk = until("what was deleted is told", || {
+        let disk = up.json(&["machine", "get", &machine["id"].to_string()])["disk"].clone();
+        disk["deleted"].as_u64().is_some_and(|deleted| deleted > 6 << 20).then_some(disk)
+    });
+    assert_eq!(disk["budget"], 10 << 20, "{disk}");
+    assert_eq!(up.server(&server)["status"], "ALLOCATED");
 }

@@ -55,9 +55,14 @@ fn ports() -> String {
 }
 
 pub fn command(home: &Home, join: &str, token: Option<&str>, more: &[&str]) -> Command {
+    with_slots(home, "1", join, token, more)
+}
+
+/// An agent with so many slots.
+pub fn with_slots(home: &Home, slots: &str, join: &str, token: Option<&str>, more: &[&str]) -> Command {
     let ports = ports();
     let mut command =
-        home.command(&["agent", "--slots", "1", "--ports", &ports, "--games-port", "0", "--join", join]);
+        home.command(&["agent", "--slots", slots, "--ports", &ports, "--games-port", "0", "--join", join]);
     // Most of these tests are about other things than builds, and the folder of theirs is what cargo builds: some GB.
     if !more.contains(&"--builds") {
         command.args(["--builds", "in-place"]);

@@ -10,6 +10,7 @@ use nix::unistd::{Pid, geteuid};
 
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
+use crate::far::{Agent, beyond, connected, door, token, with_slots};
 use crate::product::{Home, lives, until};
 
 /// A small disk of its own, taken away at the end.
@@ -18,14 +19,19 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn at(path: &Path) -> Self {
         std::fs::create_dir_all(path).unwrap();
-        mount(Some("tmpfs"), path, Some("tmpfs"), MsFlags::empty(), Some("size=64m")).unwrap();
+        mount(Some("tmpfs"), path, Some("tmpfs"), MsFlags::empty(), Some("size=96m")).unwrap();
         Self(path.to_owned())
     }
 
     /// Fills it to the last byte.
     fn fill(&self) -> PathBuf {
+        self.fill_more()
+    }
+
+    /// Fills what has been freed since.
+    fn fill_more(&self) -> PathBuf {
         let path = self.0.join("filler");
-        let mut file = File::create(&path).unwrap();
+        let mut file = File::options().create(true).append(true).open(&path).unwrap();
         for size in [1024 * 1024, 4096] {
             while file.write_all(&vec![1; size]).is_ok() {}
         }
@@ -70,4 +76,137 @@ fn a_game_that_dies_on_a_full_disk_is_back_once_there_is_room() {
     });
     assert!(lives(i32::try_from(after).unwrap()));
     up.stop();
+}
+
+/// Issue 3, section 10 ("operating it") and issue 2, item 15: a full disk of a machine elsewhere. Servers go on, what ends one
+/// is obeyed, what starts one waits and says so with a code, it is said once, and everything goes on once there is room.
+#[test]
+fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
+    if !geteuid().is_root() {
+        eprintln!("SKIPPED without root: a full disk of its own");
+        return;
+    }
+    const SLOTS: usize = 6;
+    let (home, far) = (Home::new(), Home::new());
+    let program = Path::new(env!("CARGO_BIN_EXE_mainstay"));
+    let file = home.path().with_file_name("many.yaml");
+    let text = format!(
+        "version: 1.0\n\
+         builds:\n  game:\n    executableName: mainstay\n    buildPath: {folder:?}\n\
+         buildConfigurations:\n  plain:\n    build: game\n    queryType: sqp\n    binaryPath: {binary:?}\n    \
+         commandLine: demo server --port $$port$$ --query-port $$query_port$$\n\
+         fleets:\n  here:\n    buildConfigurations: [plain]\n    \
+         usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
+         regions:\n      Home: {{ minAvailable: 0, maxServers: 8 }}\n\
+         machines: {{ join: allowed }}\n",
+        folder = program.parent().unwrap().display().to_string(),
+        binary = program.file_name().unwrap().to_str().unwrap(),
+    );
+    std::fs::write(&file, text).unwrap();
+    let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
+    let disk = SmallDisk::at(&far.path());
+    let slots = SLOTS.to_string();
+    let agent = Agent::of(
+        &far,
+        with_slots(&far, &slots, &door(&up), Some(&token(&up, &[])), &["--builds", "in-place"]),
+    );
+    let machine = connected(&up);
+    let of_machine = || up.json(&["machine", "get", &machine["id"].to_string()]);
+    until("its disk is told", || of_machine()["disk"]["budget"].as_u64().filter(|budget| *budget > 0));
+    let (caller, fleet) = (up.caller(), fleet_of(&up));
+    let session = || {
+        let id = new_id();
+        assert!((200..300).contains(&caller.allocate(&fleet, &id).status));
+        id
+    };
+    let server_of = |id: &str| {
+        up.servers()
+            .into_iter()
+            .find(|server| server["allocationId"] == id)
+            .map(|server| server["id"].to_string())
+    };
+    // Two that play: the fuller machine is taken first, so one of them may be on this host.
+    let playing = || {
+        let id = session();
+        let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
+        (id, up.pid_when(&server, "ALLOCATED"), server)
+    };
+    let on_it = |server: &str| up.server(server)["machineId"] == machine["id"];
+    let mut first: Vec<(String, i32, String)> = Vec::new();
+    while first.iter().filter(|(_, _, server)| on_it(server)).count() < 2 {
+        assert!(first.len() < 4, "{first:?} are not on {machine}");
+        first.push(playing());
+    }
+    first.retain(|(_, _, server)| on_it(server));
+    let [(ended, ending, _), (_, stays, witness)] = <[_; 2]>::try_from(first).unwrap();
+
+    // What is freed in between (the journal's own reserve) is taken again.
+    let mut filler = disk.fill();
+    let mut waiting: Vec<String> = Vec::new();
+    until("the machine says that its disk is full", || {
+        filler = disk.fill_more();
+        let begun =
+            waiting.iter().all(|id| server_of(id).is_some_and(|it| up.server(&it)["process"] == "online"));
+        if begun && waiting.len() < SLOTS - 2 {
+            waiting.push(session());
+        }
+        (of_machine()["disk"]["full"] == true).then_some(())
+    });
+    let last = waiting.pop().unwrap();
+    let server = until("the session has its server", || server_of(&last));
+    let seen = until("its server says what it waits for", || {
+        let seen = up.server(&server);
+        seen["detail"].as_str().is_some_and(|why| why.contains("MS-S439")).then_some(seen)
+    });
+    assert_eq!((&seen["process"], &seen["pid"]), (&"starting".into(), &serde_json::Value::Null), "{seen}");
+    assert_eq!(of_machine()["status"], "connected", "the stream goes on");
+    let doctor = up.run(&["doctor", "-o", "json"]);
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("MS-S439"), "{doctor:?}");
+    let metrics = caller.get("/metrics");
+    assert!(metrics.text.contains("mainstay_machine_disks_full{region=\"Home\"} 1"), "{}", metrics.text);
+
+    // What ends a server is obeyed.
+    assert!(lives(ending) && lives(stays));
+    assert_eq!(caller.delete(&format!("{}/{ended}", caller.allocations(&fleet.id))).status, 204);
+    until("the server that was given back is stopped", || (!lives(ending)).then_some(()));
+    assert!(lives(stays), "{}", up.server(&witness));
+    let said = agent.log().matches("this machine's disk is full").count();
+    assert_eq!(said, 1, "{}", agent.log());
+
+    std::fs::remove_file(filler).unwrap();
+    assert_eq!(caller.fulfilled(&fleet, &last)["serverId"].to_string(), server);
+    until("there is room again", || (of_machine()["disk"]["full"] == false).then_some(()));
+    agent.says("has room again");
+    assert!(lives(stays), "{}", up.server(&witness));
+}
+
+/// "/healthz, /readyz": a full disk of the control plane's own is told, refused with a code, and over once there is room.
+#[test]
+fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_room() {
+    if !geteuid().is_root() {
+        eprintln!("SKIPPED without root: a full disk of its own");
+        return;
+    }
+    let home = Home::new();
+    let disk = SmallDisk::at(&home.path());
+    let up = home.up(&["--demo"]);
+    let (caller, fleet) = (up.caller(), fleet_of(&up));
+    let asked = |path: &str| caller.get(path);
+    assert_eq!(asked("/readyz").status, 200);
+    let mut filler = disk.fill();
+    let refused = until("an allocation is refused for want of room", || {
+        filler = disk.fill_more();
+        let answer = caller.allocate(&fleet, &new_id());
+        (answer.status == 503).then_some(answer)
+    });
+    assert_eq!(refused.code.as_deref(), Some("MS-J102"), "{refused:?}");
+    let ready = asked("/readyz");
+    assert_eq!(ready.status, 503, "{ready:?}");
+    assert!(ready.text.contains("MS-J102"), "{ready:?}");
+    assert_eq!(asked("/healthz").status, 200, "a restart would mend nothing");
+    std::fs::remove_file(filler).unwrap();
+    until("it is ready again", || (asked("/readyz").status == 200).then_some(()));
+    let id = new_id();
+    until("a session is taken again", || (caller.allocate(&fleet, &id).status < 300).then_some(()));
+    assert!(up.stop().success());
 }

@@ -22,7 +22,7 @@ pub struct Game {
 }
 
 /// Only who knows it commands the game.
-const TOKEN: &str = "token-of-the-test";
+pub const TOKEN: &str = "token-of-the-test";
 
 /// Further lines of the file, each `key: value`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,7 +73,12 @@ impl Game {
     /// Tells a server, as `server get` shows it, how to misbehave.
     #[track_caller]
     pub fn command(&self, server: &Value, fault: &str) {
-        let port = u16::try_from(server["port"].as_u64().unwrap()).unwrap();
-        client::control(([127, 0, 0, 1], port).into(), TOKEN, fault, Duration::from_secs(10)).unwrap();
+        command(u16::try_from(server["port"].as_u64().unwrap()).unwrap(), fault);
     }
+}
+
+/// Tells the game on a port how to misbehave.
+#[track_caller]
+pub fn command(port: u16, fault: &str) {
+    client::control(([127, 0, 0, 1], port).into(), TOKEN, fault, Duration::from_secs(10)).unwrap();
 }

@@ -4,6 +4,7 @@ use mainstay_core::ServerId;
 use mainstay_fleet::{Link, laws as fleet_laws};
 use mainstay_journal::Head;
 use mainstay_runtime::Error;
+use mainstay_wire::agent::Fill;
 
 use super::stored::told;
 use super::{Finding, laws};
@@ -27,6 +28,7 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
         findings.push(indices(fleet).await);
         findings.push(machines(fleet).await);
     }
+    findings.push(disks(app).await);
     findings.push(configured(app).await);
     findings.push(clocks(app));
     findings.push(history(app).await);
@@ -108,6 +110,56 @@ async fn machines(fleet: &OpenFleet) -> Finding {
             }
         }
     }
+}
+
+/// What takes room on the disks of machines that are heard. Which of it goes is each agent's own affair; that a disk is full,
+/// or kept from being so by nothing that may go, is somebody's.
+async fn disks(app: &App) -> Finding {
+    let check = "disks of machines";
+    let (mut told, mut full, mut over, mut most) = (0, Vec::new(), Vec::new(), 0);
+    let directory = app.fleets.now();
+    for fleet in directory.all() {
+        let machines = fleet.read(|state, _| {
+            state.machines().map(|(id, machine)| (id, machine.name.clone())).collect::<Vec<_>>()
+        });
+        let machines = match machines.await {
+            Err(error) => return unanswered(check.to_owned(), &error),
+            Ok(machines) => machines,
+        };
+        for (id, name) in machines {
+            let Some(disk) = app.installing.disk(id) else { continue };
+            told += 1;
+            most = most.max(disk.used().saturating_mul(100) / disk.budget.max(1));
+            if disk.fill == Fill::Full {
+                full.push(format!("{name} ({id})"));
+            } else if disk.used() > disk.budget {
+                over.push(format!("{name} ({id}): {} of {} MiB", disk.used() >> 20, disk.budget >> 20));
+            }
+        }
+    }
+    let named =
+        |machines: &[String]| machines.iter().take(super::TOLD_MAX).cloned().collect::<Vec<_>>().join(", ");
+    if !full.is_empty() {
+        let why =
+            format!("{} of {told} are full: {}; what is to start there waits", full.len(), named(&full));
+        return Finding::fail(
+            check,
+            why,
+            "MS-S439",
+            "make room on them: servers wait, and go on by themselves",
+        );
+    }
+    if !over.is_empty() {
+        let why = format!(
+            "{} of {told} hold more than their budget, and all of it is needed: {}",
+            over.len(),
+            named(&over)
+        );
+        let fix =
+            "give them a larger disk or budget (machines: disk, or the agent's --disk), or fewer builds";
+        return Finding::warn(check, why, "MS-S435", fix);
+    }
+    Finding::ok(check, format!("{told} machines have told theirs; at most {most} % of a budget is used"))
 }
 
 /// How far the clocks of machines that joined are from this one. Nothing depends on them but logs.

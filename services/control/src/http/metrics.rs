@@ -28,8 +28,10 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
     let mut fleets = Vec::new();
     for fleet in app.fleets.now().all() {
         let load = app.samples.now(fleet, app.now()).await?.load();
-        let spec = Arc::clone(&fleet.spec);
-        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state, load)).await?);
+        let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
+        fleets.push(
+            fleet.read(move |state, _| FleetGauges::of(&spec, state, load.clone(), &installing)).await?,
+        );
     }
     let heads = app.journal.work(|journal| journal.heads()).await;
     let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mainstay_core::RegionId;
 use mainstay_fleet::{Fleet, FleetSpec, Life, Link};
+use mainstay_wire::agent::{DiskUse, Fill};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::metrics::family::Family;
@@ -18,6 +19,7 @@ use prometheus_client::registry::Registry;
 use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
 use crate::samples::Load;
+use crate::streams::Installing;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct VersionLabels {
@@ -45,6 +47,12 @@ struct SlotLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DiskLabels {
+    region: Arc<str>,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RegionLabels {
     region: Arc<str>,
 }
@@ -68,6 +76,33 @@ struct RegionGauges {
     max_servers: u32,
     servers: Counted,
     machines: Machines,
+    disks: Disks,
+}
+
+/// What takes room on the machines of a region that have said so. Machines of one host share its disk, and each counts it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Disks {
+    told: DiskUse,
+    full: u32,
+}
+
+impl Disks {
+    fn of(fleet: &Fleet, region: RegionId, installing: &Installing) -> Self {
+        let machines = fleet.machines().filter(|(_, machine)| machine.region == region);
+        machines.filter_map(|(id, _)| installing.disk(id)).fold(Self::default(), |sum, disk| Self {
+            told: DiskUse {
+                builds: sum.told.builds.saturating_add(disk.builds),
+                cores: sum.told.cores.saturating_add(disk.cores),
+                evidence: sum.told.evidence.saturating_add(disk.evidence),
+                logs: sum.told.logs.saturating_add(disk.logs),
+                budget: sum.told.budget.saturating_add(disk.budget),
+                free: sum.told.free.saturating_add(disk.free),
+                deleted: sum.told.deleted.saturating_add(disk.deleted),
+                fill: Fill::Room,
+            },
+            full: sum.full + u32::from(disk.fill == Fill::Full),
+        })
+    }
 }
 
 /// What belongs to no fleet.
@@ -93,13 +128,14 @@ struct Machines {
 
 impl FleetGauges {
     /// `load` is what a walk over the servers found last.
-    pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet, load: Load) -> Self {
+    pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet, load: Load, installing: &Installing) -> Self {
         let region = |region: &mainstay_fleet::RegionSpec| RegionGauges {
             name: region.name.clone(),
             min_available: region.min_available,
             max_servers: region.max_servers,
             servers: Counted::region(fleet, region.id),
             machines: machines(fleet, region.id),
+            disks: Disks::of(fleet, region.id, installing),
         };
         Self {
             name: spec.name.clone(),
@@ -177,6 +213,7 @@ impl Gauges {
         );
         self.servers(&mut registry);
         self.slots_and_machines(&mut registry);
+        self.disks(&mut registry);
         self.limits(&mut registry);
         self.loads(&mut registry);
         self.whole(&mut registry);
@@ -240,6 +277,43 @@ impl Gauges {
             "machines",
             "Machines: ready (heard), draining or offline; empty ones, without a claimed server, count among these",
             machines,
+        );
+    }
+
+    fn disks(&self, registry: &mut Registry) {
+        let used: Family<DiskLabels, Gauge> = Family::default();
+        let (budget, free): (Family<RegionLabels, Gauge>, Family<RegionLabels, Gauge>) = Default::default();
+        let (deleted, full): (Family<RegionLabels, Gauge>, Family<RegionLabels, Gauge>) = Default::default();
+        let bytes = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        for (_, region) in self.places() {
+            let Disks { told, full: are_full } = region.disks;
+            let label = RegionLabels { region: region.name.clone() };
+            for (kind, count) in [
+                ("builds", told.builds),
+                ("cores", told.cores),
+                ("evidence", told.evidence),
+                ("logs", told.logs),
+            ] {
+                let label = DiskLabels { region: region.name.clone(), kind };
+                used.get_or_create(&label).inc_by(bytes(count));
+            }
+            budget.get_or_create(&label).inc_by(bytes(told.budget));
+            free.get_or_create(&label).inc_by(bytes(told.free));
+            deleted.get_or_create(&label).inc_by(bytes(told.deleted));
+            full.get_or_create(&label).inc_by(i64::from(are_full));
+        }
+        registry.register("machine_disk_bytes", "What takes room on machines, within their budgets", used);
+        registry.register("machine_disk_budget_bytes", "What that may be", budget);
+        registry.register("machine_disk_free_bytes", "What their disks have free", free);
+        registry.register(
+            "machine_disk_deleted_bytes",
+            "What was deleted for the budgets' sake since their agents' start",
+            deleted,
+        );
+        registry.register(
+            "machine_disks_full",
+            "Machines whose disk is full: what is to start there waits",
+            full,
         );
     }
 

@@ -93,7 +93,12 @@ fn the_page_of_metrics_is_what_is_served() {
     metrics.start_seconds.get_or_create(&result).observe(1.0);
     let mut watch = Watch::new(Arc::clone(&metrics));
     watch.joined(MachineId::of(number, 1), "local", Duration::ZERO);
-    let gauges = FleetGauges::of(&spec(number), &Fleet::new(0), Load::default());
+    let gauges = FleetGauges::of(
+        &spec(number),
+        &Fleet::new(0),
+        Load::default(),
+        &crate::streams::Installing::default(),
+    );
     let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
     let text = metrics.encode(&Gauges::new(vec![gauges], whole)).unwrap();
     assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");

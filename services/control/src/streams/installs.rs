@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use mainstay_core::MachineId;
 use mainstay_core::slot::ConfigurationRef;
 use mainstay_fleet::StreamId;
-use mainstay_wire::agent::{Install, Installs};
+use mainstay_wire::agent::{DiskUse, Install, Installs};
 
 /// The installs of every machine that is heard. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,13 @@ struct OfMachine {
     /// The stream that says so: what an older one said is no longer true.
     stream: StreamId,
     installs: BTreeMap<ConfigurationRef, Install>,
+    disk: Option<DiskUse>,
+}
+
+impl OfMachine {
+    const fn new(stream: StreamId) -> Self {
+        Self { stream, installs: BTreeMap::new(), disk: None }
+    }
 }
 
 impl Installing {
@@ -28,10 +35,11 @@ impl Installing {
             .entry(told.machine)
             .and_modify(|of| {
                 if of.stream != stream {
-                    *of = OfMachine { stream, installs: BTreeMap::new() };
+                    *of = OfMachine::new(stream);
                 }
             })
-            .or_insert_with(|| OfMachine { stream, installs: BTreeMap::new() });
+            .or_insert_with(|| OfMachine::new(stream));
+        of.disk = told.disk.or(of.disk);
         for install in told.installs {
             let newest = install.configuration;
             of.installs.retain(|known, _| known.id != newest.id || known.revision >= newest.revision);
@@ -45,6 +53,11 @@ impl Installing {
         if all.get(&machine).is_some_and(|of| of.stream == stream) {
             all.remove(&machine);
         }
+    }
+
+    /// What takes room on a machine's disk; `None` where its agent has not said so.
+    pub(crate) fn disk(&self, machine: MachineId) -> Option<DiskUse> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&machine)?.disk
     }
 
     /// How far a machine is with a configuration's revision; `None` where its agent says nothing of it, as one does that has

@@ -54,6 +54,7 @@ impl Slot {
             limits: Vec::new(),
             control_group: None,
             isolation: None,
+            container: None,
             output: Output { dir: output, bytes_max: 1024 * 1024, files_max: 3 },
         }
     }

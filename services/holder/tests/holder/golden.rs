@@ -172,6 +172,7 @@ fn launch_of_version_1() {
             keep: vec!["/d/s".into()],
             processes: Processes::Own,
         }),
+        container: None,
         output: Output { dir: "/o".into(), bytes_max: 10, files_max: 2 },
     };
     same(

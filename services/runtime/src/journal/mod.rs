@@ -64,6 +64,16 @@ impl std::fmt::Debug for JournalHandle {
     }
 }
 
+/// Whether a journal takes what grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// Everything is taken.
+    Ample,
+    /// Its disk is full, or it has ended: commands that grow are refused with [`crate::Error::JournalFull`] until there is
+    /// room again.
+    Full,
+}
+
 /// What a shard gets back by: its place among the shards, and its own number for what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket {
@@ -195,6 +205,15 @@ impl JournalHandle {
         }
         self.shared.work.notify_one();
         answered.await.map_err(|_| StartError::JournalEnded)
+    }
+
+    /// Whether what grows is taken now.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        match self.lock().writer.admission() {
+            Admission::Open | Admission::Wait => Room::Ample,
+            Admission::ReserveOnly | Admission::Stalled | Admission::Ended => Room::Full,
+        }
     }
 
     /// Tells `hear`, from now on, how long each batch took to become durable. On the journal's own thread: it must not

@@ -43,6 +43,35 @@ enum Store {
     Away { asked: Duration },
 }
 
+impl Store {
+    /// What follows from the room that there is, said when it changes and not while it lasts.
+    fn after(self, space: Space, now: Duration) -> Self {
+        match (space, self) {
+            (Space::Ample, Self::LowOnSpace { .. }) => {
+                tracing::warn!("the journal's disk has room again: everything is taken");
+                Self::Well
+            }
+            (Space::Ample, Self::Well | Self::Away { .. }) => Self::Well,
+            (Space::Reserve { left_bytes }, _) => {
+                self.say_full(&format_args!("{left_bytes} bytes of its reserve are left"));
+                Self::LowOnSpace { asked: now }
+            }
+        }
+    }
+
+    /// Says that the disk is full, where that is news.
+    fn say_full(self, why: &dyn std::fmt::Display) {
+        match self {
+            Self::LowOnSpace { .. } => tracing::debug!(%why, "the journal's disk is still full"),
+            Self::Well | Self::Away { .. } => tracing::error!(
+                code = crate::Error::JournalFull.code(),
+                %why,
+                "the journal's disk is full: what ends or shrinks goes on, what grows is refused"
+            ),
+        }
+    }
+}
+
 struct Loop<'a> {
     journal: Box<dyn Journal>,
     shared: &'a Shared,
@@ -113,10 +142,7 @@ impl<'a> Loop<'a> {
         let mut core = self.shared.lock();
         match result {
             Ok(appended) => {
-                self.store = match appended.space {
-                    Space::Ample => Store::Well,
-                    Space::Reserve { .. } => Store::LowOnSpace { asked: now },
-                };
+                self.store = self.store.after(appended.space, now);
                 let durable = core.writer.synced(now, batch.number, appended);
                 // No receiver is no fault: nobody follows the tail.
                 let _followers = core.tail.as_ref().map(|tail| tail.send(durable.tail));
@@ -135,7 +161,7 @@ impl<'a> Loop<'a> {
     fn judge(&mut self, now: Duration, error: AppendError) -> Result<(), JournalFailure> {
         match error {
             AppendError::Full { .. } => {
-                tracing::error!(error = %error, "turns wait for room");
+                self.store.say_full(&error);
                 self.store = Store::LowOnSpace { asked: now };
                 Ok(())
             }
@@ -192,10 +218,7 @@ impl<'a> Loop<'a> {
                 Ok(space) => {
                     let mut core = self.shared.lock();
                     core.writer.space(space);
-                    self.store = match space {
-                        Space::Ample => Store::Well,
-                        Space::Reserve { .. } => Store::LowOnSpace { asked },
-                    };
+                    self.store = self.store.after(space, asked);
                     release(&mut core, Vec::new());
                     Ok(())
                 }

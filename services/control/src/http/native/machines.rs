@@ -51,7 +51,8 @@ async fn list(
             let machines = state.machines().filter(|(id, _)| after.is_none_or(|after| *id > after));
             machines.take(room).map(|(id, machine)| within.machine(id, machine)).collect::<Vec<_>>()
         });
-        views.extend(more.await?);
+        let disk = |id: u64| Some(app.installing.disk(MachineId::from_number(id).ok()?)?.into());
+        views.extend(more.await?.into_iter().map(|view| MachineView { disk: disk(view.id), ..view }));
         if views.len() > limit {
             break;
         }
@@ -81,7 +82,8 @@ async fn read(
         Some((machine.key, Within { spec: &spec, fleet: state }.machine(id, machine)))
     });
     let (key, view) = view.await?.ok_or_else(|| Failure::no_machine(&named))?;
-    Ok(Json(MachineView { credential: super::tokens::credential(&app, key).await?, ..view }))
+    let disk = app.installing.disk(id).map(Into::into);
+    Ok(Json(MachineView { credential: super::tokens::credential(&app, key).await?, disk, ..view }))
 }
 
 #[utoipa::path(

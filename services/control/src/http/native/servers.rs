@@ -103,14 +103,15 @@ async fn read(
     view.ok_or_else(|| Failure::no_server(&named).into())
 }
 
-/// A server that is to start, and whose build is not on its machine yet, says so.
+/// A server that is to start says what it waits for: its build, which is not on its machine yet, or room on a full disk.
 fn waiting(app: &App, mut view: ServerView) -> ServerView {
     if view.process == "starting" && view.detail.is_none() {
         let machine = MachineId::from_number(view.machine_id).ok();
         let configuration = BuildConfigurationId::from_number(view.build_configuration_id).ok();
         view.detail = machine.zip(configuration).and_then(|(machine, id)| {
             let revision = view.build_configuration_revision;
-            app.installing.of(machine, ConfigurationRef { id, revision })?.waiting()
+            let install = app.installing.of(machine, ConfigurationRef { id, revision });
+            install.and_then(|install| install.waiting()).or_else(|| app.installing.disk(machine)?.waiting())
         });
     }
     view

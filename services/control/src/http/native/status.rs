@@ -6,6 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_fleet::Link;
+use mainstay_runtime::Error::JournalFull;
+use mainstay_runtime::Room;
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{HealthCheck, HealthView, StatusView};
 
@@ -65,7 +67,8 @@ async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) 
     told(answering(&app).await)
 }
 
-/// Ready for callers: alive, and every fleet has what the catalog says of it. Who sends callers here asks this.
+/// Ready for callers: alive, every fleet has what the catalog says of it, and the journal's disk has room for what callers
+/// ask for. Who sends callers here asks this.
 #[utoipa::path(
     get,
     operation_id = "getReadiness",
@@ -80,7 +83,17 @@ async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) 
 async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) {
     let mut checks = answering(&app).await;
     checks.push(configured(&app).await);
+    checks.push(room(&app));
     told(checks)
+}
+
+/// On a full disk allocations end and servers stop as ever; what would grow is refused.
+fn room(app: &App) -> HealthCheck {
+    let found = match app.journal.room() {
+        Room::Ample => Ok("it has room for what callers ask for".to_owned()),
+        Room::Full => Err(format!("{} ({})", JournalFull, JournalFull.code())),
+    };
+    check("journal", found)
 }
 
 fn told(checks: Vec<HealthCheck>) -> (StatusCode, Json<HealthView>) {
