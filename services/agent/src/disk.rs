@@ -17,7 +17,7 @@ pub use mainstay_wire::agent::DiskUse;
 use mainstay_wire::agent::Fill;
 use mainstay_wire::builds::ContentHash;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::brain::Brain;
 use crate::builds::{Builds, Cache};
@@ -291,8 +291,12 @@ pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
             match disk.fill() {
                 Fill::Room => {
                     let full = fill.wait_for(|(fill, _)| *fill == Fill::Full);
-                    // Met: what may go goes at once. Its sender lives as long as the disk.
-                    let _met = timeout_at(until, full).await.map(|met| met.map(drop));
+                    // Met: what may go goes at once. Renewed: what was needed may be so no more.
+                    tokio::select! {
+                        _met = full => {}
+                        () = builds.renewed() => {}
+                        () = sleep_until(until) => {}
+                    }
                     break;
                 }
                 Fill::Full => {

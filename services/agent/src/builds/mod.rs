@@ -32,7 +32,7 @@ use mainstay_core::MachineId;
 use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_wire::agent::{Install, InstallStage};
 use mainstay_wire::builds::ContentHash;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::sleep;
 
 pub(crate) use self::cache::Cache;
@@ -62,6 +62,8 @@ pub(crate) struct Builds {
     settled: watch::Sender<u64>,
     /// Ticks when there is something to tell the control plane.
     told: watch::Sender<u64>,
+    /// Told when other specifications are known: builds that were needed may be so no more.
+    renewed: Notify,
     places: Semaphore,
     disk: Arc<Disk>,
 }
@@ -113,6 +115,7 @@ impl Builds {
             table: Mutex::default(),
             settled: watch::Sender::new(0),
             told: watch::Sender::new(0),
+            renewed: Notify::new(),
             places: Semaphore::new(INSTALLS_AT_ONCE_MAX),
             disk: Arc::new(disk),
         }
@@ -223,6 +226,16 @@ impl Builds {
     /// The machine's disk.
     pub(crate) fn disk(&self) -> Arc<Disk> {
         Arc::clone(&self.disk)
+    }
+
+    /// Other specifications are known from now on.
+    pub(crate) fn renew(&self) {
+        self.renewed.notify_one();
+    }
+
+    /// Waits until other specifications are known.
+    pub(crate) async fn renewed(&self) {
+        self.renewed.notified().await;
     }
 
     /// There is something to tell the control plane.

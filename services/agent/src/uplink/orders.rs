@@ -95,6 +95,7 @@ impl Later {
                     break;
                 }
             }
+            uplink.context.builds.renew();
         }
         let (ending, starting): (Vec<Order>, Vec<Order>) =
             std::mem::take(&mut self.orders).into_values().partition(|order| match order.intent {

@@ -116,6 +116,7 @@ impl Slot {
             limits: Vec::new(),
             control_group: None,
             isolation: None,
+            container: None,
             output: Output { dir: self.dirs.output.clone(), bytes_max: 1 << 20, files_max: 2 },
         }
     }

@@ -29,9 +29,7 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
     for fleet in app.fleets.now().all() {
         let load = app.samples.now(fleet, app.now()).await?.load();
         let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
-        fleets.push(
-            fleet.read(move |state, _| FleetGauges::of(&spec, state, load.clone(), &installing)).await?,
-        );
+        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state, load, &installing)).await?);
     }
     let heads = app.journal.work(|journal| journal.heads()).await;
     let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
 use mainstay_fleet::Link;
 use mainstay_runtime::Error::JournalFull;
 use mainstay_runtime::Room;
@@ -16,7 +17,7 @@ use utoipa_axum::routes;
 
 use super::super::App;
 use super::super::access::Permission;
-use super::super::failure::Native;
+use super::super::failure::{CODE_HEADER, Native};
 use super::fleets::view;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -63,7 +64,7 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
         (status = 503, description = "At least one is not", body = HealthView)
     ),
 )]
-async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) {
+async fn healthz(State(app): State<Arc<App>>) -> Response {
     told(answering(&app).await)
 }
 
@@ -80,7 +81,7 @@ async fn healthz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) 
         (status = 503, description = "At least one is not", body = HealthView)
     ),
 )]
-async fn readyz(State(app): State<Arc<App>>) -> (StatusCode, Json<HealthView>) {
+async fn readyz(State(app): State<Arc<App>>) -> Response {
     let mut checks = answering(&app).await;
     checks.push(configured(&app).await);
     checks.push(room(&app));
@@ -96,11 +97,20 @@ fn room(app: &App) -> HealthCheck {
     check("journal", found)
 }
 
-fn told(checks: Vec<HealthCheck>) -> (StatusCode, Json<HealthView>) {
+/// What fails is no refusal of the call: the code keeps the view from being taken for one.
+fn told(checks: Vec<HealthCheck>) -> Response {
     let view = HealthView::of(checks);
     let well = view.checks.iter().all(|check| check.ok);
-    (if well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, Json(view))
+    let mut response = Json(view).into_response();
+    if !well {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        response.headers_mut().insert(CODE_HEADER, HeaderValue::from_static(UNWELL));
+    }
+    response
 }
+
+/// The code of an answer in which a check fails; its body says which.
+const UNWELL: &str = "MS-U128";
 
 fn check(name: &str, found: Result<String, String>) -> HealthCheck {
     let ok = found.is_ok();
