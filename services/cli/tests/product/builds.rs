@@ -281,7 +281,7 @@ fn a_machine_over_its_disk_budget_gives_up_the_oldest_and_never_a_build_in_use()
         assert!(
             kept.join("core").exists(),
             "the kernel writes cores beside the game: {:?}",
-            listed(kept.clone())
+            listed(slot.join("evidence"))
         );
     }
     until("a log of the second process", || (logs().len() == 2).then_some(()));

@@ -507,7 +507,7 @@ async fn get_installs_say_how_far_machines_are_and_servers_what_they_wait_for() 
     let install = |bytes_done, stage| {
         let installs =
             vec![Install { configuration: order.configuration, bytes_done, bytes_all: Some(9), stage }];
-        Up::Installs(Installs { machine, installs })
+        Up::Installs(Installs { machine, installs, disk: None })
     };
     let server = format!("/v1/servers/{}", order.server.number());
     agent.say(install(4, InstallStage::Coming)).await;
