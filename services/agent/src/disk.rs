@@ -17,7 +17,7 @@ pub use mainstay_wire::agent::DiskUse;
 use mainstay_wire::agent::Fill;
 use mainstay_wire::builds::ContentHash;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use crate::brain::Brain;
 use crate::builds::{Builds, Cache};
@@ -30,6 +30,8 @@ const LOG_FRESH: Duration = Duration::from_secs(3_600);
 
 /// How often a full disk is looked at: a session that waits for room waits no longer than this.
 const FULL_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a full one is looked at before what may go is deleted again: about once a minute, too.
+const LOOKS_WHILE_FULL: u32 = 60;
 /// A disk is no longer full once it has this much free, and nobody has met it full for [`QUIET`]: what the journal keeps
 /// beside its reserve before it takes everything again, so that one does not say "room" while the other still refuses.
 const ROOM_AGAIN_BYTES: u64 = 4 << 20;
@@ -286,8 +288,7 @@ pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
             tracing::error!(code = %error.code(), %error, "the machine's disk could not be looked at");
         }
         builds.tell();
-        let until = Instant::now() + LOOK_EVERY;
-        while Instant::now() < until {
+        for _ in 0..LOOKS_WHILE_FULL {
             match disk.fill() {
                 Fill::Room => {
                     let full = fill.wait_for(|(fill, _)| *fill == Fill::Full);
@@ -295,7 +296,7 @@ pub(crate) async fn watch(builds: Arc<Builds>, brain: Brain) {
                     tokio::select! {
                         _met = full => {}
                         () = builds.renewed() => {}
-                        () = sleep_until(until) => {}
+                        () = sleep(LOOK_EVERY) => {}
                     }
                     break;
                 }

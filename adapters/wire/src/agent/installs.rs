@@ -57,18 +57,6 @@ pub enum Fill {
 }
 
 impl DiskUse {
-    /// What a server waits for that is to start on a full disk, for people.
-    #[must_use]
-    pub fn waiting(&self) -> Option<String> {
-        match self.fill {
-            Fill::Room => None,
-            Fill::Full => Some(
-                "waiting for room: MS-S439: its machine's disk is full; make room on it, and it starts"
-                    .to_owned(),
-            ),
-        }
-    }
-
     /// What is within the budget, together.
     #[must_use]
     pub const fn used(&self) -> u64 {

@@ -148,14 +148,14 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
             sessions += 1;
             let _taken = session();
         }
-        starting.find(|it| it["detail"].as_str().is_some_and(|why| why.contains("MS-S439")))
+        starting.find(|it| it["detail"].as_str().is_some_and(|why| why.contains("MS-S622")))
     });
     assert_eq!(of_machine()["disk"]["full"], true);
     let (server, last) = (seen["id"].to_string(), seen["allocationId"].as_str().unwrap().to_owned());
     assert_eq!(seen["pid"], Value::Null, "{seen}");
     assert_eq!(of_machine()["status"], "connected", "the stream goes on");
     let doctor = up.run(&["doctor"]);
-    assert!(String::from_utf8_lossy(&doctor.stdout).contains("MS-S439"), "{doctor:?}");
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("MS-S622"), "{doctor:?}");
     let metrics = caller.get("/metrics");
     assert!(metrics.text.contains("mainstay_machine_disks_full{region=\"Home\"} 1"), "{}", metrics.text);
 

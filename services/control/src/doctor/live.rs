@@ -145,7 +145,7 @@ async fn disks(app: &App) -> Finding {
         return Finding::fail(
             check,
             why,
-            "MS-S439",
+            "MS-S622",
             "make room on them: servers wait, and go on by themselves",
         );
     }

@@ -222,6 +222,7 @@ async fn the_doctor_looks_at_what_lives() {
     let expected = [
         "live indices of fleet arena",
         "machines of fleet arena",
+        "disks of machines",
         "configuration",
         "clocks of machines",
         "history",

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use mainstay_core::slot::ConfigurationRef;
 use mainstay_core::{BuildConfigurationId, MachineId, ServerId};
 use mainstay_fleet::{Answer, Command};
+use mainstay_wire::agent::Fill;
 use mainstay_wire::native::{Page, ServerAction, ServerActionRequest, ServerActionView, ServerView, Within};
 use mainstay_wire::problem::Problem;
 use serde::Deserialize;
@@ -111,10 +112,23 @@ fn waiting(app: &App, mut view: ServerView) -> ServerView {
         view.detail = machine.zip(configuration).and_then(|(machine, id)| {
             let revision = view.build_configuration_revision;
             let install = app.installing.of(machine, ConfigurationRef { id, revision });
-            install.and_then(|install| install.waiting()).or_else(|| app.installing.disk(machine)?.waiting())
+            install
+                .and_then(|install| install.waiting())
+                .or_else(|| full_disk(app.installing.disk(machine)?.fill))
         });
     }
     view
+}
+
+/// What a server waits for that is to start on a full disk, for people.
+fn full_disk(fill: Fill) -> Option<String> {
+    match fill {
+        Fill::Room => None,
+        Fill::Full => {
+            let why = "waiting for room: MS-S622: its machine's disk is full; make room on it, and it starts";
+            Some(why.to_owned())
+        }
+    }
 }
 
 #[utoipa::path(
