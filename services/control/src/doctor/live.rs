@@ -157,7 +157,7 @@ async fn disks(app: &App) -> Finding {
         );
         let fix =
             "give them a larger disk or budget (machines: disk, or the agent's --disk), or fewer builds";
-        return Finding::warn(check, why, "MS-S435", fix);
+        return Finding::warn(check, why, "MS-S623", fix);
     }
     Finding::ok(check, format!("{told} machines have told theirs; at most {most} % of a budget is used"))
 }
