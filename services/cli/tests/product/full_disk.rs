@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
@@ -37,6 +40,36 @@ impl SmallDisk {
             while file.write_all(&vec![1; size]).is_ok() {}
         }
         path
+    }
+}
+
+/// Fills a disk for as long as it lives.
+struct Filling {
+    goes_on: Arc<AtomicBool>,
+    filler: Option<JoinHandle<()>>,
+}
+
+impl SmallDisk {
+    /// Takes whatever is freed, until what is returned is dropped.
+    fn keep_full(&self) -> Filling {
+        let goes_on = Arc::new(AtomicBool::new(true));
+        let (disk, still) = (std::mem::ManuallyDrop::new(Self(self.0.clone())), Arc::clone(&goes_on));
+        let filler = std::thread::spawn(move || {
+            while still.load(Ordering::Relaxed) {
+                disk.fill_more();
+                std::thread::yield_now();
+            }
+        });
+        Filling { goes_on, filler: Some(filler) }
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        self.goes_on.store(false, Ordering::Relaxed);
+        if let Some(filler) = self.filler.take() {
+            filler.join().unwrap();
+        }
     }
 }
 
@@ -87,7 +120,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
         eprintln!("SKIPPED without root: a full disk of its own");
         return;
     }
-    const SLOTS: usize = 6;
+    const SLOTS: usize = 12;
     let (home, far) = (Home::new(), Home::new());
     let program = Path::new(env!("CARGO_BIN_EXE_mainstay"));
     let file = home.path().with_file_name("many.yaml");
@@ -98,7 +131,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
          commandLine: demo server --port $$port$$ --query-port $$query_port$$\n\
          fleets:\n  here:\n    buildConfigurations: [plain]\n    \
          usageSettings: [{{ hardwareType: METAL, maxServersPerMachine: 1 }}]\n    \
-         regions:\n      Home: {{ minAvailable: 0, maxServers: 8 }}\n\
+         regions:\n      Home: {{ minAvailable: 0, maxServers: 16 }}\n\
          machines: {{ join: allowed }}\n",
         folder = program.parent().unwrap().display().to_string(),
         binary = program.file_name().unwrap().to_str().unwrap(),
@@ -136,10 +169,10 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
     let [(ended, ending, _), (_, stays, witness)] = <[_; 2]>::try_from(first).unwrap();
 
     // What is freed in between (the journal's own reserve) is taken again; until then a further server may still start.
-    let mut filler = disk.fill();
+    let filler = disk.fill();
+    let filling = disk.keep_full();
     let mut sessions = 0;
     let seen = until("a server says that it waits for room", || {
-        filler = disk.fill_more();
         let servers: Vec<Value> =
             up.servers().into_iter().filter(|it| it["machineId"] == machine["id"]).collect();
         let each = servers.iter().map(|it| up.server(&it["id"].to_string()));
@@ -150,6 +183,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
         }
         starting.find(|it| it["detail"].as_str().is_some_and(|why| why.contains("MS-S622")))
     });
+    drop(filling);
     assert_eq!(of_machine()["disk"]["full"], true);
     let (server, last) = (seen["id"].to_string(), seen["allocationId"].as_str().unwrap().to_owned());
     assert_eq!(seen["pid"], Value::Null, "{seen}");

@@ -162,7 +162,7 @@ fn a_contained_game_is_checked_and_ends_in_the_same_words_as_any_other() {
     let text = std::fs::read_to_string(&file).unwrap().replace(
         "    env: {",
         "    limits: { memoryMiB: 256 }\n    caps: { memoryMiB: 512 }\n    recovery: restart\n    \
-         restart: { attempts: 9 }\n    checks: { every: 1s, failures: 2, within: 1m, cpuTolerance: 1000% }\n    env: {",
+         restart: { attempts: 9 }\n    checks: { every: 1s, failures: 6, within: 1m, cpuTolerance: 1000% }\n    env: {",
     );
     std::fs::write(&file, text).unwrap();
     let up = home.up(&[file.to_str().unwrap()]);
