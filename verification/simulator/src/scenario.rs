@@ -188,6 +188,8 @@ pub struct Crashes {
     pub agent: u32,
     /// A machine reboots.
     pub reboot: u32,
+    /// The wall clock of the plane's host is set, by up to 400 days in either direction.
+    pub wall_jumps: u32,
     /// A holder is killed, and its game with it.
     pub holder: u32,
     /// The plane forgets all its soft state.
@@ -259,6 +261,7 @@ impl Scenario {
             plane: 0,
             agent: 0,
             reboot: 0,
+            wall_jumps: 0,
             holder: 0,
             plane_forgets: 0,
             agent_forgets: 0,
@@ -359,6 +362,7 @@ impl Swarm<'_> {
             plane: self.sometimes(2_000),
             agent: self.sometimes(4_000),
             reboot: self.sometimes(500),
+            wall_jumps: self.sometimes(1_000),
             holder: self.sometimes(1_000),
             plane_forgets: self.sometimes(1_000),
             agent_forgets: self.sometimes(4_000),

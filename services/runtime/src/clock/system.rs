@@ -74,7 +74,7 @@ mod tests {
 
     impl Visit for Line {
         fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-            self.0.push_str(&format!("{field}={value:?} "));
+            let _written = fmt::Write::write_fmt(&mut self.0, format_args!("{field}={value:?} "));
         }
     }
 

@@ -70,6 +70,14 @@ pub(crate) fn a_loss_is_no_crash<'a>(
             let struck = events.iter().any(|event| matches!(event, Event::Crashed { .. }));
             ensure(!struck, LAW, || format!("{server} {run:?} was lost, and counts as crashed"))
         }
-        _ => Ok(()),
+        Command::TakeSpecs { .. }
+        | Command::TakeOrders { .. }
+        | Command::NeverRan { .. }
+        | Command::Answered { .. }
+        | Command::Checked { .. }
+        | Command::Due
+        | Command::ForgetSlots { .. }
+        | Command::Park
+        | Command::Resume => Ok(()),
     }
 }

@@ -28,6 +28,7 @@ impl World {
             people.game_asks,
             self.scenario.provider.dies,
             self.scenario.provider.cuts,
+            crashes.wall_jumps,
         ];
         let draw = self.random.below(1_000_000);
         let mut passed = 0;
@@ -67,8 +68,12 @@ impl World {
                 Ok(())
             }
             12 => self.machine_dies(host),
-            _ => {
+            13 => {
                 self.cut_off(host);
+                Ok(())
+            }
+            _ => {
+                self.wall_clock_is_set();
                 Ok(())
             }
         }

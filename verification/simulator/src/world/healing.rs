@@ -55,7 +55,8 @@ impl World {
 
     pub(crate) fn is_in_time(&self) -> Result<(), Broken> {
         let Phase::Healing { since } = self.phase else { return Ok(()) };
-        let within = self.rest_within();
+        // A clock that is steered back tells nine seconds where ten have passed.
+        let within = self.rest_within() * 10 / 9;
         if self.now - since <= within {
             return Ok(());
         }

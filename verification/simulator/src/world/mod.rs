@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_core::{ServerId, Timestamp};
+use mainstay_runtime::{OneClock, Readings};
 
 use crate::agenda::{Agenda, Micros};
 use crate::bug::Bug;
@@ -43,6 +44,13 @@ const FULL_CHECK_EVERY: u64 = 20_000;
 /// A world heals after so many events even where its busy time is not over: many short worlds find more than few long
 /// ones.
 const BUSY_EVENTS_MAX: u64 = 30_000;
+
+/// What the clocks of the plane's host show.
+fn readings(now: Micros, wall_off_ms: i64) -> Readings {
+    let wall = Duration::from_millis(BEGIN_MS.saturating_add_signed(wall_off_ms));
+    let boot = Duration::from_micros(now);
+    Readings { wall: wall + boot, boot }
+}
 
 /// Whether faults and callers go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +103,8 @@ pub struct Counts {
     pub withdrawn: u64,
     /// Machines that were removed.
     pub removed: u64,
+    /// Times the plane noticed that its wall clock had been set.
+    pub jumps: u64,
 }
 
 /// One world.
@@ -117,6 +127,11 @@ pub(crate) struct World {
     pub(crate) ids: u64,
     pub(crate) pids: u32,
     pub(crate) provider: Provider,
+    /// The plane's one clock, and what it told at this moment.
+    pub(crate) clock: OneClock,
+    pub(crate) told: Timestamp,
+    /// How far the wall clock of the plane's host is off.
+    pub(crate) wall_off_ms: i64,
     /// Processes whose session was given up when their machine was lost, by server.
     pub(crate) condemned: BTreeMap<ServerId, u32>,
 }
@@ -143,6 +158,9 @@ impl World {
             ids: 0,
             pids: 0,
             provider: Provider::default(),
+            clock: OneClock::start(readings(0, 0), Timestamp::EPOCH),
+            told: Timestamp::from_unix_ms(BEGIN_MS),
+            wall_off_ms: 0,
             condemned: BTreeMap::new(),
             scenario,
         };
@@ -184,6 +202,9 @@ impl World {
     fn step(&mut self) -> Result<(), Broken> {
         let Some((at, happening)) = self.agenda.take() else { return Ok(()) };
         self.now = at;
+        let (told, jump) = self.clock.read(readings(self.now, self.wall_off_ms));
+        self.told = told;
+        self.counts.jumps += u64::from(jump.is_some());
         self.counts.events += 1;
         self.trace.number(at);
         self.happen(happening)?;
@@ -234,14 +255,38 @@ impl World {
         }
     }
 
-    /// The time that rules are told.
+    /// The time that the plane's rules are told: by the production clock, which a wall clock that is set steers by a tenth.
     pub(crate) const fn at(&self) -> Timestamp {
-        Timestamp::from_unix_ms(BEGIN_MS + self.now / 1_000)
+        self.told
+    }
+
+    /// The wall clock of the plane's host is set.
+    pub(crate) fn wall_clock_is_set(&mut self) {
+        /// How far at most.
+        const FAR_MS: u64 = 400 * 86_400 * 1_000;
+        let off = i64::try_from(self.random.below(2 * FAR_MS)).unwrap_or(0);
+        self.wall_off_ms = off - i64::try_from(FAR_MS).unwrap_or(0);
+        let off = self.wall_off_ms;
+        self.say("plane", || format!("has its wall clock set {off} ms off"));
+    }
+
+    /// A process of the plane begins to tell the time. Somebody has set its host's wall clock right by then: what a wrong one
+    /// at a start would do is not shown here.
+    pub(crate) fn plane_clock_starts(&mut self) {
+        self.wall_off_ms = 0;
+        self.clock = OneClock::start(readings(self.now, 0), self.told);
+        (self.told, _) = self.clock.read(readings(self.now, 0));
+    }
+
+    /// A deadline of the plane's rules as a moment of this world, as the runtime sleeps for it; not before now.
+    pub(crate) fn moment_of_plane(&self, due: Timestamp) -> Micros {
+        let remains = u64::try_from(due.since(self.told).as_micros()).unwrap_or(Micros::MAX);
+        self.now.saturating_add(remains)
     }
 
     /// What a machine's own clock says: it may be wrong, by the same all the time (agents run on a clock that never jumps).
     pub(crate) fn at_of(&self, host: Host) -> Timestamp {
-        let at = Duration::from_millis(self.at().unix_ms());
+        let at = Duration::from_millis(BEGIN_MS + self.now / 1_000);
         let skewed = at.as_millis() as i128 + i128::from(self.machines[host].skew_ms);
         Timestamp::from_unix_ms(u64::try_from(skewed).unwrap_or(0))
     }

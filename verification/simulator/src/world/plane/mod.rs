@@ -97,6 +97,7 @@ impl World {
         if self.plane.life.is_some() {
             return Ok(());
         }
+        self.plane_clock_starts();
         let boot = self.boot();
         let mut seat = self.plane.disk.take(boot)?;
         domain::replayed_fleet(&seat.state, &self.plane.disk.twin)?;
@@ -225,7 +226,12 @@ impl World {
                             u128::try_from(call).unwrap_or_default(),
                         )))
                     }
-                    what => what,
+                    GameAsk::Hold(_)
+                    | GameAsk::ReleaseHold
+                    | GameAsk::Reserve(_)
+                    | GameAsk::Unreserve
+                    | GameAsk::Ready
+                    | GameAsk::Unready => what,
                 };
                 let command = asked(server, process, what, self.at());
                 self.plane_turn(&command, Asker::Call(call))
