@@ -100,7 +100,7 @@ impl Fleet {
             Event::AllocationDisplaced { id, until } => self.displaced(at, *id, *until),
             Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
             Event::AllocationEnded { id, end } => self.ended(at, *id, end),
-            Event::IncidentTold { incident } => {
+            Event::IncidentTold { incident } | Event::IncidentClosed { incident } => {
                 if let Some(server) = self.servers.get_mut(&incident.server) {
                     server.incident = Some(incident.clone());
                 }

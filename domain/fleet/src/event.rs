@@ -246,4 +246,9 @@ pub enum Event {
         /// What its agent knows of it.
         incident: Box<Incident>,
     },
+    /// How a process ended whose misbehaviour was told before: the rest of the same incident, not a second one.
+    IncidentClosed {
+        /// All that its agent knows of it.
+        incident: Box<Incident>,
+    },
 }

@@ -100,7 +100,9 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
             begins_in_service(fleet, *server)?;
             server_holds(fleet, *server)
         }
-        Event::IncidentTold { incident } => server_holds(fleet, incident.server),
+        Event::IncidentTold { incident } | Event::IncidentClosed { incident } => {
+            server_holds(fleet, incident.server)
+        }
         Event::AllocationRequested { id, .. }
         | Event::AllocationFulfilled { id }
         | Event::AllocationReadied { id }

@@ -212,7 +212,7 @@ impl Rejection {
             Self::StaleProcess { .. } => "ask again: a process that is to stay hears of its new order first",
             Self::NotHoldable { .. } => "hold it once its session is over",
             Self::HoldTooShort => "hold it for a second or longer",
-            Self::HoldTooLong { .. } => "hold it for less, refresh it later, or raise the fleet's hold.max",
+            Self::HoldTooLong { .. } => "hold it for less, refresh it later, or raise the fleet's holdMax",
             Self::NotAReservationFleet => "set the fleet's `allocationType: RESERVATION`, or do not reserve",
             Self::NotAnAllocationFleet => "join one of its servers, or allocate in an allocation fleet",
             Self::StaleStream => "the agent connects again by itself",

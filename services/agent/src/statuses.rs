@@ -39,6 +39,10 @@ impl Statuses {
         if book.newest.get(&server) != Some(&status) {
             book.newest.insert(server, status);
             book.unsaid.insert(server);
+            // The plane forgets what was read of a server that starts, if only to be told of its allocation.
+            if book.readings.contains_key(&server) {
+                book.unsaid_readings.insert(server);
+            }
             self.changed.notify_one();
         }
     }
@@ -193,6 +197,12 @@ mod tests {
         assert_eq!(statuses.take(9), News::default(), "the same again is no news");
         statuses.all();
         assert_eq!(statuses.take(9), news);
+        statuses.set(status(1, 2));
+        assert_eq!(
+            statuses.take(9),
+            News { statuses: vec![status(1, 2)], incidents: vec![], readings: vec![(server, reading)] },
+            "a reading that has not changed is said again of a server whose status has"
+        );
         statuses.tell(server, vec![incident], None);
         assert_eq!(statuses.reading(server), None);
         statuses.forget(server);

@@ -211,16 +211,19 @@ fn fleet_row(event: &Event) -> Row {
         }
         Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
         Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),
-        Event::IncidentTold { incident } => incident_row(incident),
+        Event::IncidentTold { incident } => {
+            let kind = match incident.fault {
+                Fault::Crash => "server.crashed",
+                Fault::Misbehaviour(_) => "server.misbehaved",
+            };
+            incident_row(kind, incident)
+        }
+        Event::IncidentClosed { incident } => incident_row("server.misbehaviourEnded", incident),
     }
 }
 
 /// In the words of `/v1/servers/{id}`.
-fn incident_row(incident: &Incident) -> Row {
-    let kind = match incident.fault {
-        Fault::Crash => "server.crashed",
-        Fault::Misbehaviour(_) => "server.misbehaved",
-    };
+fn incident_row(kind: &'static str, incident: &Incident) -> Row {
     let mut subjects = vec![incident.server.to_string(), incident.configuration.id.to_string()];
     subjects.extend(incident.allocation.map(|id| id.to_string()));
     // Plain data always has a JSON form.

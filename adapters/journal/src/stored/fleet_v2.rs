@@ -106,6 +106,8 @@ pub(super) enum Event<'a> {
     Machine(Machine),
     /// Since format 3, in the place of `SpecKept`.
     SpecKeptInV3(slot_v3::Spec<'a>),
+    /// Since format 3. Before, it was an `IncidentTold` too.
+    IncidentClosed(Incident<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -194,6 +196,7 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::ServerReadied { server } => Self::ServerReadied { server: *server },
             DomainEvent::ServerUnreadied { server } => Self::ServerUnreadied { server: *server },
             DomainEvent::IncidentTold { incident } => Self::IncidentTold(incident.as_ref().into()),
+            DomainEvent::IncidentClosed { incident } => Self::IncidentClosed(incident.as_ref().into()),
             DomainEvent::ServerAssigned { server, configuration } => {
                 Self::ServerAssigned { server: *server, configuration: *configuration }
             }
@@ -311,6 +314,7 @@ impl From<Event<'_>> for DomainEvent {
             Event::ServerReadied { server } => Self::ServerReadied { server },
             Event::ServerUnreadied { server } => Self::ServerUnreadied { server },
             Event::IncidentTold(incident) => Self::IncidentTold { incident: Box::new(incident.into()) },
+            Event::IncidentClosed(incident) => Self::IncidentClosed { incident: Box::new(incident.into()) },
             Event::ServerAssigned { server, configuration } => Self::ServerAssigned { server, configuration },
         }
     }

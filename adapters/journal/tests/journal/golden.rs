@@ -335,6 +335,7 @@ fn of_a_fleets_machines() {
     for (event, golden) in [
         (FleetEvent::Configured(Arc::new(machine_spec())), format!("0301 12 {MACHINE_SPEC}")),
         (requested, "0301 13 00 8280808010 UUID UUID 04 ac02".to_owned()),
+        (FleetEvent::IncidentClosed { incident: Box::new(incident()) }, "0301 15 INCIDENT".to_owned()),
         (FleetEvent::MachineCame { machine }, "0301 13 01 8280808010".to_owned()),
         (
             FleetEvent::MachineBooted { machine, boot: ID.parse().unwrap() },

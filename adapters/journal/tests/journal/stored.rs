@@ -437,6 +437,7 @@ fn other_fleet_event() -> impl Strategy<Value = FleetEvent> {
         id().prop_map(|id| FleetEvent::AllocationFulfilled { id }),
         (id(), end()).prop_map(|(id, end)| FleetEvent::AllocationEnded { id, end }),
         incident().prop_map(|incident| FleetEvent::IncidentTold { incident: Box::new(incident) }),
+        incident().prop_map(|incident| FleetEvent::IncidentClosed { incident: Box::new(incident) }),
         (server(), time()).prop_map(|(server, until)| FleetEvent::ServerHeld { server, until }),
         (server(), proptest::sample::select(HOLD_ENDS.as_slice()))
             .prop_map(|(server, end)| FleetEvent::HoldEnded { server, end }),

@@ -25,16 +25,20 @@ pub(super) fn take(
     told.sort_by_key(|incident| (incident.server, incident.run));
     for incident in told {
         let server = turn.state().server(incident.server).filter(|server| server.machine == machine);
-        if server.is_some_and(|server| is_news(server.incident(), incident)) {
-            turn.emit(Event::IncidentTold { incident: Box::new(incident.clone()) });
+        if let Some(event) = server.and_then(|server| news(server.incident(), incident)) {
+            turn.emit(event);
         }
     }
     Ok(Answer::Done)
 }
 
 /// Misbehaviour is told twice: when it is found, and once it is known how the process ended.
-fn is_news(newest: Option<&Incident>, told: &Incident) -> bool {
-    newest.is_none_or(|newest| {
-        newest.run < told.run || newest.run == told.run && newest.exit.is_none() && told.exit.is_some()
-    })
+fn news(newest: Option<&Incident>, told: &Incident) -> Option<Event> {
+    let incident = || Box::new(told.clone());
+    match newest {
+        Some(newest) if newest.run > told.run => None,
+        Some(newest) if newest.run == told.run => (newest.exit.is_none() && told.exit.is_some())
+            .then(|| Event::IncidentClosed { incident: incident() }),
+        Some(_) | None => Some(Event::IncidentTold { incident: incident() }),
+    }
 }

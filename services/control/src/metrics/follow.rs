@@ -68,6 +68,7 @@ impl Metrics {
                 self.hold_expiries.get_or_create(&labels).inc();
             }
             Event::IncidentTold { incident } => self.incident(number, incident),
+            Event::IncidentClosed { .. } => {}
             Event::Configured(spec) => self.name(number, &spec.name),
             Event::SpecKept(_)
             | Event::ServerAssigned { .. }

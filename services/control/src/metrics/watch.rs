@@ -101,7 +101,10 @@ impl Watch {
             self.metrics.start_seconds.get_or_create(&labels).observe(took);
         }
         let again = match (before.life, after.life) {
-            (Life::Up { .. }, Life::Starting { .. }) => true,
+            // A process that misbehaves is stopped first.
+            (Life::Up { .. } | Life::Stopping, Life::Starting { .. }) | (Life::Stopping, Life::Up { .. }) => {
+                true
+            }
             (Life::Up { pid: before }, Life::Up { pid: after }) => before != after,
             (Life::Down | Life::Lost | Life::Starting { .. } | Life::Up { .. } | Life::Stopping, _) => false,
         };
@@ -190,12 +193,15 @@ mod tests {
         said(&mut watch, 4, 1, Phase::Online { pid: 8 });
         said(&mut watch, 5, 1, Phase::Online { pid: 9 });
         said(&mut watch, 6, 2, Phase::Online { pid: 10 });
+        said(&mut watch, 6, 2, Phase::Stopping { pid: Some(10) });
+        said(&mut watch, 6, 2, Phase::Starting { pid: None });
+        said(&mut watch, 6, 2, Phase::Online { pid: 11 });
         said(&mut watch, 7, 3, Phase::Starting { pid: None });
         said(&mut watch, 8, 3, Phase::Stopped(Stopped::Completed));
         said(&mut watch, 9, 3, Phase::Lost);
         let text = text(&metrics);
         for line in [
-            "mainstay_server_restarts_total{fleet=\"arena\"} 2",
+            "mainstay_server_restarts_total{fleet=\"arena\"} 3",
             "mainstay_server_start_seconds_sum{fleet=\"arena\",result=\"online\"} 3.0",
             "mainstay_server_start_seconds_count{fleet=\"arena\",result=\"failed\"} 1",
             "mainstay_server_crashes_total{fleet=\"arena\",cause=\"lost\"} 1",

@@ -91,6 +91,9 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::IncidentTold { incident } => {
             format!("{} run {}: {:?}", incident.server, incident.run, incident.fault)
         }
+        Event::IncidentClosed { incident } => {
+            format!("{} run {} ended: {:?}", incident.server, incident.run, incident.exit)
+        }
     };
     first + &more
 }

@@ -87,7 +87,14 @@ fn cores() -> Finding {
                 let why = format!(
                     "the kernel hands cores to a program ({pattern}): none is kept with a crash's evidence"
                 );
-                let fix = "sysctl kernel.core_pattern=core, or fetch them from that program (coredumpctl)";
+                let fix = "sysctl kernel.core_pattern=/var/tmp/core.%p, or fetch them from that program (coredumpctl)";
+                Finding::warn(check, why, "MS-U034", fix)
+            } else if !pattern.starts_with('/') && nix::unistd::geteuid().is_root() {
+                let why = format!(
+                    "the kernel writes cores as {pattern:?} into a game's working directory, its build's folder, where \
+                     its slot's user may not write: none is kept with a crash's evidence"
+                );
+                let fix = "sysctl kernel.core_pattern=/var/tmp/core.%p";
                 Finding::warn(check, why, "MS-U034", fix)
             } else {
                 Finding::ok(check, format!("the kernel writes cores as {pattern:?}"))
