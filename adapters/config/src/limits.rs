@@ -102,7 +102,8 @@ pub const ALLOCATION_TTL: DurationRange = range(
 );
 pub(crate) const HOLD_MAX: DurationRange =
     range(1_000, 30 * 86_400, "holds are given in seconds, and one of a month keeps a machine for nobody");
-pub(crate) const MACHINE_TTL: DurationRange = range(
+/// How long machines may idle.
+pub const MACHINE_TTL: DurationRange = range(
     1_000,
     30 * 86_400,
     "a machine that goes within a second of its last player never serves the next, and none idles for a month",

@@ -19,6 +19,7 @@ use crate::server::Server;
 
 impl Fleet {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
+        self.tally.at(at);
         self.forget_ended(at);
         match event {
             Event::Configured(spec) => self.configured(spec),
@@ -89,7 +90,7 @@ impl Fleet {
             Event::ServerUnreadied { server } => self.readied(*server, None),
             Event::AllocationRequested { id, request, until } => self.requested(at, *id, request, *until),
             Event::AllocationPlaced { id, server, generation, configuration, intent, cause } => {
-                self.placed(at, *id, *server);
+                self.placed(at, *id, *server, *configuration);
                 self.ordered(*server, *generation, *configuration, *intent, *cause);
             }
             Event::AllocationReadied { id } => {
@@ -111,14 +112,23 @@ impl Fleet {
     /// Changes a server and keeps every index that depends on it.
     pub(crate) fn change(&mut self, id: ServerId, change: impl FnOnce(&mut Server)) {
         self.unshelve(id);
-        if let Some(server) = self.servers.get_mut(&id) {
-            let (before, machine) = (server.status(), server.machine);
-            change(server);
-            let after = server.status();
-            self.recount(machine, before, after);
-        }
+        self.stand(id, change);
         self.shelve(id);
         self.settle_debt(id);
         self.settle_rollout(id);
+    }
+
+    /// Changes a server, and counts how it stands.
+    pub(crate) fn stand(&mut self, id: ServerId, change: impl FnOnce(&mut Server)) {
+        let telling = self.telling();
+        let Some(server) = self.servers.get_mut(&id) else { return };
+        let (before, machine) = (server.status(), server.machine);
+        change(server);
+        let after = server.status();
+        if before != after {
+            self.tally.moved(telling, (before, server.stands_since), after);
+            server.stands_since = self.tally.now();
+            self.recount(machine, before, after);
+        }
     }
 }

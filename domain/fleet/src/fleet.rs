@@ -26,6 +26,7 @@ use crate::pool::Pool;
 use crate::rejection::Rejection;
 use crate::server::{Server, ServerStatus};
 use crate::spec::FleetSpec;
+use crate::tally::{Tally, Telling};
 
 /// One fleet with all its regions.
 #[derive(Debug, Clone)]
@@ -87,6 +88,8 @@ pub struct Fleet {
     /// What providers last said of lost machines.
     pub(crate) fates: BTreeMap<MachineId, Fate>,
     pub(crate) touched: BTreeSet<MachineId>,
+    /// How servers came to stand as they do.
+    pub(crate) tally: Tally,
 }
 
 impl Fleet {
@@ -127,6 +130,7 @@ impl Fleet {
             invited: BTreeMap::new(),
             fates: BTreeMap::new(),
             touched: BTreeSet::new(),
+            tally: Tally::NONE,
         }
     }
 
@@ -236,6 +240,16 @@ impl Fleet {
         let mut all = Counts::default();
         self.counts.values().for_each(|counts| all += *counts);
         all
+    }
+
+    /// What its servers have gone through since this leader began to listen.
+    #[must_use]
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) const fn telling(&self) -> Telling {
+        if self.listening { Telling::Happens } else { Telling::Told }
     }
 
     /// How it treats its machines.

@@ -16,6 +16,7 @@ mod allocation;
 mod apply;
 pub mod catalog;
 mod cause;
+mod choice;
 mod claim;
 mod command;
 mod counts;
@@ -38,10 +39,12 @@ mod server;
 mod silence;
 mod spec;
 mod statuses;
+mod tally;
 mod ttl;
 
 pub use allocation::{Allocation, End, Placed, Renewal, Request, Stage};
 pub use cause::{Cause, Fit};
+pub use choice::{Choice, Class};
 pub use claim::{Claim, HoldEnd, Reservation, ReservationEnd};
 pub use command::{Answer, Command, JoinedSlot, KeptOut, Observation, StreamId, Why};
 pub use counts::Counts;
@@ -54,11 +57,13 @@ pub use machine::{Addresses, Link, Machine, Ports, SLOTS_PER_MACHINE_MAX};
 pub use owed::Owed;
 pub use placement::{Candidate, Losers};
 pub use policy::{MachinePolicy, MachineTtl, OnLoss, Provided};
-pub use pool::Pool;
+pub use pool::{Pool, Standing};
 pub use rejection::Rejection;
 pub use removal::Removal;
 pub use server::{Readiness, Seen, Server, ServerStatus};
 pub use spec::{
-    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, RegionOpening, RegionSpec,
+    AllocationTtl, ClaimedBy, FleetSpec, Growth, Hardware, Hosting, IdleServers, RegionOpening, RegionSpec,
+    UsageSetting,
 };
 pub use statuses::{FleetStatus, MachineStatus, NoStatus};
+pub use tally::{Lasted, Tally};

@@ -39,6 +39,11 @@ pub enum Candidate {
     Stopping,
 }
 
+impl Candidate {
+    /// Below every other.
+    pub(crate) const LOWEST: Self = Self::Online(LOWEST);
+}
+
 /// A machine's free servers, by what they would have to do.
 pub(crate) type Candidates = BTreeMap<Candidate, BTreeSet<ServerId>>;
 
@@ -171,12 +176,9 @@ impl Fleet {
         self.shelf.entry((machine.region, candidate)).or_default().insert(place);
     }
 
-    /// Counts a server that stood one way and now stands another, and moves its machine on every shelf it stands on
+    /// Counts a server that stood one way and now stands another way, and moves its machine on every shelf it stands on
     /// where that changes its fullness.
     pub(crate) fn recount(&mut self, id: MachineId, before: ServerStatus, after: ServerStatus) {
-        if before == after {
-            return;
-        }
         let Some(machine) = self.machines.get_mut(&id) else { return };
         let old = machine.counts.claimed();
         machine.counts.remove(before);

@@ -23,11 +23,82 @@ pub struct Pool {
     pub made: u32,
     /// Allocations that wait for a server.
     pub waiting: u32,
+    /// Machines whose agent is heard, however they stand.
+    pub heard: u32,
+    /// Machines, by how they stand.
+    standing: [u32; Standing::ALL.len()],
     /// Machines that serve nobody, by how many servers would go with them, and by the time from which they may be emptied:
     /// whatever a region can spare, the first to go is found without a look at those that are too large.
     pub(crate) idle: BTreeMap<u32, BTreeSet<(Timestamp, MachineId)>>,
     /// Machines that can be had back at once: those that drain, and then the emptied ones; each heard.
     pub(crate) asleep: BTreeSet<(Sleep, MachineId)>,
+}
+
+/// How a machine stands, for whoever counts machines: each stands one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// A provider is to make it.
+    Requested,
+    /// It serves, and its agent is heard.
+    Ready,
+    /// It serves, and its agent is not heard.
+    Away,
+    /// Its servers are being stopped, or an operator withdrew it and somebody still plays there.
+    Draining,
+    /// None of its servers runs.
+    Emptied,
+    /// Its agent was silent for too long.
+    Lost,
+    /// Its provider is to delete it.
+    Removing,
+}
+
+impl Standing {
+    /// All of them, in the order of a machine's life.
+    pub const ALL: [Self; 7] =
+        [Self::Requested, Self::Ready, Self::Away, Self::Draining, Self::Emptied, Self::Lost, Self::Removing];
+
+    /// The word for it, in metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Ready => "ready",
+            Self::Away => "away",
+            Self::Draining => "draining",
+            Self::Emptied => "emptied",
+            Self::Lost => "lost",
+            Self::Removing => "removing",
+        }
+    }
+
+    /// One that an operator withdrew, and that still serves whoever is on it, drains.
+    const fn of(machine: &Machine) -> Self {
+        match (machine.life, machine.link) {
+            (Life::Requested { .. }, _) => Self::Requested,
+            (Life::Serving, Link::Silent) => Self::Away,
+            (Life::Serving, Link::Up { .. }) if machine.takes() => Self::Ready,
+            (Life::Serving, Link::Up { .. }) => Self::Draining,
+            (Life::Draining { .. }, _) => Self::Draining,
+            (Life::Emptied { .. }, _) => Self::Emptied,
+            (Life::Lost { .. }, _) => Self::Lost,
+            (Life::Removing { .. }, _) => Self::Removing,
+        }
+    }
+}
+
+impl Pool {
+    /// How many machines stand so.
+    #[must_use]
+    pub const fn standing(&self, standing: Standing) -> u32 {
+        self.standing[standing as usize]
+    }
+
+    /// All machines.
+    #[must_use]
+    pub fn machines(&self) -> u32 {
+        self.standing.iter().sum()
+    }
 }
 
 /// How deep a machine sleeps.
@@ -46,6 +117,8 @@ pub(crate) struct Share {
     servers: u32,
     coming: u32,
     made: u32,
+    heard: u32,
+    standing: Option<Standing>,
     pub(crate) idle: Option<Timestamp>,
     asleep: Option<Sleep>,
     /// When a machine that is requested, emptied or lost is given up, or one that an operator withdrew is emptied.
@@ -56,13 +129,18 @@ impl Share {
     /// What a machine counts for.
     pub(crate) fn of(machine: &Machine, ttl: MachineTtl) -> Self {
         let share = Self::in_service(machine, ttl);
+        let withdrawn = |moment| Self {
+            made: share.made,
+            heard: share.heard,
+            standing: share.standing,
+            servers: machine.counts.claimed(),
+            moment,
+            ..Self::default()
+        };
         match machine.duty {
             Duty::InService => share,
             // What it has is not the region's to give, and time alone neither empties nor wakes it.
-            Duty::Drained { .. } => {
-                let moment = share.moment.or_else(|| Self::free_from(machine));
-                Self { made: share.made, servers: machine.counts.claimed(), moment, ..Self::default() }
-            }
+            Duty::Drained { .. } => withdrawn(share.moment.or_else(|| Self::free_from(machine))),
             Duty::Leaving { .. } => {
                 let moment = match machine.life {
                     Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } => {
@@ -70,7 +148,7 @@ impl Share {
                     }
                     Life::Serving | Life::Draining { .. } | Life::Removing { .. } => Self::free_from(machine),
                 };
-                Self { made: share.made, servers: machine.counts.claimed(), moment, ..Self::default() }
+                withdrawn(moment)
             }
         }
     }
@@ -101,7 +179,8 @@ impl Share {
             Origin::Made => 1,
             Origin::Joined => 0,
         };
-        let share = Self { made, ..Self::default() };
+        let standing = Some(Standing::of(machine));
+        let share = Self { made, heard: u32::from(heard), standing, ..Self::default() };
         let given_back = |since: Timestamp| match machine.origin {
             Origin::Made => ttl.delete().map(|delete| since + delete),
             Origin::Joined => None,
@@ -143,6 +222,10 @@ impl Share {
         pool.servers += self.servers;
         pool.coming += self.coming;
         pool.made += self.made;
+        pool.heard += self.heard;
+        if let Some(standing) = self.standing {
+            pool.standing[standing as usize] += 1;
+        }
         if let Some(idle) = self.idle {
             pool.idle.entry(self.available).or_default().insert((idle, id));
         }
@@ -152,6 +235,11 @@ impl Share {
 }
 
 impl Fleet {
+    /// What every region has that has or had machines.
+    pub fn pools(&self) -> impl Iterator<Item = &Pool> {
+        self.pools.values()
+    }
+
     /// What a region has.
     #[must_use]
     pub fn pool(&self, region: RegionId) -> Option<&Pool> {
@@ -182,6 +270,13 @@ impl Fleet {
         pool.servers = pool.servers - before.servers + after.servers;
         pool.coming = pool.coming - before.coming + after.coming;
         pool.made = pool.made - before.made + after.made;
+        pool.heard = pool.heard - before.heard + after.heard;
+        if let Some(before) = before.standing {
+            pool.standing[before as usize] -= 1;
+        }
+        if let Some(after) = after.standing {
+            pool.standing[after as usize] += 1;
+        }
         if let Some(idle) = before.idle
             && let Some(machines) = pool.idle.get_mut(&before.available)
         {

@@ -6,6 +6,7 @@ use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Phase, Reading};
 use mainstay_core::{AllocationId, Generation, MachineId, Timestamp};
 
 use crate::cause::Cause;
+use crate::choice::Choice;
 use crate::claim::{Claim, Reservation};
 use crate::machine::Ports;
 
@@ -36,6 +37,10 @@ pub struct Server {
     pub(crate) seen: Option<Seen>,
     /// The newest order sent on the machine's current stream. Soft.
     pub(crate) sent: Generation,
+    /// What its newest allocation was placed among. Soft.
+    pub(crate) choice: Option<Choice>,
+    /// Since when it has stood as it stands. Soft.
+    pub(crate) stands_since: Timestamp,
 }
 
 /// What a game last said of itself. It lasts as long as the process and the allocation it was said for.

@@ -48,6 +48,36 @@ pub struct Hosting {
     pub allocation_ttl: AllocationTtl,
     /// When its machines go, and when they are lost.
     pub machines: MachinePolicy,
+    /// How many servers machines take, by their kind.
+    pub usage: Vec<UsageSetting>,
+    /// When a disabled machine would go (`disabledDeleteTTL`). Kept for those who read it: no machine is ever disabled here.
+    pub disabled_delete: Option<Duration>,
+}
+
+/// How many servers a machine of a kind takes: one of a fleet's `usageSettings` (reference 3.4 and 3.6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageSetting {
+    /// Which machines.
+    pub hardware: Hardware,
+    /// Their type; of rented ones.
+    pub machine_type: Option<Arc<str>>,
+    /// Servers on one machine.
+    pub per_machine: Option<u32>,
+    /// Servers for each core.
+    pub per_core: Option<u32>,
+    /// MHz that one server needs.
+    pub speed_mhz: Option<u32>,
+    /// MiB that one server needs.
+    pub memory_mib: Option<u64>,
+}
+
+/// Whose machines (`hardwareType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hardware {
+    /// Rented by the hour.
+    Cloud,
+    /// Owned.
+    Metal,
 }
 
 /// When an allocation has lived long enough.
@@ -74,6 +104,8 @@ impl Default for Hosting {
             hold_max: Self::HOLD_MAX_DEFAULT,
             allocation_ttl: AllocationTtl::DEFAULT,
             machines: MachinePolicy::default(),
+            usage: Vec::new(),
+            disabled_delete: None,
         }
     }
 }

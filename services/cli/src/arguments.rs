@@ -10,11 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;
 
 /// Keeps multiplayer game sessions alive.
-///
-/// First day: `mainstay up --demo`, `mainstay server list`, `mainstay allocation create --fleet tugboat`, `mainstay
-/// status`, `mainstay check FILE`.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, arg_required_else_help = true)]
+#[command(version, propagate_version = true)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -22,6 +22,7 @@ use crate::failure::{Exit, Failure};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] | [_] => return first_day(),
         [_, "holder", ..] => return mainstay_holder::main(std::env::args_os().skip(2)),
         [_, "demo", "server", ..] => return mainstay_tugboat::run(&arguments[3..]),
         _ => {}
@@ -29,6 +30,30 @@ fn main() -> ExitCode {
     talk();
     match run(Arguments::parse()) {
         Ok(code) => code,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit.code()
+        }
+    }
+}
+
+/// What a first day needs, and no more: the whole list is `mainstay help`'s.
+const FIRST_DAY: &str = "\
+Keeps multiplayer game sessions alive.
+
+  mainstay up --demo                            run everything here, with a small real game
+  mainstay status                               what is running, and where
+  mainstay server list                          the game servers
+  mainstay allocation create --fleet tugboat    a server for a session
+  mainstay check FILE                           what is wrong with a mainstay.yaml or .gsh
+
+All commands: mainstay help
+";
+
+/// `mainstay` alone. As with every command without arguments, what was asked is on standard output, and it went well.
+fn first_day() -> ExitCode {
+    match output::write(FIRST_DAY) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");
             failure.exit.code()

@@ -54,16 +54,33 @@ impl Counted {
     }
 
     /// Each with its word, as metrics have it.
-    pub(crate) const fn states(&self) -> [(&'static str, u32); 7] {
-        [
-            ("allocated", self.allocated),
-            ("reserved", self.reserved),
-            ("available", self.available),
-            ("online", self.online),
-            ("ready", self.ready),
-            ("held", self.held),
-            ("unreachable", self.unreachable),
-        ]
+    pub(crate) fn states(&self) -> [(&'static str, u32); 7] {
+        ServerStatus::ALL.map(|status| (Self::word(status), self.of_status(status)))
+    }
+
+    const fn of_status(&self, status: ServerStatus) -> u32 {
+        match status {
+            ServerStatus::Allocated => self.allocated,
+            ServerStatus::Reserved => self.reserved,
+            ServerStatus::Available => self.available,
+            ServerStatus::Online => self.online,
+            ServerStatus::Ready => self.ready,
+            ServerStatus::Held => self.held,
+            ServerStatus::Unreachable => self.unreachable,
+        }
+    }
+
+    /// The word for a status in metrics.
+    pub(crate) const fn word(status: ServerStatus) -> &'static str {
+        match status {
+            ServerStatus::Allocated => "allocated",
+            ServerStatus::Reserved => "reserved",
+            ServerStatus::Available => "available",
+            ServerStatus::Online => "online",
+            ServerStatus::Ready => "ready",
+            ServerStatus::Held => "held",
+            ServerStatus::Unreachable => "unreachable",
+        }
     }
 }
 

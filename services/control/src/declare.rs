@@ -10,8 +10,8 @@ use mainstay_config::{
 use mainstay_core::{FleetId, RegionId};
 use mainstay_fleet::catalog::{BuildDeclaration, ConfigurationDeclaration, Declaration, FleetDeclaration};
 use mainstay_fleet::{
-    AllocationTtl, ClaimedBy, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss, Provided,
-    RegionOpening, RegionSpec,
+    AllocationTtl, ClaimedBy, Growth, Hardware, Hosting, IdleServers, MachinePolicy, MachineTtl, OnLoss,
+    Provided, RegionOpening, RegionSpec, UsageSetting,
 };
 use serde_json::{Value, json};
 use sha2::Digest as _;
@@ -213,12 +213,69 @@ fn hosting(declared: &config::Fleet) -> Hosting {
             (Some(ttl), TtlReading::Age) => AllocationTtl::Age(ttl),
         },
         machines: machine_policy(declared),
+        usage: declared.usage_settings.iter().map(usage).collect(),
+        disabled_delete: None,
     }
+}
+
+fn usage(declared: &config::UsageSetting) -> UsageSetting {
+    UsageSetting {
+        hardware: match declared.hardware.value {
+            config::Hardware::Cloud => Hardware::Cloud,
+            config::Hardware::Metal => Hardware::Metal,
+        },
+        machine_type: declared.machine_type.as_ref().map(|it| it.value.as_str().into()),
+        per_machine: declared.max_servers_per_machine.as_ref().map(|it| it.value),
+        per_core: declared.max_servers_per_core.as_ref().map(|it| it.value),
+        speed_mhz: declared.speed_mhz.as_ref().map(|it| it.value),
+        memory_mib: declared.memory_mib.as_ref().map(|it| it.value),
+    }
+}
+
+/// The usage settings that a caller gives, judged as those in a file are.
+///
+/// # Errors
+/// Every problem they have.
+pub(crate) fn usage_given(settings: &Value) -> Result<Vec<UsageSetting>, Refused> {
+    let file = json!({
+        "version": "1.0",
+        "builds": { "build": { "buildPath": "/" } },
+        "buildConfigurations": {
+            "c": { "build": "build", "queryType": "none", "binaryPath": "x", "commandLine": "" },
+        },
+        "fleets": { "fleet": {
+            "buildConfigurations": ["c"],
+            "regions": { "r": { "minAvailable": 0, "maxServers": 1 } },
+            "usageSettings": settings,
+        } },
+    });
+    let config = load_given(&file)?;
+    Ok(config.fleets.values().flat_map(|fleet| &fleet.usage_settings).map(usage).collect())
+}
+
+/// The container image that a caller gives, named as in a file; of one on a disk, by its absolute path on the control plane's.
+///
+/// # Errors
+/// Every problem it has. `None`: its path is relative.
+pub(crate) fn image_given(image: &str) -> Result<Option<String>, Refused> {
+    let file = json!({ "version": "1.0", "builds": { "build": { "image": image } } });
+    let config = load_given(&file)?;
+    let path = config.builds.values().find_map(|build| build.path.as_ref()).map(|path| &path.value);
+    Ok(match path {
+        Some(BuildPath::Image(image)) => {
+            let absolute = match image {
+                config::Image::Layout(path, _) | config::Image::Archive(path, _) => path.is_absolute(),
+                config::Image::Registry(_) => true,
+            };
+            absolute.then(|| image.text(|path| path.to_string_lossy().into_owned()))
+        }
+        Some(BuildPath::Folder(_) | BuildPath::Windows(_)) | None => None,
+    })
 }
 
 /// How long machines idle where a provider makes them and nothing is written: long enough for the next session, short
 /// enough for the bill.
-const IDLE: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from_secs(60 * 60));
+pub(crate) const IDLE: (Duration, Duration) = (Duration::from_secs(10 * 60), Duration::from_secs(60 * 60));
 
 /// Idle machines stay where neither a time nor a provider is written: they are the studio's own, and cost the same.
 fn machine_policy(declared: &config::Fleet) -> MachinePolicy {

@@ -27,18 +27,31 @@ pub struct MarkedCommits {
     pub found: u64,
 }
 
-/// Reads what is durable in a data directory this process has open.
+/// Reads what is durable in a data directory: one that this process has open, or one of another process.
 #[derive(Debug)]
 pub struct SqliteReader {
     conn: Connection,
     /// A shard's number never changes.
     numbers: BTreeMap<ShardName, u32>,
-    /// The directory stays ours while anyone reads it.
-    _lock: Arc<DirLock>,
+    /// The directory stays ours while anyone reads it; `None` where it is another process's.
+    _lock: Option<Arc<DirLock>>,
 }
 
 impl SqliteReader {
+    /// Reads what another process keeps writing, without its lock: what is durable at the moment of each call. For whoever
+    /// only looks, as `doctor` does; the file is not repaired, nor its mark judged.
+    ///
+    /// # Errors
+    /// Where the file does not open.
+    pub fn beside_its_writer(dir: &Path) -> Result<Self, OpenError> {
+        Self::connected(dir.join("journal.db"), None)
+    }
+
     pub(super) fn open(file: PathBuf, lock: Arc<DirLock>) -> Result<Self, OpenError> {
+        Self::connected(file, Some(lock))
+    }
+
+    fn connected(file: PathBuf, lock: Option<Arc<DirLock>>) -> Result<Self, OpenError> {
         let connect = || {
             // Reading a write-ahead log writes its index, so the file is opened for both and the pragma forbids the rest.
             let conn = schema::connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

@@ -227,7 +227,10 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
 
 impl From<&Hosting> for Hosts {
     /// How machines are treated is stored since format 3, beside it.
-    fn from(Hosting { claimed_by, hold_max, allocation_ttl, machines: _ }: &Hosting) -> Self {
+    fn from(hosting: &Hosting) -> Self {
+        // The rest is stored since format 3, beside it.
+        let Hosting { claimed_by, hold_max, allocation_ttl, machines: _, usage: _, disabled_delete: _ } =
+            hosting;
         let claimed_by = match claimed_by {
             ClaimedBy::Allocations => Claimers::Allocations,
             ClaimedBy::Reservations => Claimers::Reservations,
@@ -252,6 +255,7 @@ impl From<Hosts> for Hosting {
             Ttl::Idle(ttl) => AllocationTtl::Idle(ttl),
             Ttl::Age(ttl) => AllocationTtl::Age(ttl),
         };
-        Self { claimed_by, hold_max, allocation_ttl, machines: MachinePolicy::default() }
+        let machines = MachinePolicy::default();
+        Self { claimed_by, hold_max, allocation_ttl, machines, usage: Vec::new(), disabled_delete: None }
     }
 }

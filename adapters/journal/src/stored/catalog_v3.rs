@@ -1,6 +1,8 @@
 //! Format 3 of fleet specifications, which the catalog and the fleets both store: that of format 2, and what has come since.
 
-use mainstay_fleet::{FleetSpec as DomainFleetSpec, Hosting};
+use std::time::Duration;
+
+use mainstay_fleet::{FleetSpec as DomainFleetSpec, Hardware as DomainHardware, Hosting, UsageSetting};
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v2;
@@ -16,6 +18,55 @@ pub(super) struct FleetSpec<'a> {
     aliases: Vec<Vec<&'a str>>,
     /// Of each build configuration, in its order.
     ready_signals: Vec<ReadySignal>,
+    #[serde(borrow)]
+    usage: Vec<Usage<'a>>,
+    disabled_delete: Option<Duration>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Usage<'a> {
+    hardware: Hardware,
+    #[serde(borrow)]
+    machine_type: Option<&'a str>,
+    per_machine: Option<u32>,
+    per_core: Option<u32>,
+    speed_mhz: Option<u32>,
+    memory_mib: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Hardware {
+    Cloud,
+    Metal,
+}
+
+impl<'a> From<&'a UsageSetting> for Usage<'a> {
+    fn from(setting: &'a UsageSetting) -> Self {
+        let UsageSetting { hardware, machine_type, per_machine, per_core, speed_mhz, memory_mib } = setting;
+        Self {
+            hardware: match hardware {
+                DomainHardware::Cloud => Hardware::Cloud,
+                DomainHardware::Metal => Hardware::Metal,
+            },
+            machine_type: machine_type.as_deref(),
+            per_machine: *per_machine,
+            per_core: *per_core,
+            speed_mhz: *speed_mhz,
+            memory_mib: *memory_mib,
+        }
+    }
+}
+
+impl From<Usage<'_>> for UsageSetting {
+    fn from(setting: Usage<'_>) -> Self {
+        let Usage { hardware, machine_type, per_machine, per_core, speed_mhz, memory_mib } = setting;
+        let hardware = match hardware {
+            Hardware::Cloud => DomainHardware::Cloud,
+            Hardware::Metal => DomainHardware::Metal,
+        };
+        let machine_type = machine_type.map(Into::into);
+        Self { hardware, machine_type, per_machine, per_core, speed_mhz, memory_mib }
+    }
 }
 
 impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
@@ -26,12 +77,15 @@ impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {
             machines: spec.hosting.machines.into(),
             aliases: aliases.collect(),
             ready_signals: spec.configurations.iter().map(|it| it.ready_signal.into()).collect(),
+            usage: spec.hosting.usage.iter().map(Into::into).collect(),
+            disabled_delete: spec.hosting.disabled_delete,
         }
     }
 }
 
 impl From<FleetSpec<'_>> for DomainFleetSpec {
-    fn from(FleetSpec { since_2, machines, aliases, ready_signals }: FleetSpec<'_>) -> Self {
+    fn from(spec: FleetSpec<'_>) -> Self {
+        let FleetSpec { since_2, machines, aliases, ready_signals, usage, disabled_delete } = spec;
         let mut spec = Self::from(since_2);
         for (region, aliases) in spec.regions.iter_mut().zip(aliases) {
             region.aliases = aliases.into_iter().map(Into::into).collect();
@@ -39,6 +93,14 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
         for (configuration, signal) in spec.configurations.iter_mut().zip(ready_signals) {
             configuration.ready_signal = signal.into();
         }
-        Self { hosting: Hosting { machines: machines.into(), ..spec.hosting }, ..spec }
+        Self {
+            hosting: Hosting {
+                machines: machines.into(),
+                usage: usage.into_iter().map(Into::into).collect(),
+                disabled_delete,
+                ..spec.hosting
+            },
+            ..spec
+        }
     }
 }

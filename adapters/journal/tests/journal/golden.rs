@@ -17,8 +17,8 @@ use mainstay_fleet::catalog::{
 };
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
-    Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
-    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, Wish,
+    Growth, Hardware, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting,
+    Ports, Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting, Wish,
 };
 use mainstay_journal::stored::Stored;
 use mainstay_supervisor::{
@@ -125,6 +125,8 @@ fn fleet_spec() -> FleetSpec {
             hold_max: Duration::from_secs(90),
             allocation_ttl: AllocationTtl::Age(Duration::from_secs(60)),
             machines: MachinePolicy::default(),
+            usage: vec![],
+            disabled_delete: None,
         },
         floors: vec![revision_2()],
     }
@@ -386,6 +388,15 @@ fn machine_spec() -> FleetSpec {
     let mut spec = fleet_spec();
     spec.regions[0].aliases = vec!["a".into()];
     spec.configurations[0].ready_signal = ReadySignal::Awaited;
+    spec.hosting.usage = vec![UsageSetting {
+        hardware: Hardware::Metal,
+        machine_type: Some("m".into()),
+        per_machine: Some(4),
+        per_core: None,
+        speed_mhz: Some(1_000),
+        memory_mib: Some(512),
+    }];
+    spec.hosting.disabled_delete = Some(Duration::from_secs(90));
     spec.regions[0].growth = Growth::Provided(Provided {
         slots: 4,
         machines_max: 5,
@@ -402,7 +413,8 @@ fn machine_spec() -> FleetSpec {
 
 const MACHINE_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
     01 1000112233445566778899aabbccddeeff 0172 01 02 01 02 04 05 3c00 0100 01 SPEC 01 80cab5ee01 3c 00 01 5a00 023c00 \
-    010302 01 3c00 5a00 1e00 01 01 01 0161 01 01";
+    010302 01 3c00 5a00 1e00 01 01 01 0161 01 01 \
+    01 01 01016d 0104 00 01e807 018004 015a00";
 
 #[test]
 fn of_a_catalog_in_format_1() {

@@ -16,8 +16,8 @@ use mainstay_fleet::catalog::{
 };
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
-    Growth, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting, Ports,
-    Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, Wish,
+    Growth, Hardware, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting,
+    Ports, Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting, Wish,
 };
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
@@ -259,12 +259,30 @@ fn hosting() -> impl Strategy<Value = Hosting> {
         span().prop_map(AllocationTtl::Idle),
         span().prop_map(AllocationTtl::Age)
     ];
-    (claimed_by, span(), ttl, machine_policy()).prop_map(
-        |(claimed_by, hold_max, allocation_ttl, machines)| Hosting {
+    let settings = (vec(usage(), 0..3), option::of(span()));
+    (claimed_by, span(), ttl, machine_policy(), settings).prop_map(
+        |(claimed_by, hold_max, allocation_ttl, machines, (usage, disabled_delete))| Hosting {
             claimed_by,
             hold_max,
             allocation_ttl,
             machines,
+            usage,
+            disabled_delete,
+        },
+    )
+}
+
+fn usage() -> impl Strategy<Value = UsageSetting> {
+    let hardware = prop_oneof![Just(Hardware::Cloud), Just(Hardware::Metal)];
+    let number = || option::of(any::<u32>());
+    (hardware, option::of(shared()), number(), number(), number(), option::of(any::<u64>())).prop_map(
+        |(hardware, machine_type, per_machine, per_core, speed_mhz, memory_mib)| UsageSetting {
+            hardware,
+            machine_type,
+            per_machine,
+            per_core,
+            speed_mhz,
+            memory_mib,
         },
     )
 }

@@ -165,6 +165,9 @@ pub struct BuildAnswer {
     pub build_type: String,
     /// Where its files are.
     pub ccd: Ccd,
+    /// Its image, where it is a CONTAINER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
     /// Its newest version; 0 before the first.
     pub cfv: u32,
     /// PENDING before the first version, SYNCED after.
@@ -197,6 +200,8 @@ impl BuildAnswer {
             build_type: if Launch::is_image(&build.declared.folder) { "CONTAINER" } else { "FILE_UPLOAD" }
                 .to_owned(),
             ccd: Ccd { bucket_id: bucket },
+            container: Launch::is_image(&build.declared.folder)
+                .then(|| Container { image_tag: build.declared.folder.clone() }),
             cfv: build.release.map_or(0, |release| release.version),
             sync_status: if there { "SYNCED" } else { "PENDING" }.to_owned(),
             updated: instant(written.updated),
@@ -214,9 +219,21 @@ pub struct BuildCreate {
     /// LINUX, or not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_family: Option<String>,
-    /// FILE_UPLOAD, or not said.
+    /// FILE_UPLOAD, which is also meant where it is left out, or CONTAINER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_type: Option<String>,
+    /// The image of a CONTAINER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+}
+
+/// A container image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Container {
+    /// Where it is, as `image:` of a `mainstay.yaml` says: `docker://REGISTRY/NAME:TAG`, or on the control plane's disk
+    /// `oci-archive:/FILE.tar[:NAME]` or `oci:/FOLDER[:NAME]`.
+    pub image_tag: String,
 }
 
 /// What a build shall be called.
@@ -234,6 +251,9 @@ pub struct VersionRequest {
     /// Whether allocated servers change at once.
     #[serde(default)]
     pub force_rollout: bool,
+    /// Of a CONTAINER: the image of the new version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
 }
 
 /// A file to be.

@@ -1,7 +1,11 @@
 //! Fleets and their regions (reference 3.4).
 
+use std::time::Duration;
+
 use mainstay_core::{FleetId, RegionId};
-use mainstay_fleet::{AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, RegionOpening, RegionSpec};
+use mainstay_fleet::{
+    AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, Hardware, RegionOpening, RegionSpec, UsageSetting,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -38,6 +42,61 @@ pub struct FleetAnswer {
     pub allocation_ttl_reading: Option<TtlReading>,
     /// Whether SIGTERM comes before SIGKILL: it always does.
     pub graceful: bool,
+    /// After how many seconds idle machines are given back; 0: never.
+    #[serde(rename = "deleteTTL")]
+    pub delete_ttl: u64,
+    /// After how many seconds the servers of an idle machine are stopped; 0: never.
+    #[serde(rename = "shutdownTTL")]
+    pub shutdown_ttl: u64,
+    /// After how many seconds a disabled machine would be given back: kept, and nothing waits for it, since none ever is.
+    #[serde(rename = "disabledDeleteTTL")]
+    pub disabled_delete_ttl: u64,
+    /// How many servers its machines take.
+    pub usage_settings: Vec<UsageItem>,
+}
+
+/// How many servers a machine of a kind takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageItem {
+    /// Its id; told, never asked.
+    #[serde(rename = "fleetUsageID", default, skip_serializing_if = "Option::is_none")]
+    pub fleet_usage_id: Option<Uuid>,
+    /// CLOUD or METAL.
+    pub hardware_type: String,
+    /// The type of rented machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_type: Option<String>,
+    /// Servers on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_servers_per_machine: Option<u64>,
+    /// Servers for each core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_servers_per_core: Option<u64>,
+    /// MiB that one server needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// MHz that one server needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<u64>,
+}
+
+impl UsageItem {
+    fn of(setting: &UsageSetting, id: Uuid) -> Self {
+        Self {
+            fleet_usage_id: Some(id),
+            hardware_type: match setting.hardware {
+                Hardware::Cloud => "CLOUD",
+                Hardware::Metal => "METAL",
+            }
+            .to_owned(),
+            machine_type: setting.machine_type.as_deref().map(str::to_owned),
+            max_servers_per_machine: setting.per_machine.map(Into::into),
+            max_servers_per_core: setting.per_core.map(Into::into),
+            memory: setting.memory_mib,
+            speed: setting.speed_mhz.map(Into::into),
+        }
+    }
 }
 
 /// What an allocation's time to live counts from (the two readings of Unity's pages).
@@ -84,6 +143,15 @@ pub struct FleetRegionAnswer {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
+    /// The fleet's: after how many seconds idle machines are given back; 0: never.
+    #[serde(rename = "deleteTTL")]
+    pub delete_ttl: u64,
+    /// The fleet's: after how many seconds the servers of an idle machine are stopped; 0: never.
+    #[serde(rename = "shutdownTTL")]
+    pub shutdown_ttl: u64,
+    /// The fleet's: after how many seconds a disabled machine would be given back: kept, and nothing waits for it, since none ever is.
+    #[serde(rename = "disabledDeleteTTL")]
+    pub disabled_delete_ttl: u64,
 }
 
 /// A fleet in a list.
@@ -209,6 +277,18 @@ pub struct FleetCreate {
     /// ALLOCATION or RESERVATION; the first where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation_type: Option<String>,
+    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. Left out: as in a file that does not say.
+    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub delete_ttl: Option<u64>,
+    /// Seconds after which the servers of an idle machine are stopped. Left out: as in a file that does not say.
+    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
+    pub shutdown_ttl: Option<u64>,
+    /// Kept and given back. Left out: as in a file that does not say.
+    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub disabled_delete_ttl: Option<u64>,
+    /// How many servers its machines take. Left out: as its build configurations need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage_settings: Option<Vec<UsageItem>>,
 }
 
 /// What a fleet shall be.
@@ -225,6 +305,18 @@ pub struct FleetUpdate {
     /// What they count from; left out: as it is.
     #[serde(rename = "allocationTTLReading", default, skip_serializing_if = "Option::is_none")]
     pub allocation_ttl_reading: Option<TtlReading>,
+    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. Left out: as it is.
+    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub delete_ttl: Option<u64>,
+    /// Seconds after which the servers of an idle machine are stopped. Left out: as it is.
+    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
+    pub shutdown_ttl: Option<u64>,
+    /// Kept and given back. Left out: as it is.
+    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub disabled_delete_ttl: Option<u64>,
+    /// How many servers its machines take. Left out: as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage_settings: Option<Vec<UsageItem>>,
 }
 
 /// What a region of a fleet shall be.
@@ -237,6 +329,15 @@ pub struct RegionUpdate {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
+    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. The fleet's alone: another is refused.
+    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub delete_ttl: Option<u64>,
+    /// Seconds after which the servers of an idle machine are stopped. The fleet's alone: another is refused.
+    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
+    pub shutdown_ttl: Option<u64>,
+    /// As the fleet's. The fleet's alone: another is refused.
+    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub disabled_delete_ttl: Option<u64>,
 }
 
 /// A region that fleets can be in.
@@ -250,13 +351,16 @@ pub struct RegionTemplate {
 }
 
 impl FleetAnswer {
-    /// A fleet, with the names of its builds, the ids of its regions' presences, and how these stand.
+    /// A fleet, with the names of its builds, the ids of its regions' presences and how these stand, and the ids of its usage
+    /// settings.
     #[must_use]
     pub fn of(
         spec: &FleetSpec,
         build_name: impl Fn(u64) -> String,
         presence: impl Fn(&RegionSpec) -> (Uuid, FleetStatus),
+        usage_id: impl Fn(usize) -> Uuid,
     ) -> Self {
+        let times = MachineTimes::of(spec);
         let regions: Vec<_> = spec.regions.iter().map(|region| (region, presence(region))).collect();
         let status = regions.iter().map(|(_, (_, status))| *status).max().unwrap_or(FleetStatus::Offline);
         let (allocation_ttl, allocation_ttl_reading) = ttl(spec.hosting.allocation_ttl);
@@ -276,20 +380,55 @@ impl FleetAnswer {
             build_configurations: spec.configurations.iter().map(configuration).collect(),
             fleet_regions: regions
                 .into_iter()
-                .map(|(region, (presence, status))| FleetRegionAnswer::of(region, presence, status))
+                .map(|(region, (presence, status))| FleetRegionAnswer::of(region, presence, status, times))
                 .collect(),
             allocation_type: allocation_type(spec).to_owned(),
             allocation_ttl,
             allocation_ttl_reading,
             graceful: true,
+            delete_ttl: times.delete,
+            shutdown_ttl: times.shutdown,
+            disabled_delete_ttl: times.disabled,
+            usage_settings: spec
+                .hosting
+                .usage
+                .iter()
+                .enumerate()
+                .map(|(at, setting)| UsageItem::of(setting, usage_id(at)))
+                .collect(),
+        }
+    }
+}
+
+/// When machines go, in seconds; 0: never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MachineTimes {
+    /// `deleteTTL`.
+    pub delete: u64,
+    /// `shutdownTTL`.
+    pub shutdown: u64,
+    /// `disabledDeleteTTL`.
+    pub disabled: u64,
+}
+
+impl MachineTimes {
+    /// A fleet's.
+    #[must_use]
+    pub fn of(spec: &FleetSpec) -> Self {
+        let seconds = |time: Option<Duration>| time.map_or(0, |time| time.as_secs());
+        let ttl = spec.hosting.machines.ttl;
+        Self {
+            delete: seconds(ttl.delete()),
+            shutdown: seconds(ttl.shutdown()),
+            disabled: seconds(spec.hosting.disabled_delete),
         }
     }
 }
 
 impl FleetRegionAnswer {
-    /// A region of a fleet.
+    /// A region of a fleet, with the times that the fleet's machines go by.
     #[must_use]
-    pub fn of(region: &RegionSpec, presence: Uuid, status: FleetStatus) -> Self {
+    pub fn of(region: &RegionSpec, presence: Uuid, status: FleetStatus, times: MachineTimes) -> Self {
         Self {
             id: presence,
             region_id: region.id,
@@ -298,6 +437,9 @@ impl FleetRegionAnswer {
             status: status.word().to_owned(),
             min_available_servers: region.min_available,
             max_servers: region.max_servers,
+            delete_ttl: times.delete,
+            shutdown_ttl: times.shutdown,
+            disabled_delete_ttl: times.disabled,
         }
     }
 }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 pub use builds::{
     BuildAnswer, BuildConfigurationAnswer, BuildConfigurationItem, BuildConfigurationRequest, BuildCreate,
     BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure, BuildInstallRegion,
-    BuildItem, BuildUpdate, Ccd, ConfigurationPair, VersionRequest,
+    BuildItem, BuildUpdate, Ccd, ConfigurationPair, Container, VersionRequest,
 };
 pub use fleets::{
     FleetAnswer, FleetConfiguration, FleetCreate, FleetItem, FleetItemConfiguration, FleetItemRegion,
-    FleetRegionAnswer, FleetUpdate, RegionCreate, RegionTemplate, RegionUpdate, ServerBreakdown,
-    ServerBreakdowns, ServerStates, TtlReading,
+    FleetRegionAnswer, FleetUpdate, MachineTimes, RegionCreate, RegionTemplate, RegionUpdate,
+    ServerBreakdown, ServerBreakdowns, ServerStates, TtlReading, UsageItem,
 };
 pub use logs::{
     DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit,

@@ -328,6 +328,9 @@ pub struct NativeAllocation {
     /// Its server's id as people read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_display: Option<String>,
+    /// Why it got this server, and why the others lost, in words; while it goes on, and this control plane placed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
 }
 
 /// How far an allocation is, in a word.

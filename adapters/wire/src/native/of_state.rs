@@ -184,6 +184,7 @@ impl Within<'_> {
                 Stage::Ended { .. } => AllocationState::Ended,
             },
             fleet_name: self.spec.name.to_string(),
+            placement: self.fleet.choice(id, allocation).map(|choice| choice.to_string()),
             server_display: allocation.placed().map(|placed| placed.server.to_string()),
         }
     }

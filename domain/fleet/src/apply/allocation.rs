@@ -1,10 +1,12 @@
 //! Events in the life of an allocation.
 
+use mainstay_core::slot::ConfigurationRef;
 use mainstay_core::{AllocationId, RegionId, ServerId, Timestamp};
 
 use crate::allocation::{Allocation, End, Placed, Request, Stage};
 use crate::claim::Claim;
 use crate::fleet::Fleet;
+use crate::tally::Telling;
 
 /// The most ended allocations kept readable, whatever the retention time: at some 300 bytes each this bounds what a
 /// caller can fill memory with by allocating and deallocating in a loop to about 60 MB.
@@ -24,7 +26,20 @@ impl Fleet {
         self.queue(id, request.region, at, until);
     }
 
-    pub(super) fn placed(&mut self, at: Timestamp, id: AllocationId, server: ServerId) {
+    pub(super) fn placed(
+        &mut self,
+        at: Timestamp,
+        id: AllocationId,
+        server: ServerId,
+        wanted: ConfigurationRef,
+    ) {
+        let choice = match self.telling() {
+            Telling::Happens => self.choosing(server, wanted),
+            Telling::Told => None,
+        };
+        if let Some(server) = self.servers.get_mut(&server) {
+            server.choice = choice;
+        }
         self.leave_waiting(id);
         let Some(allocation) = self.allocations.get_mut(&id) else { return };
         allocation.stage = Stage::Placed(Placed { server, at });

@@ -55,6 +55,8 @@ impl Fleet {
                 reading: None,
                 seen: None,
                 sent: Generation::NONE,
+                choice: None,
+                stands_since: self.tally.now(),
             };
             let status = server.status();
             self.servers.insert(id, server);

@@ -15,6 +15,7 @@ use crate::server::Seen;
 
 impl Fleet {
     pub(crate) fn observe_soft(&mut self, now: Timestamp, observation: Observation) {
+        self.tally.at(now);
         match observation {
             Observation::Connected { machine, stream } => {
                 self.forget_machine(now, machine, Link::Up { stream, specs_sent: 0 });
@@ -144,14 +145,11 @@ impl Fleet {
         let Some(servers) = self.machines.get(&id).map(|machine| machine.servers.clone()) else { return };
         for server in &servers {
             self.unshelve(*server);
-            if let Some(server) = self.servers.get_mut(server) {
-                let before = server.status();
+            self.stand(*server, |server| {
                 server.seen = None;
                 server.reading = None;
                 server.sent = Generation::NONE;
-                let after = server.status();
-                self.recount(id, before, after);
-            }
+            });
         }
         if let Some(machine) = self.machines.get_mut(&id) {
             machine.link = link;

@@ -103,6 +103,14 @@ fn the_doctor_is_red_where_a_session_is_behind_a_frozen_agent() {
     assert_eq!(code, Some(0), "{said:#}");
     green(&said, &["machines of fleet here"]);
 
+    // Where the agent runs alone, the laws are run on what it keeps, beside it; what was not looked at is said.
+    let (alone, code) = doctor(&far);
+    assert_eq!(code, Some(0), "{alone:#}");
+    green(&alone, &["agent's mark", "agent's journal", "laws of the agent", "agent in memory"]);
+    let said = alone["checks"].as_array().unwrap().iter().find(|it| it["check"] == "laws of the agent");
+    let why = said.unwrap()["why"].as_str().unwrap();
+    assert!(why.contains("1 with a process") && why.contains("all laws"), "{why}");
+
     agent.signal(Signal::SIGSTOP);
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     until("the game is dead", || (!lives(pid)).then_some(()));

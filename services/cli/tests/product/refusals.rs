@@ -138,3 +138,22 @@ fn check_reports_every_error_of_a_file_at_once_with_file_and_line() {
         assert!(said.contains(part), "{part} in {said}");
     }
 }
+
+/// "`mainstay` alone prints the five commands of a first day, not all" (ux.md 8.7); the whole list is under `help`.
+#[test]
+fn mainstay_alone_prints_the_five_commands_of_a_first_day() {
+    let said = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mainstay"));
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = said(&[]);
+    let commands: Vec<&str> = first.lines().filter(|line| line.starts_with("  mainstay ")).collect();
+    assert_eq!(commands.len(), 5, "{first}");
+    assert!(commands[0].contains("mainstay up --demo"), "{first}");
+    assert!(!first.contains("simulator"), "{first}");
+    for whole in [said(&["help"]), said(&["--help"])] {
+        assert!(whole.contains("simulator") && whole.contains("doctor"), "{whole}");
+    }
+}

@@ -9,7 +9,7 @@ use mainstay_fleet::{End, Event, Fleet};
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, TurnRecord};
 
-use super::{CauseLabels, CheckLabels, Metrics, ReasonLabels, ResultLabels};
+use super::{CauseLabels, CheckLabels, Metrics, ReasonLabels, ResultLabels, ScaleLabels};
 use crate::shards::FLEET_PREFIX;
 
 /// The most allocations whose asking is remembered until their server plays. Past it new ones are not timed: a gap in a
@@ -36,7 +36,7 @@ impl Metrics {
         Ok(())
     }
 
-    fn count(&self, number: FleetNumber, at: Timestamp, event: &Event) {
+    pub(super) fn count(&self, number: FleetNumber, at: Timestamp, event: &Event) {
         let mut asked = self.follow.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::AllocationRequested { id, .. } => {
@@ -69,21 +69,21 @@ impl Metrics {
             }
             Event::IncidentTold { incident } => self.incident(number, incident),
             Event::IncidentClosed { .. } => {}
+            Event::MachineRequested { .. } => self.scaled(number, "up", "requested"),
+            Event::MachineWoken { .. } => self.scaled(number, "up", "woken"),
+            Event::MachineDraining { .. } => self.scaled(number, "down", "drained"),
+            Event::MachineParting { why, .. } => self.scaled(number, "down", why.word()),
             Event::Configured(spec) => self.name(number, &spec.name),
             Event::SpecKept(_)
             | Event::ServerAssigned { .. }
             | Event::MachineJoined { .. }
             | Event::MachineReaddressed { .. }
             | Event::ServersAdded { .. }
-            | Event::MachineRequested { .. }
             | Event::MachineCame { .. }
             | Event::MachineBooted { .. }
-            | Event::MachineDraining { .. }
             | Event::MachineEmptied { .. }
-            | Event::MachineWoken { .. }
             | Event::MachineLost { .. }
             | Event::MachineReturned { .. }
-            | Event::MachineParting { .. }
             | Event::MachineRemoved { .. }
             | Event::MachineDutySet { .. }
             | Event::CountersKept { .. }
@@ -95,6 +95,11 @@ impl Metrics {
             | Event::ServerReadied { .. }
             | Event::ServerUnreadied { .. } => {}
         }
+    }
+
+    pub(super) fn scaled(&self, number: FleetNumber, direction: &'static str, reason: &'static str) {
+        let labels = ScaleLabels { fleet: self.fleet(number), direction, reason };
+        self.scale_decisions.get_or_create(&labels).inc();
     }
 
     fn incident(&self, number: FleetNumber, incident: &Incident) {

@@ -7,15 +7,17 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mainstay_core::RegionId;
-use mainstay_fleet::{Fleet, FleetSpec, Life, Link};
+use mainstay_fleet::{Fleet, FleetSpec, Life, Link, Pool, ServerStatus, Standing, Tally};
 use mainstay_wire::agent::{DiskUse, Fill};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode_registry;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use super::durations::Durations;
 use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
 use crate::samples::Load;
@@ -57,6 +59,19 @@ struct RegionLabels {
     region: Arc<str>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MoveLabels {
+    fleet: Arc<str>,
+    from: &'static str,
+    to: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StatusLabels {
+    fleet: Arc<str>,
+    state: &'static str,
+}
+
 /// Where machines are told apart by how many of their servers are claimed.
 const MACHINE_SERVERS: [f64; 10] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0];
 
@@ -66,6 +81,7 @@ pub(crate) struct FleetGauges {
     name: Arc<str>,
     waiting: usize,
     regions: Vec<RegionGauges>,
+    tally: Box<Tally>,
     load: Load,
 }
 
@@ -116,9 +132,7 @@ pub(crate) struct Whole {
 
 #[derive(Debug, Clone, Default)]
 struct Machines {
-    ready: u32,
-    draining: u32,
-    offline: u32,
+    standing: Vec<(&'static str, u32)>,
     empty: u32,
     /// Unclaimed slots on those that are not heard.
     blocked: u32,
@@ -129,41 +143,54 @@ struct Machines {
 impl FleetGauges {
     /// `load` is what a walk over the servers found last.
     pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet, load: Load, installing: &Installing) -> Self {
+        let mut walked = walk(fleet);
         let region = |region: &mainstay_fleet::RegionSpec| RegionGauges {
             name: region.name.clone(),
             min_available: region.min_available,
             max_servers: region.max_servers,
             servers: Counted::region(fleet, region.id),
-            machines: machines(fleet, region.id),
+            machines: Machines {
+                standing: standing(fleet.pool(region.id)),
+                ..walked.remove(&region.id).unwrap_or_default()
+            },
             disks: Disks::of(fleet, region.id, installing),
         };
         Self {
             name: spec.name.clone(),
             waiting: fleet.waiting(),
             regions: spec.regions.iter().map(region).collect(),
+            tally: Box::new(fleet.tally().clone()),
             load,
         }
     }
 }
 
-fn machines(fleet: &Fleet, region: RegionId) -> Machines {
-    let mut counted = Machines::default();
-    for (_, machine) in fleet.machines().filter(|(_, machine)| machine.region == region) {
-        match (machine.life, machine.link()) {
-            (Life::Draining { .. }, _) => counted.draining += 1,
-            (Life::Serving, Link::Up { .. }) if !machine.takes() => counted.draining += 1,
+fn standing(pool: Option<&Pool>) -> Vec<(&'static str, u32)> {
+    let count = |standing| (Standing::word(standing), pool.map_or(0, |pool| pool.standing(standing)));
+    Standing::ALL.into_iter().map(count).collect()
+}
+
+/// What only each machine knows: once over all of them, for every region.
+fn walk(fleet: &Fleet) -> BTreeMap<RegionId, Machines> {
+    let mut regions: BTreeMap<RegionId, Machines> = BTreeMap::new();
+    for (_, machine) in fleet.machines() {
+        let of = regions.entry(machine.region).or_default();
+        let counts = machine.counts();
+        let reachable = match (machine.life, machine.link()) {
             (Life::Lost { .. } | Life::Requested { .. } | Life::Removing { .. }, _) | (_, Link::Silent) => {
-                counted.offline += 1;
-                counted.blocked += machine.counts().unclaimed();
+                false
             }
-            (Life::Serving | Life::Emptied { .. }, Link::Up { .. }) => counted.ready += 1,
+            (Life::Serving | Life::Draining { .. } | Life::Emptied { .. }, Link::Up { .. }) => true,
+        };
+        if !reachable {
+            of.blocked += counts.unclaimed();
         }
-        counted.servers.push(machine.counts().claimed());
-        if machine.counts().claimed() == 0 {
-            counted.empty += 1;
+        of.servers.push(counts.claimed());
+        if counts.claimed() == 0 {
+            of.empty += 1;
         }
     }
-    counted
+    regions
 }
 
 /// What the system says of this process.
@@ -212,6 +239,7 @@ impl Gauges {
             build,
         );
         self.servers(&mut registry);
+        self.tallies(&mut registry);
         self.slots_and_machines(&mut registry);
         self.disks(&mut registry);
         self.limits(&mut registry);
@@ -249,6 +277,29 @@ impl Gauges {
         registry.register("allocations_waiting", "Allocations that wait for a server", waiting);
     }
 
+    /// Counters and histograms that fleets keep themselves.
+    fn tallies(&self, registry: &mut Registry) {
+        let moves: Family<MoveLabels, Counter> = Family::default();
+        let lasted: Family<StatusLabels, Durations> = Family::default();
+        let name = |of: ServerStatus| Counted::word(of);
+        for fleet in &self.fleets {
+            for from in ServerStatus::ALL {
+                for to in ServerStatus::ALL.into_iter().filter(|to| *to != from) {
+                    let labels = MoveLabels { fleet: fleet.name.clone(), from: name(from), to: name(to) };
+                    moves.get_or_create(&labels).inc_by(fleet.tally.moves(from, to));
+                }
+                let labels = StatusLabels { fleet: fleet.name.clone(), state: name(from) };
+                lasted.get_or_create(&labels).add(&fleet.tally.lasted(from));
+            }
+        }
+        registry.register("server_state_transitions", "Servers that went from one status to another", moves);
+        registry.register(
+            "server_state_duration_seconds",
+            "How long servers had a status, counted as they leave it",
+            lasted,
+        );
+    }
+
     fn slots_and_machines(&self, registry: &mut Registry) {
         let slots: Family<SlotLabels, Gauge> = Family::default();
         let machines: Family<SlotLabels, Gauge> = Family::default();
@@ -260,9 +311,9 @@ impl Gauges {
             let blocked = region.machines.blocked;
             slots.get_or_create(&label("blocked")).inc_by(i64::from(blocked));
             slots.get_or_create(&label("free")).inc_by(i64::from((total - claimed).saturating_sub(blocked)));
-            machines.get_or_create(&label("ready")).inc_by(i64::from(region.machines.ready));
-            machines.get_or_create(&label("draining")).inc_by(i64::from(region.machines.draining));
-            machines.get_or_create(&label("offline")).inc_by(i64::from(region.machines.offline));
+            for (state, count) in &region.machines.standing {
+                machines.get_or_create(&label(state)).inc_by(i64::from(*count));
+            }
             machines.get_or_create(&label("empty")).inc_by(i64::from(region.machines.empty));
             let of_region = busy.get_or_create(&RegionLabels { region: region.name.clone() });
             region.machines.servers.iter().for_each(|claimed| of_region.observe(f64::from(*claimed)));
@@ -275,7 +326,7 @@ impl Gauges {
         registry.register("machine_servers", "Allocated or reserved servers of each machine, now", busy);
         registry.register(
             "machines",
-            "Machines: ready (heard), draining or offline; empty ones, without a claimed server, count among these",
+            "Machines, each in one state; empty ones, without a claimed server, are counted once more",
             machines,
         );
     }

@@ -1,6 +1,7 @@
 //! What `/metrics` says: counters fed from the durable tail and by the HTTP faces, and gauges read from the fleets' own
 //! counts at each scrape. Labels come from the configuration and small enums, never from ids.
 
+mod durations;
 mod follow;
 mod gauges;
 mod watch;
@@ -71,6 +72,13 @@ struct ReasonLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ScaleLabels {
+    fleet: Arc<str>,
+    direction: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FleetLabels {
     fleet: Arc<str>,
 }
@@ -99,6 +107,7 @@ pub struct Metrics {
     allocation_failures: Family<CauseLabels, Counter>,
     orders: Family<CauseLabels, Counter>,
     hold_expiries: Family<ReasonLabels, Counter>,
+    scale_decisions: Family<ScaleLabels, Counter>,
     crashes: Family<CauseLabels, Counter>,
     check_failures: Family<CheckLabels, Counter>,
     events: Counter,
@@ -152,6 +161,12 @@ impl Default for Metrics {
         registry.register("server_orders", "Orders given to servers, by why they were", orders.clone());
         let hold_expiries = Family::default();
         registry.register("hold_expiries", "Holds that ended, by why they did", hold_expiries.clone());
+        let scale_decisions = Family::default();
+        registry.register(
+            "fleet_scale_decisions",
+            "Machines that a fleet asked for, woke, emptied or gave back, by why",
+            scale_decisions.clone(),
+        );
         let crashes = Family::default();
         registry.register("server_crashes", "Processes that ended as nobody wished", crashes.clone());
         let check_failures = Family::default();
@@ -207,6 +222,7 @@ impl Default for Metrics {
             allocation_failures,
             orders,
             hold_expiries,
+            scale_decisions,
             crashes,
             check_failures,
             events,

@@ -86,6 +86,7 @@ fn the_page_of_metrics_is_what_is_served() {
     metrics.allocation_failures.get_or_create(&cause).inc();
     let reason = ReasonLabels { fleet: Arc::clone(&fleet), reason: "released" };
     metrics.hold_expiries.get_or_create(&reason).inc();
+    metrics.scaled(number, "up", "requested");
     let check = CheckLabels { fleet: Arc::clone(&fleet), check: "cpu" };
     metrics.check_failures.get_or_create(&check).inc();
     metrics.restarts.get_or_create(&FleetLabels { fleet: Arc::clone(&fleet) }).inc();
@@ -102,4 +103,98 @@ fn the_page_of_metrics_is_what_is_served() {
     let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
     let text = metrics.encode(&Gauges::new(vec![gauges], whole)).unwrap();
     assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");
+}
+
+/// Every row of hosting in the design's list of metrics is on the page; what it calls by one name with several endings has a
+/// row for each.
+#[test]
+fn the_page_has_every_row_of_hosting() {
+    let rows = told();
+    for name in [
+        "build_info",
+        "servers",
+        "server_state_transitions_total",
+        "server_state_duration_seconds",
+        "server_start_seconds",
+        "server_crashes_total",
+        "server_restarts_total",
+        "server_backoffs",
+        "server_check_failures_total",
+        "server_cpu_ratio",
+        "server_memory_ratio",
+        "slots",
+        "machines",
+        "machine_servers",
+        "machine_heartbeat_age_seconds_max",
+        "fleet_min_available",
+        "fleet_max_servers",
+        "fleet_free_servers",
+        "fleet_unmet_servers",
+        "fleet_scale_decisions_total",
+        "holds",
+        "hold_expiries_total",
+        "reservations",
+        "allocation_seconds",
+        "allocation_failures_total",
+        "players_connected",
+        "player_capacity",
+        "sdk_calls_total",
+        "http_requests_total",
+        "http_request_seconds",
+        "event_log_seq",
+        "event_log_fsync_seconds",
+    ] {
+        assert!(rows.contains_key(&format!("mainstay_{name}")), "{name}");
+    }
+    assert!(rows.keys().any(|name| name.starts_with("process_")));
+}
+
+/// Decisions to grow and to shrink, by what the journal says of machines; and machines in each of their states.
+#[test]
+fn growth_and_machines_are_counted_by_what_became_of_them() {
+    use mainstay_core::{MachineKey, StateMachine as _, Timestamp};
+    use mainstay_fleet::{Event, Observation, Parting, StreamId};
+
+    let number = FleetNumber::new(1).unwrap();
+    let (metrics, mut fleet) = (Metrics::default(), Fleet::new(0));
+    let machine = |n| MachineId::of(number, n);
+    let requested = |n: u32| Event::MachineRequested {
+        machine: machine(n),
+        key: MachineKey(uuid::Uuid::from_u128(n.into())),
+        region: RegionId::LOWEST,
+        slots: 2,
+        until: Timestamp::from_unix_ms(60_000),
+    };
+    let came = |n| Event::MachineCame { machine: machine(n) };
+    let mut story = vec![Event::Configured(Arc::new(spec(number)))];
+    story.extend((1..=7).map(requested));
+    story.extend((2..=7).map(came));
+    story.extend([
+        Event::MachineDraining { machine: machine(4) },
+        Event::MachineDraining { machine: machine(5) },
+        Event::MachineEmptied { machine: machine(5) },
+        Event::MachineLost { machine: machine(6) },
+        Event::MachineParting { machine: machine(7), why: Parting::Idle },
+    ]);
+    for event in &story {
+        fleet.apply(Timestamp::from_unix_ms(1), event);
+        metrics.count(number, Timestamp::from_unix_ms(1), event);
+    }
+    fleet.observe(
+        Timestamp::from_unix_ms(2),
+        Observation::Connected { machine: machine(2), stream: StreamId(1) },
+    );
+    let gauges =
+        FleetGauges::of(&spec(number), &fleet, Load::default(), &crate::streams::Installing::default());
+    let text = metrics.encode(&Gauges::new(vec![gauges], Whole::default())).unwrap();
+    for state in ["requested", "ready", "away", "draining", "emptied", "lost", "removing"] {
+        let line = format!("mainstay_machines{{region=\"local\",state=\"{state}\"}} 1\n");
+        assert!(text.contains(&line), "{line} in\n{text}");
+    }
+    for (direction, reason, count) in [("up", "requested", 7), ("down", "drained", 2), ("down", "idle", 1)] {
+        let line = format!(
+            "mainstay_fleet_scale_decisions_total{{fleet=\"arena\",direction=\"{direction}\",reason=\"{reason}\"}} {count}\n"
+        );
+        assert!(text.contains(&line), "{line} in\n{text}");
+    }
 }

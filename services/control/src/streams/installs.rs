@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mainstay_core::MachineId;
 use mainstay_core::slot::ConfigurationRef;
+use mainstay_core::{FleetNumber, MachineId};
 use mainstay_fleet::StreamId;
 use mainstay_wire::agent::{DiskUse, Install, Installs};
 
@@ -58,6 +58,23 @@ impl Installing {
     /// What takes room on a machine's disk; `None` where its agent has not said so.
     pub(crate) fn disk(&self, machine: MachineId) -> Option<DiskUse> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&machine)?.disk
+    }
+
+    /// The first machines of a fleet that wait for what they run, each with the revision and what is wrong with it.
+    pub(crate) fn waiting(
+        &self,
+        fleet: FleetNumber,
+        runs: impl Fn(&Install) -> bool,
+        max: usize,
+    ) -> Vec<(MachineId, ConfigurationRef, String)> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let of_fleet = all.range(MachineId::of(fleet, 0)..=MachineId::of(fleet, u32::MAX));
+        let installs =
+            of_fleet.flat_map(|(machine, of)| of.installs.values().map(|install| (*machine, install)));
+        let waiting = installs
+            .filter(|(_, install)| runs(install))
+            .filter_map(|(machine, install)| Some((machine, install.configuration, install.waiting()?)));
+        waiting.take(max).collect()
     }
 
     /// How far a machine is with a configuration's revision; `None` where its agent says nothing of it, as one does that has

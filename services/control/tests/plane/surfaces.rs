@@ -277,3 +277,95 @@ async fn a_region_is_known_by_its_name_and_its_aliases() {
     let shown = world.get("/v1/fleets/arena").await.body;
     assert_eq!(shown["regions"][0]["aliases"], json!(["Home", "LAN"]), "{shown}");
 }
+
+/// Reference 3.4: `deleteTTL`, `shutdownTTL` and `disabledDeleteTTL` in seconds, of a fleet and its regions, and `usageSettings`
+/// by Unity's rules; what a call leaves out stays, and what a fleet goes by is what it says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fleets_machine_ttls_and_usage_settings_are_read_and_written() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let ranked = world.configuration().await;
+    let path = gateway("fleets", &format!("/fleets/{FLEET}"));
+    let times = |it: &Value| {
+        ["shutdownTTL", "deleteTTL", "disabledDeleteTTL"].map(|field| it[field].as_u64().expect(field))
+    };
+    let put = async |more: Value| {
+        let mut body = json!({ "name": "arena", "buildConfigurations": [ranked] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.put_json(&path, &body).await
+    };
+    let read = world.get(&path).await.body;
+    assert_eq!((times(&read), &read["usageSettings"]), ([0, 0, 0], &json!([])), "{read}");
+    let metal = json!({ "hardwareType": "METAL", "speed": 1000, "memory": 512, "maxServersPerMachine": 4 });
+    let asked = json!({
+        "shutdownTTL": 60, "deleteTTL": 120, "disabledDeleteTTL": 30, "usageSettings": [metal],
+    });
+    let set = put(asked).await;
+    assert_eq!((set.status, times(&set.body)), (200, [60, 120, 30]), "{}", set.text);
+    assert_eq!(times(&set.body["fleetRegions"][0]), [60, 120, 30], "{}", set.text);
+    let shown = &set.body["usageSettings"][0];
+    assert!(shown["fleetUsageID"].is_string(), "{shown}");
+    for (field, value) in metal.as_object().unwrap() {
+        assert_eq!(&shown[field], value, "{shown}");
+    }
+    let kept = put(json!({})).await;
+    assert_eq!((times(&kept.body), &kept.body["usageSettings"]), ([60, 120, 30], &set.body["usageSettings"]));
+    for (field, refused) in [
+        ("deleteTTL", json!({ "deleteTTL": 10 })),
+        ("deleteTTL", json!({ "deleteTTL": 0 })),
+        ("shutdownTTL", json!({ "shutdownTTL": 99_999_999 })),
+    ] {
+        let answer = put(refused).await;
+        answer.expect(400, "MS-U101");
+        assert_eq!(answer.body["details"][0]["field"], field, "{}", answer.text);
+    }
+    let cloud = put(json!({ "usageSettings": [{ "hardwareType": "CLOUD" }] })).await;
+    cloud.expect(400, "MS-U111");
+
+    let region = gateway("fleets", &format!("/fleets/{FLEET}/regions/{REGION}"));
+    let body = |ttl: u64| json!({ "scalingEnabled": true, "minAvailableServers": 0, "maxServers": 9, "deleteTTL": ttl });
+    assert_eq!(world.put_json(&region, &body(120)).await.status, 200, "the fleet's own");
+    world.put_json(&region, &body(121)).await.expect(400, "MS-U101");
+    let off = put(json!({ "shutdownTTL": 0, "deleteTTL": 0, "usageSettings": [] })).await;
+    assert_eq!((times(&off.body), &off.body["usageSettings"]), ([0, 0, 30], &json!([])));
+
+    // Obeyed: the idle machine is emptied, and says so.
+    put(json!({ "shutdownTTL": 1, "deleteTTL": 2 })).await;
+    let machines = world.get("/v1/machines").await.body;
+    let machine = machines["items"][0]["id"].as_u64().unwrap_or_else(|| panic!("{machines}"));
+    world.eventually(&format!("/v1/machines/{machine}"), |it| it["life"] == "emptied").await;
+}
+
+/// Reference 3.10: `buildType` CONTAINER with `container{imageTag}`; a new version is another image. Where an image is, is said
+/// as in a file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_container_build_is_made_and_versioned_by_its_image() {
+    let world = World::new().await;
+    let builds = gateway("builds", "/builds");
+    let of = |image: &str| json!({ "buildName": "boxed", "buildType": "CONTAINER", "container": { "imageTag": image } });
+    for (body, code) in [
+        (json!({ "buildName": "boxed", "buildType": "CONTAINER" }), "MS-U101"),
+        (of("oci-archive:game.tar"), "MS-U101"),
+        (of("registry.example/game:1"), "MS-U111"),
+        (json!({ "buildName": "boxed", "container": { "imageTag": "docker://r/x:1" } }), "MS-U101"),
+    ] {
+        world.post(&builds, &body).await.expect(400, code);
+    }
+    let made = world.post(&builds, &of("oci-archive:/srv/game.tar:v1")).await;
+    assert_eq!((made.status, &made.body["buildType"]), (200, &json!("CONTAINER")), "{}", made.text);
+    assert_eq!(made.body["container"]["imageTag"], "oci-archive:/srv/game.tar:v1");
+    let build = made.body["buildID"].as_u64().unwrap();
+    let boxed = json!({
+        "name": "boxed", "buildID": build, "queryType": "none", "binaryPath": "game", "commandLine": "",
+    });
+    let configurations = gateway("build-configurations", "/build-configurations");
+    let configured = world.post(&configurations, &boxed).await;
+    assert_eq!((configured.status, &configured.body["version"]), (200, &json!(1)), "{}", configured.text);
+    let versions = gateway("builds", &format!("/builds/{build}/versions"));
+    world.post(&versions, &json!({})).await.expect(400, "MS-U101");
+    let next = json!({ "container": { "imageTag": "docker://registry.example/game:2" } });
+    assert_eq!(world.post(&versions, &next).await.status, 202);
+    let read = world.get(&gateway("builds", &format!("/builds/{build}"))).await.body;
+    assert_eq!(read["container"]["imageTag"], "docker://registry.example/game:2");
+    let one = format!("{configurations}/{}", configured.body["id"]);
+    assert_eq!(world.get(&one).await.body["version"], 2, "what starts it is another revision");
+}

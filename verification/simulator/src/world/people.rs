@@ -359,6 +359,7 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
                 .allocation_age
                 .map_or(AllocationTtl::DEFAULT, |age| AllocationTtl::Age(Duration::from_micros(age))),
             machines: machine_policy(scenario),
+            ..Hosting::default()
         },
         // Every fourth change is forced onto servers with players.
         floors: if revision.is_multiple_of(4) { current } else { Vec::new() },

@@ -1,10 +1,11 @@
-//! A data directory that nobody runs in: its journal as the next start would find it, and the agent's beside it.
+//! A data directory in which no control plane runs: its journal as the next start would find it, and the agent's beside it, also
+//! while an agent runs there alone.
 
 use std::path::Path;
 
 use mainstay_agent::doctor::Rules;
 use mainstay_control::doctor::{Finding, damage};
-use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::sqlite::{SqliteJournal, SqliteReader};
 use mainstay_journal::{OpenError, Reader as _, StoredFold, replay, walk};
 use mainstay_supervisor::{Supervisor, laws};
 
@@ -28,17 +29,17 @@ pub fn look(data_dir: &Path, silent: &Failure) -> Vec<Finding> {
     let agent = data_dir.join("agent").join("journal");
     match open(&agent) {
         Opened::None => {}
-        Opened::Busy(_) => {
-            let fix = "nothing, where only the agent runs here: it speaks to the control plane; else end it";
-            findings.push(Finding::ok("agent's journal", format!("an agent runs here; {fix}")));
-        }
+        Opened::Busy(_) => findings.extend(alone(&agent)),
         Opened::Refused(error) => findings.push(damage("agent's journal", &error)),
-        Opened::Journal(journal) => findings.extend(agents(&journal)),
+        Opened::Journal(journal) => findings.extend(match journal.reader() {
+            Ok(reader) => agents(reader),
+            Err(error) => vec![damage(AGENTS, &error)],
+        }),
     }
     let why = if findings.is_empty() {
         "nothing is stored here yet"
     } else {
-        "stopped; what is stored was looked at"
+        "no control plane runs here; what is stored was looked at"
     };
     findings.insert(0, Finding::ok("instance", why));
     findings
@@ -66,13 +67,35 @@ fn open(dir: &Path) -> Opened {
     }
 }
 
-/// The agent's journal: its chain, and the laws of its rules.
-fn agents(journal: &SqliteJournal) -> Vec<Finding> {
-    let check = "agent's journal";
-    let mut reader = match journal.reader() {
+const AGENTS: &str = "agent's journal";
+
+/// A stand-alone agent that runs: its journal is read beside it, and every law is run on what its durable story comes to. What
+/// only its process has in memory is named.
+fn alone(dir: &Path) -> Vec<Finding> {
+    let mut reader = match SqliteReader::beside_its_writer(dir) {
         Ok(reader) => reader,
-        Err(error) => return vec![damage(check, &error)],
+        Err(error) => return vec![damage(AGENTS, &error)],
     };
+    let mut findings = vec![match reader.check_mark(dir) {
+        Ok(commits) => Finding::ok(
+            "agent's mark",
+            format!("commit {} was told last, {} is there", commits.marked, commits.found),
+        ),
+        Err(error) => damage("agent's mark", &error),
+    }];
+    findings.extend(agents(reader));
+    findings.push(Finding::ok(
+        "agent in memory",
+        "an agent runs here alone: the laws were run on its durable state with its indices derived anew; the indices and \
+         readings that only its process has were not looked at, since nothing asks it for them; the control plane's own laws \
+         are run by `mainstay doctor` where that runs",
+    ));
+    findings
+}
+
+/// The agent's journal: its chain, and the laws of its rules.
+fn agents(mut reader: SqliteReader) -> Vec<Finding> {
+    let check = AGENTS;
     let heads = match reader.heads() {
         Ok(heads) => heads,
         Err(error) => return vec![damage(check, &error)],

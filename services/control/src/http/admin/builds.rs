@@ -15,20 +15,20 @@ use mainstay_fleet::catalog::{
 };
 use mainstay_wire::admin::{
     BuildAnswer, BuildCreate, BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure,
-    BuildInstallRegion, BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, VersionRequest,
+    BuildInstallRegion, BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, Container, VersionRequest,
 };
 use mainstay_wire::agent::{Install, InstallStage};
 use uuid::Uuid;
 
 use super::super::App;
 use super::super::access::Permission;
-use super::super::failure::Unity;
+use super::super::failure::{Failure, Unity};
 use super::super::files::{FileClaim, signed};
 use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
 use super::configurations::UNDATED;
 use super::fleets::{check_name, renamed};
-use crate::declare::named;
+use crate::declare::{image_given, named};
 use crate::store::Entry;
 
 const AREA: &str = "builds";
@@ -103,10 +103,18 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
     if asked.os_family.as_deref().is_some_and(|family| family != "LINUX") {
         return Err(bad_field("osFamily", "osFamily is LINUX here".to_owned()).into());
     }
-    if asked.build_type.as_deref().is_some_and(|kind| kind != "FILE_UPLOAD") {
-        let detail = "buildType is FILE_UPLOAD here: other stores are not fetched from".to_owned();
-        return Err(bad_field("buildType", detail).into());
-    }
+    let folder = match (asked.build_type.as_deref(), &asked.container) {
+        (None | Some("FILE_UPLOAD"), None) => String::new(),
+        (Some("CONTAINER"), Some(container)) => image(container)?,
+        (Some("CONTAINER"), None) => return Err(no_image().into()),
+        (None | Some("FILE_UPLOAD"), Some(_)) => {
+            return Err(bad_field("container", "an image is of buildType CONTAINER".to_owned()).into());
+        }
+        (Some(_), _) => {
+            let detail = "buildType is FILE_UPLOAD or CONTAINER here: other stores are not fetched from";
+            return Err(bad_field("buildType", detail.to_owned()).into());
+        }
+    };
     call.may(Permission::Configure)?;
     let (by, name) = (call.by(), asked.build_name.clone());
     call.app
@@ -116,13 +124,28 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
                 let detail = format!("a build of this name exists: {}", asked.build_name);
                 return Err(bad_field("buildName", detail).into());
             }
-            let declared = BuildDeclaration { name: asked.build_name.as_str().into(), folder: String::new() };
+            let declared =
+                BuildDeclaration { name: asked.build_name.as_str().into(), folder: folder.clone() };
             let declaration = Arc::new(Declaration { builds: vec![declared], ..Declaration::default() });
             let edit = Edit::of_revision(Arc::clone(&by), catalog.revision().number);
             Ok(CatalogCommand::Declare { declaration, edit })
         })
         .await?;
     Ok(Json(answer(&call, move |build| *build.declared.name == *name).await?))
+}
+
+/// The image of a call, by the rules of one in a file. Whether it is there shows when a machine first asks for it.
+fn image(container: &Container) -> Result<String, Unity> {
+    let found = image_given(&container.image_tag).map_err(|refused| Failure::configuration(&refused))?;
+    found.ok_or_else(|| {
+        let detail = "an image on the control plane's disk is named by its absolute path".to_owned();
+        bad_field("container.imageTag", detail)
+    })
+}
+
+fn no_image() -> Unity {
+    let detail = "container.imageTag is missing: docker://REGISTRY/NAME:TAG, or oci-archive:/FILE.tar on the control plane's disk";
+    bad_field("container.imageTag", detail.to_owned())
 }
 
 async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<BuildAnswer>, Unity> {
@@ -225,6 +248,15 @@ async fn version(
     let asked: VersionRequest = json(body)?;
     call.may(Permission::Configure)?;
     let build = known(&call).await?;
+    let of = answer(&call, move |known| known.id == build).await?;
+    match (&of.container, &asked.container) {
+        (Some(_), Some(container)) => return new_image(&call, &of, image(container)?, &asked).await,
+        (Some(_), None) => return Err(no_image()),
+        (None, Some(_)) => {
+            return Err(bad_field("container", "this build is of uploaded files, not an image".to_owned()));
+        }
+        (None, None) => {}
+    }
     let version = call.app.store(move |store| store.release(build)).await?;
     let files =
         Release { version: 0, manifest: version.manifest, files: version.files, bytes: version.bytes };
@@ -233,6 +265,24 @@ async fn version(
     call.app.editor.change(CatalogCommand::Release { build, files, folder, edit }).await?;
     if asked.force_rollout {
         // A caller who hears nothing of this second half asks again: the same files are the same version.
+        call.app.editor.change(CatalogCommand::ForceRollout { build, edit: Edit::by(call.by()) }).await?;
+    }
+    Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))
+}
+
+/// Another image in the place of a build's: its build configurations follow as they do a version of files.
+async fn new_image(
+    call: &Call,
+    of: &BuildAnswer,
+    folder: String,
+    asked: &VersionRequest,
+) -> Result<(StatusCode, Json<serde_json::Value>), Unity> {
+    let build = call.build()?;
+    let declared = BuildDeclaration { name: of.build_name.as_str().into(), folder };
+    let declaration = Arc::new(Declaration { builds: vec![declared], ..Declaration::default() });
+    let edit = Edit::by(call.by());
+    call.app.editor.change(CatalogCommand::Declare { declaration, edit }).await?;
+    if asked.force_rollout {
         call.app.editor.change(CatalogCommand::ForceRollout { build, edit: Edit::by(call.by()) }).await?;
     }
     Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))

@@ -9,16 +9,17 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
-use mainstay_config::limits::{ALLOCATION_TTL, NAME_CHARS_MAX, SERVERS_MAX};
+use mainstay_config::limits::{ALLOCATION_TTL, MACHINE_TTL, NAME_CHARS_MAX, SERVERS_MAX};
 use mainstay_core::slot::Spec;
 use mainstay_core::{BuildConfigurationId, FleetNumber, RegionId};
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Declaration, Edit, Entry, FleetDeclaration};
 use mainstay_fleet::{
-    AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, Growth, Hosting, Link, RegionOpening, RegionSpec,
+    AllocationTtl, ClaimedBy, FleetSpec, FleetStatus, Growth, Hosting, Link, MachinePolicy, MachineTtl,
+    RegionOpening, RegionSpec, UsageSetting,
 };
 use mainstay_wire::admin::{
-    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, RegionCreate,
-    RegionTemplate, RegionUpdate, ServerStates, TtlReading,
+    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, MachineTimes,
+    RegionCreate, RegionTemplate, RegionUpdate, ServerStates, TtlReading, UsageItem,
 };
 use uuid::Uuid;
 
@@ -28,7 +29,7 @@ use super::super::failure::{Failure, Unity};
 use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
 use crate::counted::Counted;
-use crate::declare::{fleet_given, presence_id, region_id};
+use crate::declare::{IDLE, fleet_given, named, presence_id, region_id, usage_given};
 use crate::shards::OpenFleet;
 
 const AREA: &str = "fleets";
@@ -77,7 +78,8 @@ async fn answer(call: &Call, number: FleetNumber) -> Result<FleetAnswer, Unity> 
             catalog.builds().map(|build| (build.id.number(), build.declared.name.to_string())).collect();
         let name = |id| names.get(&id).cloned().unwrap_or_default();
         let status = |region: &RegionSpec| statuses.get(&region.id).copied().unwrap_or(FleetStatus::Offline);
-        Some(FleetAnswer::of(spec, name, |region| (presence_id(spec.id, region.id), status(region))))
+        let presence = |region: &RegionSpec| (presence_id(spec.id, region.id), status(region));
+        Some(FleetAnswer::of(spec, name, presence, |at| named(spec.id.0, &format!("usage {at}"))))
     });
     answer.await?.ok_or_else(|| no_entry("fleet"))
 }
@@ -125,6 +127,57 @@ fn ttl(
     })
 }
 
+/// When machines go, as a call names it; what it leaves out stays. 0 for both is never.
+fn machine_ttl(known: MachineTtl, shutdown: Option<u64>, delete: Option<u64>) -> Result<MachineTtl, Unity> {
+    for (field, seconds) in [("shutdownTTL", shutdown), ("deleteTTL", delete)] {
+        if seconds.is_some_and(|it| it > 0 && !MACHINE_TTL.holds(Duration::from_secs(it))) {
+            let (min, max) = (MACHINE_TTL.min.as_secs(), MACHINE_TTL.max.as_secs());
+            return Err(bad_field(field, format!("{field} is 0 for never, or {min} to {max} seconds")));
+        }
+    }
+    let time = |asked: Option<u64>, known| match asked {
+        None => known,
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds)),
+    };
+    let (wanted, end) = (time(shutdown, known.shutdown()), time(delete, known.delete()));
+    match (wanted, end) {
+        (None, None) => Ok(MachineTtl::Off),
+        (None, Some(delete)) => Ok(MachineTtl::Idle { shutdown: delete, delete }),
+        (Some(shutdown), None) if delete.is_none() => {
+            Ok(MachineTtl::Idle { shutdown, delete: IDLE.1.max(shutdown) })
+        }
+        (Some(_), None) => {
+            let detail = "a machine whose servers are stopped is given back some time: with a shutdownTTL, deleteTTL is no 0";
+            Err(bad_field("deleteTTL", detail.to_owned()))
+        }
+        (Some(shutdown), Some(delete)) if delete < shutdown => {
+            let detail = format!(
+                "deleteTTL is {} s, less than shutdownTTL's {} s",
+                delete.as_secs(),
+                shutdown.as_secs()
+            );
+            Err(bad_field("deleteTTL", detail))
+        }
+        (Some(shutdown), Some(delete)) => Ok(MachineTtl::Idle { shutdown, delete }),
+    }
+}
+
+fn disabled_delete(known: Option<Duration>, asked: Option<u64>) -> Option<Duration> {
+    match asked {
+        None => known,
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds)),
+    }
+}
+
+/// The usage settings of a call, by the rules of those in a file.
+fn usage(asked: &[UsageItem]) -> Result<Vec<UsageSetting>, Refused> {
+    let plain: Vec<_> = asked.iter().map(|item| UsageItem { fleet_usage_id: None, ..item.clone() }).collect();
+    let settings = serde_json::to_value(plain).map_err(|error| Failure::internal(error.to_string()))?;
+    Ok(usage_given(&settings).map_err(|refused| Failure::configuration(&refused))?)
+}
+
 /// Who takes servers out of the pool of a fleet that is to be.
 fn claimed_by(asked: Option<&str>) -> Result<ClaimedBy, Unity> {
     match asked {
@@ -162,7 +215,13 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             let names: Vec<&str> = regions.iter().map(|region| &*region.name).collect();
             let declared = fleet_given(&asked.name, &names, &configurations, environment)
                 .map_err(|refused| Failure::configuration(&refused))?;
-            let hosting = Hosting { allocation_ttl, claimed_by, ..declared.hosting };
+            let machines = declared.hosting.machines;
+            let ttl = machine_ttl(machines.ttl, asked.shutdown_ttl, asked.delete_ttl)?;
+            let usage = usage(asked.usage_settings.as_deref().unwrap_or_default())?;
+            let disabled_delete = disabled_delete(None, asked.disabled_delete_ttl);
+            let machines = MachinePolicy { ttl, ..machines };
+            let hosting =
+                Hosting { allocation_ttl, claimed_by, machines, usage, disabled_delete, ..declared.hosting };
             let declared = FleetDeclaration { regions, hosting, ..declared };
             Ok(declare(catalog, &by, declared))
         })
@@ -183,7 +242,15 @@ async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
         let configurations = names_of(catalog, &asked.build_configurations)?;
         let known = spec.hosting.allocation_ttl;
         let allocation_ttl = ttl(known, asked.allocation_ttl, asked.allocation_ttl_reading)?;
-        let hosting = Hosting { allocation_ttl, ..spec.hosting.clone() };
+        let machines = spec.hosting.machines;
+        let machine_ttl = machine_ttl(machines.ttl, asked.shutdown_ttl, asked.delete_ttl)?;
+        let machines = MachinePolicy { ttl: machine_ttl, ..machines };
+        let disabled_delete = disabled_delete(spec.hosting.disabled_delete, asked.disabled_delete_ttl);
+        let usage = match &asked.usage_settings {
+            Some(asked) => usage(asked)?,
+            None => spec.hosting.usage.clone(),
+        };
+        let hosting = Hosting { allocation_ttl, machines, usage, disabled_delete, ..spec.hosting.clone() };
         Ok(FleetDeclaration { configurations, hosting, ..FleetDeclaration::of(spec) })
     })
     .await?;
@@ -216,7 +283,7 @@ async fn add_region(
     .await?;
     let region = call.app.catalog.query(move |catalog, _| region_of(catalog, &asked)).await??;
     let status = status(&call, number, region.id).await?;
-    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id), status)))
+    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id), status, MachineTimes::of(&spec))))
 }
 
 async fn update_region(
@@ -233,6 +300,18 @@ async fn update_region(
     let is = move |region: &RegionSpec| region.id.0 == named || presence_id(fleet, region.id) == named;
     change(&call, number, move |_, spec| {
         let mut declared = FleetDeclaration::of(spec);
+        let times = MachineTimes::of(spec);
+        for (field, asked, fleet) in [
+            ("deleteTTL", asked.delete_ttl, times.delete),
+            ("shutdownTTL", asked.shutdown_ttl, times.shutdown),
+            ("disabledDeleteTTL", asked.disabled_delete_ttl, times.disabled),
+        ] {
+            if asked.is_some_and(|asked| asked != fleet) {
+                let detail =
+                    format!("machines go by their fleet's {field}, {fleet} s: change that of the fleet");
+                return Err(bad_field(field, detail).into());
+            }
+        }
         let region = declared.regions.iter_mut().find(|region| is(region)).ok_or_else(no_region)?;
         region.min_available = asked.min_available_servers;
         region.max_servers = asked.max_servers;
@@ -244,7 +323,7 @@ async fn update_region(
     let spec = spec.ok_or_else(|| no_entry("fleet"))?;
     let region = spec.regions.iter().find(|region| is(region)).ok_or_else(no_region)?;
     let status = status(&call, number, region.id).await?;
-    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id), status)))
+    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id), status, MachineTimes::of(&spec))))
 }
 
 /// Every region that a fleet is in: what a new fleet may name by id.

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use mainstay_core::MachineId;
+use mainstay_wire::agent::Install;
 use mainstay_wire::native::{FleetView, InstallView, Page};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -71,21 +71,21 @@ async fn read(
 const INSTALLS_SHOWN_MAX: usize = 100;
 
 pub(super) async fn view(app: &App, fleet: &OpenFleet) -> Result<FleetView, Native> {
-    let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
+    let spec = Arc::clone(&fleet.spec);
     let seen = fleet.read(move |state, now| {
         let spec = state.spec().unwrap_or(&spec);
-        let of = |id: MachineId| {
-            let coming = spec.configurations.iter().filter_map(|spec| installing.of(id, spec.configuration));
-            let coming = coming.filter_map(|install| {
-                let detail = install.waiting()?;
-                let (build_configuration_id, revision) =
-                    (install.configuration.id.number(), install.configuration.revision);
-                Some(InstallView { machine_id: id.number(), build_configuration_id, revision, detail })
-            });
-            coming.collect::<Vec<_>>()
-        };
-        let installs = state.machines().flat_map(|(id, _)| of(id)).take(INSTALLS_SHOWN_MAX).collect();
-        FleetView { installs, ..FleetView::of(spec, state, now) }
+        (FleetView::of(spec, state, now), Arc::clone(spec))
     });
-    Ok(seen.await?)
+    let (view, spec) = seen.await?;
+    // What agents say of their installs is soft and outside the fleet: its turns go on meanwhile.
+    let runs =
+        |install: &Install| spec.configurations.iter().any(|it| it.configuration == install.configuration);
+    let waiting = app.installing.waiting(spec.number, runs, INSTALLS_SHOWN_MAX);
+    let installs = waiting.into_iter().map(|(machine, install, detail)| InstallView {
+        machine_id: machine.number(),
+        build_configuration_id: install.id.number(),
+        revision: install.revision,
+        detail,
+    });
+    Ok(FleetView { installs: installs.collect(), ..view })
 }

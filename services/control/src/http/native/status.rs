@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mainstay_fleet::Link;
 use mainstay_runtime::Error::JournalFull;
 use mainstay_runtime::Room;
 use mainstay_wire::multiplay::instant;
@@ -36,16 +35,13 @@ async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<
     let (mut fleets, mut machines, mut connected_machines) = (Vec::new(), 0, 0);
     for fleet in app.fleets.now().all() {
         fleets.push(view(&app, fleet).await?);
-        // Servers are counted as they change; machines are few.
+        // Servers and machines are counted as they change.
         let counted = fleet.read(|state, _| {
-            state.machines().fold((0, 0), |(all, up), (_, machine)| match machine.link() {
-                Link::Up { .. } => (all + 1, up + 1),
-                Link::Silent => (all + 1, up),
-            })
+            state.pools().fold((0, 0), |(all, heard), pool| (all + pool.machines(), heard + pool.heard))
         });
-        let (all, up) = counted.await?;
-        machines += all;
-        connected_machines += up;
+        let (all, heard) = counted.await?;
+        machines += all as usize;
+        connected_machines += heard as usize;
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(Json(StatusView { version, now: instant(app.now()), fleets, machines, connected_machines }))
