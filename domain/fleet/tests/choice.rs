@@ -1,7 +1,4 @@
 //! "Placement … says why the others lost" (issue 2, section 3), of an allocation that got its server.
-
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 mod common;
 
 use common::{World, allocation, casual, fleet_spec, ranked};
