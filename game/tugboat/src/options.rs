@@ -20,9 +20,9 @@ pub(crate) struct Options {
     /// The query protocol; without it server.json's, else sqp.
     #[arg(long)]
     pub(crate) query: Option<QueryKind>,
-    /// The address both ports are bound to.
-    #[arg(long, default_value = "0.0.0.0")]
-    pub(crate) bind: IpAddr,
+    /// The address both ports are bound to; without it every one of the host, IPv4 and IPv6.
+    #[arg(long)]
+    pub(crate) bind: Option<IpAddr>,
     /// Where the log is appended; without it, to stdout.
     #[arg(long)]
     pub(crate) log: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -174,7 +174,7 @@ impl Server {
         let desk = Desk::open(std::env::var_os("HOME"), on_allocation);
         let known = desk.known();
         let port = options.port.or(known.port()).unwrap_or(PORT_DEFAULT);
-        let game_socket = bind("game", SocketAddr::new(options.bind, port))?;
+        let game_socket = bind("game", options.bind, port)?;
         let game_port = local_port(&game_socket)?;
         let kind = options.query.unwrap_or(match known.query_type() {
             Some("a2s") => QueryKind::A2s,
@@ -186,7 +186,7 @@ impl Server {
             QueryKind::None => None,
             QueryKind::Sqp | QueryKind::A2s => {
                 let port = query_port.unwrap_or(if port == 0 { 0 } else { port.wrapping_add(1) });
-                Some(bind("query", SocketAddr::new(options.bind, port))?)
+                Some(bind("query", options.bind, port)?)
             }
         };
         let mut faults: Vec<(Duration, Fault)> = options
@@ -384,10 +384,25 @@ impl Server {
     }
 }
 
-fn bind(what: &'static str, address: SocketAddr) -> Result<UdpSocket, ServerError> {
-    UdpSocket::bind(address)
-        .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-        .map_err(|source| ServerError::Bind { what, address, source })
+/// A socket on `ip`; without one on every address, of IPv4 alone where the host has no IPv6.
+fn bind(what: &'static str, ip: Option<IpAddr>, port: u16) -> Result<UdpSocket, ServerError> {
+    let on = |ip: IpAddr| {
+        let address = SocketAddr::new(ip, port);
+        UdpSocket::bind(address)
+            .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
+            .map_err(|source| ServerError::Bind { what, address, source })
+    };
+    match ip {
+        Some(ip) => on(ip),
+        None => match on(Ipv6Addr::UNSPECIFIED.into()) {
+            Err(ServerError::Bind { source, .. })
+                if source.raw_os_error() == Some(Errno::EAFNOSUPPORT as i32) =>
+            {
+                on(Ipv4Addr::UNSPECIFIED.into())
+            }
+            bound => bound,
+        },
+    }
 }
 
 fn local_port(socket: &UdpSocket) -> Result<u16, ServerError> {

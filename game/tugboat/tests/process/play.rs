@@ -117,6 +117,20 @@ fn signals_end_it_with_code_0() {
     }
 }
 
+/// "Everything listens dual-stack" (issue 3, section 4).
+#[test]
+fn it_is_played_over_ipv4_and_ipv6() {
+    let mut server = Server::start_everywhere(&["--port", "0"]);
+    let port = server.game().port();
+    let has_ipv6 = std::net::UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0)).is_ok();
+    let addresses = ["127.0.0.1", "::1"];
+    for address in &addresses[..if has_ipv6 { 2 } else { 1 }] {
+        let game = std::net::SocketAddr::new(address.parse().unwrap(), port);
+        look(game, PATIENCE).unwrap_or_else(|error| panic!("{game}: {error}"));
+        Client::join(game, "ann", PATIENCE).unwrap().leave().unwrap();
+    }
+}
+
 #[test]
 fn a_taken_port_is_said() {
     let mut first = Server::start(&["--port", "0"]);

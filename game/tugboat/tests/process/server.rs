@@ -27,9 +27,19 @@ impl Server {
     }
 
     pub fn start_in(home: TempDir, args: &[&str]) -> Self {
+        Self::run(home, &["--bind", "127.0.0.1"], args)
+    }
+
+    /// Starts a server on the addresses it takes by itself.
+    pub fn start_everywhere(args: &[&str]) -> Self {
+        Self::run(tempfile::tempdir().unwrap(), &[], args)
+    }
+
+    fn run(home: TempDir, bind: &[&str], args: &[&str]) -> Self {
         let log = home.path().join("log");
         let child = Command::new(program())
-            .args(["--bind", "127.0.0.1", "--control-token", TOKEN, "--log"])
+            .args(bind)
+            .args(["--control-token", TOKEN, "--log"])
             .arg(&log)
             .args(args)
             .env_clear()
