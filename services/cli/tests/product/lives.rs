@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
-use crate::game::{Game, Idle};
+use crate::game::{Game, Idle, Settings};
 use crate::product::{Home, lives, until};
 use crate::query::ask;
 
@@ -32,6 +32,28 @@ fn a_killed_server_comes_back_under_the_same_allocation() {
     assert_eq!(seen["serverId"].to_string(), server);
     let port = u16::try_from(up.server(&server)["queryPort"].as_u64().unwrap()).unwrap();
     until("the new process answers its query", || ask(&Protocol::Sqp, port));
+}
+
+/// Issue 3, section 3: "Allocation TTL … by default the idle one, … judged by queried players". Of a game that runs and
+/// says the same as ever there is no new word after its allocation: here it is asked once an hour.
+#[test]
+fn a_quiet_servers_allocation_ends_when_it_has_idled() {
+    let settings = Settings {
+        configuration: &["checks: { every: 1h, failures: 1, within: 24h }"],
+        fleet: &["allocationTTL: 1s"],
+    };
+    let (home, game) = (Home::new(), Game::with(Idle::Running, "", settings));
+    let up = home.up(&[game.file()]);
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    let server = until("a running server that has been asked", || {
+        let seen = up.servers().into_iter().next()?;
+        (seen["reading"]["players"] == 0).then(|| seen["id"].to_string())
+    });
+    let pid = up.pid_when(&server, "ONLINE");
+    caller.allocate(&fleet, &id);
+    assert_eq!(caller.fulfilled(&fleet, &id)["serverId"].to_string(), server);
+    until("the end of its allocation", || up.server(&server)["allocationId"].is_null().then_some(()));
+    assert_eq!(up.pid_when(&server, "ONLINE"), pid, "its process runs on");
 }
 
 /// Issue 2, section 7: `up` can be killed with SIGKILL and restarted; servers go on, nothing is started twice.
