@@ -94,9 +94,9 @@ pub struct BuildConfigurationRequest {
     /// Its build's id.
     #[serde(rename = "buildID")]
     pub build_id: u64,
-    /// Its variables.
-    #[serde(default)]
-    pub configuration: Vec<ConfigurationPair>,
+    /// Its variables; left out: as they are, and none of a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Vec<ConfigurationPair>>,
     /// sqp, a2s, none, or another protocol of ours.
     pub query_type: String,
     /// The executable, relative to the build.

@@ -219,9 +219,12 @@ async fn build_configurations_are_made_read_listed_and_changed() {
     assert_eq!((&read["readiness"], &answer.body["readiness"]), (&json!(false), &json!(false)));
     changed["readiness"] = json!(true);
     assert_eq!(world.put_json(&one, &changed).await.body["readiness"], true);
-    changed.as_object_mut().unwrap().remove("readiness");
+    for optional in ["readiness", "configuration"] {
+        changed.as_object_mut().unwrap().remove(optional);
+    }
     let left_out = world.put_json(&one, &changed).await;
     assert_eq!(left_out.body["readiness"], true, "what is left out stays: {}", left_out.text);
+    assert_eq!(left_out.body["configuration"], read["configuration"], "{}", left_out.text);
     changed["binaryPath"] = json!("../server");
     let refused = world.put_json(&one, &changed).await;
     refused.expect(400, "MS-U111");

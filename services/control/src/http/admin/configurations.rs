@@ -111,7 +111,7 @@ async fn create(
                 let kind = "BUILD_CONFIGURATION";
                 return Err(Conflicting::one("MS-U112", kind, id, ConflictType::Active, reason).into());
             }
-            let declared = given(catalog, &asked, &machine)?;
+            let declared = given(catalog, &asked, variables(&asked).unwrap_or_default(), &machine)?;
             Ok(declare(catalog, &by, limited(declared, &asked)))
         })
         .await?;
@@ -134,7 +134,10 @@ async fn update(
                 return Err(bad_field("name", renamed(&spec.name)).into());
             }
             let known = catalog.build(spec.build).ok_or_else(|| no_entry("build"))?;
-            let fresh = given(catalog, &asked, &machine)?;
+            let kept =
+                || spec.launch.variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+            let variables = variables(&asked).unwrap_or_else(|| kept().collect());
+            let fresh = given(catalog, &asked, variables, &machine)?;
             let same = |query: &mainstay_core::slot::Query| query.protocol == asked.query_type;
             let query = if spec.query.as_ref().is_some_and(same) { spec.query.clone() } else { fresh.query };
             let declared = ConfigurationDeclaration {
@@ -152,9 +155,16 @@ async fn update(
     Ok(Json(answer(&call, move |spec| spec.configuration.id == id).await?))
 }
 
+/// The variables a call states.
+fn variables(asked: &BuildConfigurationRequest) -> Option<Vec<(String, String)>> {
+    let pairs = asked.configuration.as_ref()?;
+    Some(pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect())
+}
+
 fn given(
     catalog: &Catalog,
     asked: &BuildConfigurationRequest,
+    variables: Vec<(String, String)>,
     machine: &MachineSize,
 ) -> Result<ConfigurationDeclaration, Refused> {
     let build: Option<&Build> = BuildId::from_number(asked.build_id).ok().and_then(|id| catalog.build(id));
@@ -166,7 +176,7 @@ fn given(
         binary_path: asked.binary_path.clone(),
         command_line: asked.command_line.clone(),
         readiness: asked.readiness.unwrap_or(false),
-        variables: asked.configuration.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect(),
+        variables,
     };
     Ok(configuration_given(&given, machine).map_err(|refused| Failure::configuration(&refused))?)
 }
