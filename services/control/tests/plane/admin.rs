@@ -41,6 +41,34 @@ fn casual(build: u64) -> Value {
     })
 }
 
+/// A list of servers in another order, page by page: each item once.
+async fn in_order(world: &World, path: &str) {
+    for sort in ["port&sortDir=DESC", "status", "status&sortDir=desc", "machineName", "id&sortDir=DESC"] {
+        let field = sort.split('&').next().unwrap();
+        let whole = world.get(&format!("{path}?sortBy={sort}")).await.body;
+        let whole = whole.as_array().unwrap();
+        let (mut pages, mut from) = (Vec::new(), String::new());
+        while let Some(item) =
+            world.get(&format!("{path}?sortBy={sort}&limit=1{from}")).await.body.as_array().unwrap().first()
+        {
+            let value = item[field].as_str().map_or_else(|| item[field].to_string(), str::to_owned);
+            from = format!("&lastVal={value}&lastId={}", item["id"]);
+            pages.push(item.clone());
+        }
+        assert_eq!(&pages, whole, "{sort}");
+        let values: Vec<String> = pages.iter().map(|item| item[field].to_string()).collect();
+        let is_sorted = if sort.to_lowercase().ends_with("desc") {
+            values.iter().rev().is_sorted()
+        } else {
+            values.is_sorted()
+        };
+        assert!(is_sorted, "{sort}: {values:?}");
+    }
+    for wrong in ["sortBy=foo", "sortDir=up", "sortBy=port&lastId=7", "lastVal=7"] {
+        world.get(&format!("{path}?{wrong}")).await.expect(400, "MS-U101");
+    }
+}
+
 /// Shows `GET /fleets`, `avalaible`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_fleets_lists_them_bare_with_both_spellings_of_available() {
@@ -266,6 +294,7 @@ async fn get_servers_lists_filters_and_pages() {
     let last = world.get(&format!("{path}?limit=2&lastId={}", first[1]["id"])).await.body;
     assert_eq!(last[0]["id"], agent.servers[2].number());
     assert_eq!(world.get(&format!("{path}?hardwareType=CLOUD")).await.body, json!([]));
+    in_order(&world, &path).await;
     assert_eq!(
         world
             .get(&format!("{path}?machineId={}", agent.machine.number()))

@@ -28,6 +28,7 @@ use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
 use super::configurations::UNDATED;
 use super::fleets::{check_name, renamed};
+use super::order::{Field, Order};
 use crate::declare::{image_given, named};
 use crate::store::Entry;
 
@@ -56,31 +57,34 @@ fn shown(catalog: &Catalog, build: &Build) -> BuildAnswer {
     BuildAnswer::of(build, catalog.build_written(build.id).unwrap_or(UNDATED), bucket(build.id))
 }
 
+/// What a list can be ordered by.
+const ORDERS: &[Field] = &[
+    Field::Number("buildID"),
+    Field::Text("buildName"),
+    Field::Text("buildType"),
+    Field::Text("syncStatus"),
+    Field::Text("updated"),
+    Field::Number("cfv"),
+    Field::Number("buildConfigurations"),
+];
+
 async fn list(call: Call) -> Result<Json<Vec<BuildItem>>, Unity> {
     let number = "a number";
     let limit = call.asked_as::<usize>("limit", number)?.unwrap_or(usize::MAX);
-    let after = call.asked_as::<u64>("last_id", number)?;
+    let order = Order::read(&call, ORDERS)?;
     let partial = call.asked("partialFilter").map(str::to_lowercase);
-    let falling = call.asked("sort_dir").is_some_and(|way| way.eq_ignore_ascii_case("desc"));
     call.may(Permission::Read)?;
     let items = call.app.catalog.query(move |catalog, _| {
-        let mut builds: Vec<&Build> = catalog.builds().collect();
-        builds.sort_by_key(|build| build.id);
-        if falling {
-            builds.reverse();
-        }
-        let last = after.and_then(|after| builds.iter().position(|build| build.id.number() == after));
-        let right = |build: &&&Build| {
+        let right = |build: &&Build| {
             partial.as_ref().is_none_or(|part| build.declared.name.to_lowercase().contains(part))
         };
-        let item = |build: &&Build| BuildItem {
+        let item = |build: &Build| BuildItem {
             build: shown(catalog, build),
             build_configurations: catalog.configurations().filter(|spec| spec.build == build.id).count(),
         };
-        let from = last.map_or(0, |at| at + 1);
-        builds.iter().skip(from).filter(right).take(limit).map(item).collect::<Vec<_>>()
+        catalog.builds().filter(right).map(item).collect::<Vec<_>>()
     });
-    Ok(Json(items.await?))
+    Ok(Json(order.page(items.await?, |item| item.build.build_id, limit)))
 }
 
 async fn answer(call: &Call, is: impl Fn(&Build) -> bool + Send + 'static) -> Result<BuildAnswer, Unity> {

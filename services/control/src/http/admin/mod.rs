@@ -11,6 +11,7 @@ mod fleets;
 mod history;
 mod logs;
 mod machines;
+mod order;
 mod servers;
 mod test_allocations;
 

@@ -16,6 +16,7 @@ use super::super::failure::{Failure, Unity};
 use super::Area as _;
 use super::call::{Call, bad_field, json};
 use super::history;
+use super::order::{Field, Order};
 use crate::shards::OpenFleet;
 
 const AREA: &str = "servers";
@@ -25,6 +26,21 @@ pub(in super::super) const SERVER_STATUSES: &str =
 /// What a list has unasked, and the most it has.
 const LIST_DEFAULT: usize = 100;
 const LIST_MAX: usize = 1_000;
+/// Servers that are put in another order than that of their ids: more take too long while others wait.
+const ORDERED_MAX: usize = 10_000;
+const ID: Field = Field::Number("id");
+/// What a list can be ordered by.
+const ORDERS: &[Field] = &[
+    ID,
+    Field::Text("machineName"),
+    Field::Text("buildConfigurationName"),
+    Field::Text("buildName"),
+    Field::Text("fleetName"),
+    Field::Text("locationName"),
+    Field::Text("ip"),
+    Field::Number("port"),
+    Field::Text("status"),
+];
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -44,7 +60,7 @@ struct Wanted {
     partial: Option<String>,
     status: Option<ServerStatus>,
     metal: bool,
-    after: Option<ServerId>,
+    order: Order,
     limit: usize,
 }
 
@@ -59,7 +75,7 @@ impl Wanted {
             partial: call.asked("partial").map(str::to_lowercase),
             status: call.asked_as("status", SERVER_STATUSES)?,
             metal: call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL")),
-            after: call.asked_as("lastId", "the id of a server")?,
+            order: Order::read(call, ORDERS)?,
             limit: call.asked_as::<usize>("limit", number)?.unwrap_or(LIST_DEFAULT).clamp(1, LIST_MAX),
         })
     }
@@ -76,27 +92,42 @@ impl Wanted {
     }
 }
 
-/// By id, which is also the order of their making; `sortDir` and `sortBy` other than that are not taken.
+/// By id, which is also the order of their making, if nothing else is asked for.
 async fn list(call: Call) -> Result<Json<Vec<ServerItem>>, Unity> {
     let wanted = Wanted::read(&call)?;
     call.may(Permission::Read)?;
     let builds = builds(&call).await?;
+    let (after, most) = match wanted.order.rising_ids(ID) {
+        Ok(None) => (None, wanted.limit),
+        Ok(Some(id)) => {
+            let id = ServerId::from_number(id);
+            (Some(id.map_err(|_| Unity::bad_query("`lastId` is no server's id"))?), wanted.limit)
+        }
+        Err(_in_another_order) => (None, ORDERED_MAX + 1),
+    };
     let mut items = Vec::new();
     let right = |open: &&OpenFleet| wanted.metal && wanted.fleet.is_none_or(|asked| open.spec.id.0 == asked);
     for open in call.app.fleets.now().all().filter(right) {
         let (spec, builds, asked) = (Arc::clone(&open.spec), Arc::clone(&builds), wanted.clone());
-        let room = wanted.limit - items.len();
+        let room = most - items.len();
         let more = open.read(move |state, _| {
             let shown =
-                state.servers(asked.after).filter_map(|(id, server)| item(&spec, state, &builds, id, server));
+                state.servers(after).filter_map(|(id, server)| item(&spec, state, &builds, id, server));
             shown.filter(|item| asked.takes(item)).take(room).collect::<Vec<_>>()
         });
         items.extend(more.await?);
-        if items.len() == wanted.limit {
+        if items.len() == most {
             break;
         }
     }
-    Ok(Json(items))
+    match wanted.order.rising_ids(ID) {
+        Ok(_) => Ok(Json(items)),
+        Err(_) if items.len() > ORDERED_MAX => {
+            let why = format!("at most {ORDERED_MAX} servers are ordered by `sortBy`: ask for one fleet's");
+            Err(Unity::bad_query(&why))
+        }
+        Err(order) => Ok(Json(order.page(items, |item| item.id, wanted.limit))),
+    }
 }
 
 async fn read(call: Call) -> Result<Json<ServerItem>, Unity> {
