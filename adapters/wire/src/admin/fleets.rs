@@ -42,15 +42,9 @@ pub struct FleetAnswer {
     pub allocation_ttl_reading: Option<TtlReading>,
     /// Whether SIGTERM comes before SIGKILL: it always does.
     pub graceful: bool,
-    /// After how many seconds idle machines are given back; 0: never.
-    #[serde(rename = "deleteTTL")]
-    pub delete_ttl: u64,
-    /// After how many seconds the servers of an idle machine are stopped; 0: never.
-    #[serde(rename = "shutdownTTL")]
-    pub shutdown_ttl: u64,
-    /// After how many seconds a disabled machine would be given back: kept, and nothing waits for it, since none ever is.
-    #[serde(rename = "disabledDeleteTTL")]
-    pub disabled_delete_ttl: u64,
+    /// When its machines go.
+    #[serde(flatten)]
+    pub machines: MachineTimes,
     /// How many servers its machines take.
     pub usage_settings: Vec<UsageItem>,
 }
@@ -143,15 +137,9 @@ pub struct FleetRegionAnswer {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
-    /// The fleet's: after how many seconds idle machines are given back; 0: never.
-    #[serde(rename = "deleteTTL")]
-    pub delete_ttl: u64,
-    /// The fleet's: after how many seconds the servers of an idle machine are stopped; 0: never.
-    #[serde(rename = "shutdownTTL")]
-    pub shutdown_ttl: u64,
-    /// The fleet's: after how many seconds a disabled machine would be given back: kept, and nothing waits for it, since none ever is.
-    #[serde(rename = "disabledDeleteTTL")]
-    pub disabled_delete_ttl: u64,
+    /// When the fleet's machines go.
+    #[serde(flatten)]
+    pub machines: MachineTimes,
 }
 
 /// A fleet in a list.
@@ -277,15 +265,9 @@ pub struct FleetCreate {
     /// ALLOCATION or RESERVATION; the first where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation_type: Option<String>,
-    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. Left out: as in a file that does not say.
-    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub delete_ttl: Option<u64>,
-    /// Seconds after which the servers of an idle machine are stopped. Left out: as in a file that does not say.
-    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
-    pub shutdown_ttl: Option<u64>,
-    /// Kept and given back. Left out: as in a file that does not say.
-    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub disabled_delete_ttl: Option<u64>,
+    /// When its machines go. Left out: as in a file that does not say.
+    #[serde(flatten)]
+    pub machines: MachineTimesAsked,
     /// How many servers its machines take. Left out: as its build configurations need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage_settings: Option<Vec<UsageItem>>,
@@ -305,15 +287,9 @@ pub struct FleetUpdate {
     /// What they count from; left out: as it is.
     #[serde(rename = "allocationTTLReading", default, skip_serializing_if = "Option::is_none")]
     pub allocation_ttl_reading: Option<TtlReading>,
-    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. Left out: as it is.
-    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub delete_ttl: Option<u64>,
-    /// Seconds after which the servers of an idle machine are stopped. Left out: as it is.
-    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
-    pub shutdown_ttl: Option<u64>,
-    /// Kept and given back. Left out: as it is.
-    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub disabled_delete_ttl: Option<u64>,
+    /// When its machines go. Left out: as they do.
+    #[serde(flatten)]
+    pub machines: MachineTimesAsked,
     /// How many servers its machines take. Left out: as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage_settings: Option<Vec<UsageItem>>,
@@ -329,15 +305,9 @@ pub struct RegionUpdate {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
-    /// Seconds after which idle machines are given back; 0 with `shutdownTTL` 0: never. The fleet's alone: another is refused.
-    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub delete_ttl: Option<u64>,
-    /// Seconds after which the servers of an idle machine are stopped. The fleet's alone: another is refused.
-    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
-    pub shutdown_ttl: Option<u64>,
-    /// As the fleet's. The fleet's alone: another is refused.
-    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
-    pub disabled_delete_ttl: Option<u64>,
+    /// When its machines go: as the fleet's alone; other times are refused.
+    #[serde(flatten)]
+    pub machines: MachineTimesAsked,
 }
 
 /// A region that fleets can be in.
@@ -386,9 +356,7 @@ impl FleetAnswer {
             allocation_ttl,
             allocation_ttl_reading,
             graceful: true,
-            delete_ttl: times.delete,
-            shutdown_ttl: times.shutdown,
-            disabled_delete_ttl: times.disabled,
+            machines: times,
             usage_settings: spec
                 .hosting
                 .usage
@@ -401,14 +369,31 @@ impl FleetAnswer {
 }
 
 /// When machines go, in seconds; 0: never.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTimes {
-    /// `deleteTTL`.
+    /// After how many idle ones are given back.
+    #[serde(rename = "deleteTTL")]
     pub delete: u64,
-    /// `shutdownTTL`.
+    /// After how many the servers of an idle one are stopped.
+    #[serde(rename = "shutdownTTL")]
     pub shutdown: u64,
-    /// `disabledDeleteTTL`.
+    /// After how many a disabled one would be given back: kept, and nothing waits for it, since none ever is.
+    #[serde(rename = "disabledDeleteTTL")]
     pub disabled: u64,
+}
+
+/// What a call says of [`MachineTimes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineTimesAsked {
+    /// 0, with a `shutdownTTL` of 0: never.
+    #[serde(rename = "deleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub delete: Option<u64>,
+    /// 0: never.
+    #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
+    pub shutdown: Option<u64>,
+    /// Kept and given back.
+    #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<u64>,
 }
 
 impl MachineTimes {
@@ -437,9 +422,7 @@ impl FleetRegionAnswer {
             status: status.word().to_owned(),
             min_available_servers: region.min_available,
             max_servers: region.max_servers,
-            delete_ttl: times.delete,
-            shutdown_ttl: times.shutdown,
-            disabled_delete_ttl: times.disabled,
+            machines: times,
         }
     }
 }

@@ -15,8 +15,8 @@ pub use builds::{
 };
 pub use fleets::{
     FleetAnswer, FleetConfiguration, FleetCreate, FleetItem, FleetItemConfiguration, FleetItemRegion,
-    FleetRegionAnswer, FleetUpdate, MachineTimes, RegionCreate, RegionTemplate, RegionUpdate,
-    ServerBreakdown, ServerBreakdowns, ServerStates, TtlReading, UsageItem,
+    FleetRegionAnswer, FleetUpdate, MachineTimes, MachineTimesAsked, RegionCreate, RegionTemplate,
+    RegionUpdate, ServerBreakdown, ServerBreakdowns, ServerStates, TtlReading, UsageItem,
 };
 pub use logs::{
     DownloadRequest, FileItem, FileLocation, FileOwner, Link, LogFile, LogFilters, LogFleet, LogHit,

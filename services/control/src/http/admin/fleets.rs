@@ -19,7 +19,7 @@ use mainstay_fleet::{
 };
 use mainstay_wire::admin::{
     ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, MachineTimes,
-    RegionCreate, RegionTemplate, RegionUpdate, ServerStates, TtlReading, UsageItem,
+    MachineTimesAsked, RegionCreate, RegionTemplate, RegionUpdate, ServerStates, TtlReading, UsageItem,
 };
 use uuid::Uuid;
 
@@ -128,18 +128,14 @@ fn ttl(
 }
 
 /// When machines go, as a call names it; what it leaves out stays. 0 for both is never.
-fn machine_ttl(known: MachineTtl, shutdown: Option<u64>, delete: Option<u64>) -> Result<MachineTtl, Unity> {
+fn machine_ttl(known: MachineTtl, asked: MachineTimesAsked) -> Result<MachineTtl, Unity> {
+    let MachineTimesAsked { shutdown, delete, disabled: _ } = asked;
     for (field, seconds) in [("shutdownTTL", shutdown), ("deleteTTL", delete)] {
         if seconds.is_some_and(|it| it > 0 && !MACHINE_TTL.holds(Duration::from_secs(it))) {
             let (min, max) = (MACHINE_TTL.min.as_secs(), MACHINE_TTL.max.as_secs());
             return Err(bad_field(field, format!("{field} is 0 for never, or {min} to {max} seconds")));
         }
     }
-    let time = |asked: Option<u64>, known| match asked {
-        None => known,
-        Some(0) => None,
-        Some(seconds) => Some(Duration::from_secs(seconds)),
-    };
     let (wanted, end) = (time(shutdown, known.shutdown()), time(delete, known.delete()));
     match (wanted, end) {
         (None, None) => Ok(MachineTtl::Off),
@@ -163,7 +159,8 @@ fn machine_ttl(known: MachineTtl, shutdown: Option<u64>, delete: Option<u64>) ->
     }
 }
 
-fn disabled_delete(known: Option<Duration>, asked: Option<u64>) -> Option<Duration> {
+/// A time in seconds, as a call names it: 0 is never, and what is left out stays.
+fn time(asked: Option<u64>, known: Option<Duration>) -> Option<Duration> {
     match asked {
         None => known,
         Some(0) => None,
@@ -216,9 +213,9 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             let declared = fleet_given(&asked.name, &names, &configurations, environment)
                 .map_err(|refused| Failure::configuration(&refused))?;
             let machines = declared.hosting.machines;
-            let ttl = machine_ttl(machines.ttl, asked.shutdown_ttl, asked.delete_ttl)?;
+            let ttl = machine_ttl(machines.ttl, asked.machines)?;
             let usage = usage(asked.usage_settings.as_deref().unwrap_or_default())?;
-            let disabled_delete = disabled_delete(None, asked.disabled_delete_ttl);
+            let disabled_delete = time(asked.machines.disabled, None);
             let machines = MachinePolicy { ttl, ..machines };
             let hosting =
                 Hosting { allocation_ttl, claimed_by, machines, usage, disabled_delete, ..declared.hosting };
@@ -243,9 +240,9 @@ async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
         let known = spec.hosting.allocation_ttl;
         let allocation_ttl = ttl(known, asked.allocation_ttl, asked.allocation_ttl_reading)?;
         let machines = spec.hosting.machines;
-        let machine_ttl = machine_ttl(machines.ttl, asked.shutdown_ttl, asked.delete_ttl)?;
+        let machine_ttl = machine_ttl(machines.ttl, asked.machines)?;
         let machines = MachinePolicy { ttl: machine_ttl, ..machines };
-        let disabled_delete = disabled_delete(spec.hosting.disabled_delete, asked.disabled_delete_ttl);
+        let disabled_delete = time(asked.machines.disabled, spec.hosting.disabled_delete);
         let usage = match &asked.usage_settings {
             Some(asked) => usage(asked)?,
             None => spec.hosting.usage.clone(),
@@ -302,9 +299,9 @@ async fn update_region(
         let mut declared = FleetDeclaration::of(spec);
         let times = MachineTimes::of(spec);
         for (field, asked, fleet) in [
-            ("deleteTTL", asked.delete_ttl, times.delete),
-            ("shutdownTTL", asked.shutdown_ttl, times.shutdown),
-            ("disabledDeleteTTL", asked.disabled_delete_ttl, times.disabled),
+            ("deleteTTL", asked.machines.delete, times.delete),
+            ("shutdownTTL", asked.machines.shutdown, times.shutdown),
+            ("disabledDeleteTTL", asked.machines.disabled, times.disabled),
         ] {
             if asked.is_some_and(|asked| asked != fleet) {
                 let detail =

@@ -41,6 +41,15 @@ enum Direction {
     Falling,
 }
 
+/// What of a list that is kept by rising ids a page is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// What follows this id, from the first where there is none.
+    After(Option<u64>),
+    /// All of it.
+    Whole,
+}
+
 /// How a list is ordered, and after which item it begins.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
@@ -92,11 +101,11 @@ impl Order {
         Ok(Self { by, direction, after })
     }
 
-    /// The id after which a list begins that goes by rising ids, as one is kept; `Err` where it goes otherwise.
-    pub(super) fn rising_ids(&self, id: Field) -> Result<Option<u64>, &Self> {
+    /// Which part of what is kept by rising ids it takes to fill a page.
+    pub(super) fn part(&self, id: Field) -> Part {
         match self.direction {
-            Direction::Rising if self.by == id => Ok(self.after.as_ref().map(|(_, last)| *last)),
-            Direction::Rising | Direction::Falling => Err(self),
+            Direction::Rising if self.by == id => Part::After(self.after.as_ref().map(|(_, last)| *last)),
+            Direction::Rising | Direction::Falling => Part::Whole,
         }
     }
 

@@ -16,7 +16,7 @@ use super::super::failure::{Failure, Unity};
 use super::Area as _;
 use super::call::{Call, bad_field, json};
 use super::history;
-use super::order::{Field, Order};
+use super::order::{Field, Order, Part};
 use crate::shards::OpenFleet;
 
 const AREA: &str = "servers";
@@ -97,14 +97,12 @@ async fn list(call: Call) -> Result<Json<Vec<ServerItem>>, Unity> {
     let wanted = Wanted::read(&call)?;
     call.may(Permission::Read)?;
     let builds = builds(&call).await?;
-    let (after, most) = match wanted.order.rising_ids(ID) {
-        Ok(None) => (None, wanted.limit),
-        Ok(Some(id)) => {
-            let id = ServerId::from_number(id);
-            (Some(id.map_err(|_| Unity::bad_query("`lastId` is no server's id"))?), wanted.limit)
-        }
-        Err(_in_another_order) => (None, ORDERED_MAX + 1),
+    let part = wanted.order.part(ID);
+    let (after, most) = match part {
+        Part::After(id) => (id.map(ServerId::from_number).transpose(), wanted.limit),
+        Part::Whole => (Ok(None), ORDERED_MAX + 1),
     };
+    let after = after.map_err(|_| Unity::bad_query("`lastId` is no server's id"))?;
     let mut items = Vec::new();
     let right = |open: &&OpenFleet| wanted.metal && wanted.fleet.is_none_or(|asked| open.spec.id.0 == asked);
     for open in call.app.fleets.now().all().filter(right) {
@@ -120,13 +118,13 @@ async fn list(call: Call) -> Result<Json<Vec<ServerItem>>, Unity> {
             break;
         }
     }
-    match wanted.order.rising_ids(ID) {
-        Ok(_) => Ok(Json(items)),
-        Err(_) if items.len() > ORDERED_MAX => {
-            let why = format!("at most {ORDERED_MAX} servers are ordered by `sortBy`: ask for one fleet's");
+    match part {
+        Part::After(_) => Ok(Json(items)),
+        Part::Whole if items.len() > ORDERED_MAX => {
+            let why = format!("at most {ORDERED_MAX} servers are put in such an order: ask for one fleet's");
             Err(Unity::bad_query(&why))
         }
-        Err(order) => Ok(Json(order.page(items, |item| item.id, wanted.limit))),
+        Part::Whole => Ok(Json(wanted.order.page(items, |item| item.id, wanted.limit))),
     }
 }
 
