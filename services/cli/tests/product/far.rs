@@ -59,7 +59,7 @@ pub fn command(home: &Home, join: &str, token: Option<&str>, more: &[&str]) -> C
 }
 
 /// An agent with so many slots.
-fn with_slots(home: &Home, slots: &str, join: &str, token: Option<&str>, more: &[&str]) -> Command {
+pub fn with_slots(home: &Home, slots: &str, join: &str, token: Option<&str>, more: &[&str]) -> Command {
     let ports = ports();
     let mut command =
         home.command(&["agent", "--slots", slots, "--ports", &ports, "--games-port", "0", "--join", join]);

@@ -106,6 +106,11 @@ async fn read(
 
 /// A server that is to start says what it waits for: its build, which is not on its machine yet, or room on a full disk.
 fn waiting(app: &App, mut view: ServerView) -> ServerView {
+    // Its order is on its machine, and not taken: to its agent it is one that nobody has asked for.
+    if view.process == "stopped" && view.status == "ALLOCATED" {
+        let disk = MachineId::from_number(view.machine_id).ok().and_then(|it| app.installing.disk(it));
+        view.detail = disk.and_then(|disk| full_disk(disk.fill)).or(view.detail);
+    }
     if view.process == "starting" && view.detail.is_none() {
         let machine = MachineId::from_number(view.machine_id).ok();
         let configuration = BuildConfigurationId::from_number(view.build_configuration_id).ok();
