@@ -3,7 +3,7 @@
 //!
 //! Owners, times, set-user-id bits and devices are not kept: the folder is read-only to every process, and belongs to root.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -49,7 +49,7 @@ impl Unpacker {
     pub(super) fn layer(&mut self, tar: impl Read) -> io::Result<()> {
         let mut archive = tar::Archive::new(tar);
         // What this layer itself has put into an opaque folder stays, wherever the marker stands.
-        let mut own: BTreeMap<PathBuf, ()> = BTreeMap::new();
+        let mut own = BTreeSet::new();
         for entry in archive.entries()? {
             let mut entry = entry?;
             self.entries += 1;
@@ -76,7 +76,7 @@ impl Unpacker {
                 continue;
             }
             self.place(&mut entry, &parent, &name).map_err(said)?;
-            own.insert(path.clone(), ());
+            own.insert(path);
         }
         Ok(())
     }
@@ -173,13 +173,13 @@ impl Unpacker {
     }
 
     /// Everything of lower layers in a folder goes.
-    fn clear(&self, path: &Path, own: &BTreeMap<PathBuf, ()>) -> io::Result<()> {
+    fn clear(&self, path: &Path, own: &BTreeSet<PathBuf>) -> io::Result<()> {
         let folder = self.folder(path)?;
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;
             let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
             let is_own =
-                own.range(path.join(name)..).next().is_some_and(|(own, ())| own.starts_with(path.join(name)));
+                own.range(path.join(name)..).next().is_some_and(|own| own.starts_with(path.join(name)));
             if name != "." && name != ".." && !is_own {
                 remove(&folder, name, DEPTH_MAX)?;
             }

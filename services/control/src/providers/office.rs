@@ -117,16 +117,12 @@ impl Office {
     async fn attempt(&self, errand: &Errand) -> Result<(), Trouble> {
         let Errand { machine, key, region, verb } = *errand;
         let fleet = self.fleet_of(machine).ok_or(Trouble::NoFleet)?;
-        if verb == Verb::Revoke {
-            self.revoke(key).await?;
-            tracing::info!(%machine, "a machine was removed by an operator; its credential has ended");
-            return Ok(());
-        }
-        let program = self.programs.get(&(fleet.spec.id, region)).ok_or(Trouble::NoProgram { region })?;
+        let program = || self.programs.get(&(fleet.spec.id, region)).ok_or(Trouble::NoProgram { region });
         let mut facts = self.facts(&fleet, region);
         facts.extend(of_machine(machine, key));
         match verb {
             Verb::Create { slots, until } => {
+                let program = program()?;
                 let token = self.token(&fleet, region, key, until).await?;
                 facts.push(("slots", slots.into()));
                 facts.push(("joinUrl", self.join_url(program).into()));
@@ -136,12 +132,15 @@ impl Office {
                 tracing::info!(%machine, provider = program.name, "a machine is being made");
             }
             Verb::Delete => {
+                let program = program()?;
                 let _answer = Call { verb: "delete", facts, program }.run().await?;
                 self.revoke(key).await?;
                 tracing::info!(%machine, provider = program.name, "a machine is deleted");
             }
-            // Done above: no program takes part.
-            Verb::Revoke => {}
+            Verb::Revoke => {
+                self.revoke(key).await?;
+                tracing::info!(%machine, "a machine was removed by an operator; its credential has ended");
+            }
         }
         Ok(())
     }
