@@ -302,6 +302,14 @@ pub enum Observation {
         /// Until when.
         until: Option<Timestamp>,
     },
+    /// A machine that nobody knows yet has been let in by a join token, and is on its way: its agent connects at once. That may
+    /// have been the token's last use.
+    Arriving {
+        /// Which region it is to join.
+        region: RegionId,
+        /// What it calls itself.
+        machine: MachineKey,
+    },
     /// A provider still has a machine that is lost.
     StillListed(MachineId),
     /// Everything soft is gone. Any moment may bring it; nothing may break.

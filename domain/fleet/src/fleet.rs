@@ -24,6 +24,7 @@ use crate::placement::Shelf;
 use crate::policy::MachinePolicy;
 use crate::pool::Pool;
 use crate::rejection::Rejection;
+use crate::rollout::Outdated;
 use crate::server::{Server, ServerStatus};
 use crate::spec::FleetSpec;
 use crate::tally::{Tally, Telling};
@@ -64,7 +65,7 @@ pub struct Fleet {
     pub(crate) debts: BTreeMap<MachineId, BTreeSet<ServerId>>,
     pub(crate) shelf: Shelf,
     /// Servers that run what the operator has replaced, and those that are being restarted for it.
-    pub(crate) outdated: BTreeSet<ServerId>,
+    pub(crate) outdated: BTreeSet<(Outdated, ServerId)>,
     pub(crate) rolling: BTreeSet<ServerId>,
     /// Allocated servers on which nobody is known to play, and since when. Soft.
     pub(crate) empty_since: BTreeMap<ServerId, Timestamp>,
@@ -85,6 +86,8 @@ pub struct Fleet {
     pub(crate) setbacks: BTreeMap<RegionId, Setback>,
     /// Until when a join token is open for a region: a machine may join it that nobody knows yet.
     pub(crate) invited: BTreeMap<RegionId, Timestamp>,
+    /// Machines on their way to join: where to, and until when they are waited for.
+    pub(crate) arriving: BTreeMap<MachineKey, (RegionId, Timestamp)>,
     /// What providers last said of lost machines.
     pub(crate) fates: BTreeMap<MachineId, Fate>,
     pub(crate) touched: BTreeSet<MachineId>,
@@ -128,6 +131,7 @@ impl Fleet {
             resting: BTreeSet::new(),
             setbacks: BTreeMap::new(),
             invited: BTreeMap::new(),
+            arriving: BTreeMap::new(),
             fates: BTreeMap::new(),
             touched: BTreeSet::new(),
             tally: Tally::NONE,

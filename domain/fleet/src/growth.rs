@@ -4,10 +4,16 @@
 //! what comes; a hold changes nothing here ("the server hold only influences deprovisioning, not provisioning of new
 //! machines", seed 003).
 
+use core::time::Duration;
+
 use mainstay_core::{MachineId, RegionId, Timestamp};
 
 use crate::fleet::Fleet;
 use crate::spec::{Growth, RegionOpening, RegionSpec};
+
+/// How long a machine is waited for that a join token has let in: its agent connects at once, and where that fails, tries again
+/// within half this time.
+pub(crate) const ARRIVES_WITHIN: Duration = Duration::from_secs(60);
 
 /// Why a region that is short gets no machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +80,16 @@ impl Fleet {
         Ok(provided.slots.max(1))
     }
 
-    /// Whether a machine that nobody knows yet may join a region: at any time, or since a join token for it is open. Who has
-    /// such a token is let in, so whoever asks for a server meanwhile waits for it.
+    /// Whether a machine that nobody knows yet may join a region: at any time, or since a join token for it is open, or has let
+    /// one in that is on its way. Who has such a token is let in, so whoever asks for a server meanwhile waits for it.
     #[must_use]
     pub fn may_join(&self, region: &RegionSpec, now: Timestamp) -> bool {
         match region.growth {
             Growth::MachinesMayJoin => true,
             Growth::Fixed | Growth::Provided(_) => {
+                let arrives = |(to, until): &(RegionId, Timestamp)| *to == region.id && now < *until;
                 self.invited.get(&region.id).is_some_and(|until| now < *until)
+                    || self.arriving.values().any(arrives)
             }
         }
     }

@@ -20,6 +20,7 @@ use crate::fleet::Fleet;
 use crate::life::{Life, Origin, Parting};
 use crate::machine::Machine;
 use crate::pool::Share;
+use crate::rollout::Outdated;
 
 /// A law that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,8 +184,13 @@ fn server_holds(fleet: &Fleet, id: ServerId) -> Result<(), Broken> {
             format!("{id} is {:?} while it is to stop what was lost", server.claim)
         })?;
     }
-    let outdated = (fleet.is_outdated(id, server), fleet.outdated.contains(&id));
-    ensure(outdated.0 == outdated.1, Law::Rollouts, || format!("{id}: outdated, indexed: {outdated:?}"))?;
+    let outdated = fleet.outdated_by(id, server);
+    for by in Outdated::ALL {
+        let indexed = fleet.outdated.contains(&(by, id));
+        ensure((outdated == Some(by)) == indexed, Law::Rollouts, || {
+            format!("{id}: outdated {outdated:?}, indexed by {by:?}: {indexed}")
+        })?;
+    }
     let configuration = server.configuration;
     ensure(fleet.specs.contains_key(&configuration), Law::KnownConfiguration, || {
         format!("{id} is ordered to run {configuration:?}, which is forgotten")

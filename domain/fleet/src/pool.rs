@@ -19,7 +19,8 @@ pub struct Pool {
     pub servers: u32,
     /// Slots of requested machines.
     pub coming: u32,
-    /// Machines that a provider made or is to make, and has not deleted.
+    /// Machines that a provider made or is to make and has not deleted, but for those an operator withdrew: what is being
+    /// replaced does not keep its successor from coming.
     pub made: u32,
     /// Allocations that wait for a server.
     pub waiting: u32,
@@ -129,8 +130,17 @@ impl Share {
     /// What a machine counts for.
     pub(crate) fn of(machine: &Machine, ttl: MachineTtl) -> Self {
         let share = Self::in_service(machine, ttl);
+        let made = match machine.life {
+            // Given back, and bought until the provider says that it is gone: a provider that fails to delete buys no more.
+            Life::Removing { .. } => share.made,
+            Life::Requested { .. }
+            | Life::Serving
+            | Life::Draining { .. }
+            | Life::Emptied { .. }
+            | Life::Lost { .. } => 0,
+        };
         let withdrawn = |moment| Self {
-            made: share.made,
+            made,
             heard: share.heard,
             standing: share.standing,
             servers: machine.counts.claimed(),

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{EUROPE, MINUTE, World, allocation, casual, fleet_spec, ranked, reference};
 use mainstay_core::slot::{Phase, Stopped};
 use mainstay_core::{BuildConfigurationId, Generation, RegionId, StateMachine};
@@ -142,6 +144,25 @@ fn while_a_join_token_is_open_an_allocation_waits_for_the_machine() {
     world.fleet.observe(world.now, Observation::Invited { region: common::EUROPE, until: later });
     world.fleet.observe(world.now, Observation::Invited { region: common::EUROPE, until: None });
     assert!(matches!(second(&mut world), Err(Rejection::NoServer(_))), "it was withdrawn");
+}
+
+/// The same, where the token's last use has let in a machine that is on its way: for a minute, and until it is here.
+#[test]
+fn a_machine_that_a_token_has_let_in_is_waited_for_until_it_joins_or_a_minute_is_over() {
+    let mut world = fixed();
+    let key = |n| mainstay_core::MachineKey(uuid::Uuid::from_u128(n));
+    let coming = |n| Observation::Arriving { region: common::EUROPE, machine: key(n) };
+    world.fleet.observe(world.now, coming(1));
+    assert!(matches!(world.allocate(1, ranked()), Ok(Answer::Waiting { .. })));
+    world.machine(1, 1);
+    assert!(world.fleet.allocation(allocation(1), world.now).unwrap().placed().is_some());
+    assert!(matches!(world.allocate(2, ranked()), Err(Rejection::NoServer(_))), "it is here, and is full");
+
+    world.fleet.observe(world.now, coming(2));
+    world.pass(MINUTE - Duration::from_millis(1));
+    assert!(matches!(world.allocate(2, ranked()), Ok(Answer::Waiting { .. })));
+    world.pass(Duration::from_millis(1));
+    assert!(matches!(world.allocate(3, ranked()), Err(Rejection::NoServer(_))), "it never came");
 }
 
 #[test]

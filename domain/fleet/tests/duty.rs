@@ -227,3 +227,43 @@ fn a_made_machine_that_is_removed_is_replaced_and_given_back() {
     assert!(errands.iter().any(|(machine, verb)| *machine != first && matches!(verb, Verb::Create { .. })));
     assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 0);
 }
+
+/// `maxMachines` is for machines in service: what an operator withdrew to replace it keeps no other from coming; what a provider
+/// has not deleted yet does, so that one that fails to delete buys no more.
+#[test]
+fn a_drained_machine_leaves_its_place_to_another() {
+    let provided = Provided {
+        slots: 2,
+        machines_max: 1,
+        create_timeout: 10 * MINUTE,
+        retry: std::time::Duration::from_secs(1),
+    };
+    let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::Provided(provided));
+    spec.hosting.machines = MachinePolicy { ttl: MachineTtl::Off, ..MachinePolicy::default() };
+    spec.regions[0].min_available = 2;
+    let mut world = World::new(spec);
+    world.pass(std::time::Duration::ZERO);
+    let (first, _) = world.errands()[0];
+    let agent = world.come(first, 2);
+    world.place(1, ranked());
+    world.pass(std::time::Duration::ZERO);
+    assert_eq!(world.fleet.machines().count(), 1, "as many as may be");
+
+    world.must(&Command::DrainMachine(agent.machine));
+    world.pass(std::time::Duration::ZERO);
+    let comes = world.fleet.machines().find(|(id, _)| *id != first).map(|(id, _)| id).unwrap();
+    world.come(comes, 2);
+    assert_eq!(world.fleet.pool(EUROPE).unwrap().available, 2);
+
+    world.must(&Command::DrainMachine(comes));
+    world.must(&Command::Deallocate { id: allocation(1) });
+    world.must(&remove(first));
+    world.obey(&agent);
+    world.pass(std::time::Duration::ZERO);
+    assert!(matches!(world.life(first), Some(Life::Removing { .. })), "{:?}", world.life(first));
+    assert_eq!(world.fleet.machines().count(), 2, "what is not deleted yet counts");
+    world.outcome(first, Verb::Delete, Outcome::Done);
+    world.pass(std::time::Duration::ZERO);
+    assert_eq!(world.fleet.machines().count(), 2, "{first} is gone, and another comes");
+    assert_eq!(world.fleet.machine(first).map(|machine| machine.life), None);
+}

@@ -25,11 +25,18 @@ fn running(spec: FleetSpec, slots: u16) -> (World, Agent, ServerId) {
     (world, agent, server)
 }
 
-/// The fleet's first build configuration gets a second revision.
-fn edited(world: &World) -> FleetSpec {
+/// The build of the fleet's first build configuration has a new version.
+fn rebuilt(world: &World) -> FleetSpec {
     let mut spec = FleetSpec::clone(world.fleet.spec().unwrap());
     spec.revision += 1;
     spec.configurations[0].configuration.revision += 1;
+    spec
+}
+
+/// The fleet's first build configuration is another.
+fn edited(world: &World) -> FleetSpec {
+    let mut spec = rebuilt(world);
+    spec.configurations[0].launch.command_line.push_str(" -more");
     spec
 }
 
@@ -122,11 +129,29 @@ fn an_edit_reaches_servers_that_nobody_plays_on() {
     assert_eq!(world.obey(&agent)[0].configuration, second(), "the allocated one finished first");
 }
 
-/// A fleet keeps servers to give while it changes: at most a quarter of the pool is on its way at a time.
+/// "[…] or an edit applied by an operator restarts an unallocated, unreserved server at once": all of them, however many, and
+/// before what a new version of a build restarts.
 #[test]
-fn an_edit_takes_a_quarter_of_the_pool_at_a_time() {
+fn an_edit_restarts_all_that_nobody_plays_on_at_once() {
     let (mut world, agent, _) = running(spec(IdleServers::StartOnProvision), 8);
+    world.must(&Command::Configure(Arc::new(rebuilt(&world))));
+    due(&mut world);
+    assert_eq!(world.obey(&agent).len(), 2, "a new version goes by quarters");
     world.must(&Command::Configure(Arc::new(edited(&world))));
+    due(&mut world);
+    assert_eq!(world.obey(&agent).len(), 8);
+    let newest = ConfigurationRef { revision: 3, ..reference(ranked()) };
+    assert!(world.fleet.servers(None).all(|(_, server)| server.configuration == newest));
+}
+
+/// "New build versions install progressively": a fleet keeps servers to give while it changes, at most a quarter of the pool is
+/// on its way at a time. A version in another folder is one all the same.
+#[test]
+fn a_new_version_takes_a_quarter_of_the_pool_at_a_time() {
+    let (mut world, agent, _) = running(spec(IdleServers::StartOnProvision), 8);
+    let mut moved = rebuilt(&world);
+    moved.configurations[0].launch.folder = "/builds/2".into();
+    world.must(&Command::Configure(Arc::new(moved)));
     for left in [6, 4, 2, 0] {
         due(&mut world);
         assert!(world.fleet.next_deadline().is_none(), "two are on their way, the others wait for them");
@@ -160,7 +185,7 @@ fn a_forced_version_ends_sessions() {
     let (mut world, agent, _) = running(spec(IdleServers::StartOnProvision), 2);
     let allocated = world.place(1, ranked());
     world.obey(&agent);
-    let mut forced = edited(&world);
+    let mut forced = rebuilt(&world);
     forced.floors = vec![second()];
     world.must(&Command::Configure(Arc::new(forced)));
     assert!(matches!(world.fleet.next_deadline(), Some((_, Why::Rollout(_)))));
@@ -184,8 +209,8 @@ fn a_forced_version_ends_reservations() {
     reserving.hosting.claimed_by = ClaimedBy::Reservations;
     let (mut world, agent, server) = running(reserving, 1);
     world.reserve(server, 1).unwrap();
-    let mut forced = edited(&world);
-    world.must(&Command::Configure(Arc::new(edited(&world))));
+    let mut forced = rebuilt(&world);
+    world.must(&Command::Configure(Arc::new(rebuilt(&world))));
     due(&mut world);
     assert_eq!(world.status(server), "RESERVED", "a progressive one waits");
     forced.revision += 1;

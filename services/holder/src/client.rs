@@ -68,6 +68,9 @@ pub enum ClientError {
         slot: PathBuf,
         /// In its own words.
         why: String,
+        /// What the system refused, where it did.
+        #[source]
+        source: Option<io::Error>,
     },
     /// The holder lives but does not answer.
     #[error("holder of slot {} did not answer within {waited_ms} ms (MS-S105)", slot.display())]
@@ -175,7 +178,11 @@ fn started(slot: &Path, line: &[u8]) -> Result<Started, ClientError> {
         StartReport::Started { status } => Ok(Started::Running(status)),
         StartReport::SpawnFailed { record } => Ok(Started::SpawnFailed(record)),
         StartReport::SlotTaken => Err(ClientError::SlotTaken { slot: slot.to_owned() }),
-        StartReport::HolderFailed { why } => Err(ClientError::HolderFailed { slot: slot.to_owned(), why }),
+        StartReport::HolderFailed { why, errno } => Err(ClientError::HolderFailed {
+            slot: slot.to_owned(),
+            why,
+            source: errno.map(io::Error::from_raw_os_error),
+        }),
     }
 }
 

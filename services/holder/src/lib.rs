@@ -72,7 +72,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(holder(Path::new(launch_file), in_background))
         }
         _ => {
-            report(&StartReport::HolderFailed { why: "usage: mainstay holder LAUNCH_FILE".to_owned() });
+            let why = "usage: mainstay holder LAUNCH_FILE".to_owned();
+            report(&StartReport::HolderFailed { why, errno: None });
             ExitCode::from(EXIT_USAGE)
         }
     }
@@ -91,7 +92,7 @@ fn holder(launch_file: &Path, hold: impl FnOnce(lock::SlotLock, PathBuf, LaunchS
             return EXIT_SLOT_TAKEN;
         }
         Err(error) => {
-            report(&StartReport::HolderFailed { why: error.to_string() });
+            report(&failed("take the slot", &error));
             return EXIT_SYSTEM;
         }
     };
@@ -99,7 +100,7 @@ fn holder(launch_file: &Path, hold: impl FnOnce(lock::SlotLock, PathBuf, LaunchS
     if let Err(error) = std::fs::remove_file(launch_file)
         && error.kind() != io::ErrorKind::NotFound
     {
-        report(&StartReport::HolderFailed { why: format!("remove the launch file: {error}") });
+        report(&failed("remove the launch file", &error));
         return EXIT_SYSTEM;
     }
     match read.map(|spec| (has_ended(&slot, spec.run), spec)) {
@@ -110,11 +111,11 @@ fn holder(launch_file: &Path, hold: impl FnOnce(lock::SlotLock, PathBuf, LaunchS
             EXIT_SLOT_TAKEN
         }
         Ok((Err(error), _)) => {
-            report(&StartReport::HolderFailed { why: format!("read {}: {error}", record::EXIT_FILE) });
+            report(&failed("read the last exit", &error));
             EXIT_SYSTEM
         }
         Err(error) => {
-            report(&StartReport::HolderFailed { why: in_full(&error) });
+            report(&failed("read the launch", &error));
             EXIT_BAD_SPEC
         }
     }
@@ -138,7 +139,7 @@ fn in_background(held: lock::SlotLock, slot: PathBuf, spec: LaunchSpec) -> u8 {
             code
         }
         Err(errno) => {
-            report(&StartReport::HolderFailed { why: format!("fork: {errno}") });
+            report(&failed("fork", &io::Error::from(errno)));
             EXIT_SYSTEM
         }
     }
@@ -154,7 +155,7 @@ fn detached(slot: PathBuf, spec: LaunchSpec) -> u8 {
             return EXIT_DONE;
         }
         Err(error) => {
-            report(&StartReport::HolderFailed { why: error.to_string() });
+            report(&failed("start the game", &error));
             return EXIT_SYSTEM;
         }
     };
@@ -244,14 +245,15 @@ fn complain(why: &str) {
     drop(writeln!(io::stderr(), "mainstay holder: {why}"));
 }
 
-/// An error with all its causes on one line: it crosses a process as text.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
+/// The holder's own trouble: what it was at, down to the number of what the system refused, which crosses a process as it is.
+fn failed(what: &str, error: &(dyn std::error::Error + 'static)) -> StartReport {
+    let mut why = what.to_owned();
+    for error in std::iter::successors(Some(error), |error| error.source()) {
+        let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        if errno.is_some() {
+            return StartReport::HolderFailed { why, errno };
+        }
+        why = format!("{why}: {error}");
     }
-    text
+    StartReport::HolderFailed { why, errno: None }
 }

@@ -191,8 +191,11 @@ pub enum StartReport {
     SlotTaken,
     /// The holder could not do its own work (launch file, run directory, socket).
     HolderFailed {
-        /// What and why, for people.
+        /// What it was at, for people; without `errno` also why.
         why: String,
+        /// The system's error number, where the system refused something. Holders of before send none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        errno: Option<i32>,
     },
 }
 

@@ -60,7 +60,7 @@ fn serve() -> io::Result<()> {
         match unsafe { fork() } {
             Ok(ForkResult::Parent { .. }) => {}
             Ok(ForkResult::Child) => std::process::exit(become_holder(launch)),
-            Err(errno) => refuse(launch.report, &format!("fork: {errno}"))?,
+            Err(errno) => refuse(launch.report, &crate::failed("fork", &io::Error::from(errno)))?,
         }
     }
     Ok(())
@@ -122,8 +122,8 @@ fn become_holder(launch: Launch) -> i32 {
     .into()
 }
 
-fn refuse(report: OwnedFd, why: &str) -> io::Result<()> {
-    let line = protocol::encode(&StartReport::HolderFailed { why: why.to_owned() })?;
+fn refuse(report: OwnedFd, refusal: &StartReport) -> io::Result<()> {
+    let line = protocol::encode(refusal)?;
     // A starter that no longer listens looks at the slot.
     drop(File::from(report).write_all(&line));
     Ok(())

@@ -8,7 +8,7 @@
 //!
 //! The order (decide, apply, durable, *then* answer and effect) is the [`mainstay_journal::Writer`]'s; this crate is its
 //! hand: it moves bytes and wakes sleepers. It is also the only crate that may read a clock.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod clock;
 mod codec;
@@ -20,7 +20,10 @@ mod shard;
 pub mod slot_files;
 mod upkeep;
 
-pub use clock::{Clock, Jump, OneClock, Readings, SystemClock};
+pub use clock::{
+    Anchor, Beginning, Clock, Jump, MARK_INTERVAL, MarkError, OUTAGE_MIN, OneClock, Past, Readings,
+    SystemClock, Wall,
+};
 pub use codec::{Codec, CodecError, StoredCodec};
 pub use error::{Error, StartError};
 pub use hands::{Hands, NoHands, TakenUp};

@@ -42,11 +42,15 @@ pub enum Bug {
     HoldReserves,
     /// The plane is not woken when a region is to grow.
     GrowthDeadlineMissed,
+    /// At a start the wall clock is believed.
+    WallBelieved,
+    /// A fleet is not told of a machine that a token has let in.
+    ArrivalUntold,
 }
 
 impl Bug {
     /// Every planted mistake.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::AnswerBeforeSync,
         Self::ReadBeforeSync,
         Self::OrderBeforeSync,
@@ -65,6 +69,8 @@ impl Bug {
         Self::HoldDeadlineMissed,
         Self::HoldReserves,
         Self::GrowthDeadlineMissed,
+        Self::WallBelieved,
+        Self::ArrivalUntold,
     ];
 
     /// Its name on the command line.
@@ -89,6 +95,8 @@ impl Bug {
             Self::HoldDeadlineMissed => "hold-deadline-missed",
             Self::HoldReserves => "hold-reserves",
             Self::GrowthDeadlineMissed => "growth-deadline-missed",
+            Self::WallBelieved => "wall-believed",
+            Self::ArrivalUntold => "arrival-untold",
         }
     }
 }

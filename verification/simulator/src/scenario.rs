@@ -188,8 +188,12 @@ pub struct Crashes {
     pub agent: u32,
     /// A machine reboots.
     pub reboot: u32,
-    /// The wall clock of the plane's host is set, by up to 400 days in either direction.
+    /// The wall clock of the plane's host or a machine is set, by up to 400 days in either direction.
     pub wall_jumps: u32,
+    /// In a million starts of the plane or an agent, how many find a wall clock that is wrong.
+    pub wrong_start: u32,
+    /// In a million crashes of the plane, how many are a reboot of its host.
+    pub plane_reboots: u32,
     /// A holder is killed, and its game with it.
     pub holder: u32,
     /// The plane forgets all its soft state.
@@ -262,6 +266,8 @@ impl Scenario {
             agent: 0,
             reboot: 0,
             wall_jumps: 0,
+            wrong_start: 0,
+            plane_reboots: 0,
             holder: 0,
             plane_forgets: 0,
             agent_forgets: 0,
@@ -363,6 +369,8 @@ impl Swarm<'_> {
             agent: self.sometimes(4_000),
             reboot: self.sometimes(500),
             wall_jumps: self.sometimes(1_000),
+            wrong_start: self.sometimes(900_000),
+            plane_reboots: self.sometimes(600_000),
             holder: self.sometimes(1_000),
             plane_forgets: self.sometimes(1_000),
             agent_forgets: self.sometimes(4_000),

@@ -115,7 +115,7 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
         &mut self,
         mut seat: Seat<S, R>,
         crash: Crash,
-        durable: impl FnMut(Timestamp, &S::Event),
+        durable: impl FnMut(Duration, &S::Event),
     ) -> Result<(), Broken> {
         self.store.crash(crash);
         let head = self.store.reader().head(&self.shard).map_err(unreadable)?;
@@ -128,6 +128,12 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
         self.store.arm(fault);
     }
 
+    /// When the newest turn was decided that the disk holds.
+    pub(crate) fn last_at(&self) -> Timestamp {
+        let head = self.store.reader().head(&self.shard).ok().flatten();
+        head.map_or(Timestamp::EPOCH, |head| head.last_at)
+    }
+
     pub(crate) fn set_room(&self, room: Room) {
         self.store.set_room(room);
     }
@@ -136,12 +142,12 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
         &mut self,
         seat: &mut Seat<S, R>,
         next: Seq,
-        mut durable: impl FnMut(Timestamp, &S::Event),
+        mut durable: impl FnMut(Duration, &S::Event),
     ) {
         while let Some(turn) = seat.pending.pop_front_if(|turn| turn.last < next) {
             for event in &turn.events {
                 self.twin.apply(turn.at, event);
-                durable(turn.at, event);
+                durable(turn.decided, event);
             }
             self.applied_below = turn.last.plus(1);
             self.turns_since_snapshot += 1;
@@ -154,6 +160,8 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
 struct Pending<E> {
     last: Seq,
     at: Timestamp,
+    /// When it was decided, by the clock that leases are counted on: the world's own time.
+    decided: Duration,
     events: Vec<E>,
 }
 
@@ -228,7 +236,7 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone, R> Seat<S, R> {
         let mut bytes = Vec::new();
         S::store(&events, &mut bytes);
         match self.writer.accept(&self.shard, journal::Turn { count, at, bytes }, release) {
-            Ok(last) => self.pending.push_back(Pending { last, at, events }),
+            Ok(last) => self.pending.push_back(Pending { last, at, decided: boot, events }),
             Err(refused) => unreachable!("admission was asked before deciding, yet: {}", refused.why),
         }
         Kept::Queued
@@ -254,7 +262,7 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone, R> Seat<S, R> {
         disk: &mut Disk<S>,
         boot: Duration,
         batch: &Batch,
-        durable: impl FnMut(Timestamp, &S::Event),
+        durable: impl FnMut(Duration, &S::Event),
     ) -> (Synced<R>, Space) {
         match self.journal.sync() {
             Ok(appended) => {

@@ -6,8 +6,6 @@ use mainstay_simulator::{run, run_scenario};
 
 /// Worlds without anything planted that must hold every law: about ten seconds of the dev profile.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=100;
-/// Worlds that once broke a law, while the worlds stay what they are.
-const ONCE_BROKEN: [u64; 1] = [2510];
 
 /// In how many worlds a planted mistake must be found.
 const FOUND_WITHIN: u64 = 60;
@@ -16,7 +14,7 @@ const BROKEN_WITHIN: u64 = 300;
 
 #[test]
 fn the_laws_hold() {
-    for seed in SEEDS.chain(ONCE_BROKEN) {
+    for seed in SEEDS {
         holds(&run(seed, Options::STANDARD));
     }
 }
@@ -74,7 +72,7 @@ fn every_kind_of_fault_strikes() {
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
     let machines =
         [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied, sum.withdrawn, sum.removed, sum.jumps];
-    assert!(machines.iter().all(|&count| count >= 20) && sum.orphans > 0, "{sum:?}");
+    assert!(machines.iter().all(|&count| count >= 10) && sum.orphans > 0, "{sum:?}");
     assert!(sum.starts >= 1_000 && sum.allocations >= 1_000, "{sum:?}");
 }
 
@@ -126,6 +124,8 @@ planted_against! {
     a_hold_that_outlives_its_time_is_found: HoldDeadlineMissed, "a hold never outlives its time";
     a_hold_that_takes_a_server_out_of_the_pool_is_found: HoldReserves, "holds never change available counts";
     a_region_that_does_not_grow_is_found: GrowthDeadlineMissed, "minimum available is restored after healing";
+    an_arrival_that_is_not_told_is_found: ArrivalUntold, "a machine that a token has let in is waited for";
+    a_plane_that_believes_the_wall_clock_at_a_start_is_found: WallBelieved, "no hold and no TTL runs out early";
 }
 
 /// Rare in the standard worlds: the agent must crash in the moment between fork and lock, come back before the holder
@@ -145,6 +145,38 @@ fn late(seed: u64, options: Options) -> Report {
         games: Games { slow_holder: 1_000_000, ..calm.games.clone() },
         crashes: Crashes { agent: 10_000, down: 20_000, ..calm.crashes.clone() },
         people: People { operator: 100_000, ..calm.people.clone() },
+        ..calm
+    };
+    run_scenario(seed, scenario, random, options)
+}
+
+/// Rare in the standard worlds: an agent must restart under a wrong clock between the crashes of one game.
+#[test]
+fn an_agent_that_believes_the_wall_clock_at_a_start_is_found() {
+    let options = Options { bug: Some(Bug::WallBelieved), ..Options::STANDARD };
+    let told = |report: &Report| {
+        report
+            .broken
+            .as_ref()
+            .is_some_and(|broken| broken.law.contains("never more restarts than the window"))
+    };
+    let found = (1..=FOUND_WITHIN).map(|seed| under_wrong_clocks(seed, options)).find(told);
+    let found = found.unwrap_or_else(|| panic!("{} was not found", Bug::WallBelieved));
+    holds(&under_wrong_clocks(found.seed, Options::STANDARD));
+}
+
+fn under_wrong_clocks(seed: u64, options: Options) -> Report {
+    let mut random = Random::seeded(seed);
+    let calm = Scenario::calm(&mut random);
+    let scenario = Scenario {
+        games: Games { crashes: 1_000_000, life: 5_000_000, ..calm.games.clone() },
+        crashes: Crashes {
+            agent: 4_000,
+            reboot: 500,
+            wrong_start: 1_000_000,
+            down: 200_000,
+            ..calm.crashes.clone()
+        },
         ..calm
     };
     run_scenario(seed, scenario, random, options)

@@ -13,6 +13,7 @@ use crate::life::{Absence, Duty, Life, Origin};
 use crate::machine::{Addresses, Link, Machine};
 use crate::placement::Candidates;
 use crate::pool::Share;
+use crate::rollout::Outdated;
 
 /// What is known of a machine when it first is.
 pub(super) struct Newcomer {
@@ -142,7 +143,9 @@ impl Fleet {
             self.holds.remove(&(until, id));
         }
         self.assigned.remove(&id);
-        self.outdated.remove(&id);
+        for by in Outdated::ALL {
+            self.outdated.remove(&(by, id));
+        }
         self.rolling.remove(&id);
     }
 }

@@ -8,7 +8,7 @@ use mainstay_core::{Generation, MachineId, ServerId, Timestamp};
 use crate::command::{Observation, StreamId};
 use crate::errand::Progress;
 use crate::fleet::Fleet;
-use crate::growth::Setback;
+use crate::growth::{ARRIVES_WITHIN, Setback};
 use crate::life::{Fate, Life};
 use crate::machine::Link;
 use crate::server::Seen;
@@ -64,6 +64,9 @@ impl Fleet {
             }
             // To join is to be heard: it was slow, or is on its way.
             Observation::Expected(machine) => {
+                if let Some(known) = self.machines.get(&machine) {
+                    self.arriving.remove(&known.key);
+                }
                 self.stop_missing(machine);
                 self.settle_silence(machine, now);
             }
@@ -93,6 +96,10 @@ impl Fleet {
                     None => self.invited.remove(&region),
                 };
             }
+            Observation::Arriving { region, machine } => {
+                self.arriving.retain(|_, (_, until)| now < *until);
+                self.arriving.insert(machine, (region, now + ARRIVES_WITHIN));
+            }
             Observation::StillListed(machine) => {
                 if let Some(Life::Lost { .. }) = self.machines.get(&machine).map(|machine| machine.life) {
                     self.fates.insert(machine, Fate::CutOff);
@@ -106,6 +113,7 @@ impl Fleet {
         self.listening = false;
         self.setbacks.clear();
         self.invited.clear();
+        self.arriving.clear();
         self.fates.clear();
         let machines: Vec<MachineId> = self.machines.keys().copied().collect();
         for machine in machines {

@@ -14,7 +14,6 @@ use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::placement::{Candidates, Shelf};
 use crate::removal::Removal;
-use crate::server::Server;
 
 pub(super) fn check(fleet: &Fleet, broken: &mut Vec<Broken>) {
     let checks = [
@@ -72,12 +71,11 @@ fn holds(fleet: &Fleet) -> Result<(), Broken> {
 }
 
 fn rollouts(fleet: &Fleet) -> Result<(), Broken> {
-    let of = |belongs: &dyn Fn(ServerId, &Server) -> bool| -> BTreeSet<ServerId> {
-        let servers = fleet.servers.iter().filter(|(id, server)| belongs(**id, server));
-        servers.map(|(id, _)| *id).collect()
-    };
-    let outdated = of(&|id, server| fleet.is_outdated(id, server));
-    let rolling = of(&|_, server| fleet.is_rolling(server));
+    let servers = || fleet.servers.iter();
+    let outdated: BTreeSet<_> =
+        servers().filter_map(|(id, server)| Some((fleet.outdated_by(*id, server)?, *id))).collect();
+    let rolling: BTreeSet<_> =
+        servers().filter(|(_, server)| fleet.is_rolling(server)).map(|(id, _)| *id).collect();
     ensure(outdated == fleet.outdated && rolling == fleet.rolling, Law::Rollouts, || {
         format!("{:?} and {:?} are not {outdated:?} and {rolling:?}", fleet.outdated, fleet.rolling)
     })

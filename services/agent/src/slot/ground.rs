@@ -499,7 +499,7 @@ mod tests {
             (files(Errno::ENOENT), false),
             (files(Errno::EACCES), false),
             (GroundError::NotEmpty { alive: 1 }, true),
-            (ClientError::HolderFailed { slot: "/x".into(), why: "no space".into() }.into(), true),
+            (ClientError::HolderFailed { slot: "/x".into(), why: "fork".into(), source: None }.into(), true),
         ];
         for (error, expected) in rows {
             assert_eq!(error.is_the_machines(), expected, "{error:?}");

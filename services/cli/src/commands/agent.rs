@@ -32,7 +32,8 @@ pub fn run(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Fail
 
 async fn serve(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let mut endings = Endings::listen()?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let clock = SystemClock::start_in(data_dir);
+    let clock: Arc<dyn Clock> = Arc::new(clock.map_err(|error| failed("the clock does not start", &error))?);
     let games = listen::games(arguments.games_port)?;
     let config = tokio::select! {
         config = config(arguments, data_dir, &clock, games.url()?) => config?,

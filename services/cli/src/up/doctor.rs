@@ -130,7 +130,7 @@ fn clock(clock: &dyn Clock) -> Finding {
     if apart <= CLOCK_APART_MAX {
         Finding::ok(check, why)
     } else {
-        let fix = "the wall clock was set: time is steered towards it by a tenth, never stepped; keep it in step by NTP";
+        let fix = "the wall clock was set, or was not believed at a start: time is steered towards it by a tenth, never stepped; keep it in step by NTP";
         Finding::warn(check, why, "MS-U032", fix)
     }
 }

@@ -86,7 +86,10 @@ struct Up<'a> {
 
 impl Up<'_> {
     async fn run(self) -> Result<ExitCode, Failure> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let clock: Arc<dyn Clock> = Arc::new(
+            SystemClock::start_in(self.data_dir)
+                .map_err(|error| failed("the clock does not start", &error))?,
+        );
         let host = Arc::new(doctor::Host::new(self.data_dir, Arc::clone(&clock)));
         let (journal, upkeep) = self.journal(&clock, &host)?;
         let outputs = Arc::new(logs::Outputs::on(self.data_dir));

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{FleetId, JoinTokenId, MachineKey, RegionId, Timestamp};
-use mainstay_fleet::StreamId;
 use mainstay_fleet::catalog::admission::{
     AdmissionCommand, AdmissionRejection, Admitted, NewToken, Scope, SecretHash,
 };
 use mainstay_fleet::catalog::{Catalog, CatalogAnswer, CatalogCommand, CatalogRejection};
+use mainstay_fleet::{Observation, StreamId};
 use mainstay_runtime::{Clock, Growth, Handle};
 use mainstay_wire::join::{
     CLOCK_HEADER, CLOCKS_DIFFER_MAX, CaPin, Credential, Join, JoinToken, REFUSAL_CREDENTIAL, REFUSAL_HEADER,
@@ -167,15 +167,6 @@ impl Desk {
         self.invite().await
     }
 
-    /// A machine is known to its fleet from now on, and is no longer waited for.
-    pub(super) async fn arrived(&self, machine: MachineKey) {
-        if self.invitations.arrived(machine).await
-            && let Err(no) = self.invite().await
-        {
-            tracing::warn!(%machine, why = %no, "fleets are not told that a machine has arrived");
-        }
-    }
-
     /// Every fleet hears which tokens are open now, before the change of one is answered.
     async fn invite(&self) -> Result<(), No> {
         Ok(self.invitations.tell(&self.catalog, &self.fleets).await?)
@@ -293,9 +284,18 @@ impl Desk {
         let told = self.admitted(redeem, Growth::Grows).await?;
         // Whoever spoke for the machine until now has another credential, which has just ended.
         self.unseat(machine, &superseded(""));
-        self.invitations.expect(machine, (fleet, region), self.clock.now()).await;
+        self.expect(machine, (fleet, region)).await;
         self.invite().await?;
         Ok(told)
+    }
+
+    /// The machine's fleet waits for it, though that may have been the token's last use.
+    async fn expect(&self, machine: MachineKey, (id, region): (FleetId, RegionId)) {
+        let fleets = self.fleets.now();
+        let Some(fleet) = fleets.id(id) else { return };
+        if let Err(error) = fleet.shard.observe(Observation::Arriving { region, machine }).await {
+            tracing::warn!(fleet = %fleet.spec.name, %error, "a fleet is not told of a machine on its way");
+        }
     }
 
     /// The fleet and region a machine wants: as it says, else as its token says, else the only ones there are.

@@ -208,7 +208,6 @@ impl Session {
         let join = Command::Join { key, region, name, addresses, slots, boot };
         match fleet.shard.command(join, Growth::Grows).await {
             Ok(Ok(Answer::Joined { machine, slots })) => {
-                self.desk.arrived(key).await;
                 let welcomed = WelcomedMachine {
                     machine,
                     fleet_id: fleet.spec.id,

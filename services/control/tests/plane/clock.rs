@@ -9,7 +9,7 @@ use mainstay_fleet::{
     Addresses, AllocationTtl, Answer, Command, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot,
     Observation, Ports, Renewal, Request, StreamId,
 };
-use mainstay_runtime::{Jump, OneClock, Readings};
+use mainstay_runtime::{Jump, OneClock, Past, Readings, Wall};
 use uuid::Uuid;
 
 use crate::support::declaration;
@@ -99,7 +99,7 @@ fn begun(now: Timestamp) -> Fleet {
 fn a_wall_clock_that_is_set_expires_nothing_early() {
     let day = i64::try_from(DAY.as_millis()).unwrap();
     for off in [day, -day] {
-        let mut clock = OneClock::start(readings(Duration::ZERO, off), Timestamp::EPOCH);
+        let (mut clock, _) = OneClock::start(readings(Duration::ZERO, off), Wall::Alone, Past::Unknown);
         let (began, _) = clock.read(readings(Duration::ZERO, off));
         let mut fleet = begun(began);
         let counted = |fleet: &Fleet| {

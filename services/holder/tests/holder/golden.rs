@@ -108,7 +108,9 @@ fn replies_of_version_1() {
 fn start_reports() {
     same(&StartReport::Started { status: status() }, &format!(r#"{{"type":"started","status":{STATUS}}}"#));
     same(&StartReport::SlotTaken, r#"{"type":"slot_taken"}"#);
-    same(&StartReport::HolderFailed { why: "no".to_owned() }, r#"{"type":"holder_failed","why":"no"}"#);
+    let failed = |errno| StartReport::HolderFailed { why: "no".to_owned(), errno };
+    same(&failed(None), r#"{"type":"holder_failed","why":"no"}"#);
+    same(&failed(Some(28)), r#"{"type":"holder_failed","why":"no","errno":28}"#);
     let record = exit(Outcome::Exited { code: 0 });
     let json = exit_json(r#"{"type":"exited","code":0}"#);
     same(&StartReport::SpawnFailed { record }, &format!(r#"{{"type":"spawn_failed","record":{json}}}"#));

@@ -1,5 +1,6 @@
 //! The one clock: the only place in the house where time is read.
 
+mod mark;
 mod one;
 mod system;
 
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 
-pub use one::{Jump, OneClock, Readings};
+pub use mark::{MARK_INTERVAL, MarkError};
+pub use one::{Anchor, Beginning, Jump, OUTAGE_MIN, OneClock, Past, Readings, Wall};
 pub use system::SystemClock;
 
 /// Where the runtime takes its time from. Both answers never fall.

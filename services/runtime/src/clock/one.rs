@@ -9,6 +9,10 @@ use mainstay_core::Timestamp;
 const JUMP_MIN: Duration = Duration::from_secs(1);
 /// Steering takes or gives at most one part in this many of the time that passed (architecture.md: at most 10 %).
 const STEER_DIVISOR: i128 = 10;
+/// A wall clock that nobody keeps is believed after a reboot where it is further ahead than this of what is known to have
+/// passed. A hardware clock that keeps local time is ahead by 14 h at most (UTC+14), and one without a battery is behind: a day
+/// or more is an outage, as far as anybody can tell.
+pub const OUTAGE_MIN: Duration = Duration::from_hours(24);
 
 /// What the two clocks of the machine show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +30,54 @@ pub struct Jump {
     pub by_ms: i64,
 }
 
-/// Wall time read at start plus boot time elapsed, never below the last journalled time, steered towards the wall clock
-/// by at most 10 %, never stepped.
+/// Whether anybody vouches for the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wall {
+    /// The kernel says that NTP keeps it.
+    Kept,
+    /// Nobody does: what it shows may be a hardware clock that lost its battery, or that keeps local time.
+    Alone,
+}
+
+/// What the clock told at a moment, as a start later on finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Anchor {
+    /// The boot clock then.
+    pub boot: Duration,
+    /// What was told then.
+    pub told: Timestamp,
+}
+
+/// What a start knows of the time before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Past {
+    /// Nothing.
+    Unknown,
+    /// A moment since the machine last booted.
+    ThisBoot(Anchor),
+    /// A moment before the machine last booted.
+    EarlierBoot(Anchor),
+}
+
+/// How a clock began, for the log. Spans in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// At the wall clock: nothing was known.
+    AtWall,
+    /// After what is known to have passed; the wall clock shows so much more, or less where that is negative.
+    AtKnown {
+        /// How far the wall clock is ahead.
+        wall_ahead_ms: i64,
+    },
+    /// At the wall clock: the machine was off for the time between.
+    AfterOutage {
+        /// How much more than what is known to have passed the wall clock shows.
+        ms: i64,
+    },
+}
+
+/// Time as it passes: begun at what is known, run by the boot clock, never below the last journalled time, steered towards the
+/// wall clock by at most 10 %, never stepped (decision 0022).
 #[derive(Debug, Clone)]
 pub struct OneClock {
     /// What is told, in nanoseconds since the Unix epoch.
@@ -36,12 +86,40 @@ pub struct OneClock {
 }
 
 impl OneClock {
-    /// A clock that starts at the wall clock, or at `floor` where that is later.
+    /// A clock that begins now.
+    ///
+    /// Within one boot the boot clock says exactly how much time has passed, whatever the wall clock shows. After a reboot at
+    /// least what the boot clock shows has passed; more is believed where NTP keeps the wall clock, or where it is further
+    /// ahead than hardware clocks are wrong by ([`OUTAGE_MIN`]).
     #[must_use]
-    pub fn start(readings: Readings, floor: Timestamp) -> Self {
-        let mut clock = Self { told: nanos(readings.wall), last: readings };
-        clock.not_below(floor);
-        clock
+    pub fn start(readings: Readings, wall: Wall, past: Past) -> (Self, Beginning) {
+        let shown = nanos(readings.wall);
+        let (known, longest) = match past {
+            Past::Unknown => return (Self { told: shown, last: readings }, Beginning::AtWall),
+            Past::ThisBoot(anchor) => {
+                (anchor.nanos() + nanos(readings.boot.saturating_sub(anchor.boot)), None)
+            }
+            Past::EarlierBoot(anchor) => {
+                let longest = match wall {
+                    Wall::Kept => Duration::ZERO,
+                    Wall::Alone => OUTAGE_MIN,
+                };
+                (anchor.nanos() + nanos(readings.boot), Some(longest))
+            }
+        };
+        let ahead = shown - known;
+        let (told, beginning) = if longest.is_some_and(|longest| ahead > nanos(longest)) {
+            (shown, Beginning::AfterOutage { ms: millis(ahead) })
+        } else {
+            (known, Beginning::AtKnown { wall_ahead_ms: millis(ahead) })
+        };
+        (Self { told, last: readings }, beginning)
+    }
+
+    /// What was told last, for a start later on.
+    #[must_use]
+    pub fn anchor(&self) -> Anchor {
+        Anchor { boot: self.last.boot, told: self.timestamp() }
     }
 
     /// Moves up to `floor` where the clock is below it.
@@ -54,8 +132,7 @@ impl OneClock {
         let elapsed = nanos(readings.boot.saturating_sub(self.last.boot));
         let walked = nanos(readings.wall) - nanos(self.last.wall);
         let strayed = walked - elapsed;
-        let jump = (strayed.abs() >= nanos(JUMP_MIN))
-            .then(|| Jump { by_ms: i64::try_from(strayed / 1_000_000).unwrap_or(i64::MAX) });
+        let jump = (strayed.abs() >= nanos(JUMP_MIN)).then(|| Jump { by_ms: millis(strayed) });
         let steer_max = elapsed / STEER_DIVISOR;
         let error = nanos(readings.wall) - (self.told + elapsed);
         self.told += elapsed + error.clamp(-steer_max, steer_max);
@@ -67,6 +144,17 @@ impl OneClock {
     fn timestamp(&self) -> Timestamp {
         Timestamp::from_unix_ms(u64::try_from(self.told / 1_000_000).unwrap_or(0))
     }
+}
+
+impl Anchor {
+    fn nanos(self) -> i128 {
+        i128::from(self.told.unix_ms()) * 1_000_000
+    }
+}
+
+fn millis(nanos: i128) -> i64 {
+    let ms = nanos / 1_000_000;
+    i64::try_from(ms).unwrap_or(if ms < 0 { i64::MIN } else { i64::MAX })
 }
 
 fn nanos(span: Duration) -> i128 {
@@ -81,20 +169,78 @@ mod tests {
         Readings { wall: Duration::from_millis(wall_ms), boot: Duration::from_millis(boot_ms) }
     }
 
+    fn fresh(readings: Readings) -> OneClock {
+        OneClock::start(readings, Wall::Alone, Past::Unknown).0
+    }
+
+    /// Told 1,000 s since 1970, at 100 s since boot.
+    const ANCHOR: Anchor =
+        Anchor { boot: Duration::from_secs(100), told: Timestamp::from_unix_ms(1_000_000) };
+
+    /// The moment a clock with a past begins at, and how.
+    fn begun(readings: Readings, wall: Wall, past: Past) -> (u64, Beginning) {
+        let (mut clock, beginning) = OneClock::start(readings, wall, past);
+        (told(&mut clock, readings), beginning)
+    }
+
+    #[test]
+    fn within_one_boot_a_start_goes_on_by_the_boot_clock_whatever_the_wall_clock_shows() {
+        for wall in [Wall::Kept, Wall::Alone] {
+            for wall_ms in [0, 1_007_000, 90_000_000_000] {
+                let ahead = i64::try_from(wall_ms).unwrap() - 1_007_000;
+                let begun = begun(at(wall_ms, 107_000), wall, Past::ThisBoot(ANCHOR));
+                assert_eq!(begun, (1_007_000, Beginning::AtKnown { wall_ahead_ms: ahead }));
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_reboot_at_least_the_time_since_boot_has_passed() {
+        let past = Past::EarlierBoot(ANCHOR);
+        for wall in [Wall::Kept, Wall::Alone] {
+            let behind = begun(at(5_000, 20_000), wall, past);
+            assert_eq!(behind, (1_020_000, Beginning::AtKnown { wall_ahead_ms: -1_015_000 }));
+        }
+    }
+
+    #[test]
+    fn after_a_reboot_a_wall_clock_that_ntp_keeps_says_how_long_the_machine_was_off() {
+        let kept = begun(at(8_200_000, 20_000), Wall::Kept, Past::EarlierBoot(ANCHOR));
+        assert_eq!(kept, (8_200_000, Beginning::AfterOutage { ms: 7_180_000 }));
+    }
+
+    #[test]
+    fn after_a_reboot_a_wall_clock_that_nobody_keeps_is_believed_from_a_day_ahead_on() {
+        let past = Past::EarlierBoot(ANCHOR);
+        let day = 86_400_000;
+        let hours = begun(at(1_020_000 + day, 20_000), Wall::Alone, past);
+        assert_eq!(hours, (1_020_000, Beginning::AtKnown { wall_ahead_ms: 86_400_000 }));
+        let days = begun(at(1_020_001 + day, 20_000), Wall::Alone, past);
+        assert_eq!(days, (1_020_001 + day, Beginning::AfterOutage { ms: 86_400_001 }));
+    }
+
+    #[test]
+    fn an_anchor_carries_a_clock_over_a_restart() {
+        let mut clock = fresh(at(1_000_000, 50));
+        let before = told(&mut clock, at(1_000_700, 750));
+        let past = Past::ThisBoot(clock.anchor());
+        assert_eq!(begun(at(0, 2_750), Wall::Alone, past).0, before + 2_000);
+    }
+
     fn told(clock: &mut OneClock, readings: Readings) -> u64 {
         clock.read(readings).0.unix_ms()
     }
 
     #[test]
     fn it_runs_with_the_boot_clock() {
-        let mut clock = OneClock::start(at(1_000_000, 50), Timestamp::EPOCH);
+        let mut clock = fresh(at(1_000_000, 50));
         assert_eq!(told(&mut clock, at(1_000_000, 50)), 1_000_000);
         assert_eq!(told(&mut clock, at(1_000_700, 750)), 1_000_700);
     }
 
     #[test]
     fn a_wall_clock_set_back_slows_it_by_a_tenth_until_both_meet() {
-        let mut clock = OneClock::start(at(1_000_000, 0), Timestamp::EPOCH);
+        let mut clock = fresh(at(1_000_000, 0));
         let (now, jump) = clock.read(at(990_000, 1_000));
         assert_eq!((now.unix_ms(), jump), (1_000_900, Some(Jump { by_ms: -11_000 })));
         // 10.9 s ahead: 109 s at 90 % catch up exactly.
@@ -104,21 +250,22 @@ mod tests {
 
     #[test]
     fn a_wall_clock_set_forward_hastens_it_by_a_tenth_and_never_steps_it() {
-        let mut clock = OneClock::start(at(1_000_000, 0), Timestamp::EPOCH);
+        let mut clock = fresh(at(1_000_000, 0));
         let (now, jump) = clock.read(at(4_601_000, 1_000));
         assert_eq!((now.unix_ms(), jump), (1_001_100, Some(Jump { by_ms: 3_600_000 })));
     }
 
     #[test]
     fn it_starts_at_the_last_journalled_time_where_the_wall_clock_is_behind() {
-        let mut clock = OneClock::start(at(1_000_000, 0), Timestamp::from_unix_ms(1_500_000));
+        let mut clock = fresh(at(1_000_000, 0));
+        clock.not_below(Timestamp::from_unix_ms(1_500_000));
         assert_eq!(told(&mut clock, at(1_000_000, 0)), 1_500_000);
         assert_eq!(told(&mut clock, at(1_010_000, 10_000)), 1_509_000);
     }
 
     #[test]
     fn it_never_falls_whatever_the_clocks_show() {
-        let mut clock = OneClock::start(at(1_000_000, 0), Timestamp::EPOCH);
+        let mut clock = fresh(at(1_000_000, 0));
         let mut last = 0;
         for (wall, boot) in [(0, 10), (u64::MAX, 20), (5, 5), (1, 4_000), (1_000_000, 4_000)] {
             let now = told(&mut clock, at(wall, boot));

@@ -1,5 +1,7 @@
 //! The laws the rules themselves state, and the law of replay: what the journal tells is what was decided.
 
+use core::time::Duration;
+
 use mainstay_core::{StateMachine as _, Timestamp};
 use mainstay_fleet::{Fleet, laws as fleet};
 use mainstay_supervisor::{Supervisor, laws as supervisor};
@@ -22,13 +24,15 @@ pub(crate) fn all_of_supervisor(state: &Supervisor) -> Result<(), Broken> {
     supervisor::all(state).map_err(of_supervisor)
 }
 
-/// One durable event against all before it.
+/// One durable event against all before it, by the world's own time and not by what its agent took for the time. An agent's
+/// clock may run fast by a tenth and counts whole milliseconds: the world's runs by a fifth faster here, so that no window of
+/// an agent's ends later.
 pub(crate) fn history(
     history: &mut supervisor::History,
-    at: Timestamp,
+    decided: Duration,
     event: &mainstay_supervisor::Event,
 ) -> Result<(), Broken> {
-    history.watch(at, event).map_err(of_supervisor)
+    history.watch(Timestamp::EPOCH + decided * 6 / 5, event).map_err(of_supervisor)
 }
 
 /// Snapshot and turns tell the state that the turns added up to one by one.

@@ -4,6 +4,7 @@
 pub(crate) mod convergence;
 pub(crate) mod domain;
 pub(crate) mod durable;
+pub(crate) mod early;
 pub(crate) mod endings;
 pub(crate) mod generations;
 pub(crate) mod hearing;

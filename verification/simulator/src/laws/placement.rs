@@ -1,10 +1,14 @@
 //! No allocation waits while a server could take it, and no region has more than it may.
 
+use std::collections::BTreeMap;
+
 use mainstay_core::RegionId;
 use mainstay_core::slot::Phase;
 use mainstay_fleet::{Fleet, Link, Server};
 
 use super::{Broken, ensure};
+use crate::agenda::Micros;
+use crate::message::Host;
 
 /// Checks one region at the end of a turn.
 pub(crate) fn nobody_waits_in_vain(fleet: &Fleet, region: RegionId) -> Result<(), Broken> {
@@ -21,6 +25,16 @@ pub(crate) fn nobody_waits_in_vain(fleet: &Fleet, region: RegionId) -> Result<()
     let free = fleet.servers(None).find(|(_, server)| could_take(fleet, server)).map(|(id, _)| id);
     ensure(free.is_none(), "no allocation waits while a server could take it", || {
         format!("{} wait, and {free:?} is free", fleet.waiting())
+    })
+}
+
+/// Who is refused since no machine can come has none on its way: one that a token has let in is waited for, for a minute.
+pub(crate) fn nobody_is_on_its_way(arriving: &BTreeMap<Host, Micros>, now: Micros) -> Result<(), Broken> {
+    // A minute of the plane's clock, which is steered by a tenth at most.
+    const WAITED_FOR: Micros = 60_000_000 * 10 / 11;
+    let coming = arriving.iter().find(|(_, since)| now - **since < WAITED_FOR);
+    ensure(coming.is_none(), "a machine that a token has let in is waited for", || {
+        format!("machine {coming:?} is on its way at {now}, and an allocation is refused")
     })
 }
 

@@ -73,7 +73,7 @@ impl World {
                 Ok(())
             }
             _ => {
-                self.wall_clock_is_set();
+                self.wall_clock_is_set(host);
                 Ok(())
             }
         }

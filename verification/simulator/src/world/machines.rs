@@ -185,6 +185,7 @@ impl World {
         self.agent_crashes(host)?;
         let now = self.now;
         self.machines[host].boot += 1;
+        self.machines[host].clock.reboots(now);
         for truth in &mut self.machines[host].slots {
             let _lost = truth.lose(now);
             truth.launch = None;

@@ -4,6 +4,7 @@
 //! from `mainstay_fleet` and `mainstay_supervisor`; what waits for what, from the production writer.
 
 mod agent;
+mod clocks;
 mod faults;
 mod hands;
 mod healing;
@@ -17,12 +18,12 @@ mod words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mainstay_core::{ServerId, Timestamp};
-use mainstay_runtime::{OneClock, Readings};
+use mainstay_core::ServerId;
 
 use crate::agenda::{Agenda, Micros};
 use crate::bug::Bug;
 use crate::laws::Broken;
+use crate::laws::early::Begun;
 use crate::laws::oracle::{Moves, Oracle};
 use crate::message::{Happening, Host};
 use crate::random::Random;
@@ -30,6 +31,7 @@ use crate::scenario::Scenario;
 use crate::trace::{Text, Trace, words as line};
 
 use agent::Machine;
+use clocks::HostClock;
 use network::Pipe;
 use people::{Call, Caller};
 use plane::Plane;
@@ -44,13 +46,6 @@ const FULL_CHECK_EVERY: u64 = 20_000;
 /// A world heals after so many events even where its busy time is not over: many short worlds find more than few long
 /// ones.
 const BUSY_EVENTS_MAX: u64 = 30_000;
-
-/// What the clocks of the plane's host show.
-fn readings(now: Micros, wall_off_ms: i64) -> Readings {
-    let wall = Duration::from_millis(BEGIN_MS.saturating_add_signed(wall_off_ms));
-    let boot = Duration::from_micros(now);
-    Readings { wall: wall + boot, boot }
-}
 
 /// Whether faults and callers go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,11 +122,8 @@ pub(crate) struct World {
     pub(crate) ids: u64,
     pub(crate) pids: u32,
     pub(crate) provider: Provider,
-    /// The plane's one clock, and what it told at this moment.
-    pub(crate) clock: OneClock,
-    pub(crate) told: Timestamp,
-    /// How far the wall clock of the plane's host is off.
-    pub(crate) wall_off_ms: i64,
+    /// When holds and allocations began.
+    pub(crate) begun: Begun,
     /// Processes whose session was given up when their machine was lost, by server.
     pub(crate) condemned: BTreeMap<ServerId, u32>,
 }
@@ -158,9 +150,7 @@ impl World {
             ids: 0,
             pids: 0,
             provider: Provider::default(),
-            clock: OneClock::start(readings(0, 0), Timestamp::EPOCH),
-            told: Timestamp::from_unix_ms(BEGIN_MS),
-            wall_off_ms: 0,
+            begun: Begun::default(),
             condemned: BTreeMap::new(),
             scenario,
         };
@@ -202,9 +192,10 @@ impl World {
     fn step(&mut self) -> Result<(), Broken> {
         let Some((at, happening)) = self.agenda.take() else { return Ok(()) };
         self.now = at;
-        let (told, jump) = self.clock.read(readings(self.now, self.wall_off_ms));
-        self.told = told;
-        self.counts.jumps += u64::from(jump.is_some());
+        if self.plane.life.is_some() {
+            let (_told, jumped) = self.plane.clock.read(self.now);
+            self.counts.jumps += u64::from(jumped);
+        }
         self.counts.events += 1;
         self.trace.number(at);
         self.happen(happening)?;
@@ -255,54 +246,11 @@ impl World {
         }
     }
 
-    /// The time that the plane's rules are told: by the production clock, which a wall clock that is set steers by a tenth.
-    pub(crate) const fn at(&self) -> Timestamp {
-        self.told
-    }
-
-    /// The wall clock of the plane's host is set.
-    pub(crate) fn wall_clock_is_set(&mut self) {
-        /// How far at most.
-        const FAR_MS: u64 = 400 * 86_400 * 1_000;
-        let off = i64::try_from(self.random.below(2 * FAR_MS)).unwrap_or(0);
-        self.wall_off_ms = off - i64::try_from(FAR_MS).unwrap_or(0);
-        let off = self.wall_off_ms;
-        self.say("plane", || format!("has its wall clock set {off} ms off"));
-    }
-
-    /// A process of the plane begins to tell the time. Somebody has set its host's wall clock right by then: what a wrong one
-    /// at a start would do is not shown here.
-    pub(crate) fn plane_clock_starts(&mut self) {
-        self.wall_off_ms = 0;
-        self.clock = OneClock::start(readings(self.now, 0), self.told);
-        (self.told, _) = self.clock.read(readings(self.now, 0));
-    }
-
-    /// A deadline of the plane's rules as a moment of this world, as the runtime sleeps for it; not before now.
-    pub(crate) fn moment_of_plane(&self, due: Timestamp) -> Micros {
-        let remains = u64::try_from(due.since(self.told).as_micros()).unwrap_or(Micros::MAX);
-        self.now.saturating_add(remains)
-    }
-
-    /// What a machine's own clock says: it may be wrong, by the same all the time (agents run on a clock that never jumps).
-    pub(crate) fn at_of(&self, host: Host) -> Timestamp {
-        let at = Duration::from_millis(BEGIN_MS + self.now / 1_000);
-        let skewed = at.as_millis() as i128 + i128::from(self.machines[host].skew_ms);
-        Timestamp::from_unix_ms(u64::try_from(skewed).unwrap_or(0))
-    }
-
-    /// A deadline of a machine's rules as a moment of this world; not before now.
-    pub(crate) fn moment_of(&self, host: Host, at: Timestamp) -> Micros {
-        let unskewed = i128::from(at.unix_ms()) - i128::from(self.machines[host].skew_ms);
-        self.moment(Timestamp::from_unix_ms(u64::try_from(unskewed.max(0)).unwrap_or(u64::MAX)))
-    }
-
     fn skew_clocks(&mut self) {
         let most = self.scenario.machine.skew_ms;
         for host in 0..self.machines.len() {
-            let skew = self.random.below(2 * most + 1);
-            let skew = i64::try_from(skew).unwrap_or(0) - i64::try_from(most).unwrap_or(0);
-            self.machines[host].skew_ms = skew;
+            let skew = self.either_way(most);
+            self.machines[host].clock = HostClock::new(skew);
         }
     }
 
@@ -314,11 +262,6 @@ impl World {
     /// The monotonic clock that leases are counted on.
     pub(crate) const fn boot(&self) -> Duration {
         Duration::from_micros(self.now)
-    }
-
-    /// A deadline of the rules as a moment of this world; not before now.
-    pub(crate) fn moment(&self, at: Timestamp) -> Micros {
-        (at.unix_ms().saturating_sub(BEGIN_MS) * 1_000).max(self.now)
     }
 
     pub(crate) fn after(&mut self, delay: Micros, what: Happening) {

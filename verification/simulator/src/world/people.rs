@@ -19,11 +19,13 @@ use uuid::Uuid;
 
 use super::World;
 use super::plane::Ask;
+use super::provider::key_of;
 use super::words::short;
 use crate::agenda::Micros;
+use crate::bug::Bug;
 use crate::laws::Broken;
 use crate::laws::oracle::Belief;
-use crate::message::{CallIndex, GameAsk, Happening, Operation, Rank, Said, Want};
+use crate::message::{CallIndex, GameAsk, Happening, Host, Operation, Rank, Said, Want};
 use crate::scenario::Scenario;
 
 /// The one region of a world.
@@ -263,6 +265,20 @@ impl World {
         }
     }
 
+    /// A machine that nobody knows yet shows its join token before it connects: the plane's hand tells the fleet that it comes.
+    pub(crate) fn machine_is_let_in(&mut self, host: Host) {
+        let machine = &self.machines[host];
+        if !machine.servers.is_empty() {
+            return;
+        }
+        let arriving = Observation::Arriving { region: REGION, machine: key_of(host, machine.made) };
+        let (at, told) = (self.at(), !self.has(Bug::ArrivalUntold));
+        self.plane.arriving.insert(host, self.now);
+        if let Some(life) = self.plane.life.as_mut().filter(|_| told) {
+            life.seat.state.observe(at, arriving);
+        }
+    }
+
     fn of_server(&mut self, action: u64, server: ServerId) -> Operation {
         match action {
             0 => Operation::Start(server),
@@ -316,7 +332,8 @@ fn configuration_id(counter: u32) -> BuildConfigurationId {
     BuildConfigurationId::of(fleet_number(), counter)
 }
 
-/// A world's fleet. Each revision of it changes one of its build configurations in turn.
+/// A world's fleet. Each revision of it changes one of its build configurations in turn: by an edit, and then by a new
+/// version of its build.
 pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
     let knobs = &scenario.fleet;
     let count = u64::from(knobs.configurations);
@@ -409,7 +426,7 @@ fn spec(scenario: &Scenario, configuration: ConfigurationRef) -> Spec {
         launch: Launch {
             folder: "/builds/tugboat".to_owned(),
             binary: "tugboat".to_owned(),
-            command_line: "-port $$port$$".to_owned(),
+            command_line: format!("-port $$port$$ -edit {}", configuration.revision / 2),
             variables: Vec::new(),
             environment: Vec::new(),
         },

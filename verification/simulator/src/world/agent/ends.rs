@@ -22,9 +22,9 @@ impl World {
         let crash = self.draw_crash();
         let Machine { disk, history, .. } = &mut self.machines[host];
         let mut broken = Ok(());
-        disk.crash(seat, crash, |at, event| {
+        disk.crash(seat, crash, |decided, event| {
             if broken.is_ok() {
-                broken = domain::history(history, at, event);
+                broken = domain::history(history, decided, event);
             }
         })?;
         broken?;

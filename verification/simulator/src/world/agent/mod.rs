@@ -15,6 +15,7 @@ use mainstay_supervisor::laws::History;
 use mainstay_supervisor::{Answer, Command, Event, Observation, Supervisor};
 
 use super::World;
+use super::clocks::HostClock;
 use super::words::taken;
 use crate::agenda::Micros;
 use crate::bug::Bug;
@@ -37,8 +38,7 @@ pub(crate) struct Machine {
     pub(crate) gone: bool,
     /// Until then nobody gets through to it, nor it to anybody.
     pub(crate) cut_until: Micros,
-    /// How far its clock is ahead.
-    pub(crate) skew_ms: i64,
+    pub(crate) clock: HostClock,
     pub(crate) slots: Vec<SlotTruth>,
     /// The ids the plane gave its slots, kept in the agent's data directory.
     pub(crate) servers: Vec<ServerId>,
@@ -101,7 +101,7 @@ impl Machine {
             made: None,
             gone: false,
             cut_until: 0,
-            skew_ms: 0,
+            clock: HostClock::new(0),
             slots: std::iter::repeat_with(SlotTruth::default).take(slots).collect(),
             servers: Vec::new(),
             history: History::new(),
@@ -120,6 +120,7 @@ impl World {
         if self.machines[host].life.is_some() || self.machines[host].gone {
             return Ok(());
         }
+        self.agent_clock_starts(host);
         let (at, boot) = (self.at_of(host), self.boot());
         let trusts = self.has(Bug::AgentTrustsStoredSight);
         let forgets_strikes = self.has(Bug::StrikesForgotten);

@@ -90,6 +90,7 @@ impl World {
         if let Some(life) = &mut self.machines[host].life {
             life.stream = Link::Joining { stream };
         }
+        self.machine_is_let_in(host);
         self.send_up(stream, Up::Join { slots, boot });
         Ok(())
     }

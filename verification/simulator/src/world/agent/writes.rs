@@ -39,9 +39,9 @@ impl World {
             disk.set_room(room);
         }
         let mut broken = Ok(());
-        let (synced, space) = life.seat.sync(disk, boot, batch, |at, event| {
+        let (synced, space) = life.seat.sync(disk, boot, batch, |decided, event| {
             if broken.is_ok() {
-                broken = domain::history(history, at, event);
+                broken = domain::history(history, decided, event);
             }
         });
         broken?;
@@ -99,7 +99,7 @@ impl World {
         let number = self.machines[host].life_number;
         let Some(life) = &self.machines[host].life else { return };
         let Some((due, _)) = life.seat.state.next_deadline() else { return };
-        let due = self.moment_of(host, due);
+        let due = self.machines[host].clock.moment(self.now, due);
         let Some(life) = &mut self.machines[host].life else { return };
         if life.due.is_none_or(|set| due < set) {
             life.due = Some(due);

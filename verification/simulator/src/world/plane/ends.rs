@@ -35,6 +35,11 @@ impl World {
             self.break_stream(*stream);
         }
         let down = self.random.between(1_000, self.scenario.crashes.down);
+        if self.struck(self.scenario.crashes.plane_reboots) {
+            let booted = self.now + self.random.below(down);
+            self.plane.clock.reboots(booted);
+            self.say("plane", || "was on a host that reboots".to_owned());
+        }
         self.after(down, Happening::PlaneStarts);
         Ok(())
     }
@@ -45,6 +50,7 @@ impl World {
         self.counts.forgotten += 1;
         life.seat.state.observe(at, Observation::Forgotten);
         self.plane.listens_since = self.now;
+        self.plane.arriving.clear();
         let Some(life) = &mut self.plane.life else { return Ok(()) };
         let streams: Vec<StreamId> = life.streams.keys().copied().collect();
         life.streams.clear();

@@ -17,6 +17,7 @@ use mainstay_journal::Admission;
 use uuid::Uuid;
 
 use super::World;
+use super::clocks::HostClock;
 use super::people::REGION;
 use super::provider::key_of;
 use super::words::{brief, told};
@@ -44,8 +45,11 @@ pub(crate) struct Plane {
     pub(crate) stored: Vec<(MachineId, StreamId, Status)>,
     /// When each machine was last heard by this plane's process, as the world saw it.
     pub(crate) heard: BTreeMap<MachineId, Micros>,
+    /// Machines that this plane's process has let in by a token and that have not joined, and since when.
+    pub(crate) arriving: BTreeMap<Host, Micros>,
     /// Since when this plane's process has been listening.
     pub(crate) listens_since: Micros,
+    pub(crate) clock: HostClock,
 }
 
 /// What a crash of the plane's process takes with it.
@@ -87,7 +91,9 @@ impl Plane {
             file,
             stored: Vec::new(),
             heard: BTreeMap::new(),
+            arriving: BTreeMap::new(),
             listens_since: 0,
+            clock: HostClock::new(0),
         }
     }
 }
@@ -113,6 +119,7 @@ impl World {
         let (streams, mailbox) = (BTreeMap::new(), VecDeque::new());
         self.plane.life = Some(PlaneLife { seat, streams, mailbox, due: None });
         self.plane.listens_since = self.now;
+        self.plane.arriving.clear();
         self.say("plane", || "starts".to_owned());
         self.plane_asked(Ask::Configure)
     }
@@ -248,6 +255,9 @@ impl World {
     fn plane_turn(&mut self, command: &Command, asker: Asker) -> Result<(), Broken> {
         let at = self.at();
         let Some(life) = &mut self.plane.life else { return Ok(()) };
+        if let Command::Due = command {
+            self.begun.holds_are_over(&life.seat.state, at, self.now)?;
+        }
         let before = holds::Before::of(&life.seat.state);
         let outcome = life.seat.run(at, command);
         if let Asker::Call(call) = &asker
@@ -267,8 +277,14 @@ impl World {
                 format!("decides {}: {}", brief(command), told(event, outcome.events.len()))
             });
         }
+        self.begun.note(&outcome.events, at, self.now);
         self.endings_have_causes(&outcome.events)?;
         self.machines_fare(&outcome.events)?;
+        if let Err(Rejection::NoServer(losers)) = &outcome.answer
+            && losers.servers < self.scenario.fleet.max_servers
+        {
+            placement::nobody_is_on_its_way(&self.plane.arriving, self.now)?;
+        }
         let reply = match asker {
             Asker::Nobody => None,
             Asker::Provider => match outcome.answer {
@@ -297,6 +313,8 @@ impl World {
             Ok(Answer::Joined { machine, slots }) => {
                 let known = self.plane.life.as_mut()?.streams.get_mut(&stream)?;
                 known.machine = Some(machine);
+                let host = known.host;
+                self.plane.arriving.remove(&host);
                 self.plane.heard.insert(machine, self.now);
                 let servers = slots.iter().map(|slot| slot.server).collect();
                 Some(Reply::Joined { stream, machine, servers })
@@ -434,6 +452,7 @@ impl World {
                     life.seat.state.allocation(*id, self.at()).map(|known| self.at().since(known.requested));
                 let forced = life.seat.state.spec().is_some_and(|spec| !spec.floors.is_empty());
                 let age = age.unwrap_or_default();
+                self.begun.has_aged(*id, end, self.now)?;
                 endings::has_cause(*id, end, asked, age, forced, ends, self.now)?;
             }
         }

@@ -96,7 +96,7 @@ impl World {
         let Some(life) = &self.plane.life else { return };
         let next = life.seat.state.next_deadline().filter(|(_, why)| !missed(self.bug, why));
         let Some((due, _)) = next else { return };
-        let due = self.moment_of_plane(due);
+        let due = self.plane.clock.moment(self.now, due);
         let number = self.plane.life_number;
         let Some(life) = &mut self.plane.life else { return };
         if life.due.is_none_or(|set| due < set) {
