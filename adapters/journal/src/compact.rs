@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use mainstay_core::Timestamp;
+use mainstay_core::{StateMachine, Timestamp};
 
 use crate::error::{Cause, MaintainError, ReadError};
 use crate::port::{FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, PAGE_TURNS_MAX, Reader};
@@ -52,16 +52,48 @@ impl<F: Fold + ?Sized> Fold for Box<F> {
     }
 }
 
-/// The fold of a state machine whose events the journal stores.
+/// The fold of a state machine whose events the journal stores, and whoever watches its turns.
 #[derive(Debug)]
-pub struct StoredFold<M> {
+pub struct StoredFold<M, W = Unwatched> {
     state: M,
+    watch: W,
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+/// Sees a state as it is rebuilt.
+pub trait Watch<M: StateMachine> {
+    /// The snapshot has been taken up to here, or nothing yet.
+    fn snapshot(&mut self, state: &M);
+
+    /// A turn has been taken: `state` is as these events left it.
+    fn turn(&mut self, state: &M, at: Timestamp, events: &[M::Event]);
+}
+
+impl<M: StateMachine> Watch<M> for Unwatched {
+    fn snapshot(&mut self, _: &M) {}
+
+    fn turn(&mut self, _: &M, _: Timestamp, _: &[M::Event]) {}
 }
 
 impl<M: Stored> StoredFold<M> {
     /// Begins with an empty state.
     pub const fn new(empty: M) -> Self {
-        Self { state: empty }
+        Self { state: empty, watch: Unwatched }
+    }
+}
+
+impl<M: Stored, W: Watch<M>> StoredFold<M, W> {
+    /// Begins with an empty state, whose turns somebody watches.
+    pub const fn watched(empty: M, watch: W) -> Self {
+        Self { state: empty, watch }
+    }
+
+    /// The state, once everything is taken, and who watched it.
+    pub fn into_parts(self) -> (M, W) {
+        (self.state, self.watch)
     }
 
     /// The state, once everything is taken.
@@ -70,18 +102,21 @@ impl<M: Stored> StoredFold<M> {
     }
 }
 
-impl<M: Stored> Fold for StoredFold<M> {
+impl<M: Stored, W: Watch<M>> Fold for StoredFold<M, W> {
     fn take_chunk(&mut self, chunk: &[u8]) -> Result<(), Cause> {
         for (at, event) in M::load_story(chunk)? {
             self.state.apply(at, &event);
         }
+        self.watch.snapshot(&self.state);
         Ok(())
     }
 
     fn take_turn(&mut self, turn: &TurnRecord) -> Result<(), Cause> {
-        for event in M::load(&turn.bytes)? {
-            self.state.apply(turn.at, &event);
+        let events = M::load(&turn.bytes)?;
+        for event in &events {
+            self.state.apply(turn.at, event);
         }
+        self.watch.turn(&self.state, turn.at, &events);
         Ok(())
     }
 

@@ -25,7 +25,9 @@ mod types;
 mod walk;
 mod writer;
 
-pub use compact::{COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, StoredFold, replay};
+pub use compact::{
+    COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, StoredFold, Unwatched, Watch, replay,
+};
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 pub use examine::{Walked, walk};
 pub use port::{

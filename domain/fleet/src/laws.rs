@@ -1,10 +1,14 @@
 //! What is always true of a fleet. Run by tests, by the simulator after every event, and by `mainstay doctor`.
 //!
 //! [`after`] checks what an event touched, cheaply; [`all`] derives everything anew. A property test shows that whatever
-//! [`all`] finds after a turn, [`after`] would have found.
+//! [`all`] finds after a turn, [`after`] would have found. [`Before`] judges whole turns, and [`overdue`] what
+//! their time should have ended.
 
 mod full;
 mod machines;
+mod turns;
+
+pub use turns::{Before, overdue};
 
 use alloc::format;
 use alloc::string::String;
@@ -66,6 +70,10 @@ pub enum Law {
     AllocationOrders,
     /// Machines and servers name each other.
     Membership,
+    /// "Holding a server does not negatively influence the number of available servers" (seed 003).
+    HoldsCountNothing,
+    /// A hold never outlives its time.
+    HoldsEnd,
 }
 
 /// Checks what an event touched.

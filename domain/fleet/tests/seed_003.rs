@@ -197,8 +197,11 @@ fn a_hold_is_read_and_refreshed() {
 /// and "A server hold can be expired manually by calling the DELETE endpoint".
 #[test]
 fn a_hold_is_released_by_its_server() {
-    let (mut world, _, server) = held(allocations(), 1);
-    let release = Command::ReleaseHold { server, process: world.process(server) };
+    let (mut world, _, server) = running(allocations(), 1);
+    let process = world.process(server);
+    world.must(&Command::SetReady { server, process });
+    world.hold(server, TEN_MINUTES).unwrap();
+    let release = Command::ReleaseHold { server, process };
     assert_eq!(world.must(&release), Answer::Done);
     assert_eq!((world.status(server), ends(&world)), ("ONLINE", vec![HoldEnd::Released]));
     assert_eq!(world.must(&release), Answer::Done, "a repeat does nothing");
@@ -252,6 +255,8 @@ fn a_reserved_server_is_not_held() {
 #[test]
 fn a_hold_runs_out_to_online() {
     let (mut world, _, server) = held(allocations(), 1);
+    let process = world.process(server);
+    world.must(&Command::SetReady { server, process });
     world.pass(TEN_MINUTES - Duration::from_millis(1));
     assert_eq!(world.status(server), "HELD", "not a moment early");
     world.pass(Duration::from_millis(1));

@@ -1,8 +1,11 @@
-//! What an agent says of itself to `mainstay doctor`: its rules' laws at one turn, and what its machine does not give.
+//! What an agent says of itself to `mainstay doctor`: its rules' laws at one turn and over all that it keeps, and what its
+//! machine does not give.
 
 use std::sync::Arc;
 
-use mainstay_supervisor::laws;
+use mainstay_core::Timestamp;
+use mainstay_journal::Watch;
+use mainstay_supervisor::{Event, Supervisor, laws};
 
 use crate::brain::{Brain, Ended};
 use crate::os::cgroup::Version;
@@ -14,6 +17,37 @@ use crate::slot::Context;
 pub struct Doctor {
     context: Arc<Context>,
     brain: Brain,
+}
+
+/// The laws over an agent's journal: of every turn that is kept, of what has been before it, and of the state they lead to.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    history: laws::History,
+    broken: Option<laws::Broken>,
+}
+
+impl Watch<Supervisor> for Replayed {
+    fn snapshot(&mut self, _: &Supervisor) {}
+
+    fn turn(&mut self, state: &Supervisor, at: Timestamp, events: &[Event]) {
+        let judged = |event| self.history.watch(at, event).and_then(|()| laws::after(state, event));
+        let broken = events.iter().map(judged).find_map(Result::err);
+        self.broken = self.broken.take().or(broken);
+    }
+}
+
+impl Replayed {
+    /// How the rules stand at the end, and stood on the way there.
+    #[must_use]
+    pub fn rules(self, state: &Supervisor) -> Rules {
+        match self.broken.map_or_else(|| laws::all(state), Err) {
+            Ok(()) => {
+                let live = state.slots().filter(|(_, slot)| slot.live_run().is_some()).count();
+                Rules::Hold { slots: state.slots().count(), live }
+            }
+            Err(broken) => Rules::Broken(broken),
+        }
+    }
 }
 
 /// How the rules of an agent stand.

@@ -337,6 +337,7 @@ mod tests {
             ended_at_ms: 0,
             leftovers_killed: 0,
             leftovers_alive: 0,
+            output_kept: None,
             output_bytes_lost: 0,
             last_signal_asked: None,
         }

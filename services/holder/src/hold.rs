@@ -20,7 +20,7 @@ use crate::peers::{PEERS_MAX, Peer};
 use crate::process;
 use crate::protocol::{Reply, Status, Stream};
 use crate::record::{
-    self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord, Outcome, ProcessMark, RECORD_VERSION,
+    self, EXIT_FILE, ExitRecord, HOLDER_FILE, HolderRecord, Outcome, OutputKept, ProcessMark, RECORD_VERSION,
     SpawnFailure,
 };
 use crate::spec::{Identity, LaunchSpec};
@@ -172,6 +172,7 @@ fn spawn_failed(prepared: &Prepared, started_at_ms: u64, failure: SpawnFailure) 
         ended_at_ms: now_ms(),
         leftovers_killed: 0,
         leftovers_alive: 0,
+        output_kept: Some(OutputKept { stdout: 0, stderr: 0 }),
         output_bytes_lost: 0,
         last_signal_asked: None,
     };
@@ -297,6 +298,7 @@ impl Holder {
             ended_at_ms: now_ms(),
             leftovers_killed: emptied.killed,
             leftovers_alive: emptied.alive,
+            output_kept: Some(OutputKept { stdout: self.stdout.log.kept(), stderr: self.stderr.log.kept() }),
             output_bytes_lost: self.stdout.log.lost() + self.stderr.log.lost(),
             last_signal_asked: self.last_signal_asked,
         };

@@ -20,6 +20,7 @@ pub(crate) struct Log {
     stream: Stream,
     file: Option<File>,
     bytes: u64,
+    kept: u64,
     lost: u64,
 }
 
@@ -28,7 +29,7 @@ impl Log {
     pub(crate) fn open(output: &Output, stream: Stream) -> io::Result<Self> {
         let file = append_to(&path(&output.dir, stream, 0))?;
         let bytes = file.metadata()?.len();
-        Ok(Self { output: output.clone(), stream, file: Some(file), bytes, lost: 0 })
+        Ok(Self { output: output.clone(), stream, file: Some(file), bytes, kept: 0, lost: 0 })
     }
 
     /// Keeps `bytes`; never fails, see [`Log::lost`].
@@ -45,6 +46,7 @@ impl Log {
                 Ok(0) => break,
                 Ok(written) => {
                     self.bytes += written as u64;
+                    self.kept += written as u64;
                     rest = &rest[written..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -52,6 +54,11 @@ impl Log {
             }
         }
         self.lost += rest.len() as u64;
+    }
+
+    /// Bytes kept since it was opened: those of this run.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept
     }
 
     /// Bytes that could not be kept.

@@ -78,11 +78,23 @@ pub struct ExitRecord {
     pub leftovers_killed: u32,
     /// Descendants that even SIGKILL did not end within the time allowed (stuck in the kernel).
     pub leftovers_alive: u32,
+    /// What the run wrote and was kept; `None` where nobody counted.
+    #[serde(default)]
+    pub output_kept: Option<OutputKept>,
     /// Output that could not be kept (full disk), in bytes.
     pub output_bytes_lost: u64,
     /// The last signal a client asked the holder to send, if any: tells a stop of ours from a crash when the client
     /// died before it could note the stop.
     pub last_signal_asked: Option<i32>,
+}
+
+/// How much of a run's output is in its logs, in bytes: the logs go on over runs, and their last words may be another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputKept {
+    /// Standard output.
+    pub stdout: u64,
+    /// Standard error.
+    pub stderr: u64,
 }
 
 /// What happened to the game.

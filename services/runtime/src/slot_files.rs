@@ -16,7 +16,9 @@ use rustix::fs::{
 
 /// What of a slot is shown: its standard output and error, the game's own logs, and the evidence of processes that ended
 /// as nobody wished, their cores among it.
-pub const SHOWN: [&str; 3] = ["output", "logs", "evidence"];
+pub const SHOWN: [&str; 3] = ["output", LOGS, "evidence"];
+/// The games' own logs, `$$log_dir$$`.
+const LOGS: &str = "logs";
 /// The most files one listing has.
 pub const FILES_MAX: usize = 10_000;
 /// How deep folders are looked into: games do not nest their logs deeper.
@@ -38,13 +40,26 @@ pub struct SlotFile {
 /// # Errors
 /// Where a folder cannot be read.
 pub fn list(slot: &Path) -> io::Result<Option<Vec<SlotFile>>> {
+    list_in(slot, &SHOWN)
+}
+
+/// The game's own log that was written last, and not before `since`; `None` where there is none.
+///
+/// # Errors
+/// Where a folder cannot be read.
+pub fn newest_log(slot: &Path, since: SystemTime) -> io::Result<Option<SlotFile>> {
+    let files = list_in(slot, &[LOGS])?.unwrap_or_default();
+    Ok(files.into_iter().filter(|file| file.modified >= since).max_by_key(|file| file.modified))
+}
+
+fn list_in(slot: &Path, parts: &[&str]) -> io::Result<Option<Vec<SlotFile>>> {
     let folder = match openat(CWD, slot, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
     {
         Err(rustix::io::Errno::NOENT) => return Ok(None),
         opened => opened?,
     };
     let mut files = Vec::new();
-    for part in SHOWN {
+    for part in parts {
         look(&folder, part, DEPTH_MAX, &mut files)?;
     }
     files.sort_by(|one: &SlotFile, other: &SlotFile| one.path.cmp(&other.path));
@@ -68,9 +83,11 @@ fn look(slot: &OwnedFd, path: &str, deeper: usize, files: &mut Vec<SlotFile>) ->
         let path = format!("{path}/{name}");
         match FileType::from_raw_mode(found.st_mode) {
             FileType::RegularFile => {
-                let modified = u64::try_from(found.st_mtime).map_or(SystemTime::UNIX_EPOCH, |seconds| {
-                    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
-                });
+                let since_epoch = u64::try_from(found.st_mtime)
+                    .ok()
+                    .zip(u32::try_from(found.st_mtime_nsec).ok())
+                    .map_or(Duration::ZERO, |(seconds, nanos)| Duration::new(seconds, nanos));
+                let modified = SystemTime::UNIX_EPOCH + since_epoch;
                 files.push(SlotFile { path, size: u64::try_from(found.st_size).unwrap_or(0), modified });
             }
             FileType::Directory if deeper > 0 => look(slot, &path, deeper - 1, files)?,

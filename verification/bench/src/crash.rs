@@ -57,10 +57,10 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         return Err(format!("the allocation did not last: {after}").into());
     }
     let (ours_median, bare_median) = (median(ours.iter().copied()), median(bare.iter().copied()));
-    println!("crash to answering again, Teeworlds, {} crashes under one allocation:", ours.len());
-    println!("  mainstay        median {ours_median:6.1} ms   p99 {:6.1} ms", worst(&ours));
-    println!("  bare fork-exec  median {bare_median:6.1} ms   p99 {:6.1} ms", worst(&bare));
-    println!("  ratio of medians {:.2}", ours_median / bare_median);
+    say!("crash to answering again, Teeworlds, {} crashes under one allocation:", ours.len());
+    say!("  mainstay        median {ours_median:6.1} ms   p99 {:6.1} ms", worst(&ours));
+    say!("  bare fork-exec  median {bare_median:6.1} ms   p99 {:6.1} ms", worst(&bare));
+    say!("  ratio of medians {:.2}", ours_median / bare_median);
     Ok(())
 }
 

@@ -59,11 +59,11 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let up_kib = pss_kib(u64::from(instance.pid()))?;
     let games_kib: u64 = games.iter().map(|pid| pss_kib(*pid)).sum::<Result<u64, Failure>>()?;
-    println!("{count} Teeworlds servers: all answering after {:.2} s ({silent} silent)", took.as_secs_f64());
-    println!("  games    {:6} KiB PSS each", games_kib / count);
-    println!("  holders  {:6} KiB PSS each ({holders} of them)", holder_kib / count);
-    println!("  up       {:6} KiB PSS in all, {} KiB a server", up_kib, up_kib / count);
-    println!("  agent and holders over the game: {} KiB a server", (holder_kib + up_kib) / count);
+    say!("{count} Teeworlds servers: all answering after {:.2} s ({silent} silent)", took.as_secs_f64());
+    say!("  games    {:6} KiB PSS each", games_kib / count);
+    say!("  holders  {:6} KiB PSS each ({holders} of them)", holder_kib / count);
+    say!("  up       {:6} KiB PSS in all, {} KiB a server", up_kib, up_kib / count);
+    say!("  agent and holders over the game: {} KiB a server", (holder_kib + up_kib) / count);
     Ok(())
 }
 

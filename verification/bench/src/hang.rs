@@ -57,10 +57,10 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         to_signal.push(signal);
         to_answer.push(answer);
     }
-    println!("a hang under checks every 100 ms, query timeout 10 ms, 1 failure; tugboat, {runs} hangs:");
+    say!("a hang under checks every 100 ms, query timeout 10 ms, 1 failure; tugboat, {runs} hangs:");
     for (what, figures) in [("hang to SIGSEGV", &to_signal), ("SIGSEGV to answering", &to_answer)] {
         let (middle, worst) = (median(figures.iter().copied()), worst(figures));
-        println!("  {what:<21} median {middle:6.1} ms   p99 {worst:6.1} ms");
+        say!("  {what:<21} median {middle:6.1} ms   p99 {worst:6.1} ms");
     }
     Ok(())
 }

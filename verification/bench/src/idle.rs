@@ -125,20 +125,20 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let after = (spent(&[up])?, spent(&holders)?, spent(&games)?, datagrams()?);
     let idled = idling.elapsed().as_secs_f64();
 
-    println!("{count} idle servers of {}, checks every {every} s, watched for {idled:.0} s:", game.name);
-    println!(
+    say!("{count} idle servers of {}, checks every {every} s, watched for {idled:.0} s:", game.name);
+    say!(
         "  all online after {:.1} s, all answering after {:.1} s",
         online.as_secs_f64(),
         answering.as_secs_f64()
     );
-    println!(
+    say!(
         "  queries   {:8.1} a second",
         per_second(after.3 - before.3, idled) / per_second(game.datagrams, 1.0)
     );
     for (what, spent) in
         [("up", after.0 - before.0), ("holders", after.1 - before.1), ("games", after.2 - before.2)]
     {
-        println!("  {what:<9} {:8.2} % of a core", 100.0 * spent / idled);
+        say!("  {what:<9} {:8.2} % of a core", 100.0 * spent / idled);
     }
     Ok(())
 }

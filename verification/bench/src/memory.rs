@@ -31,7 +31,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let fleet = build(servers)?;
     let bytes = (resident_kib()? - before) * 1024;
     let count = u64::try_from(fleet.servers(None).count())?;
-    println!("{count} idle servers: {} bytes each, {} MiB in all", bytes / count, bytes >> 20);
+    say!("{count} idle servers: {} bytes each, {} MiB in all", bytes / count, bytes >> 20);
     Ok(())
 }
 

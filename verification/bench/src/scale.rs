@@ -90,21 +90,21 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let took = began.elapsed();
 
-    println!(
+    say!(
         "{machines} machines, {} servers, {rate} allocations a second, {} % of machines fail each minute, {minutes} \
          simulated minutes:",
         machines * PER_MACHINE,
         FAIL_PER_MILLE / 10
     );
     let seconds = took.as_secs_f64();
-    println!(
+    say!(
         "  {} events in {seconds:.1} s of one core: {:.0} a second; {allocations} allocations, {} refused",
         world.events,
         per(world.events, seconds),
         world.refused
     );
     for (what, took) in &world.took {
-        println!(
+        say!(
             "  {what:<12} {:>9} decisions   p50 {:>6.1} us   p99 {:>6.1} us   p99.9 {:>7.1} us   max {:>8.1} us",
             took.len(),
             micros(took.value_at_quantile(0.5)),
@@ -113,7 +113,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
             micros(took.max())
         );
     }
-    println!("  memory: {} MiB idle, {} MiB at the end", idle >> 10, (resident_kib()? - before) >> 10);
+    say!("  memory: {} MiB idle, {} MiB at the end", idle >> 10, (resident_kib()? - before) >> 10);
     Ok(())
 }
 

@@ -121,7 +121,7 @@ macro_rules! planted_against {
 planted_against! {
     a_loss_that_is_told_as_a_crash_is_found: LossToldAsCrash, "the machine's loss, not a crash";
     strikes_that_are_forgotten_are_found: StrikesForgotten, "never more restarts than the window allows";
-    a_hold_that_outlives_its_time_is_found: HoldDeadlineMissed, "a hold never outlives its time";
+    a_hold_that_outlives_its_time_is_found: HoldDeadlineMissed, "fleet HoldsEnd";
     a_hold_that_takes_a_server_out_of_the_pool_is_found: HoldReserves, "holds never change available counts";
     a_region_that_does_not_grow_is_found: GrowthDeadlineMissed, "minimum available is restored after healing";
     an_arrival_that_is_not_told_is_found: ArrivalUntold, "a machine that a token has let in is waited for";

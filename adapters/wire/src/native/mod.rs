@@ -20,7 +20,7 @@ pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use of_state::Within;
-pub use supervision::{IncidentView, ReadingView};
+pub use supervision::{DatedReadingView, IncidentView, ReadingView};
 
 /// What a page lists unasked.
 pub const PAGE_DEFAULT: usize = 100;

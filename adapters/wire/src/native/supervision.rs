@@ -1,8 +1,8 @@
 //! What is read of a server's process, and how its last one ended, as the API shows them.
 
 use jiff::Timestamp as Instant;
-use mainstay_core::AllocationId;
 use mainstay_core::slot::{Exit, Fault, Heard, Incident, Killer, Reading};
+use mainstay_core::{AllocationId, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -26,6 +26,17 @@ pub struct ReadingView {
     /// Players at most, where its query tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub players_max: Option<u32>,
+}
+
+/// A reading, and when it was taken: the evidence of an incident keeps the newest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatedReadingView {
+    /// When, by the agent's clock.
+    pub at: Instant,
+    /// What was read.
+    #[serde(flatten)]
+    pub reading: ReadingView,
 }
 
 /// A process that ended as nobody wished.
@@ -61,7 +72,7 @@ pub struct IncidentView {
     pub build_configuration_revision: u32,
     /// Which start of its machine it was; the evidence on the machine is kept under this number.
     pub run: u64,
-    /// The last lines it wrote to its standard output and error.
+    /// The last lines it wrote to its standard output and error, or else to the newest of its own logs.
     pub last_words: String,
     /// The core dump on its machine, where the host kept one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +90,14 @@ impl ReadingView {
         };
         let (cpu_millis, memory_bytes) = (*cpu_millis, *memory_bytes);
         Self { cpu_millis, memory_bytes, query: query.to_owned(), players, players_max }
+    }
+}
+
+impl DatedReadingView {
+    /// A reading taken then.
+    #[must_use]
+    pub fn of(at: Timestamp, reading: &Reading) -> Self {
+        Self { at: instant(at), reading: ReadingView::of(reading) }
     }
 }
 

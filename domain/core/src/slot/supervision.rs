@@ -125,7 +125,8 @@ pub struct Incident {
     pub configuration: ConfigurationRef,
     /// The session it was for.
     pub allocation: Option<AllocationId>,
-    /// The last lines it wrote to its standard output and error; at most [`Scene::LAST_WORDS_BYTES_MAX`] bytes.
+    /// The last lines it wrote to its standard output and error, or else to the newest of its own logs; at most
+    /// [`Scene::LAST_WORDS_BYTES_MAX`] bytes.
     pub last_words: Arc<str>,
     /// The core dump, where the host kept one: its path on the machine.
     pub core: Option<Arc<str>>,

@@ -10,7 +10,7 @@ use crate::server::Readiness;
 
 impl Fleet {
     /// Gives a server to another holder, and keeps what depends on holders. What its game said of itself was said for
-    /// the allocation it had.
+    /// the allocation it had, or before the hold that is over (seed 003: then "the server transitions to the ONLINE state").
     pub(super) fn claim(&mut self, at: Timestamp, id: ServerId, claim: Claim) {
         let Some(server) = self.servers.get(&id) else { return };
         let (before, machine) = (server.claim, server.machine);
@@ -29,9 +29,10 @@ impl Fleet {
         if before.allocation() != claim.allocation() {
             self.stop_idle_clock(id);
         }
+        let hold_is_over = matches!((before, claim), (Claim::Held { .. }, Claim::Free));
         self.change(id, |server| {
             server.claim = claim;
-            if before.allocation() != claim.allocation() {
+            if before.allocation() != claim.allocation() || hold_is_over {
                 server.readiness = Readiness::Unready;
             }
         });

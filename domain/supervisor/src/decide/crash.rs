@@ -43,6 +43,24 @@ pub(super) fn misbehaved(
     note(turn, server, run, Fault::Misbehaviour(check), &cause, Some(found));
     let cause = words::misbehaviour(&cause);
     strike(turn, server, run, &cause);
+    treat(turn, server, run, check, cause);
+}
+
+/// The process never answered: it crashed, and is treated as one that is silent to its query.
+pub(super) fn never_answered(
+    turn: &mut Turn<'_, Supervisor>,
+    server: ServerId,
+    run: &Run,
+    cause: Arc<str>,
+    found: &Found<'_>,
+) {
+    note(turn, server, run, Fault::Crash, &cause, Some(found));
+    strike(turn, server, run, &cause);
+    treat(turn, server, run, Check::Query, cause);
+}
+
+/// What follows on a failed check.
+fn treat(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: &Run, check: Check, cause: Arc<str>) {
     if waits_for_an_allocation(turn.state(), server, run, check) {
         end(turn, server, Ending::PreRecovery { cause });
     } else {

@@ -82,7 +82,7 @@ fn stopped(
             let grace = turn.state().spec(run.configuration).and_then(|spec| spec.query.as_ref());
             let cause = words::silent(grace.map(|query| query.start_grace).unwrap_or_default());
             match found {
-                Some(found) => crash::crash(turn, server, run, cause, found),
+                Some(found) => crash::never_answered(turn, server, run, cause, found),
                 // It never was: nothing has crashed.
                 None => begin_again(turn, server),
             }

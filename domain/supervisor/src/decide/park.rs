@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use mainstay_core::slot::Check;
 use mainstay_core::{ServerId, Turn};
 
 use crate::decide::crash::waits_for_an_allocation;
@@ -16,24 +17,25 @@ pub(super) fn park(turn: &mut Turn<'_, Supervisor>) -> Answer {
             Life::Up { .. } => stop(turn, server, Reason::Parked),
             Life::Stopping { reason, .. } => match reason {
                 Reason::Ordered | Reason::Forgotten | Reason::Parked => {}
-                Reason::Misbehaved(check) => {
-                    let state = turn.state();
-                    let stays_down = state
-                        .slot(server)
-                        .and_then(|slot| slot.run())
-                        .is_some_and(|run| waits_for_an_allocation(state, server, run, check));
-                    if !stays_down {
-                        turn.emit(Event::StopTurned { server, reason: Reason::Parked });
-                    }
-                }
+                Reason::Silent => unless_it_stays_down(turn, server, Check::Query),
+                Reason::Misbehaved(check) => unless_it_stays_down(turn, server, check),
                 // A start was to follow: it follows after the pause.
-                Reason::Replaced | Reason::Silent | Reason::Resumed => {
+                Reason::Replaced | Reason::Resumed => {
                     turn.emit(Event::StopTurned { server, reason: Reason::Parked });
                 }
             },
         }
     }
     Answer::Done
+}
+
+/// A stop for a failed check goes on as ours, unless pre-recovery keeps the server down after it.
+fn unless_it_stays_down(turn: &mut Turn<'_, Supervisor>, server: ServerId, check: Check) {
+    let state = turn.state();
+    let run = state.slot(server).and_then(|slot| slot.run());
+    if !run.is_some_and(|run| waits_for_an_allocation(state, server, run, check)) {
+        turn.emit(Event::StopTurned { server, reason: Reason::Parked });
+    }
 }
 
 pub(super) fn resume(turn: &mut Turn<'_, Supervisor>) -> Answer {

@@ -1,11 +1,12 @@
 //! One example for each sentence of seeds 001 and 002 that one machine answers for, and for each rule that follows
 //! from them. The sentence stands above its example.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::{Behaviour, GOOD, World, allocation, configuration, for_session, order, server, spec};
 use mainstay_core::Generation;
-use mainstay_core::slot::{ConfigurationRef, Exit, Intent, Killer, Phase, Scene, Stopped};
+use mainstay_core::slot::{ConfigurationRef, Exit, Intent, Killer, Phase, Recovery, Scene, Spec, Stopped};
 use mainstay_supervisor::{Answer, Command, Ignored, Observation, RunNumber, Verdict};
 
 const A: u128 = 0xa;
@@ -295,12 +296,13 @@ fn what_cannot_start_backs_off() {
     assert_eq!(world.phase(1), Phase::BackedOff { crashes: 2, cause });
 }
 
-/// A start that is never answered counts as a crash.
+/// A start that is never answered counts as a crash: "If the game server doesn’t have an allocation UUID, Multiplay Hosting
+/// restarts the build executable process."
 #[test]
 fn silence_after_the_start_is_a_crash() {
     let mut world = World::default();
     world.behaviours.insert(configuration(1), Behaviour { answers: false, ..GOOD });
-    world.order(1, Intent::Run, configuration(1), Some(A));
+    world.order(1, Intent::Run, configuration(1), None);
     world.settle();
     world.pass(Duration::from_millis(29_999));
     assert_eq!((world.phase(1), world.started.len()), (Phase::Starting { pid: world.pid(1) }, 1));
@@ -309,6 +311,33 @@ fn silence_after_the_start_is_a_crash() {
     world.pass(Duration::from_secs(30));
     let cause = "gave no answer to its query within 30 s of its start".into();
     assert_eq!(world.phase(1), Phase::BackedOff { crashes: 2, cause });
+}
+
+/// "If the game server has an allocation UUID, Multiplay Hosting won’t restart the game server process": one that never
+/// answered is as silent as one that no longer does, so its session is told at once instead of after another grace.
+#[test]
+fn silence_after_the_start_of_an_allocation_ends_it() {
+    let mut world = World::default();
+    world.behaviours.insert(configuration(1), Behaviour { answers: false, ..GOOD });
+    world.order(1, Intent::Run, configuration(1), Some(A));
+    world.settle();
+    world.pass(Duration::from_secs(30));
+    let cause = "gave no answer to its query within 30 s of its start".into();
+    assert_eq!((world.phase(1), world.started.len()), (Phase::PreRecovery { cause }, 1));
+    world.behaviours.insert(configuration(1), GOOD);
+    world.order(1, Intent::Run, configuration(1), Some(B));
+    world.settle();
+    assert_eq!(world.running(1), Some((configuration(1), Some(allocation(B)))));
+
+    // The other recovery restarts it with its allocation.
+    let mut world = World::default();
+    world.behaviours.insert(configuration(4), Behaviour { answers: false, ..GOOD });
+    let restarts = Spec { recovery: Recovery::Restart, ..Spec::clone(&spec(configuration(4))) };
+    world.tell(Command::TakeSpecs { specs: vec![Arc::new(restarts)] });
+    world.order(1, Intent::Run, configuration(4), Some(A));
+    world.settle();
+    world.pass(Duration::from_secs(30));
+    assert_eq!((world.running(1), world.started.len()), (Some((configuration(4), Some(allocation(A)))), 2));
 }
 
 /// After a restart of the agent silence counts from the moment it looks again; a game that has answered owes nothing.

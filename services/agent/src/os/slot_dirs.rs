@@ -81,6 +81,8 @@ impl Owner {
 /// The directories of one slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotDirs {
+    /// What all of them are in.
+    pub dir: PathBuf,
     /// The holder's run directory.
     pub run: PathBuf,
     /// Standard output and error.
@@ -107,6 +109,7 @@ impl SlotDirs {
             home: slot.join("home"),
             logs: slot.join("logs"),
             work: slot.join("work"),
+            dir: slot,
         }
     }
 

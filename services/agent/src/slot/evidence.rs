@@ -4,35 +4,41 @@
 //! ```text
 //! <data directory>/slots/<server id>/evidence/<run>/
 //!     incident.json   which check, the readings, the exit, the allocation, in the words of `/v1/servers/{id}`
+//!     readings.json   what the last checks of it read, oldest first, each with its time
 //!     exit.json       what the holder knows of the end
 //!     stdout.log      the last of each
 //!     stderr.log
+//!     game.log        the last of the log the game wrote last in `$$log_dir$$`, where it wrote one
 //!     core            the core dump, where the kernel wrote one
 //! ```
 //!
 //! Evidence is a help to people, no state: what cannot be kept is said in the log, and nothing waits for it.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use mainstay_core::ServerId;
 use mainstay_core::slot::{Incident, Scene};
 use mainstay_holder::output::tail;
 use mainstay_holder::protocol::Stream;
 use mainstay_holder::record::{ExitRecord, Outcome, write_atomically};
-use mainstay_wire::native::IncidentView;
+use mainstay_runtime::slot_files;
+use mainstay_wire::native::{DatedReadingView, IncidentView};
 
-/// What is kept of each stream: enough for a long stack trace; the whole logs stay where they are until they are rotated.
+use crate::os::slot_dirs::SlotDirs;
+
+/// What is kept of each stream and of the game's own log: enough for a long stack trace; the whole logs stay where they are until they are rotated.
 const TAIL_BYTES: usize = 64 * 1024;
 /// Core dumps kept of one slot: the newest. They are as large as the game.
 const CORES_MAX: usize = 1;
 /// The name of a kept core.
 const CORE: &str = "core";
-/// How long before its game's start, by the holder's clock, a core may seem to have been written: file systems keep coarse
-/// times.
-const CORE_SLACK_MS: u64 = 2_000;
+/// How long before its game's start, by the holder's clock, a file of its may seem to have been written: file systems keep
+/// coarse times.
+const TIME_SLACK_MS: u64 = 2_000;
 
 /// What was found where a process ended.
 #[derive(Debug)]
@@ -40,21 +46,25 @@ pub(crate) struct Evidence {
     /// What the rules are told.
     pub(crate) told: Scene,
     record: ExitRecord,
+    tails: Tails,
+}
+
+/// The last of what a process wrote.
+#[derive(Debug, Default)]
+struct Tails {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
+    /// Of the game's own log, where it wrote one.
+    log: Option<Vec<u8>>,
 }
 
 /// The directories evidence comes from and goes to.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
-    /// The slot's own.
-    pub(crate) evidence: &'a Path,
-    /// Its output.
-    pub(crate) output: &'a Path,
+    /// The slot's.
+    pub(crate) slot: &'a SlotDirs,
     /// Its game's working directory, where that is known.
     pub(crate) working_dir: Option<&'a Path>,
-    /// The directory that the game may fill: one whose build it may not write into can go there, and leave its cores there.
-    pub(crate) work: &'a Path,
 }
 
 /// Looks at what a process left. Quick for one that ended as it should: nothing is read.
@@ -62,16 +72,12 @@ pub(crate) fn look(server: ServerId, places: &Places<'_>, record: ExitRecord) ->
     let as_it_should =
         matches!(record.outcome, Outcome::Exited { code: 0 }) && record.last_signal_asked.is_none();
     if as_it_should {
-        return Evidence { told: Scene::empty(), record, stdout: Vec::new(), stderr: Vec::new() };
+        return Evidence { told: Scene::empty(), record, tails: Tails::default() };
     }
-    let read = |stream| match tail(places.output, stream, TAIL_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            tracing::warn!(%server, %error, "the last output of a game could not be read");
-            Vec::new()
-        }
-    };
-    let (stdout, stderr) = (read(Stream::Stdout), read(Stream::Stderr));
+    let tails = tails(places.slot, &record).unwrap_or_else(|error| {
+        tracing::warn!(%server, %error, "the last output of a game could not be read");
+        Tails::default()
+    });
     let core = match keep_core(places, &record) {
         Ok(core) => core.map(|path| path.to_string_lossy().into_owned().into()),
         Err(error) => {
@@ -79,31 +85,60 @@ pub(crate) fn look(server: ServerId, places: &Places<'_>, record: ExitRecord) ->
             None
         }
     };
-    let told = Scene { last_words: last_words(&stdout, &stderr).into(), core };
-    Evidence { told, record, stdout, stderr }
+    let told = Scene { last_words: last_words(&tails).into(), core };
+    Evidence { told, record, tails }
+}
+
+/// What of its output is the run's own, for the logs go on over runs, and the log that the game itself wrote meanwhile.
+fn tails(slot: &SlotDirs, record: &ExitRecord) -> io::Result<Tails> {
+    let own = |kept: Option<u64>| {
+        kept.and_then(|bytes| usize::try_from(bytes).ok()).map_or(TAIL_BYTES, |bytes| bytes.min(TAIL_BYTES))
+    };
+    let kept = record.output_kept;
+    Ok(Tails {
+        stdout: tail(&slot.output, Stream::Stdout, own(kept.map(|kept| kept.stdout)))?,
+        stderr: tail(&slot.output, Stream::Stderr, own(kept.map(|kept| kept.stderr)))?,
+        log: log_tail(slot, record)?,
+    })
+}
+
+fn log_tail(slot: &SlotDirs, record: &ExitRecord) -> io::Result<Option<Vec<u8>>> {
+    let since = UNIX_EPOCH + Duration::from_millis(record.started_at_ms.saturating_sub(TIME_SLACK_MS));
+    let Some(newest) = slot_files::newest_log(&slot.dir, since)? else { return Ok(None) };
+    let Some(mut file) = slot_files::open(&slot.dir, &newest.path)? else { return Ok(None) };
+    file.seek(SeekFrom::Start(newest.size.saturating_sub(TAIL_BYTES as u64)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// Keeps what is known now; the oldest goes.
-pub(crate) fn keep(places: &Places<'_>, incident: &Incident, evidence: &Evidence) {
-    let dir = places.evidence.join(incident.run.to_string());
+pub(crate) fn keep(slot: &SlotDirs, incident: &Incident, readings: &[DatedReadingView], evidence: &Evidence) {
+    let dir = slot.evidence.join(incident.run.to_string());
+    let tails = &evidence.tails;
     let kept = make(&dir)
         .and_then(|()| write_atomically(&dir, "incident.json", &IncidentView::of(incident)))
+        .and_then(|()| write_atomically(&dir, "readings.json", &readings))
         .and_then(|()| write_atomically(&dir, "exit.json", &evidence.record))
-        .and_then(|()| std::fs::write(dir.join("stdout.log"), &evidence.stdout))
-        .and_then(|()| std::fs::write(dir.join("stderr.log"), &evidence.stderr))
-        .and_then(|()| prune(places.evidence));
+        .and_then(|()| std::fs::write(dir.join("stdout.log"), &tails.stdout))
+        .and_then(|()| std::fs::write(dir.join("stderr.log"), &tails.stderr))
+        .and_then(|()| tails.log.as_ref().map_or(Ok(()), |log| std::fs::write(dir.join("game.log"), log)))
+        .and_then(|()| prune(&slot.evidence));
     if let Err(error) = kept {
         tracing::warn!(server = %incident.server, dir = %dir.display(), %error, "evidence could not be kept");
     }
 }
 
-/// The end of what was written, standard error last: a panic is there.
-fn last_words(stdout: &[u8], stderr: &[u8]) -> String {
+/// The end of what was written, standard error last: a panic is there. A game that says nothing there speaks by its log.
+fn last_words(tails: &Tails) -> String {
     const MOST: usize = Scene::LAST_WORDS_BYTES_MAX;
-    let from_stderr = whole_lines(stderr, MOST);
-    let mut words = whole_lines(stdout, MOST - from_stderr.len());
+    let from_stderr = whole_lines(&tails.stderr, MOST);
+    let mut words = whole_lines(&tails.stdout, MOST - from_stderr.len());
     words.push_str(&from_stderr);
-    words
+    match &tails.log {
+        Some(log) if words.is_empty() => whole_lines(log, MOST),
+        Some(_) | None => words,
+    }
 }
 
 /// The last lines that fit, as text; of a line longer than that, its end. What is no UTF-8 is shown as such.
@@ -149,14 +184,14 @@ fn keep_core(places: &Places<'_>, record: &ExitRecord) -> io::Result<Option<Path
     let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern")?;
     let appends_pid = std::fs::read_to_string("/proc/sys/kernel/core_uses_pid")?.trim() != "0";
     let Some(looked_for) = CorePattern::of(pattern.trim_end(), appends_pid, pid) else { return Ok(None) };
-    let since_ms = record.started_at_ms.saturating_sub(CORE_SLACK_MS);
+    let since_ms = record.started_at_ms.saturating_sub(TIME_SLACK_MS);
     let there = looked_for.newest(places.working_dir, since_ms)?;
     let Some(core) =
-        there.map_or_else(|| looked_for.newest(Some(places.work), since_ms), |core| Ok(Some(core)))?
+        there.map_or_else(|| looked_for.newest(Some(&places.slot.work), since_ms), |core| Ok(Some(core)))?
     else {
         return Ok(None);
     };
-    let dir = places.evidence.join(record.run.to_string());
+    let dir = places.slot.evidence.join(record.run.to_string());
     make(&dir)?;
     let kept = dir.join(CORE);
     if std::fs::rename(&core, &kept).is_err() {
@@ -259,8 +294,15 @@ mod tests {
 
     #[test]
     fn last_words_are_whole_lines_and_standard_error_comes_last() {
+        let last_words = |stdout: &[u8], stderr: &[u8]| {
+            last_words(&Tails {
+                stdout: stdout.to_vec(),
+                stderr: stderr.to_vec(),
+                log: Some(b"log\n".to_vec()),
+            })
+        };
         assert_eq!(last_words(b"up\n", b"panicked\n"), "up\npanicked\n");
-        assert_eq!(last_words(b"", b""), "");
+        assert_eq!(last_words(b"", b""), "log\n");
         let long = format!("{}\nthe end\n", "x".repeat(600));
         assert_eq!(last_words(b"up\n", long.as_bytes()), "up\nthe end\n");
         let words = last_words(&[b'y'; 9000], b"bye\n");

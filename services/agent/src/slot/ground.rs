@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{Incident, Spec};
-use mainstay_core::{AllocationId, CommandLine, Generation, ServerId, UnclosedQuote};
+use mainstay_core::{AllocationId, CommandLine, Generation, ServerId, Timestamp, UnclosedQuote};
 use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
@@ -17,6 +17,7 @@ use mainstay_holder::spec::{
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 use mainstay_wire::builds::ImageConfig;
+use mainstay_wire::native::DatedReadingView;
 use nix::errno::Errno;
 
 use crate::builds::Installed;
@@ -350,17 +351,12 @@ impl Ground {
             // Tried again before the next start, which fails where it fails again.
             tracing::warn!(%server, %error, "what is left of a container is not cleared away yet");
         }
-        let places =
-            Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: folder, work: &dirs.work };
-        evidence::look(server, &places, record)
+        evidence::look(server, &Places { slot: &dirs, working_dir: folder }, record)
     }
 
     /// Keeps what is known of a process that ended as nobody wished.
-    pub(crate) fn keep_evidence(&self, incident: &Incident, found: &Evidence) {
-        let dirs = self.dirs(incident.server);
-        let places =
-            Places { evidence: &dirs.evidence, output: &dirs.output, working_dir: None, work: &dirs.work };
-        evidence::keep(&places, incident, found);
+    pub(crate) fn keep_evidence(&self, incident: &Incident, readings: &[DatedReadingView], found: &Evidence) {
+        evidence::keep(&self.dirs(incident.server), incident, readings, found);
     }
 
     /// What a slot's process tree uses now.
@@ -372,6 +368,11 @@ impl Ground {
             Some(groups) => Meter::Group(&groups.slot(server)?).read(),
             None => Meter::Tree(holder).read(),
         }
+    }
+
+    /// The one clock's time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Time since the machine came up, which no clock change touches.

@@ -5,6 +5,7 @@ pub(crate) mod evidence;
 mod ground;
 mod holding;
 pub(crate) mod probe;
+mod readings;
 mod worker;
 
 use std::collections::BTreeMap;

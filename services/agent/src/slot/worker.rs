@@ -24,6 +24,7 @@ use crate::hands::Level;
 use crate::roster::SlotFacts;
 use crate::slot::ended::{exit, in_full, is_full};
 use crate::slot::holding::Holding;
+use crate::slot::readings::Readings;
 use crate::slot::{Context, Ending};
 
 /// How long a slot waits after trouble of the machine's own (a full disk, a holder that does not answer) before it
@@ -47,6 +48,8 @@ pub(crate) struct Worker {
     asking: Option<Question>,
     /// What the next reading of CPU is compared with.
     since: Option<Since>,
+    /// What was lately read.
+    readings: Readings,
     /// The keeping of the last run's evidence.
     keeping: Option<JoinHandle<()>>,
     /// Ticks when a build that was waited for may be here.
@@ -93,6 +96,7 @@ impl Worker {
                 sent: None,
                 asking: None,
                 since: None,
+                readings: Readings::default(),
                 keeping: None,
                 built,
                 troubled: None,
@@ -214,11 +218,11 @@ impl Worker {
         self.brain.report(Command::Exited { server, run, exit, scene }).await?;
         if let Some(incident) = self.brain.incident(server, run).await? {
             self.evidence_kept().await;
-            let context = Arc::clone(&self.context);
+            let (context, readings) = (Arc::clone(&self.context), self.readings.of(run));
             // The slot may start again meanwhile: what is kept has been read.
             self.keeping = Some(tokio::spawn(async move {
                 let ground = Arc::clone(&context);
-                context.blocking(move || ground.ground.keep_evidence(&incident, &found)).await;
+                context.blocking(move || ground.ground.keep_evidence(&incident, &readings, &found)).await;
             }));
         }
         Ok(Next::Wait)

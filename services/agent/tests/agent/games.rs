@@ -26,11 +26,12 @@ trap '' TERM
 while :; do sleep 0.05; done
 "#;
 
-/// Uses all the CPU it gets.
-const BUSY: &str = r"#!/bin/sh
+/// Uses all the CPU it gets, and says so in a log of its own too.
+const BUSY: &str = r#"#!/bin/sh
 echo busy now
+echo busy in the log > "$HOME/../logs/game.log"
 while :; do :; done
-";
+"#;
 
 /// Takes 100 MB.
 const LARGE: &str = r#"#!/bin/sh

@@ -152,7 +152,7 @@ async fn a_game_is_online_once_it_answers() {
     plane.online(1).await;
 }
 
-/// Silence after the start is a crash, for a game that is alive and mute.
+/// Silence after the start is a crash, for a game that is alive and mute; one that starts for nobody is started again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mute_game_backs_off() {
     let (build, host) = (Build::new(), Host::new(1));
@@ -162,7 +162,7 @@ async fn a_mute_game_backs_off() {
     spec.query = Some(query);
     let plane = Plane::start(vec![spec.clone()]).await;
     let _agent = host.agent(&plane);
-    plane.order(1, Intent::Run, &spec, Some(A)).await;
+    plane.order(1, Intent::Run, &spec, None).await;
     let phase = plane.until(1, "backed off", |phase| matches!(phase, Phase::BackedOff { .. })).await;
     let cause = "gave no answer to its query within 400 ms of its start".into();
     assert_eq!(phase, Phase::BackedOff { crashes: 2, cause });

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mainstay_core::slot::{Check, Checks, Exit, Fault, Heard, Incident, Intent, Killer, Limits, Phase, Spec};
+use mainstay_wire::native::DatedReadingView;
 use tokio::net::UdpSocket;
 
 use crate::games::{Build, is_alive, one_byte_query};
@@ -55,11 +56,25 @@ async fn too_much_cpu_is_misbehaviour_restart_and_back_off() {
         (&"misbehaviour".into(), &"cpu".into(), &11.into())
     );
     assert_eq!(kept["allocationId"], allocation(A).to_string());
-    assert_eq!(std::fs::read_to_string(evidence.join("stdout.log")).unwrap(), "busy now\n");
 
     let phase = plane.until(1, "backed off", |phase| matches!(phase, Phase::BackedOff { .. })).await;
     let Phase::BackedOff { crashes: 2, cause } = phase else { panic!("{phase:?}") };
     assert!(cause.starts_with("misbehaved: failed its cpu check"), "{cause}");
+    // The evidence of the second run holds its own last words, not those of the first before them.
+    let second = host.dirs(1).evidence.join((incident.run + 1).to_string());
+    until("the evidence of the second run", || second.join("game.log").exists().then_some(())).await;
+    for kept in [evidence, second] {
+        let readings = std::fs::read(kept.join("readings.json")).unwrap();
+        let readings: Vec<DatedReadingView> = serde_json::from_slice(&readings).unwrap();
+        let failed =
+            readings.iter().filter(|it| it.reading.cpu_millis.is_some_and(|used| used > 110)).count();
+        assert_eq!(failed, 2, "{readings:?}");
+        let text = |name| std::fs::read_to_string(kept.join(name)).unwrap();
+        assert_eq!(
+            (text("stdout.log").as_str(), text("game.log").as_str()),
+            ("busy now\n", "busy in the log\n")
+        );
+    }
     let pids: Vec<u32> = plane
         .said(1)
         .iter()

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mainstay_agent::doctor::{Given, Rules};
+use mainstay_agent::doctor::{Given, Replayed, Rules};
 use mainstay_agent::os::Sight;
 use mainstay_agent::os::cgroup::Version;
 use mainstay_control::doctor::{Finding, HostChecks, damage, stored};
-use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::sqlite::{SqliteJournal, SqliteReader};
+use mainstay_journal::{Reader as _, StoredFold, replay, walk};
 use mainstay_runtime::Clock;
+use mainstay_supervisor::Supervisor;
 use tokio::runtime::Handle;
 
 /// Further apart than this the one clock and the wall clock have something to mend: leases and holds count in seconds.
@@ -18,7 +20,7 @@ const CLOCK_APART_MAX: Duration = Duration::from_secs(2);
 
 /// The checks of a running instance.
 pub struct Host {
-    dir: PathBuf,
+    data_dir: PathBuf,
     journal: OnceLock<SqliteJournal>,
     agent: OnceLock<mainstay_agent::doctor::Doctor>,
     clock: Arc<dyn Clock>,
@@ -29,7 +31,7 @@ impl Host {
     /// Of a data directory, whose journal and agent come later.
     pub fn new(data_dir: &Path, clock: Arc<dyn Clock>) -> Self {
         let (journal, agent) = (OnceLock::new(), OnceLock::new());
-        Self { dir: data_dir.join("journal"), journal, agent, clock, runtime: Handle::current() }
+        Self { data_dir: data_dir.to_owned(), journal, agent, clock, runtime: Handle::current() }
     }
 
     /// The journal, from now on. The first word counts.
@@ -47,10 +49,16 @@ impl HostChecks for Host {
     fn look(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if let Some(journal) = self.journal.get() {
-            findings.extend(journal_of(journal, &self.dir));
+            findings.extend(journal_of(journal, &self.data_dir.join("journal")));
         }
         if let Some(agent) = self.agent.get() {
-            findings.push(rules(self.runtime.block_on(agent.rules())));
+            findings.push(rules("laws of the agent", self.runtime.block_on(agent.rules())));
+            findings.extend(
+                match SqliteReader::beside_its_writer(&self.data_dir.join("agent").join("journal")) {
+                    Ok(reader) => agents(reader),
+                    Err(error) => vec![damage(AGENTS, &error)],
+                },
+            );
             findings.extend(given(&agent.given()));
         }
         findings.push(clock(&*self.clock));
@@ -76,9 +84,42 @@ pub fn journal_of(journal: &SqliteJournal, dir: &Path) -> Vec<Finding> {
     findings
 }
 
+/// The check of an agent's journal.
+pub const AGENTS: &str = "agent's journal";
+
+/// The agent's journal: its chain, and the laws of its rules.
+pub fn agents(mut reader: SqliteReader) -> Vec<Finding> {
+    let heads = match reader.heads() {
+        Ok(heads) => heads,
+        Err(error) => return vec![damage(AGENTS, &error)],
+    };
+    let check = "laws of the agent's journal";
+    let mut findings = Vec::new();
+    for head in &heads {
+        match walk(&mut reader, head) {
+            Ok(walked) => findings.push(Finding::ok(
+                AGENTS,
+                format!("{} turns with {} events, each as it was written", walked.turns, walked.events),
+            )),
+            Err(error) => {
+                findings.push(damage(AGENTS, &error));
+                continue;
+            }
+        }
+        let mut fold = StoredFold::watched(Supervisor::new(), Replayed::default());
+        findings.push(match replay(&mut reader, head, &mut fold) {
+            Err(error) => damage(check, &error),
+            Ok(_last) => {
+                let (state, replayed) = fold.into_parts();
+                rules(check, replayed.rules(&state))
+            }
+        });
+    }
+    findings
+}
+
 /// How an agent's rules stand.
-pub fn rules(rules: Rules) -> Finding {
-    let check = "laws of the agent";
+fn rules(check: &str, rules: Rules) -> Finding {
     match rules {
         Rules::Hold { slots, live } => {
             Finding::ok(check, format!("{slots} slots, {live} with a process, all laws"))

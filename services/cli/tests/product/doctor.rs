@@ -41,13 +41,30 @@ fn the_doctor_is_green_on_a_live_instance_and_on_what_it_left_and_sees_a_changed
     assert!(made["serverId"].is_u64(), "{made}");
     let (said, code) = doctor(&home);
     assert_eq!(code, Some(0), "{said:#}");
-    let laws = ["journal mark", "journal chain", "laws of catalog", "laws of fleet/1", "laws of the agent"];
+    let laws = [
+        "journal mark",
+        "journal chain",
+        "laws of catalog",
+        "laws of fleet/1",
+        "laws of the agent's journal",
+    ];
     green(&said, &laws);
     green(
         &said,
         &["instance", "live indices of fleet tugboat", "machines of fleet tugboat", "configuration"],
     );
-    green(&said, &["history", "clock", "agents' port", "games' port", "secrets"]);
+    green(
+        &said,
+        &[
+            "history",
+            "holds of fleet tugboat",
+            "laws of the agent",
+            "clock",
+            "agents' port",
+            "games' port",
+            "secrets",
+        ],
+    );
     let table = home.command(&["doctor"]).output().unwrap();
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(table.contains("journal chain") && table.contains(" 0 broken"), "{table}");
@@ -106,8 +123,9 @@ fn the_doctor_is_red_where_a_session_is_behind_a_frozen_agent() {
     // Where the agent runs alone, the laws are run on what it keeps, beside it; what was not looked at is said.
     let (alone, code) = doctor(&far);
     assert_eq!(code, Some(0), "{alone:#}");
-    green(&alone, &["agent's mark", "agent's journal", "laws of the agent", "agent in memory"]);
-    let said = alone["checks"].as_array().unwrap().iter().find(|it| it["check"] == "laws of the agent");
+    green(&alone, &["agent's mark", "agent's journal", "laws of the agent's journal", "agent in memory"]);
+    let said =
+        alone["checks"].as_array().unwrap().iter().find(|it| it["check"] == "laws of the agent's journal");
     let why = said.unwrap()["why"].as_str().unwrap();
     assert!(why.contains("1 with a process") && why.contains("all laws"), "{why}");
 

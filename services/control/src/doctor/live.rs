@@ -1,5 +1,7 @@
 //! The laws against what lives, in short turns, and whether everybody is heard and up to date.
 
+use std::time::Duration;
+
 use mainstay_core::ServerId;
 use mainstay_fleet::{Link, laws as fleet_laws};
 use mainstay_journal::Head;
@@ -17,6 +19,8 @@ use crate::shards::OpenFleet;
 const WHOLE_MAX: usize = 2_000;
 /// Servers in one part.
 const PART: usize = 1_000;
+/// How late the turn of a deadline may come: a mailbox that is full, a disk that is slow.
+const LATE_MAX: Duration = Duration::from_secs(5);
 /// Further behind than this the history does not keep up: a second of the highest load that was measured.
 const HISTORY_BEHIND_MAX: u64 = 100_000;
 
@@ -26,6 +30,7 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
     let directory = app.fleets.now();
     for fleet in directory.all() {
         findings.push(indices(fleet).await);
+        findings.push(holds(fleet).await);
         findings.push(machines(fleet).await);
     }
     findings.push(disks(app).await);
@@ -37,6 +42,22 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
 
 fn unanswered(check: String, error: &Error) -> Finding {
     Finding::fail(check, error.to_string(), error.code(), error.mend())
+}
+
+/// Whether every hold that has run out has ended, by the servers themselves.
+async fn holds(fleet: &OpenFleet) -> Finding {
+    let check = format!("holds of fleet {}", fleet.spec.name);
+    let looked = fleet.read(|state, now| {
+        let held = state.servers(None).filter(|(_, server)| server.held_until().is_some()).count();
+        (held, fleet_laws::overdue(state, now.back(LATE_MAX)))
+    });
+    match looked.await {
+        Err(error) => unanswered(check, &error),
+        Ok((held, overdue)) => {
+            let broken: Vec<_> = overdue.err().into_iter().collect();
+            laws(check, format!("{held} held, none past its time"), &told(&broken))
+        }
+    }
 }
 
 /// The live shard's indices against a full derivation.

@@ -1,14 +1,16 @@
 //! The laws against a copy that is replayed behind the durable mark.
 
+use mainstay_core::Timestamp;
 use mainstay_fleet::catalog::Catalog;
-use mainstay_fleet::{Fleet, catalog, laws as fleet_laws};
+use mainstay_fleet::{Event, Fleet, catalog, laws as fleet_laws};
 use mainstay_journal::stored::Stored;
-use mainstay_journal::{CompactError, Head, Reader, StoredFold, Walked, replay, walk};
+use mainstay_journal::{CompactError, Head, Reader, StoredFold, Unwatched, Walked, Watch, replay, walk};
 
-use super::{Finding, laws};
+use super::{Finding, TOLD_MAX, laws};
 use crate::shards::{CATALOG, FLEET_PREFIX};
 
-/// Checks the chain of every shard, and every law in every state that is replayed from it. Reads all that is kept.
+/// Checks the chain of every shard; every law of a fleet's turns after each that is kept, and every law of the state they lead
+/// to. Reads all that is kept.
 pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
     let heads = match reader.heads() {
         Ok(heads) => heads,
@@ -18,7 +20,7 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
     for head in &heads {
         let name = head.shard.as_str();
         let found = if name == CATALOG {
-            laws_of(reader, head, Catalog::default(), |state| {
+            laws_of(reader, head, Catalog::default(), Unwatched, |state, Unwatched| {
                 let held = format!(
                     "replayed: {} builds, {} build configurations, {} fleets",
                     state.builds().count(),
@@ -29,14 +31,16 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
                 (held, broken.iter().map(|it| format!("{:?}: {}", it.law, it.detail)).collect())
             })
         } else if name.starts_with(FLEET_PREFIX) {
-            laws_of(reader, head, Fleet::new(0), |state| {
+            laws_of(reader, head, Fleet::new(0), Turns::default(), |state, turns| {
                 let held = format!(
                     "replayed: {} machines, {} servers, {} allocations that go on",
                     state.machines().count(),
                     state.counts().total(),
                     state.live_allocations().count()
                 );
-                (held, told(&fleet_laws::all(state)))
+                let mut broken = told(&turns.broken);
+                broken.extend(told(&fleet_laws::all(state)));
+                (held, broken)
             })
         } else {
             continue;
@@ -44,6 +48,27 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
         findings.push(found);
     }
     findings
+}
+
+/// The turns of a fleet, each judged by how the fleet stood before it.
+#[derive(Default)]
+struct Turns {
+    before: fleet_laws::Before,
+    /// At most [`TOLD_MAX`]: a mistake that breaks one turn breaks many.
+    broken: Vec<fleet_laws::Broken>,
+}
+
+impl Watch<Fleet> for Turns {
+    fn snapshot(&mut self, state: &Fleet) {
+        self.before = fleet_laws::Before::of(state);
+    }
+
+    fn turn(&mut self, state: &Fleet, _: Timestamp, events: &[Event]) {
+        let before = std::mem::replace(&mut self.before, fleet_laws::Before::of(state));
+        if self.broken.len() < TOLD_MAX {
+            self.broken.extend(before.judge(state, events).err());
+        }
+    }
 }
 
 /// Broken laws of a fleet, in words.
@@ -69,17 +94,19 @@ fn chain(reader: &mut impl Reader, heads: &[Head]) -> Finding {
     )
 }
 
-fn laws_of<M: Stored>(
+fn laws_of<M: Stored, W: Watch<M>>(
     reader: &mut impl Reader,
     head: &Head,
     empty: M,
-    judge: impl FnOnce(&M) -> (String, Vec<String>),
+    watch: W,
+    judge: impl FnOnce(&M, W) -> (String, Vec<String>),
 ) -> Finding {
     let check = format!("laws of {}", head.shard);
-    let mut fold = StoredFold::new(empty);
+    let mut fold = StoredFold::watched(empty, watch);
     match replay(reader, head, &mut fold) {
         Ok(_last) => {
-            let (held, broken) = judge(&fold.into_state());
+            let (state, watch) = fold.into_parts();
+            let (held, broken) = judge(&state, watch);
             laws(check, held, &broken)
         }
         // Turns that were compacted away between the look at the head and the reading: the next look finds the snapshot.

@@ -1,7 +1,12 @@
 //! What was acknowledged is there after a restart, and the end of a plane loses nothing.
 
+use mainstay_control::doctor::{Verdict, stored};
 use mainstay_control::history::empty_fold;
-use mainstay_journal::{Compacted, Compactor, Reader as _, ShardName};
+use mainstay_core::{MachineId, Timestamp};
+use mainstay_fleet::{Event, Fleet};
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::stored::Stored as _;
+use mainstay_journal::{Compacted, Compactor, Journal as _, Reader as _, ShardName, TurnRecord};
 
 use crate::agent::Habit;
 use crate::support::{World, allocation, id};
@@ -91,4 +96,33 @@ async fn a_compacted_journal_tells_the_same_story() {
             .collect()
     };
     assert_eq!(ids(&before), ids(&after), "replayed from a snapshot below {}", fleet.oldest);
+}
+
+/// Issue 3, point 12: "`mainstay doctor` runs every law against the live system and its journal": a machine that was taken away
+/// with a session on it is found although it has come back since, and no state shows it any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_finds_a_turn_that_broke_a_law() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    assert_eq!(world.allocate(id(1)).await.status, 202);
+    let machine = world.get("/v1/machines").await.body["items"][0]["id"].as_u64().unwrap();
+    let machine = MachineId::from_number(machine).unwrap();
+    let dir = world.shutdown().await;
+    let mut journal = SqliteJournal::open(&dir.path().join("journal")).unwrap();
+    let laws_of_the_fleet = |journal: &SqliteJournal| {
+        let findings = stored(&mut journal.reader().unwrap());
+        findings.into_iter().find(|it| it.check == "laws of fleet/1").unwrap()
+    };
+    assert_eq!(laws_of_the_fleet(&journal).status, Verdict::Ok);
+    let mut head = journal.lead(&ShardName::new("fleet/1").unwrap()).unwrap().head;
+    for event in [Event::MachineEmptied { machine }, Event::MachineWoken { machine }] {
+        let mut bytes = Vec::new();
+        Fleet::store(&[event], &mut bytes);
+        let (shard, first, epoch) = (head.shard.clone(), head.next, head.epoch);
+        let turn = TurnRecord { shard, first, count: 1, epoch, at: Timestamp::from_unix_ms(1), bytes };
+        head.next = turn.next();
+        journal.append(&[turn]).unwrap();
+    }
+    let found = laws_of_the_fleet(&journal);
+    assert_eq!((found.status, found.code.as_deref()), (Verdict::Fail, Some(concat!("MS-", "U126"))));
+    assert!(found.why.starts_with("Removal: "), "{}", found.why);
 }

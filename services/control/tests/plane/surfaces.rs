@@ -221,6 +221,7 @@ async fn the_doctor_looks_at_what_lives() {
         found.body["checks"].as_array().unwrap().iter().map(|it| it["check"].as_str().unwrap()).collect();
     let expected = [
         "live indices of fleet arena",
+        "holds of fleet arena",
         "machines of fleet arena",
         "disks of machines",
         "configuration",

@@ -235,7 +235,7 @@ fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
 #[test]
 fn a_slot_sees_no_process_but_its_own() {
     if !needs_root("sight of processes") || isolate::attempt() != Ok(Processes::Own) {
-        eprintln!("skipped: /proc cannot be mounted with hidepid here");
+        eprintln!("SKIPPED: /proc cannot be mounted with hidepid here");
         return;
     }
     let slot = Slot::new();

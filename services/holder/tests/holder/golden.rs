@@ -6,7 +6,9 @@ use mainstay_holder::protocol::{
     FailureCode, LineTooLong, Lines, Reply, Request, StartReport, Status, Stream, Target, agree,
     decode_reply, decode_request, encode,
 };
-use mainstay_holder::record::{ExitRecord, HolderRecord, Outcome, ProcessMark, SpawnFailure, SpawnStage};
+use mainstay_holder::record::{
+    ExitRecord, HolderRecord, Outcome, OutputKept, ProcessMark, SpawnFailure, SpawnStage,
+};
 use mainstay_holder::spec::{
     ControlGroup, Identity, Isolation, LaunchSpec, LimitedResource, Output, Processes, ResourceLimit,
 };
@@ -45,6 +47,7 @@ fn exit(outcome: Outcome) -> ExitRecord {
         ended_at_ms: 2_000,
         leftovers_killed: 2,
         leftovers_alive: 0,
+        output_kept: Some(OutputKept { stdout: 12, stderr: 0 }),
         output_bytes_lost: 0,
         last_signal_asked: Some(15),
     }
@@ -52,7 +55,7 @@ fn exit(outcome: Outcome) -> ExitRecord {
 
 fn exit_json(outcome: &str) -> String {
     format!(
-        r#"{{"version":1,"generation":7,"run":3,"boot_id":"b0","outcome":{outcome},"game_pid":101,"oom_kills":1,"started_at_ms":1000,"ended_at_ms":2000,"leftovers_killed":2,"leftovers_alive":0,"output_bytes_lost":0,"last_signal_asked":15}}"#
+        r#"{{"version":1,"generation":7,"run":3,"boot_id":"b0","outcome":{outcome},"game_pid":101,"oom_kills":1,"started_at_ms":1000,"ended_at_ms":2000,"leftovers_killed":2,"leftovers_alive":0,"output_kept":{{"stdout":12,"stderr":0}},"output_bytes_lost":0,"last_signal_asked":15}}"#
     )
 }
 

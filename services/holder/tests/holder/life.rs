@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainstay_holder::client::{self, ClientError, Found, Started};
 use mainstay_holder::process::{self, Emptied, Remains};
 use mainstay_holder::protocol::{Request, Stream};
-use mainstay_holder::record::{HOLDER_FILE, HolderRecord, Outcome, ProcessMark, SpawnStage};
+use mainstay_holder::record::{HOLDER_FILE, HolderRecord, Outcome, OutputKept, ProcessMark, SpawnStage};
 use mainstay_holder::spec::{ControlGroup, LaunchSpec, LimitedResource, ResourceLimit};
 use mainstay_holder::{EXIT_BAD_SPEC, EXIT_SLOT_TAKEN, lock, output, record};
 use nix::libc;
@@ -290,7 +290,10 @@ fn output_of_earlier_runs_is_kept_and_bounded() {
         spec.output.bytes_max = 1000;
         spec.output.files_max = 3;
         slot.start(&spec);
-        assert_eq!(slot.exit().output_bytes_lost, 0);
+        let exit = slot.exit();
+        assert_eq!(exit.output_bytes_lost, 0);
+        // "run 1 line 0" and its end of line, ten times; then two digits, ninety times.
+        assert_eq!(exit.output_kept, Some(OutputKept { stdout: 10 * 13 + 90 * 14, stderr: 3 }));
     }
     let dir = slot.dir.path().join("output");
     let mut kept = String::new();

@@ -59,7 +59,7 @@ async fn measure(settings: &Settings) -> Result<(), Failure> {
     if let Some(postgres) = &postgres {
         postgres.prepare(settings.servers).await?;
     }
-    println!(
+    say!(
         "allocate: {} idle servers, {} connections, {} s a run, POST and DELETE in turn, answered after fsync",
         settings.servers,
         settings.connections,
@@ -68,19 +68,19 @@ async fn measure(settings: &Settings) -> Result<(), Failure> {
     let (mut ours, mut theirs): (Vec<Run>, Vec<Run>) = (Vec::new(), Vec::new());
     for run in 0..settings.runs {
         let measured = load::measure(&world.caller, settings.connections, settings.time, SEED + run).await?;
-        println!("  mainstay   {}", measured.line());
+        say!("  mainstay   {}", measured.line());
         ours.push(measured);
         if let Some(postgres) = &postgres {
             let measured = postgres.measure(settings.connections, settings.time).await?;
-            println!("  postgresql {}", measured.line());
+            say!("  postgresql {}", measured.line());
             theirs.push(measured);
         }
     }
-    println!("{}", summary("mainstay", &ours));
+    say!("{}", summary("mainstay", &ours));
     if !theirs.is_empty() {
-        println!("{}", summary("postgresql, single-row claims", &theirs));
+        say!("{}", summary("postgresql, single-row claims", &theirs));
         let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours.rate() / theirs.rate());
-        println!("ratio, run by run: median {:.2}", median(ratios));
+        say!("ratio, run by run: median {:.2}", median(ratios));
     }
     world.stop().await
 }

@@ -70,7 +70,6 @@ pub(crate) fn slot(
             format!("{id}: {believed:?} believed, {said:?} said")
         })?;
     }
-    super::holds::none_outlives_its_time(fleet, now)?;
     let (told, known) = (server.incident(), agent.incidents(id).last());
     // A machine that its provider made anew under the same name begins with an empty journal.
     ensure(

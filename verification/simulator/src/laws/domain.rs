@@ -8,8 +8,18 @@ use mainstay_supervisor::{Supervisor, laws as supervisor};
 
 use super::{Broken, ensure};
 
-pub(crate) fn after_fleet(state: &Fleet, event: &mainstay_fleet::Event) -> Result<(), Broken> {
-    fleet::after(state, event).map_err(of_fleet)
+/// A turn of a fleet, by how it stood before.
+pub(crate) fn turn_of_fleet(
+    before: fleet::Before,
+    state: &Fleet,
+    events: &[mainstay_fleet::Event],
+) -> Result<(), Broken> {
+    before.judge(state, events).map_err(of_fleet)
+}
+
+/// What a turn of the deadlines must have ended.
+pub(crate) fn nothing_is_overdue(state: &Fleet, now: Timestamp) -> Result<(), Broken> {
+    fleet::overdue(state, now).map_err(of_fleet)
 }
 
 pub(crate) fn all_of_fleet(state: &Fleet) -> Result<(), Broken> {

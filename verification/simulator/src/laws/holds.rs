@@ -1,6 +1,5 @@
-//! What a hold may do (seed 003), and what it may not.
+//! What a game gets that asks for a hold (seed 003). What an event of a hold may do, the rules' own laws say.
 
-use mainstay_core::Timestamp;
 use mainstay_fleet::Fleet;
 
 use super::{Broken, ensure};
@@ -27,12 +26,4 @@ impl Before {
             format!("{} before a game asked {asked:?}, {now} after", self.unclaimed)
         })
     }
-}
-
-/// After a turn of the deadlines, no hold is left whose time has come.
-pub(crate) fn none_outlives_its_time(fleet: &Fleet, now: Timestamp) -> Result<(), Broken> {
-    let late = fleet.servers(None).find(|(_, server)| server.held_until().is_some_and(|until| until <= now));
-    ensure(late.is_none(), "a hold never outlives its time", || {
-        format!("{:?} at {now:?}", late.map(|(id, server)| (id, server.claim)))
-    })
 }

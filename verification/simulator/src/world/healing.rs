@@ -73,6 +73,7 @@ impl World {
             return Err(Broken::new("a healed world has a plane", "it is down"));
         };
         let fleet = &plane.seat.state;
+        domain::nothing_is_overdue(fleet, self.at())?;
         convergence::writer_is_idle("plane", plane.seat.writer.is_idle() && plane.mailbox.is_empty())?;
         convergence::waiting_has_no_server(fleet)?;
         let gone = |id| self.machines.iter().any(|machine| machine.made == Some(id) && machine.gone);

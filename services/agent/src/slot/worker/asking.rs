@@ -102,6 +102,7 @@ impl Worker {
             }
             Asked::Checked(run, reading, since) => {
                 self.since = since.or(self.since);
+                self.readings.note(run, self.context.ground.now(), reading);
                 // The level may still say that this check is due: it stands answered until there is news.
                 if let Some(question) = &mut self.asking {
                     question.answer = Box::pin(std::future::pending());

@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
-use mainstay_agent::doctor::Rules;
 use mainstay_control::doctor::{Finding, damage};
+use mainstay_journal::OpenError;
 use mainstay_journal::sqlite::{SqliteJournal, SqliteReader};
-use mainstay_journal::{OpenError, Reader as _, StoredFold, replay, walk};
-use mainstay_supervisor::{Supervisor, laws};
 
 use super::one_line;
 use crate::failure::Failure;
-use crate::up::doctor::{journal_of, rules};
+use crate::up::doctor::{AGENTS, agents, journal_of};
 
 /// Looks at everything that is stored. `silent` is why no instance answered.
 pub fn look(data_dir: &Path, silent: &Failure) -> Vec<Finding> {
@@ -67,8 +65,6 @@ fn open(dir: &Path) -> Opened {
     }
 }
 
-const AGENTS: &str = "agent's journal";
-
 /// A stand-alone agent that runs: its journal is read beside it, and every law is run on what its durable story comes to. What
 /// only its process has in memory is named.
 fn alone(dir: &Path) -> Vec<Finding> {
@@ -90,40 +86,5 @@ fn alone(dir: &Path) -> Vec<Finding> {
          readings that only its process has were not looked at, since nothing asks it for them; the control plane's own laws \
          are run by `mainstay doctor` where that runs",
     ));
-    findings
-}
-
-/// The agent's journal: its chain, and the laws of its rules.
-fn agents(mut reader: SqliteReader) -> Vec<Finding> {
-    let check = AGENTS;
-    let heads = match reader.heads() {
-        Ok(heads) => heads,
-        Err(error) => return vec![damage(check, &error)],
-    };
-    let mut findings = Vec::new();
-    for head in &heads {
-        match walk(&mut reader, head) {
-            Ok(walked) => findings.push(Finding::ok(
-                check,
-                format!("{} turns with {} events, each as it was written", walked.turns, walked.events),
-            )),
-            Err(error) => {
-                findings.push(damage(check, &error));
-                continue;
-            }
-        }
-        let mut fold = StoredFold::new(Supervisor::new());
-        findings.push(match replay(&mut reader, head, &mut fold) {
-            Err(error) => damage("laws of the agent", &error),
-            Ok(_last) => {
-                let state = fold.into_state();
-                let live = state.slots().filter(|(_, slot)| slot.live_run().is_some()).count();
-                rules(match laws::all(&state) {
-                    Ok(()) => Rules::Hold { slots: state.slots().count(), live },
-                    Err(broken) => Rules::Broken(broken),
-                })
-            }
-        });
-    }
     findings
 }

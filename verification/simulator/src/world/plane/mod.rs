@@ -11,7 +11,7 @@ use mainstay_core::slot::Status;
 use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
     Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection,
-    StreamId, Wish,
+    StreamId, Wish, laws as fleet_laws,
 };
 use mainstay_journal::Admission;
 use uuid::Uuid;
@@ -258,19 +258,17 @@ impl World {
         if let Command::Due = command {
             self.begun.holds_are_over(&life.seat.state, at, self.now)?;
         }
-        let before = holds::Before::of(&life.seat.state);
+        let (before, pool) = (fleet_laws::Before::of(&life.seat.state), holds::Before::of(&life.seat.state));
         let outcome = life.seat.run(at, command);
         if let Asker::Call(call) = &asker
             && let Want::Ask { what, .. } = &self.calls[*call].want
         {
-            before.changed_nothing_by_holding(what, &life.seat.state)?;
+            pool.changed_nothing_by_holding(what, &life.seat.state)?;
         }
         if let Command::Due = command {
-            holds::none_outlives_its_time(&life.seat.state, at)?;
+            domain::nothing_is_overdue(&life.seat.state, at)?;
         }
-        for event in &outcome.events {
-            domain::after_fleet(&life.seat.state, event)?;
-        }
+        domain::turn_of_fleet(before, &life.seat.state, &outcome.events)?;
         placement::nobody_waits_in_vain(&life.seat.state, REGION)?;
         if let Some(event) = outcome.events.first() {
             self.say("plane", || {
