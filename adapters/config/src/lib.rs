@@ -23,8 +23,8 @@ mod slots;
 mod tree;
 
 pub use codes::{Code, Severity, explain};
-pub use density::{Bound, MachineSize, Slots, slots_unstated};
 pub use files::{FileCheck, Found, check_files, look_on_disk};
+pub use mainstay_core::density::{Bound, MachineSize, Slots};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
 pub use merge::{Accepted, Refused, SourceFile, load, load_here};
 pub use model::{

@@ -107,14 +107,19 @@ fn read(files: &[SourceFile]) -> Read {
     let mut check = Check::new(&sources);
     check.problems = early;
     let mut merged = Merged::default();
+    let mut paths = tree::Paths::default();
     for source in &sources.0 {
         match tree::parse(&sources, source) {
-            Ok(root) => merged.add(&mut check, source, &root),
+            Ok(root) => {
+                merged.add(&mut check, source, &root);
+                paths.walk(&root);
+            }
             Err(problem) => check.report(|_| *problem),
         }
     }
     merged.references(&mut check);
-    let Check { problems, left_out, .. } = check;
+    let Check { mut problems, left_out, .. } = check;
+    problems.iter_mut().for_each(|problem| paths.complete(problem));
     (merged.config(sources), problems, left_out)
 }
 

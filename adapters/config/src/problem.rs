@@ -43,11 +43,21 @@ pub struct Problem {
     pub why: Vec<String>,
     /// An edit that mends it.
     pub fix: Option<String>,
+    /// The keys that lead to the first place, or to what is missing there: `fleets`, `arena`, `usageSettings`, `[0]`, `memory`.
+    /// Empty where a file as a whole is at fault.
+    pub path: Vec<String>,
 }
 
 impl Problem {
     pub(crate) fn new(code: Code, what: impl Into<String>) -> Self {
-        Self { code, what: safe(what.into()), marks: Vec::new(), why: Vec::new(), fix: None }
+        Self {
+            code,
+            what: safe(what.into()),
+            marks: Vec::new(),
+            why: Vec::new(),
+            fix: None,
+            path: Vec::new(),
+        }
     }
 
     pub(crate) fn at(mut self, sources: &Sources, place: &Place, label: impl Into<String>) -> Self {
@@ -62,6 +72,12 @@ impl Problem {
 
     pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(safe(fix.into()));
+        self
+    }
+
+    /// What is missing at its first place.
+    pub(crate) fn lacking(mut self, key: &str) -> Self {
+        self.path = vec![key.to_owned()];
         self
     }
 

@@ -118,6 +118,7 @@ impl<'n> Fields<'n> {
             check.report(|sources| {
                 Problem::new(Code::MissingKey, format!("{} has no {name}", self.owner))
                     .at(sources, &self.place, format!("{name} is missing here"))
+                    .lacking(name)
                     .fix(fix)
             });
         }

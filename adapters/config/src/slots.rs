@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use mainstay_core::density::MachineSize;
 use mainstay_core::slot;
 
-use crate::density::MachineSize;
+use crate::density::millicores;
 use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
 use crate::model::{BuildConfiguration, Checks, CpuLimit, CpuQuota, QueryKind, QueryPort, Recovery};
 
@@ -39,7 +40,7 @@ impl BuildConfiguration {
         let cpu = self.limits.cpu.as_ref().map_or(CpuLimit::Megahertz(GSH_SPEED_MHZ.into()), |cpu| cpu.value);
         let memory = self.limits.memory_bytes.as_ref().map_or(GSH_MEMORY_MIB * MIB, |memory| memory.value);
         slot::Limits {
-            cpu_millis: small(machine.millicores(cpu).max(1)),
+            cpu_millis: small(millicores(machine, cpu).max(1)),
             memory_mib: small(memory.div_ceil(MIB)),
         }
     }

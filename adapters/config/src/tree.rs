@@ -74,6 +74,51 @@ fn syntax(sources: &Sources, place: &Place, reason: String) -> Problem {
         .fix("mend the YAML at this place; quote values that contain ': ' or ' #', and indent with spaces")
 }
 
+/// The keys that lead to every place where something is written.
+#[derive(Default)]
+pub(crate) struct Paths(BTreeMap<Place, Vec<String>>);
+
+impl Paths {
+    /// Notes the places of one file.
+    pub(crate) fn walk(&mut self, root: &Node) {
+        self.note(root, &mut Vec::new());
+    }
+
+    /// What is deeper comes later: a block's first key is written where the block begins.
+    fn note(&mut self, node: &Node, path: &mut Vec<String>) {
+        self.0.insert(node.place.clone(), path.clone());
+        match &node.value {
+            Value::Null | Value::Scalar(_) => {}
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    path.push(format!("[{index}]"));
+                    self.note(item, path);
+                    path.pop();
+                }
+            }
+            Value::Map(entries) => {
+                for (key, value) in entries {
+                    path.push(match &key.value {
+                        Value::Scalar(name) => name.clone(),
+                        Value::Null | Value::List(_) | Value::Map(_) => String::new(),
+                    });
+                    self.0.insert(key.place.clone(), path.clone());
+                    self.note(value, path);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    /// Says which keys lead to a problem.
+    pub(crate) fn complete(&self, problem: &mut Problem) {
+        let place = problem.marks.first().map(|mark| &mark.place);
+        if let Some(path) = place.and_then(|place| self.0.get(place)) {
+            problem.path.splice(0..0, path.iter().cloned());
+        }
+    }
+}
+
 enum Open {
     List { place: Place, anchor: usize, items: Vec<Node> },
     Map { place: Place, anchor: usize, key: Option<Node>, entries: Vec<(Node, Node)> },

@@ -13,7 +13,9 @@ use mainstay_core::slot::{ConfigurationRef, Intent};
 use mainstay_core::{
     AllocationId, BuildConfigurationId, FleetNumber, Generation, MachineId, RegionId, ServerId, Timestamp,
 };
-use mainstay_fleet::{Addresses, End, Event, Fleet, FleetSpec, IdleServers, Ports, Renewal, Request};
+use mainstay_fleet::{
+    Addresses, End, Event, Fleet, FleetSpec, IdleServers, Ports, Purpose, Renewal, Request,
+};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, Journal, Reader, Seq, ShardName, StoredFold, TurnRecord, replay};
@@ -153,7 +155,13 @@ fn allocation(
     let id: AllocationId = format!("{:032x}", u128::from(cycle) + 1).parse()?;
     let server = ServerId::of(fleet, u32::try_from(cycle % u64::from(SERVERS))? + 1);
     let generation = Generation::from_number(cycle / u64::from(SERVERS) + 1);
-    let request = Request { configuration: configuration.id, region, payload: None, renewal: Renewal::Keep };
+    let request = Request {
+        configuration: configuration.id,
+        region,
+        payload: None,
+        renewal: Renewal::Keep,
+        purpose: Purpose::Session,
+    };
     let until = Timestamp::from_unix_ms(1_900_000_000_000);
     Ok(vec![
         vec![
@@ -167,7 +175,7 @@ fn allocation(
                 cause: mainstay_fleet::Cause::Allocated(mainstay_fleet::Fit::Stopped),
             },
         ],
-        vec![Event::AllocationFulfilled { id }],
-        vec![Event::AllocationEnded { id, end: End::Deallocated }],
+        vec![Event::AllocationFulfilled { id, server: Some(server) }],
+        vec![Event::AllocationEnded { id, server: Some(server), end: End::Deallocated }],
     ])
 }

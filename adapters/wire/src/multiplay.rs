@@ -6,7 +6,7 @@
 use jiff::Timestamp as Instant;
 use mainstay_core::slot::ReadySignal;
 use mainstay_core::{AllocationId, BuildConfigurationId, FleetId, RegionId, Timestamp};
-use mainstay_fleet::{Addresses, Allocation, End, Machine, Renewal, Request, Server};
+use mainstay_fleet::{Addresses, Allocation, End, Machine, Purpose, Renewal, Request, Server};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -99,7 +99,7 @@ impl AllocateRequest {
     ///
     /// # Errors
     /// [`BodyError::ConfigurationId`] above 2^53 - 1.
-    pub fn request(self) -> Result<(AllocationId, Request), BodyError> {
+    pub fn request(self, purpose: Purpose) -> Result<(AllocationId, Request), BodyError> {
         let configuration = BuildConfigurationId::from_number(self.build_configuration_id)
             .map_err(BodyError::ConfigurationId)?;
         let renewal = match self.restart {
@@ -107,7 +107,8 @@ impl AllocateRequest {
             Some(false) | None => Renewal::Keep,
         };
         let payload = self.payload.map(Into::into);
-        Ok((self.allocation_id, Request { configuration, region: self.region_id, payload, renewal }))
+        let region = self.region_id;
+        Ok((self.allocation_id, Request { configuration, region, payload, renewal, purpose }))
     }
 }
 
@@ -267,7 +268,7 @@ pub struct Pagination {
 }
 
 /// The body of a token exchange. A missing or empty list of scopes asks for all.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRequest {
     /// Scopes, by name.
@@ -309,7 +310,7 @@ impl TokenRequest {
 }
 
 /// The answer to a token exchange (201).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenAnswer {
     /// A JWT with `exp`.
@@ -317,7 +318,7 @@ pub struct TokenAnswer {
 }
 
 /// An error as Unity's gateway tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorBody {
     /// The HTTP status.
@@ -330,11 +331,12 @@ pub struct ErrorBody {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<FieldError>,
     /// To find the request in the log.
+    #[schema(value_type = String, format = "uuid")]
     pub request_id: Uuid,
 }
 
 /// What is wrong with one field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldError {
     /// Which.

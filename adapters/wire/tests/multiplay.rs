@@ -11,8 +11,8 @@ use mainstay_core::{
     StateMachine as _, Timestamp, Turn,
 };
 use mainstay_fleet::{
-    Addresses, Command, Fleet, FleetSpec, Growth, IdleServers, Ports, RegionOpening, RegionSpec, Renewal,
-    Request,
+    Addresses, Command, Fleet, FleetSpec, Growth, IdleServers, Ports, Purpose, RegionOpening, RegionSpec,
+    Renewal, Request,
 };
 use mainstay_wire::multiplay::{AllocateRequest, AllocationView, BodyError, TokenRequest};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn what_stock_clients_send_is_read() {
         let bytes = body(|body| {
             body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         });
-        let (id, request) = AllocateRequest::read(&bytes).unwrap().request().unwrap();
+        let (id, request) = AllocateRequest::read(&bytes).unwrap().request(Purpose::Session).unwrap();
         assert_eq!(id.to_string(), ID);
         assert_eq!(request.configuration.number(), 1_136_640);
         assert_eq!(request.region.to_string(), REGION);
@@ -69,7 +69,7 @@ fn what_cannot_be_read_is_refused_with_its_code() {
     }
     let large =
         AllocateRequest::read(&body(|body| body["buildConfigurationId"] = json!(1_u64 << 53))).unwrap();
-    assert!(matches!(large.request(), Err(BodyError::ConfigurationId(_))));
+    assert!(matches!(large.request(Purpose::Session), Err(BodyError::ConfigurationId(_))));
 }
 
 #[test]
@@ -106,6 +106,7 @@ fn spec() -> FleetSpec {
             max_servers: 10,
             opening: RegionOpening::Online,
             growth: Growth::MachinesMayJoin,
+            ttl: None,
         }],
         configurations: vec![Spec {
             configuration: ConfigurationRef {
@@ -152,6 +153,7 @@ fn an_allocation_is_shown_step_by_step() {
         region: RegionId(Uuid::from_bytes([2; 16])),
         payload: None,
         renewal: Renewal::Keep,
+        purpose: Purpose::Session,
     };
     run(&mut fleet, 1_000, Command::Allocate { id, request });
     let view = |fleet: &Fleet, at: u64| {
@@ -175,6 +177,7 @@ fn an_allocation_is_shown_step_by_step() {
         addresses: Addresses { ipv4: Some([10, 0, 0, 7].into()), ipv6: None },
         slots: vec![Ports { game: 20000, query: 20001 }],
         boot: None,
+        host: None,
     };
     let mainstay_fleet::Answer::Joined { machine, slots } = run(&mut fleet, 2_000, join) else { panic!() };
     let statuses = vec![mainstay_core::slot::Status {
@@ -205,7 +208,7 @@ proptest! {
     #[test]
     fn whatever_a_body_holds_it_is_a_request_or_a_reason(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         if let Ok(request) = AllocateRequest::read(&bytes) {
-            let _value_or_reason = request.request();
+            let _value_or_reason = request.request(Purpose::Session);
         }
         let _value_or_reason = TokenRequest::read(&bytes);
     }

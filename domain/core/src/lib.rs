@@ -1,5 +1,6 @@
 //! Words and laws that every room shares: typed ids, time, generations, strike windows, look-up tables, the
-//! [`StateMachine`] trait, and [`slot`]: what a control plane and an agent say to each other about one slot.
+//! [`StateMachine`] trait, [`density`]: how many servers a machine holds, and [`slot`]: what a control plane and an agent
+//! say to each other about one slot.
 //!
 //! `no_std`, so that the compiler itself keeps clocks, sockets and randomly seeded maps out of the rules.
 #![no_std]
@@ -10,6 +11,7 @@ extern crate alloc;
 extern crate std;
 
 mod command_line;
+pub mod density;
 mod generation;
 mod id;
 mod machine;

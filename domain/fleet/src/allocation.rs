@@ -18,6 +18,8 @@ pub struct Request {
     pub payload: Option<Arc<str>>,
     /// Whether a running process will do.
     pub renewal: Renewal,
+    /// Whose it is.
+    pub purpose: Purpose,
 }
 
 impl Request {
@@ -32,6 +34,16 @@ pub enum Renewal {
     Keep,
     /// It is restarted first.
     Restart,
+}
+
+/// Whose an allocation is. The two are sets of their own: neither is listed among the other, nor ended by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Purpose {
+    /// The game's: players are sent there.
+    #[default]
+    Session,
+    /// An operator's, to try a build configuration (reference multiplay.md 1.2, test allocations).
+    Test,
 }
 
 /// An allocation.

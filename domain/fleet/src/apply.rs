@@ -50,6 +50,11 @@ impl Fleet {
                     machine.boot = Some(*boot);
                 }
             }
+            Event::MachineDescribed { machine, host } => {
+                if let Some(machine) = self.machines.get_mut(machine) {
+                    machine.host = Some(host.clone());
+                }
+            }
             Event::MachineDraining { machine } => self.lives(*machine, Life::Draining { since: at }),
             Event::MachineEmptied { machine } => self.lives(*machine, Life::Emptied { since: at }),
             Event::MachineLost { machine } => self.lives(*machine, Life::Lost { at }),
@@ -99,8 +104,8 @@ impl Fleet {
                 }
             }
             Event::AllocationDisplaced { id, until } => self.displaced(at, *id, *until),
-            Event::AllocationFulfilled { id } => self.fulfilled(at, *id),
-            Event::AllocationEnded { id, end } => self.ended(at, *id, end),
+            Event::AllocationFulfilled { id, .. } => self.fulfilled(at, *id),
+            Event::AllocationEnded { id, end, .. } => self.ended(at, *id, end),
             Event::IncidentTold { incident } | Event::IncidentClosed { incident } => {
                 if let Some(server) = self.servers.get_mut(&incident.server) {
                     server.incident = Some(incident.clone());

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mainstay_core::density::Host;
 use mainstay_core::slot::{Incident, Reading, Status};
 use mainstay_core::{
     AllocationId, BootId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId,
@@ -38,6 +39,8 @@ pub enum Command {
         slots: Vec<Ports>,
         /// The run of its kernel; `None` where its agent does not say.
         boot: Option<BootId>,
+        /// What it runs on; `None` where its agent does not say.
+        host: Option<Host>,
     },
     /// A machine's provider answered an errand, or failed to.
     TakeOutcome {

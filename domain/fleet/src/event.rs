@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mainstay_core::density::Host;
 use mainstay_core::slot::{ConfigurationRef, Incident, Intent, Spec};
 use mainstay_core::{
     AllocationId, BootId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId,
@@ -45,6 +46,13 @@ pub enum Event {
         name: Arc<str>,
         /// How players reach it now.
         addresses: Addresses,
+    },
+    /// What a machine's agent says of its host, for the first time or otherwise than before.
+    MachineDescribed {
+        /// Which.
+        machine: MachineId,
+        /// What it says.
+        host: Host,
     },
     /// A machine brought slots: servers with consecutive ids.
     ServersAdded {
@@ -228,6 +236,8 @@ pub enum Event {
     AllocationFulfilled {
         /// Which.
         id: AllocationId,
+        /// Its server; `None` in what was stored before this was told.
+        server: Option<ServerId>,
     },
     /// Its game had taken players, on a server that is gone with its machine. Only snapshots tell it.
     AllocationReadied {
@@ -238,6 +248,8 @@ pub enum Event {
     AllocationEnded {
         /// Which.
         id: AllocationId,
+        /// The server it had; `None` where it had none, and in what was stored before this was told.
+        server: Option<ServerId>,
         /// Why.
         end: End,
     },

@@ -10,7 +10,7 @@ use mainstay_core::{
     Timestamp, Turn,
 };
 
-use crate::allocation::Allocation;
+use crate::allocation::{Allocation, Purpose};
 use crate::command::{Answer, Command, Observation, Why};
 use crate::counts::Counts;
 use crate::decide;
@@ -57,6 +57,8 @@ pub struct Fleet {
     pub(crate) ended: BTreeSet<(Timestamp, AllocationId)>,
     /// Those that go on: placed, or waiting.
     pub(crate) live: BTreeSet<(Timestamp, AllocationId)>,
+    /// Of those, the operators' tests: few among many.
+    pub(crate) tests: BTreeSet<(Timestamp, AllocationId)>,
     /// Holds by the time they run out.
     pub(crate) holds: BTreeSet<(Timestamp, ServerId)>,
     /// How the servers of each region stand.
@@ -114,6 +116,7 @@ impl Fleet {
             waiting_until: BTreeSet::new(),
             ended: BTreeSet::new(),
             live: BTreeSet::new(),
+            tests: BTreeSet::new(),
             holds: BTreeSet::new(),
             counts: BTreeMap::new(),
             debts: BTreeMap::new(),
@@ -221,9 +224,20 @@ impl Fleet {
         ordered.or_else(newest).map(|spec| spec.ready_signal).unwrap_or_default()
     }
 
-    /// Allocations that go on, the newest request first. Costs nothing for those that ended.
-    pub fn live_allocations(&self) -> impl Iterator<Item = (AllocationId, &Allocation)> {
-        self.live.iter().rev().filter_map(|(_, id)| Some((*id, self.allocations.get(id)?)))
+    /// How many allocations go on.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Allocations of a purpose that go on, the newest request first. Costs nothing for those that ended.
+    pub fn live_allocations(&self, purpose: Purpose) -> impl Iterator<Item = (AllocationId, &Allocation)> {
+        let live = match purpose {
+            Purpose::Session => &self.live,
+            Purpose::Test => &self.tests,
+        };
+        let known = live.iter().rev().filter_map(|(_, id)| Some((*id, self.allocations.get(id)?)));
+        known.filter(move |(_, allocation)| allocation.request.purpose == purpose)
     }
 
     /// How many servers of a region are allocated.

@@ -92,6 +92,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         | Event::MachineRequested { machine, .. }
         | Event::MachineCame { machine }
         | Event::MachineBooted { machine, .. }
+        | Event::MachineDescribed { machine, .. }
         | Event::MachineDraining { machine }
         | Event::MachineEmptied { machine }
         | Event::MachineWoken { machine }
@@ -113,7 +114,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
             server_holds(fleet, incident.server)
         }
         Event::AllocationRequested { id, .. }
-        | Event::AllocationFulfilled { id }
+        | Event::AllocationFulfilled { id, .. }
         | Event::AllocationReadied { id }
         | Event::AllocationDisplaced { id, .. } => allocation_holds(fleet, *id),
         Event::AllocationPlaced { id, server, .. } => {
@@ -241,7 +242,7 @@ fn machine_holds(fleet: &Fleet, id: MachineId) -> Result<(), Broken> {
         ) => true,
     };
     ensure(fits, Law::Removal, || format!("{id} joined by itself, and is {:?}", machine.life))?;
-    let share = Share::of(machine, fleet.machine_policy().ttl);
+    let share = Share::of(machine, fleet.times_in(machine.region));
     ensure(machine.share == share, Law::Pools, || format!("{id}: {:?} is not {share:?}", machine.share))
 }
 

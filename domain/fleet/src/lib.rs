@@ -42,7 +42,7 @@ mod statuses;
 mod tally;
 mod ttl;
 
-pub use allocation::{Allocation, End, Placed, Renewal, Request, Stage};
+pub use allocation::{Allocation, End, Placed, Purpose, Renewal, Request, Stage};
 pub use cause::{Cause, Fit};
 pub use choice::{Choice, Class};
 pub use claim::{Claim, HoldEnd, Reservation, ReservationEnd};

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use mainstay_core::density::Host;
 use mainstay_core::{BootId, MachineKey, RegionId, ServerId, Timestamp};
 
 use crate::command::StreamId;
@@ -38,6 +39,8 @@ pub struct Machine {
     pub duty: Duty,
     /// The run of its kernel that its agent last spoke of.
     pub boot: Option<BootId>,
+    /// What its agent last said of its host; `None` where it has not.
+    pub host: Option<Host>,
     /// When it last came back after it had been lost, and what its return showed.
     pub returned: Option<(Timestamp, Absence)>,
     /// When the last of its servers that had been allocated or reserved no longer was; when it joined or was woken, before

@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
+use mainstay_core::density::Slots;
 use mainstay_core::slot::{Order, Session, Spec};
 use mainstay_core::{MachineId, ServerId};
 
 use crate::errand::Errand;
 use crate::fleet::Fleet;
-use crate::machine::Link;
+use crate::machine::{Link, Machine};
 
 /// What a machine's agent must be told, or its provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,6 +16,9 @@ pub struct Owed {
     /// The configurations its orders name, with the revision of the fleet they belong to; `None` where its stream has
     /// carried that revision already.
     pub specs: Option<(u64, Vec<Spec>)>,
+    /// How many slots the fleet's newest specification has room for on its host: told with `specs`, where its agent said what
+    /// that is. One that brings fewer, and is not told otherwise by its operator, brings more.
+    pub slots: Option<u32>,
     /// Orders neither obeyed nor sent on the current stream.
     pub orders: Vec<Order>,
     /// What its provider must be asked: of machines that are on their way in or out, which are owed nothing else.
@@ -41,8 +45,16 @@ impl Fleet {
         let Link::Up { specs_sent, .. } = machine.link else { return Owed::default() };
         let specs =
             (specs_sent < spec.revision).then(|| (spec.revision, self.specs.values().cloned().collect()));
+        let slots = specs.as_ref().and_then(|_| Some(self.slots_on(machine)?.count));
         let debts = self.debts.get(&id).into_iter().flatten();
-        Owed { specs, orders: debts.filter_map(|server| self.order(*server)).collect(), errand: None }
+        Owed { specs, slots, orders: debts.filter_map(|server| self.order(*server)).collect(), errand: None }
+    }
+
+    /// How many servers a machine holds, and what bounds them; `None` where nobody knows its host, or its region is gone.
+    #[must_use]
+    pub fn slots_on(&self, machine: &Machine) -> Option<Slots> {
+        let spec = self.spec()?;
+        Some(spec.slots_on(spec.region(machine.region)?, &machine.host.as_ref()?.size))
     }
 
     /// The newest order of a server.

@@ -2,6 +2,7 @@
 //! nobody walks a fleet to know whether it is short.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use core::time::Duration;
 
 use mainstay_core::{MachineId, RegionId, Timestamp};
 
@@ -26,6 +27,10 @@ pub struct Pool {
     pub waiting: u32,
     /// Machines whose agent is heard, however they stand.
     pub heard: u32,
+    /// Unclaimed servers of machines that are not heard, or are on their way in or out: nobody gets one of these now.
+    pub blocked: u32,
+    /// Machines by how many of their servers are allocated or reserved, however they stand.
+    pub busy: BTreeMap<u32, u32>,
     /// Machines, by how they stand.
     standing: [u32; Standing::ALL.len()],
     /// Machines that serve nobody, by how many servers would go with them, and by the time from which they may be emptied:
@@ -119,6 +124,8 @@ pub(crate) struct Share {
     coming: u32,
     made: u32,
     heard: u32,
+    blocked: u32,
+    busy: Option<u32>,
     standing: Option<Standing>,
     pub(crate) idle: Option<Timestamp>,
     asleep: Option<Sleep>,
@@ -126,10 +133,19 @@ pub(crate) struct Share {
     moment: Option<Timestamp>,
 }
 
+/// When machines of a region go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// Idle ones.
+    ttl: MachineTtl,
+    /// Empty ones that an operator withdrew; as the idle ones where nothing is said.
+    disabled: Option<Duration>,
+}
+
 impl Share {
     /// What a machine counts for.
-    pub(crate) fn of(machine: &Machine, ttl: MachineTtl) -> Self {
-        let share = Self::in_service(machine, ttl);
+    pub(crate) fn of(machine: &Machine, times: Times) -> Self {
+        let share = Self::in_service(machine, times.ttl);
         let made = match machine.life {
             // Given back, and bought until the provider says that it is gone: a provider that fails to delete buys no more.
             Life::Removing { .. } => share.made,
@@ -142,6 +158,8 @@ impl Share {
         let withdrawn = |moment| Self {
             made,
             heard: share.heard,
+            blocked: share.blocked,
+            busy: share.busy,
             standing: share.standing,
             servers: machine.counts.claimed(),
             moment,
@@ -150,7 +168,21 @@ impl Share {
         match machine.duty {
             Duty::InService => share,
             // What it has is not the region's to give, and time alone neither empties nor wakes it.
-            Duty::Drained { .. } => withdrawn(share.moment.or_else(|| Self::free_from(machine))),
+            Duty::Drained { since } => withdrawn(match (machine.life, times.disabled) {
+                (Life::Emptied { since: emptied }, Some(disabled)) => match machine.origin {
+                    Origin::Made => Some(since.max(emptied) + disabled),
+                    Origin::Joined => None,
+                },
+                (
+                    Life::Requested { .. }
+                    | Life::Serving
+                    | Life::Draining { .. }
+                    | Life::Emptied { .. }
+                    | Life::Lost { .. }
+                    | Life::Removing { .. },
+                    _,
+                ) => share.moment.or_else(|| Self::free_from(machine)),
+            }),
             Duty::Leaving { .. } => {
                 let moment = match machine.life {
                     Life::Requested { .. } | Life::Emptied { .. } | Life::Lost { .. } => {
@@ -189,8 +221,21 @@ impl Share {
             Origin::Made => 1,
             Origin::Joined => 0,
         };
-        let standing = Some(Standing::of(machine));
-        let share = Self { made, heard: u32::from(heard), standing, ..Self::default() };
+        let standing = Standing::of(machine);
+        let reachable = match standing {
+            Standing::Ready => true,
+            // One that an operator withdrew has servers still, and gives none of them.
+            Standing::Draining | Standing::Emptied => heard,
+            Standing::Requested | Standing::Away | Standing::Lost | Standing::Removing => false,
+        };
+        let share = Self {
+            made,
+            heard: u32::from(heard),
+            blocked: if reachable { 0 } else { machine.counts.unclaimed() },
+            busy: Some(machine.counts.claimed()),
+            standing: Some(standing),
+            ..Self::default()
+        };
         let given_back = |since: Timestamp| match machine.origin {
             Origin::Made => ttl.delete().map(|delete| since + delete),
             Origin::Joined => None,
@@ -233,6 +278,10 @@ impl Share {
         pool.coming += self.coming;
         pool.made += self.made;
         pool.heard += self.heard;
+        pool.blocked += self.blocked;
+        if let Some(busy) = self.busy {
+            *pool.busy.entry(busy).or_default() += 1;
+        }
         if let Some(standing) = self.standing {
             pool.standing[standing as usize] += 1;
         }
@@ -256,16 +305,24 @@ impl Fleet {
         self.pools.get(&region)
     }
 
+    /// When machines of a region go: as the region says, else as its fleet does.
+    pub(crate) fn times_in(&self, region: RegionId) -> Times {
+        let policy = self.machine_policy().ttl;
+        let spec = self.spec();
+        let own = spec.and_then(|spec| spec.region(region)).and_then(|region| region.ttl);
+        Times { ttl: own.unwrap_or(policy), disabled: spec.and_then(|spec| spec.hosting.disabled_delete) }
+    }
+
     /// Brings what a machine counts for in line with what it is.
     pub(crate) fn settle_machine(&mut self, id: MachineId) {
-        let ttl = self.machine_policy().ttl;
+        let Some(region) = self.machines.get(&id).map(|machine| machine.region) else { return };
+        let times = self.times_in(region);
         let Some(machine) = self.machines.get_mut(&id) else { return };
-        let (before, after) = (machine.share, Share::of(machine, ttl));
+        let (before, after) = (machine.share, Share::of(machine, times));
         if before == after {
             return;
         }
         machine.share = after;
-        let region = machine.region;
         self.count_share(id, region, before, after);
     }
 
@@ -281,6 +338,20 @@ impl Fleet {
         pool.coming = pool.coming - before.coming + after.coming;
         pool.made = pool.made - before.made + after.made;
         pool.heard = pool.heard - before.heard + after.heard;
+        pool.blocked = pool.blocked - before.blocked + after.blocked;
+        if before.busy != after.busy {
+            if let Some(busy) = before.busy
+                && let Some(count) = pool.busy.get_mut(&busy)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    pool.busy.remove(&busy);
+                }
+            }
+            if let Some(busy) = after.busy {
+                *pool.busy.entry(busy).or_default() += 1;
+            }
+        }
         if let Some(before) = before.standing {
             pool.standing[before as usize] -= 1;
         }

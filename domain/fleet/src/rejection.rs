@@ -53,6 +53,9 @@ pub enum Rejection {
     /// No such allocation, or it ended longer ago than the fleet's retention time.
     #[error("there is no allocation {0}")]
     UnknownAllocation(AllocationId),
+    /// The id is that of an allocation of the other purpose: a test's, or a session's.
+    #[error("{0} is the id of a test allocation and of a session's alike: one of the two is there already")]
+    OfAnotherPurpose(AllocationId),
     /// No such server.
     #[error("there is no server {0}")]
     UnknownServer(ServerId),
@@ -168,6 +171,7 @@ impl Rejection {
             Self::TooManyWaiting { .. } => "MS-P007",
             Self::PayloadTooLarge { .. } => "MS-P008",
             Self::UnknownAllocation(_) => "MS-P009",
+            Self::OfAnotherPurpose(_) => "MS-P010",
             Self::UnknownServer(_) => "MS-S001",
             Self::UnknownMachine(_) => "MS-S002",
             Self::ServerAllocated { .. } => "MS-S003",
@@ -205,6 +209,7 @@ impl Rejection {
             Self::TooManyWaiting { .. } => "try again later, or add machines",
             Self::PayloadTooLarge { .. } => "send a reference to the data instead",
             Self::UnknownAllocation(_) => "list them: mainstay allocation list",
+            Self::OfAnotherPurpose(_) => "make a random UUID for each allocation",
             Self::UnknownServer(_) => "list them: mainstay server list",
             Self::UnknownMachine(_) => "list them: mainstay machine list",
             Self::ServerAllocated { .. } => "end the session first: mainstay allocation delete ALLOCATION",

@@ -95,7 +95,7 @@ impl ServerStatus {
     ];
 
     /// The word for it on Multiplay's faces, whose clients know six: a server that nobody hears is no member of the pool
-    /// that AVAILABLE speaks of, and what was started there plays on, so it is ONLINE, on a machine that is SHUTDOWN.
+    /// that AVAILABLE speaks of, and what was started there plays on, so it is ONLINE.
     #[must_use]
     pub const fn multiplay(self) -> Self {
         match self {

@@ -4,10 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use mainstay_core::density::{MachineSize, Need, Slots, Usage};
 use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_core::{BuildConfigurationId, FleetId, FleetNumber, RegionId};
 
-use crate::policy::{MachinePolicy, Provided};
+use crate::machine::SLOTS_PER_MACHINE_MAX;
+use crate::policy::{MachinePolicy, MachineTtl, Provided};
 
 /// A fleet as configured. Replaced whole; a higher revision replaces a lower one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +52,8 @@ pub struct Hosting {
     pub machines: MachinePolicy,
     /// How many servers machines take, by their kind.
     pub usage: Vec<UsageSetting>,
-    /// When a disabled machine would go (`disabledDeleteTTL`). Kept for those who read it: no machine is ever disabled here.
+    /// How long a machine that an operator withdrew may be empty before it is given back to the provider that made it
+    /// (`disabledDeleteTTL`); never, where nothing is said.
     pub disabled_delete: Option<Duration>,
 }
 
@@ -69,6 +72,14 @@ pub struct UsageSetting {
     pub speed_mhz: Option<u32>,
     /// MiB that one server needs.
     pub memory_mib: Option<u64>,
+}
+
+impl From<&UsageSetting> for Usage {
+    fn from(setting: &UsageSetting) -> Self {
+        let UsageSetting { hardware: _, machine_type: _, per_machine, per_core, speed_mhz, memory_mib } =
+            *setting;
+        Self { per_machine, per_core, speed_mhz, memory_mib }
+    }
 }
 
 /// Whose machines (`hardwareType`).
@@ -145,6 +156,8 @@ pub struct RegionSpec {
     pub opening: RegionOpening,
     /// Whether more machines can come.
     pub growth: Growth,
+    /// When its idle machines go, where not as the fleet's do.
+    pub ttl: Option<MachineTtl>,
 }
 
 /// Whether a region takes allocations (`online` in a `.gsh` file).
@@ -193,6 +206,22 @@ impl FleetSpec {
     #[must_use]
     pub fn floor(&self, id: BuildConfigurationId) -> u32 {
         self.floors.iter().find(|floor| floor.id == id).map_or(0, |floor| floor.revision)
+    }
+
+    /// How many servers a machine holds in a region: as its usage settings say, one for metal before one for cloud, since
+    /// machines are the studio's own; else as many as there is room for of the neediest build configuration.
+    #[must_use]
+    pub fn slots_on(&self, region: &RegionSpec, machine: &MachineSize) -> Slots {
+        let settings = &self.hosting.usage;
+        let metal = settings.iter().find(|setting| setting.hardware == Hardware::Metal);
+        let usage = metal.or(settings.first()).map(Usage::from).unwrap_or_default();
+        let limits = || self.configurations.iter().map(|spec| spec.limits);
+        let neediest = Need {
+            cpu_millis: limits().map(|limits| limits.cpu_millis.into()).max().unwrap_or(1_000),
+            memory_bytes: limits().map(|limits| u64::from(limits.memory_mib) << 20).max().unwrap_or(1 << 30),
+        };
+        let max = u32::try_from(SLOTS_PER_MACHINE_MAX).unwrap_or(u32::MAX);
+        Slots::of(machine, usage, neediest).within(region.max_servers.min(max))
     }
 
     /// What an idle server runs.

@@ -7,7 +7,7 @@ use mainstay_core::RegionId;
 
 use crate::fleet::Fleet;
 use crate::life::{Duty, Life, Parting};
-use crate::machine::{Link, Machine};
+use crate::machine::Machine;
 use crate::server::ServerStatus;
 use crate::spec::RegionOpening;
 
@@ -20,11 +20,11 @@ pub enum MachineStatus {
     Provisioning,
     /// Made; its agent has not been heard yet.
     Booting,
-    /// Its agent is heard.
+    /// It serves.
     Online,
     /// Being emptied, to be taken away.
     ShuttingDown,
-    /// Its agent is not heard.
+    /// It is emptied, or lost.
     Shutdown,
     /// Being taken away.
     Deleting,
@@ -114,35 +114,32 @@ impl FleetStatus {
 impl Machine {
     /// The projection of what is known of a machine.
     ///
-    /// | life | agent | status |
-    /// |---|---|---|
-    /// | requested | – | PROVISIONING |
-    /// | serving | heard | ONLINE |
-    /// | serving, and an operator drains or removes it | heard | SHUTTING_DOWN |
-    /// | serving | not heard | SHUTDOWN |
-    /// | draining | any | SHUTTING_DOWN |
-    /// | emptied, lost | any | SHUTDOWN |
-    /// | removing, never came | – | CANCELLATION_REQUESTED |
-    /// | removing | – | DELETING |
+    /// | life | status |
+    /// |---|---|
+    /// | requested | PROVISIONING |
+    /// | serving | ONLINE |
+    /// | serving, and an operator drains or removes it | SHUTTING_DOWN |
+    /// | draining | SHUTTING_DOWN |
+    /// | emptied, lost | SHUTDOWN |
+    /// | removing, never came | CANCELLATION_REQUESTED |
+    /// | removing | DELETING |
+    ///
+    /// Whether its agent is heard is not in it: one that is not may be slow, its sessions play on, and Multiplay has no word
+    /// for that. It is ONLINE until it counts as lost ([`crate::MachinePolicy::lost_after`]); [`Machine::link`] says more.
     #[must_use]
     pub const fn status(&self) -> MachineStatus {
-        match (self.life, self.link()) {
-            (Life::Requested { .. }, _) => MachineStatus::Provisioning,
-            (Life::Serving, Link::Up { .. }) => match self.duty {
+        match self.life {
+            Life::Requested { .. } => MachineStatus::Provisioning,
+            Life::Serving => match self.duty {
                 Duty::InService => MachineStatus::Online,
                 Duty::Drained { .. } | Duty::Leaving { .. } => MachineStatus::ShuttingDown,
             },
-            (Life::Draining { .. }, _) => MachineStatus::ShuttingDown,
-            (Life::Serving, Link::Silent) | (Life::Emptied { .. } | Life::Lost { .. }, _) => {
-                MachineStatus::Shutdown
-            }
-            (Life::Removing { why: Parting::NeverCame, .. }, _) => MachineStatus::CancellationRequested,
-            (
-                Life::Removing {
-                    why: Parting::Idle | Parting::Lost | Parting::Died | Parting::ByHand, ..
-                },
-                _,
-            ) => MachineStatus::Deleting,
+            Life::Draining { .. } => MachineStatus::ShuttingDown,
+            Life::Emptied { .. } | Life::Lost { .. } => MachineStatus::Shutdown,
+            Life::Removing { why: Parting::NeverCame, .. } => MachineStatus::CancellationRequested,
+            Life::Removing {
+                why: Parting::Idle | Parting::Lost | Parting::Died | Parting::ByHand, ..
+            } => MachineStatus::Deleting,
         }
     }
 }

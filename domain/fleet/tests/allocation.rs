@@ -8,7 +8,7 @@ use common::{EUROPE, MINUTE, World, allocation, casual, fleet_spec, ranked, refe
 use mainstay_core::slot::{Phase, Stopped};
 use mainstay_core::{BuildConfigurationId, Generation, RegionId, StateMachine};
 use mainstay_fleet::{
-    Answer, Command, End, Growth, IdleServers, Observation, RegionOpening, Rejection, Request, Stage,
+    Answer, Command, End, Growth, IdleServers, Observation, Purpose, RegionOpening, Rejection, Request, Stage,
 };
 
 fn fixed() -> World {
@@ -226,6 +226,30 @@ fn what_cannot_be_is_refused_with_its_reason() {
     for (command, rejection) in rows {
         assert_eq!(world.run(&command), Err(rejection));
     }
+}
+
+/// Reference 1.2: a test allocation's id is none of a session's; "an allocationId that exists causes no action" holds within each.
+#[test]
+fn an_id_of_the_other_purpose_is_refused() {
+    let mut world = fixed();
+    world.machine(1, 2);
+    let test = Request { purpose: Purpose::Test, ..World::request(ranked()) };
+    let ask = |n, request: &Request| Command::Allocate { id: allocation(n), request: request.clone() };
+    world.place(1, ranked());
+    world.must(&ask(2, &test));
+    assert_eq!(world.must(&ask(2, &test)), Answer::Known);
+    for command in [ask(1, &test), ask(2, &World::request(ranked()))] {
+        assert!(matches!(world.run(&command), Err(Rejection::OfAnotherPurpose(_))));
+    }
+    let of = |fleet: &mainstay_fleet::Fleet, purpose| {
+        fleet.live_allocations(purpose).map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    for fleet in [&world.fleet, &world.replayed()] {
+        assert_eq!(of(fleet, Purpose::Session), [allocation(1)]);
+        assert_eq!(of(fleet, Purpose::Test), [allocation(2)]);
+    }
+    world.must(&Command::Deallocate { id: allocation(2) });
+    assert_eq!(of(&world.fleet, Purpose::Test), []);
 }
 
 #[test]

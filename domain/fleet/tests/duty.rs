@@ -267,3 +267,36 @@ fn a_drained_machine_leaves_its_place_to_another() {
     assert_eq!(world.fleet.machines().count(), 2, "{first} is gone, and another comes");
     assert_eq!(world.fleet.machine(first).map(|machine| machine.life), None);
 }
+
+/// Reference 3.4, `disabledDeleteTTL`: a machine that an operator drained is given back so long after it is empty, in the place
+/// of the delete TTL; never, where it joined by itself.
+#[test]
+fn a_drained_machine_of_a_provider_is_given_back_after_the_disabled_delete_ttl() {
+    let provided = Provided {
+        slots: 1,
+        machines_max: 10,
+        create_timeout: 10 * MINUTE,
+        retry: std::time::Duration::from_secs(1),
+    };
+    let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::Provided(provided));
+    let ttl = MachineTtl::Idle { shutdown: MINUTE, delete: 2 * MINUTE };
+    spec.hosting.machines = MachinePolicy { ttl, ..MachinePolicy::default() };
+    spec.hosting.disabled_delete = Some(30 * MINUTE);
+    spec.regions[0].min_available = 1;
+    let mut world = World::new(spec);
+    world.pass(std::time::Duration::ZERO);
+    let (made, _) = world.errands()[0];
+    let agent = world.come(made, 1);
+    let own = world.machine(7, 1);
+    for machine in [agent.machine, own.machine] {
+        world.must(&Command::DrainMachine(machine));
+        world.pass(std::time::Duration::ZERO);
+        assert!(emptied(&world, machine));
+    }
+    world.pass(30 * MINUTE - std::time::Duration::from_millis(1));
+    assert!(emptied(&world, agent.machine), "longer than the delete TTL");
+    world.pass(std::time::Duration::from_millis(1));
+    assert!(matches!(world.life(agent.machine), Some(Life::Removing { why: Parting::Idle, .. })));
+    world.pass(100_000 * MINUTE);
+    assert!(emptied(&world, own.machine), "the studio's own stays");
+}

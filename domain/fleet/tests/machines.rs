@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{EUROPE, MINUTE, World, allocation, fleet_spec, ranked};
+use mainstay_core::density::{Bound, Host, MachineSize};
 use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{BootId, FleetId, MachineId, MachineKey, StateMachine as _};
 use mainstay_fleet::{
-    Absence, Answer, Cause, Command, End, Fate, Fleet, FleetSpec, Growth, IdleServers, Life, MachinePolicy,
-    MachineStatus, MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection, ServerStatus,
-    Stage, Verb,
+    Absence, Answer, Cause, Command, End, Fate, Fleet, FleetSpec, Growth, Hardware, IdleServers, Life,
+    MachinePolicy, MachineStatus, MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection,
+    ServerStatus, Stage, UsageSetting, Verb,
 };
 
 const TTL: MachineTtl =
@@ -309,12 +310,109 @@ fn idle_servers_of_a_silent_machine_are_unreachable_and_take_nobody() {
     assert_eq!(counted(&world), (1, 0, 2));
     assert_eq!(world.status(silent.slots[0].server), "UNREACHABLE");
     let machine = world.fleet.machine(silent.machine).unwrap();
-    assert_eq!(machine.status(), MachineStatus::Shutdown, "\"its agent is not heard\"");
-    assert_eq!(machine.life, Life::Serving, "it is not lost yet");
+    assert_eq!((machine.status(), machine.life), (MachineStatus::Online, Life::Serving), "it may be slow");
     assert_eq!(world.place(1, ranked()), heard.slots[0].server, "the emptier machine, which is heard");
     assert!(matches!(world.allocate(2, ranked()), Ok(Answer::Waiting { .. })));
     // Multiplay's clients know six words, and AVAILABLE is not the one.
     assert_eq!(ServerStatus::Unreachable.multiplay().word(), "ONLINE");
+    world.pass(world.fleet.machine_policy().lost_after);
+    let machine = world.fleet.machine(silent.machine).unwrap();
+    assert_eq!(machine.status(), MachineStatus::Shutdown, "it is lost now: {:?}", machine.life);
+}
+
+/// Reference 3.4: a fleet region has `deleteTTL` and `shutdownTTL` of its own, where it does not go by its fleet's.
+#[test]
+fn a_regions_own_ttls_are_obeyed_in_the_place_of_its_fleets() {
+    let mut world = joined(TTL);
+    let agent = world.machine(1, 1);
+    let mut spec = FleetSpec::clone(world.fleet.spec().unwrap());
+    let short = Duration::from_secs(60);
+    spec.regions[0].ttl = Some(MachineTtl::Idle { shutdown: short, delete: short });
+    spec.revision += 1;
+    world.must(&Command::Configure(Arc::new(spec.clone())));
+    world.pass(short);
+    assert!(matches!(world.life(agent.machine), Some(Life::Draining { .. })));
+    (spec.regions[0].ttl, spec.revision) = (Some(MachineTtl::Off), spec.revision + 1);
+    world.must(&Command::Configure(Arc::new(spec)));
+    world.obey(&agent);
+    world.must(&Command::UndrainMachine(agent.machine));
+    world.pass(100 * MINUTE);
+    assert_eq!(world.life(agent.machine), Some(Life::Serving), "never, whatever the fleet says");
+}
+
+/// What a region has is counted as it changes: how many machines are how full, and what is out of reach.
+#[test]
+fn pools_count_how_full_machines_are_and_what_is_out_of_reach() {
+    let mut world = joined(MachineTtl::Off);
+    let agents = [world.machine(1, 2), world.machine(2, 3)];
+    let counted = |world: &World| {
+        let pool = world.fleet.pool(EUROPE).unwrap();
+        (pool.busy.iter().map(|(busy, machines)| (*busy, *machines)).collect::<Vec<_>>(), pool.blocked)
+    };
+    assert_eq!(counted(&world), (vec![(0, 2)], 0));
+    let taken = world.place(1, ranked());
+    assert_eq!(counted(&world), (vec![(0, 1), (1, 1)], 0));
+    let (on, other) = match agents[0].slots.iter().any(|slot| slot.server == taken) {
+        true => (&agents[0], &agents[1]),
+        false => (&agents[1], &agents[0]),
+    };
+    world.lose(on);
+    assert_eq!(counted(&world), (vec![(0, 1), (1, 1)], u32::try_from(on.slots.len()).unwrap() - 1));
+    world.lose(other);
+    assert_eq!(counted(&world).1, 4);
+}
+
+/// Issue 3, point 3: "slots per machine from the machine's resources and the fleet's usage settings, by a written formula, with
+/// the binding resource named"; an agent that said what its host has is told how many slots the fleet has room for there, with
+/// every specification.
+#[test]
+fn a_machine_is_told_how_many_slots_its_fleet_has_room_for() {
+    let mut world = joined(MachineTtl::Off);
+    let size = MachineSize { cores: 4, speed_mhz: Some(3_000), memory_mib: 8_192 };
+    let mut hello = World::joining(MachineKey(uuid::Uuid::from_u128(1)), 1, None);
+    if let Command::Join { host, .. } = &mut hello {
+        *host = Some(Host { size, processor: "p".into() });
+    }
+    let Answer::Joined { machine, slots } = world.must(&hello) else { panic!("it joins") };
+    let agent = common::Agent { machine, stream: mainstay_fleet::StreamId(77), slots };
+    world.connect(&agent);
+    let told = |world: &World| world.fleet.owed(&machine).slots;
+    let room = |world: &World| world.fleet.slots_on(world.fleet.machine(machine).unwrap()).unwrap();
+    let mut spec = FleetSpec::clone(world.fleet.spec().unwrap());
+    let mut use_of = |world: &mut World, usage: Vec<UsageSetting>| {
+        (spec.hosting.usage, spec.revision) = (usage, spec.revision + 1);
+        world.must(&Command::Configure(Arc::new(spec.clone())));
+    };
+    let metal = UsageSetting {
+        hardware: Hardware::Metal,
+        machine_type: None,
+        per_machine: None,
+        per_core: Some(3),
+        speed_mhz: Some(1_000),
+        memory_mib: Some(1_024),
+    };
+    let cloud = UsageSetting {
+        hardware: Hardware::Cloud,
+        machine_type: None,
+        per_machine: Some(2),
+        per_core: None,
+        speed_mhz: None,
+        memory_mib: None,
+    };
+    use_of(&mut world, vec![cloud.clone(), metal]);
+    assert_eq!(
+        (told(&world), room(&world).bound),
+        (Some(8), Bound::Memory),
+        "3 a core are 12, 12 GHz are 12, 8 GiB are 8"
+    );
+    use_of(&mut world, vec![cloud]);
+    assert_eq!((told(&world), room(&world).bound), (Some(2), Bound::PerMachine));
+    use_of(&mut world, vec![]);
+    let limits = world.fleet.spec().unwrap().configurations[0].limits;
+    assert_eq!(room(&world).count, (4_000 / limits.cpu_millis).min(8_192 / limits.memory_mib).min(100));
+    assert_eq!(world.replayed().machine(machine).unwrap().host, world.fleet.machine(machine).unwrap().host);
+    let other = world.machine(2, 1);
+    assert_eq!(world.fleet.owed(&other.machine).slots, None, "nobody knows its host");
 }
 
 /// "a machine with an allocated, reserved or held server is never taken away, and the furthest hold counts".

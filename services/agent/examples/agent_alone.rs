@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_agent::{
-    Addresses, Config, HolderProgram, HostSecret, MachineOffer, Pass, Plane, PortRange, Service,
+    Addresses, Config, HolderProgram, HostSecret, MachineOffer, Pass, Plane, PortRange, Service, SlotCount,
 };
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_runtime::SystemClock;
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,6 +38,10 @@ async fn main() -> Result<(), Failure> {
         builds: mainstay_agent::BuildSource::InPlace,
         disk: mainstay_agent::DiskLimits::default(),
         addresses: Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None },
+        host: Host {
+            size: MachineSize { cores: 1, speed_mhz: None, memory_mib: 1_024 },
+            processor: "".into(),
+        },
         local_proxy_url: format!("http://{address}"),
     };
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -64,7 +69,7 @@ fn machines(slots: &str) -> Result<Vec<MachineOffer>, Failure> {
             fleet: "arena".into(),
             region: format!("region {n}"),
             name: "test".into(),
-            slots: slots.parse()?,
+            slots: SlotCount::Stated(slots.parse()?),
             key: None,
         })
     };

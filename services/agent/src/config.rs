@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use mainstay_core::MachineKey;
+use mainstay_core::density::Host;
 
 use crate::pass::Pass;
 
@@ -24,6 +25,8 @@ pub struct Config {
     pub ports: PortRange,
     /// How players reach this host.
     pub addresses: Addresses,
+    /// What this host has for servers.
+    pub host: Host,
     /// Where what servers run comes from.
     pub builds: BuildSource,
     /// What may take room on this machine's disk.
@@ -86,9 +89,28 @@ pub struct MachineOffer {
     /// The machine's name, for people.
     pub name: String,
     /// How many slots it has.
-    pub slots: usize,
+    pub slots: SlotCount,
     /// What it calls itself, where its credential says so; else one is made up and kept.
     pub key: Option<MachineKey>,
+}
+
+/// How many slots a machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlotCount {
+    /// As its operator says.
+    Stated(usize),
+    /// As its fleet's usage settings and build configurations leave room for on its host, which the control plane says; so many
+    /// to begin with. Slots that are there stay.
+    AsFleet(usize),
+}
+
+impl SlotCount {
+    /// At the start.
+    pub(crate) const fn first(self) -> usize {
+        match self {
+            Self::Stated(slots) | Self::AsFleet(slots) => slots,
+        }
+    }
 }
 
 /// Ports, both ends included.

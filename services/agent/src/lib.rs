@@ -33,7 +33,9 @@ mod slot;
 mod statuses;
 mod uplink;
 
-pub use config::{Addresses, BuildSource, Config, DiskLimits, HolderProgram, MachineOffer, Plane, PortRange};
+pub use config::{
+    Addresses, BuildSource, Config, DiskLimits, HolderProgram, MachineOffer, Plane, PortRange, SlotCount,
+};
 pub use disk::DiskUse;
 pub use error::Error;
 pub use pass::{Asked, ConnectError, HostSecret, MachinePass, PORT, Pass, PassError, host_and_port};

@@ -9,7 +9,7 @@ use std::path::Path;
 use mainstay_core::{FleetId, MachineId, MachineKey, RegionId, ServerId};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{MachineOffer, PortRange};
+use crate::config::{Config, MachineOffer, PortRange, SlotCount};
 use crate::error::Error;
 
 /// Name of the file in the agent's directory.
@@ -58,6 +58,32 @@ impl Member {
     pub(crate) fn is_for(&self, offer: &MachineOffer) -> bool {
         self.fleet == offer.fleet && self.region == offer.region
     }
+
+    /// Gives the machine so many slots, where it has fewer.
+    fn fill(
+        &mut self,
+        slots: usize,
+        used: &mut BTreeSet<u16>,
+        range: PortRange,
+        is_free: impl Fn(u16) -> bool,
+    ) -> Result<(), Error> {
+        let mut free = (range.first..=range.last).filter(|&port| is_free(port));
+        while self.ports.len() < slots {
+            let mut next = || free.by_ref().find(|&port| used.insert(port));
+            let (Some(game), Some(query)) = (next(), next()) else {
+                return Err(Error::PortsUsedUp { range, slots, found: self.ports.len() });
+            };
+            self.ports.push(Ports { game, query });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a machine has more slots than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grown {
+    Yes,
+    No,
 }
 
 /// Everything a slot's files and launch say beyond its order.
@@ -156,8 +182,7 @@ impl Roster {
         range: PortRange,
         is_free: impl Fn(u16) -> bool,
     ) -> Result<(), Error> {
-        let mut used: BTreeSet<u16> =
-            self.members.iter().flat_map(|member| &member.ports).flat_map(|it| [it.game, it.query]).collect();
+        let mut used = self.ports_used();
         let index = match self.members.iter().position(|member| member.is_for(offer)) {
             Some(index) => index,
             None => {
@@ -171,10 +196,14 @@ impl Roster {
             }
         };
         let Some(member) = self.members.get_mut(index) else { return Ok(()) };
-        if member.ports.len() > offer.slots {
+        let stated = match offer.slots {
+            SlotCount::Stated(slots) => slots,
+            SlotCount::AsFleet(_) => usize::MAX,
+        };
+        if member.ports.len() > stated {
             tracing::warn!(
                 code = "MS-S418",
-                asked = offer.slots,
+                asked = stated,
                 has = member.ports.len(),
                 "this machine keeps the slots it joined with; fewer need a new data directory"
             );
@@ -189,15 +218,42 @@ impl Roster {
                 "slots keep the ports they joined with; others need a new data directory"
             );
         }
-        let mut free = (range.first..=range.last).filter(|&port| is_free(port));
-        while member.ports.len() < offer.slots {
-            let mut next = || free.by_ref().find(|&port| used.insert(port));
-            let (Some(game), Some(query)) = (next(), next()) else {
-                return Err(Error::PortsUsedUp { range, slots: offer.slots, found: member.ports.len() });
+        member.fill(offer.slots.first(), &mut used, range, is_free)
+    }
+
+    /// Brings a machine that has as many slots as its fleet has room for to so many. Whether it has more than before.
+    pub(crate) fn grow(
+        &mut self,
+        config: &Config,
+        machine: MachineId,
+        slots: usize,
+        is_free: impl Fn(u16) -> bool,
+    ) -> Result<Grown, Error> {
+        let mut used = self.ports_used();
+        let is_ours =
+            |member: &&mut Member| member.membership.as_ref().is_some_and(|it| it.machine == machine);
+        let Some(member) = self.members.iter_mut().find(is_ours) else { return Ok(Grown::No) };
+        let as_fleet = config.machines.iter().any(|offer| {
+            let may = match offer.slots {
+                SlotCount::AsFleet(_) => true,
+                SlotCount::Stated(_) => false,
             };
-            member.ports.push(Ports { game, query });
+            may && member.is_for(offer)
+        });
+        if !as_fleet || member.ports.len() >= slots {
+            return Ok(Grown::No);
         }
-        Ok(())
+        let before = member.ports.clone();
+        if let Err(error) = member.fill(slots, &mut used, config.ports, is_free) {
+            member.ports = before;
+            return Err(error);
+        }
+        self.write(&config.data_dir)?;
+        Ok(Grown::Yes)
+    }
+
+    fn ports_used(&self) -> BTreeSet<u16> {
+        self.members.iter().flat_map(|member| &member.ports).flat_map(|it| [it.game, it.query]).collect()
     }
 
     /// The machines, each for one fleet region.
@@ -267,7 +323,7 @@ mod tests {
             fleet: "arena".into(),
             region: format!("region {n}"),
             name: "here".into(),
-            slots,
+            slots: SlotCount::Stated(slots),
             key: None,
         }
     }

@@ -321,6 +321,7 @@ fn fleet(declared: &config::Fleet, config: &Config, environment: Uuid) -> FleetD
         max_servers: region.max_servers.value,
         opening: if region.online.value { RegionOpening::Online } else { RegionOpening::Offline },
         growth: growth(region),
+        ttl: None,
     };
     FleetDeclaration {
         name: declared.name.value.as_str().into(),

@@ -84,6 +84,13 @@ pub(crate) struct Wire {
     _place: Option<OwnedSemaphorePermit>,
 }
 
+impl Wire {
+    /// How it is protected.
+    pub(crate) const fn protected(&self) -> Protected {
+        self.peer.protected
+    }
+}
+
 enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),

@@ -1,6 +1,8 @@
 //! What of the journal is worth telling later: an event a row, with the ids it is about, in the words of the API.
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{Fault, Incident};
+use mainstay_core::{AllocationId, ServerId};
 use mainstay_fleet::catalog::admission::AdmissionEvent;
 use mainstay_fleet::catalog::{Catalog, CatalogEvent};
 use mainstay_fleet::{End, Event, Fleet, Wish};
@@ -149,6 +151,13 @@ fn fleet_row(event: &Event) -> Row {
         Event::MachineBooted { machine, boot } => {
             ("machine.booted", vec![machine.to_string()], json!({ "bootId": boot.to_string() }))
         }
+        Event::MachineDescribed { machine, host } => {
+            let Host { size: MachineSize { cores, speed_mhz, memory_mib }, processor } = host;
+            let detail = json!({
+                "cores": cores, "speedMhz": speed_mhz, "memoryMib": memory_mib, "processor": &**processor,
+            });
+            ("machine.described", vec![machine.to_string()], detail)
+        }
         Event::MachineDraining { machine } => ("machine.draining", vec![machine.to_string()], Value::Null),
         Event::MachineEmptied { machine } => ("machine.emptied", vec![machine.to_string()], Value::Null),
         Event::MachineWoken { machine } => ("machine.woken", vec![machine.to_string()], Value::Null),
@@ -209,8 +218,12 @@ fn fleet_row(event: &Event) -> Row {
         Event::AllocationDisplaced { id, until } => {
             ("allocation.displaced", vec![id.to_string()], json!({ "untilMs": until.unix_ms() }))
         }
-        Event::AllocationFulfilled { id } => ("allocation.fulfilled", vec![id.to_string()], Value::Null),
-        Event::AllocationEnded { id, end } => ("allocation.ended", vec![id.to_string()], end_detail(end)),
+        Event::AllocationFulfilled { id, server } => {
+            ("allocation.fulfilled", of_allocation(*id, *server), Value::Null)
+        }
+        Event::AllocationEnded { id, server, end } => {
+            ("allocation.ended", of_allocation(*id, *server), end_detail(end))
+        }
         Event::IncidentTold { incident } => {
             let kind = match incident.fault {
                 Fault::Crash => "server.crashed",
@@ -220,6 +233,11 @@ fn fleet_row(event: &Event) -> Row {
         }
         Event::IncidentClosed { incident } => incident_row("server.misbehaviourEnded", incident),
     }
+}
+
+/// What is told of an allocation is told of its server too.
+fn of_allocation(id: AllocationId, server: Option<ServerId>) -> Vec<String> {
+    std::iter::once(id.to_string()).chain(server.map(|server| server.to_string())).collect()
 }
 
 /// In the words of `/v1/servers/{id}`.

@@ -258,8 +258,7 @@ async fn walk(fleet: &OpenFleet, used: impl Fn(Option<f64>, Option<f64>)) -> Res
     let spec = Arc::clone(&fleet.spec);
     let regions = fleet.read(move |state, now| {
         let region = |region: &mainstay_fleet::RegionSpec| {
-            let machines = state.machines().filter(|(_, machine)| machine.region == region.id).count();
-            let machines = u32::try_from(machines).unwrap_or(u32::MAX);
+            let machines = state.pool(region.id).map_or(0, mainstay_fleet::Pool::machines);
             let counted = Counted::region(state, region.id);
             (region.id, Sample { at: now, counted, machines, load: Load::default() })
         };

@@ -49,6 +49,7 @@ pub fn build(servers: u64) -> Result<Fleet, Failure> {
                 .map(|slot| Ports { game: 20_000 + 2 * slot, query: 20_001 + 2 * slot })
                 .collect(),
             boot: None,
+            host: None,
         };
         let Answer::Joined { machine, slots } = must(&mut fleet, &join)? else {
             return Err("no machine joined".into());
@@ -86,6 +87,7 @@ fn spec() -> Result<FleetSpec, Failure> {
             max_servers: u32::MAX,
             opening: RegionOpening::Online,
             growth: Growth::Fixed,
+            ttl: None,
         }],
         configurations: vec![Spec {
             configuration: reference()?,

@@ -11,7 +11,7 @@ use mainstay_core::slot::{ConfigurationRef, Intent, Order, Phase, Status, Stoppe
 use mainstay_core::{
     AllocationId, Generation, MachineId, Outcome, RegionId, ServerId, StateMachine as _, Timestamp, Turn,
 };
-use mainstay_fleet::{Command, Fleet, Observation, Renewal, Request, StreamId};
+use mainstay_fleet::{Command, Fleet, Observation, Purpose, Renewal, Request, StreamId};
 
 use crate::memory::{self, resident_kib};
 use crate::report::histogram;
@@ -178,6 +178,7 @@ impl World {
             region: RegionId(memory::uuid(0)),
             payload: None,
             renewal: Renewal::Keep,
+            purpose: Purpose::Session,
         };
         self.agenda.insert((self.now + SESSION, Next::Over(id)));
         self.decide("allocate", &Command::Allocate { id, request });

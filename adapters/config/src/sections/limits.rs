@@ -1,8 +1,9 @@
 //! `limits` and `caps` of a build configuration, and `.gsh`'s older cores, speedMhz and memoryMiB.
 
+use mainstay_core::density::CORE_MHZ;
+
 use super::configurations::block;
 use crate::codes::Code;
-use crate::density::CORE_MHZ;
 use crate::limits::{GSH_MEMORY_MIB, GSH_SPEED_MHZ};
 use crate::model::{Caps, Checks, CpuLimit, CpuQuota, Limits};
 use crate::place::{Origin, Sourced};

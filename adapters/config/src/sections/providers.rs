@@ -60,6 +60,7 @@ pub(crate) fn provider(
         check.report(|sources| {
             Problem::new(Code::MissingKey, format!("{} has no slots", fields.owner))
                 .at(sources, &key.place, "slots is missing here")
+                .lacking("slots")
                 .why("growth is counted in whole machines, before the first of them is there")
                 .fix("add slots: with the number of servers on one of its machines")
         });

@@ -122,8 +122,8 @@ impl From<FleetSpec<'_>> for DomainFleetSpec {
 
 impl<'a> From<&'a RegionSpec> for Region<'a> {
     fn from(region: &'a RegionSpec) -> Self {
-        // Aliases are stored since format 3, beside it.
-        let RegionSpec { id, name, aliases: _, min_available, max_servers, opening, growth } = region;
+        // Aliases and times of its own are stored since format 3, beside it.
+        let RegionSpec { id, name, aliases: _, min_available, max_servers, opening, growth, ttl: _ } = region;
         let opening = match opening {
             RegionOpening::Online => Opening::Online,
             RegionOpening::Offline => Opening::Offline,
@@ -149,6 +149,7 @@ impl From<Region<'_>> for RegionSpec {
             Grows::MachinesMayJoin => Growth::MachinesMayJoin,
             Grows::Provided(provided) => Growth::Provided(provided.into()),
         };
-        Self { id, name: name.into(), aliases: Vec::new(), min_available, max_servers, opening, growth }
+        let (name, aliases, ttl) = (name.into(), Vec::new(), None);
+        Self { id, name, aliases, min_available, max_servers, opening, growth, ttl }
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::admission_v1::Admission;
 use super::catalog_v1::{Idle, Region};
 use super::catalog_v3;
+use super::machine_v3::Ttl as MachineTimes;
 use super::slot_v1::ConfigurationRef;
 use super::slot_v2::Spec;
 use super::slot_v3;
@@ -63,6 +64,8 @@ pub(super) enum Event<'a> {
     },
     /// Since format 3, in the place of `ConfigurationDeclared`.
     ConfigurationDeclaredInV3(slot_v3::Spec<'a>),
+    /// Since format 3, in the place of `FleetDeclared` where a region's machines go by times of their own: those of each.
+    FleetDeclaredWithTimes(catalog_v3::FleetSpec<'a>, Vec<Option<MachineTimes>>),
 }
 
 /// Format 1 had the first two.
@@ -120,7 +123,10 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
             CatalogEvent::ConfigurationDeclared(spec) => {
                 Self::ConfigurationDeclaredInV3(spec.as_ref().into())
             }
-            CatalogEvent::FleetDeclared(spec) => Self::FleetDeclaredInV3(spec.as_ref().into()),
+            CatalogEvent::FleetDeclared(spec) => match catalog_v3::times(spec) {
+                None => Self::FleetDeclaredInV3(spec.as_ref().into()),
+                Some(times) => Self::FleetDeclaredWithTimes(spec.as_ref().into(), times),
+            },
             CatalogEvent::CredentialAdmitted(CredentialDeclaration { key, secret_sha256, role }) => {
                 let role = match role {
                     DomainRole::Admin => Role::Admin,
@@ -158,6 +164,9 @@ impl From<Event<'_>> for CatalogEvent {
             Event::ConfigurationDeclaredInV3(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),
             Event::FleetDeclaredInV3(spec) => Self::FleetDeclared(Arc::new(spec.into())),
+            Event::FleetDeclaredWithTimes(spec, times) => {
+                Self::FleetDeclared(Arc::new(catalog_v3::with_times(spec, times)))
+            }
             Event::CredentialAdmitted { key, secret_sha256, role } => {
                 let role = match role {
                     Role::Admin => DomainRole::Admin,

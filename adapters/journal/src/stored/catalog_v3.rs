@@ -6,7 +6,7 @@ use mainstay_fleet::{FleetSpec as DomainFleetSpec, Hardware as DomainHardware, H
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v2;
-use super::machine_v3::Policy;
+use super::machine_v3::{Policy, Ttl};
 use super::slot_v3::ReadySignal;
 
 #[derive(Serialize, Deserialize)]
@@ -67,6 +67,21 @@ impl From<Usage<'_>> for UsageSetting {
         let machine_type = machine_type.map(Into::into);
         Self { hardware, machine_type, per_machine, per_core, speed_mhz, memory_mib }
     }
+}
+
+/// By which times of their own the machines of each region go; `None` where those of none do.
+pub(super) fn times(spec: &DomainFleetSpec) -> Option<Vec<Option<Ttl>>> {
+    let own = spec.regions.iter().any(|region| region.ttl.is_some());
+    own.then(|| spec.regions.iter().map(|region| region.ttl.map(Ttl::from)).collect())
+}
+
+/// A specification with [`times`].
+pub(super) fn with_times(spec: FleetSpec<'_>, times: Vec<Option<Ttl>>) -> DomainFleetSpec {
+    let mut spec = DomainFleetSpec::from(spec);
+    for (region, ttl) in spec.regions.iter_mut().zip(times) {
+        region.ttl = ttl.map(Into::into);
+    }
+    spec
 }
 
 impl<'a> From<&'a DomainFleetSpec> for FleetSpec<'a> {

@@ -6,7 +6,7 @@ use mainstay_core::{
     AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ServerId, Timestamp,
 };
 use mainstay_fleet::{
-    Addresses, Cause, End as DomainEnd, Event as DomainEvent, Losers, Ports, Renewal, Request,
+    Addresses, Cause, End as DomainEnd, Event as DomainEvent, Losers, Ports, Purpose, Renewal, Request,
 };
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,15 @@ pub(super) enum Renews {
     Restart,
 }
 
+impl From<Renews> for Renewal {
+    fn from(renewal: Renews) -> Self {
+        match renewal {
+            Renews::Keep => Self::Keep,
+            Renews::Restart => Self::Restart,
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 pub(super) enum End<'a> {
     Deallocated,
@@ -122,11 +131,9 @@ impl From<Event<'_>> for DomainEvent {
                 cause: Cause::Unrecorded,
             },
             Event::AllocationRequested { id, configuration, region, payload, renewal, until_ms } => {
-                let renewal = match renewal {
-                    Renews::Keep => Renewal::Keep,
-                    Renews::Restart => Renewal::Restart,
-                };
-                let request = Request { configuration, region, payload: payload.map(Into::into), renewal };
+                let (payload, renewal) = (payload.map(Into::into), renewal.into());
+                let purpose = Purpose::Session;
+                let request = Request { configuration, region, payload, renewal, purpose };
                 Self::AllocationRequested { id, request, until: Timestamp::from_unix_ms(until_ms) }
             }
             Event::AllocationPlaced { id, server, generation, configuration, intent } => {
@@ -139,8 +146,8 @@ impl From<Event<'_>> for DomainEvent {
                     cause: Cause::Unrecorded,
                 }
             }
-            Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id },
-            Event::AllocationEnded { id, end } => Self::AllocationEnded { id, end: end.into() },
+            Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id, server: None },
+            Event::AllocationEnded { id, end } => Self::AllocationEnded { id, server: None, end: end.into() },
         }
     }
 }

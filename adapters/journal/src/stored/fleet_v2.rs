@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::{
     AllocationId, BuildConfigurationId, Generation, MachineId, MachineKey, RegionId, ReservationId, ServerId,
     Timestamp,
 };
-use mainstay_fleet::{End as DomainEnd, Event as DomainEvent, Losers, Ports, Renewal, Request};
+use mainstay_fleet::{End as DomainEnd, Event as DomainEvent, Losers, Ports, Purpose, Renewal, Request};
 use serde::{Deserialize, Serialize};
 
 use super::catalog_v2::FleetSpec;
 use super::catalog_v3;
 use super::cause_v2::{Cause, HoldEnd, ReservationEnd};
 use super::fleet_v1::{ReachedAt, Renews};
-use super::machine_v3::Machine;
+use super::machine_v3::{Machine, Ttl};
 use super::slot_v1::{ConfigurationRef, Intent};
 use super::slot_v2::{Incident, Spec};
 use super::slot_v3;
@@ -108,6 +109,36 @@ pub(super) enum Event<'a> {
     SpecKeptInV3(slot_v3::Spec<'a>),
     /// Since format 3. Before, it was an `IncidentTold` too.
     IncidentClosed(Incident<'a>),
+    /// Since format 3: as `AllocationRequested`, of an operator's test.
+    TestRequested {
+        id: AllocationId,
+        configuration: BuildConfigurationId,
+        region: RegionId,
+        payload: Option<&'a str>,
+        renewal: Renews,
+        until_ms: u64,
+    },
+    /// Since format 3, in the place of `AllocationFulfilled`.
+    FulfilledOn {
+        id: AllocationId,
+        server: ServerId,
+    },
+    /// Since format 3, in the place of `AllocationEnded` where it had a server.
+    EndedOn {
+        id: AllocationId,
+        server: ServerId,
+        end: End<'a>,
+    },
+    /// Since format 3.
+    Described {
+        machine: MachineId,
+        cores: u32,
+        speed_mhz: Option<u32>,
+        memory_mib: u64,
+        processor: &'a str,
+    },
+    /// Since format 3, in the place of `Configured` where a region's machines go by times of their own: those of each.
+    ConfiguredWithTimes(catalog_v3::FleetSpec<'a>, Vec<Option<Ttl>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,7 +174,10 @@ pub(super) enum End<'a> {
 impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
-            DomainEvent::Configured(spec) => Self::ConfiguredInV3(spec.as_ref().into()),
+            DomainEvent::Configured(spec) => match catalog_v3::times(spec) {
+                None => Self::ConfiguredInV3(spec.as_ref().into()),
+                Some(times) => Self::ConfiguredWithTimes(spec.as_ref().into(), times),
+            },
             DomainEvent::SpecKept(spec) => Self::SpecKeptInV3(spec.as_ref().into()),
             DomainEvent::MachineJoined { machine, key, region, name, addresses } => Self::MachineJoined {
                 machine: *machine,
@@ -181,8 +215,19 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
                     cause: (*cause).into(),
                 }
             }
-            DomainEvent::AllocationFulfilled { id } => Self::AllocationFulfilled { id: *id },
-            DomainEvent::AllocationEnded { id, end } => Self::AllocationEnded { id: *id, end: end.into() },
+            DomainEvent::AllocationFulfilled { id, server } => match *server {
+                None => Self::AllocationFulfilled { id: *id },
+                Some(server) => Self::FulfilledOn { id: *id, server },
+            },
+            DomainEvent::AllocationEnded { id, server, end } => match *server {
+                None => Self::AllocationEnded { id: *id, end: end.into() },
+                Some(server) => Self::EndedOn { id: *id, server, end: end.into() },
+            },
+            DomainEvent::MachineDescribed { machine, host } => {
+                let Host { size: MachineSize { cores, speed_mhz, memory_mib }, processor } = host;
+                let (cores, speed_mhz, memory_mib) = (*cores, *speed_mhz, *memory_mib);
+                Self::Described { machine: *machine, cores, speed_mhz, memory_mib, processor }
+            }
             DomainEvent::ServerHeld { server, until } => {
                 Self::ServerHeld { server: *server, until_ms: until.unix_ms() }
             }
@@ -240,18 +285,18 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
 
 impl<'a> Event<'a> {
     fn requested(id: AllocationId, request: &'a Request, until: Timestamp) -> Self {
-        let Request { configuration, region, payload, renewal } = request;
+        let Request { configuration, region, payload, renewal, purpose } = request;
         let renewal = match renewal {
             Renewal::Keep => Renews::Keep,
             Renewal::Restart => Renews::Restart,
         };
-        Self::AllocationRequested {
-            id,
-            configuration: *configuration,
-            region: *region,
-            payload: payload.as_deref(),
-            renewal,
-            until_ms: until.unix_ms(),
+        let (configuration, region, payload) = (*configuration, *region, payload.as_deref());
+        let until_ms = until.unix_ms();
+        match purpose {
+            Purpose::Session => {
+                Self::AllocationRequested { id, configuration, region, payload, renewal, until_ms }
+            }
+            Purpose::Test => Self::TestRequested { id, configuration, region, payload, renewal, until_ms },
         }
     }
 }
@@ -261,6 +306,9 @@ impl From<Event<'_>> for DomainEvent {
         match event {
             Event::Configured(spec) => Self::Configured(Arc::new(spec.into())),
             Event::ConfiguredInV3(spec) => Self::Configured(Arc::new(spec.into())),
+            Event::ConfiguredWithTimes(spec, times) => {
+                Self::Configured(Arc::new(catalog_v3::with_times(spec, times)))
+            }
             Event::Machine(event) => event.into(),
             Event::SpecKept(spec) => Self::SpecKept(Box::new(spec.into())),
             Event::SpecKeptInV3(spec) => Self::SpecKept(Box::new(spec.into())),
@@ -286,11 +334,15 @@ impl From<Event<'_>> for DomainEvent {
                 }
             }
             Event::AllocationRequested { id, configuration, region, payload, renewal, until_ms } => {
-                let renewal = match renewal {
-                    Renews::Keep => Renewal::Keep,
-                    Renews::Restart => Renewal::Restart,
-                };
-                let request = Request { configuration, region, payload: payload.map(Into::into), renewal };
+                let (payload, renewal) = (payload.map(Into::into), renewal.into());
+                let purpose = Purpose::Session;
+                let request = Request { configuration, region, payload, renewal, purpose };
+                Self::AllocationRequested { id, request, until: Timestamp::from_unix_ms(until_ms) }
+            }
+            Event::TestRequested { id, configuration, region, payload, renewal, until_ms } => {
+                let (payload, renewal) = (payload.map(Into::into), renewal.into());
+                let purpose = Purpose::Test;
+                let request = Request { configuration, region, payload, renewal, purpose };
                 Self::AllocationRequested { id, request, until: Timestamp::from_unix_ms(until_ms) }
             }
             Event::AllocationPlaced { id, server, generation, configuration, intent, cause } => {
@@ -303,8 +355,16 @@ impl From<Event<'_>> for DomainEvent {
                     cause: cause.into(),
                 }
             }
-            Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id },
-            Event::AllocationEnded { id, end } => Self::AllocationEnded { id, end: end.into() },
+            Event::AllocationFulfilled { id } => Self::AllocationFulfilled { id, server: None },
+            Event::FulfilledOn { id, server } => Self::AllocationFulfilled { id, server: Some(server) },
+            Event::AllocationEnded { id, end } => Self::AllocationEnded { id, server: None, end: end.into() },
+            Event::EndedOn { id, server, end } => {
+                Self::AllocationEnded { id, server: Some(server), end: end.into() }
+            }
+            Event::Described { machine, cores, speed_mhz, memory_mib, processor } => {
+                let size = MachineSize { cores, speed_mhz, memory_mib };
+                Self::MachineDescribed { machine, host: Host { size, processor: processor.into() } }
+            }
             Event::ServerHeld { server, until_ms } => {
                 Self::ServerHeld { server, until: Timestamp::from_unix_ms(until_ms) }
             }

@@ -86,7 +86,7 @@ pub(super) struct Policy {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Ttl {
+pub(super) enum Ttl {
     Off,
     Idle { shutdown: Duration, delete: Duration },
 }
@@ -200,29 +200,39 @@ impl From<Wish> for DomainWish {
 
 impl From<MachinePolicy> for Policy {
     fn from(MachinePolicy { ttl, lost_after, on_loss }: MachinePolicy) -> Self {
-        let ttl = match ttl {
-            MachineTtl::Off => Ttl::Off,
-            MachineTtl::Idle { shutdown, delete } => Ttl::Idle { shutdown, delete },
-        };
         let on_loss = match on_loss {
             DomainOnLoss::Fail => OnLoss::Fail,
             DomainOnLoss::PlaceAnew => OnLoss::PlaceAnew,
         };
-        Self { ttl, lost_after, on_loss }
+        Self { ttl: ttl.into(), lost_after, on_loss }
     }
 }
 
 impl From<Policy> for MachinePolicy {
     fn from(Policy { ttl, lost_after, on_loss }: Policy) -> Self {
-        let ttl = match ttl {
-            Ttl::Off => MachineTtl::Off,
-            Ttl::Idle { shutdown, delete } => MachineTtl::Idle { shutdown, delete },
-        };
         let on_loss = match on_loss {
             OnLoss::Fail => DomainOnLoss::Fail,
             OnLoss::PlaceAnew => DomainOnLoss::PlaceAnew,
         };
-        Self { ttl, lost_after, on_loss }
+        Self { ttl: ttl.into(), lost_after, on_loss }
+    }
+}
+
+impl From<MachineTtl> for Ttl {
+    fn from(ttl: MachineTtl) -> Self {
+        match ttl {
+            MachineTtl::Off => Self::Off,
+            MachineTtl::Idle { shutdown, delete } => Self::Idle { shutdown, delete },
+        }
+    }
+}
+
+impl From<Ttl> for MachineTtl {
+    fn from(ttl: Ttl) -> Self {
+        match ttl {
+            Ttl::Off => Self::Off,
+            Ttl::Idle { shutdown, delete } => Self::Idle { shutdown, delete },
+        }
     }
 }
 

@@ -176,10 +176,11 @@ fn a_fleet_is_rebuilt_from_its_own_snapshot() {
             region: "00000000-0000-0000-0000-000000000001".parse().unwrap(),
             payload: None,
             renewal: mainstay_fleet::Renewal::Keep,
+            purpose: mainstay_fleet::Purpose::Session,
         };
         let mut events = vec![Event::AllocationRequested { id, request, until: at(u64::MAX) }];
         if number % 2 == 0 {
-            events.push(Event::AllocationEnded { id, end: End::Deallocated });
+            events.push(Event::AllocationEnded { id, server: None, end: End::Deallocated });
         }
         let mut bytes = Vec::new();
         Fleet::store(&events, &mut bytes);

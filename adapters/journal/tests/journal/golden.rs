@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Incident, Intent, Killer, Launch, Limits, Order,
     Query, QueryPort, ReadySignal, Recovery, RestartPolicy, Session, Spec, StopPolicy,
@@ -18,7 +19,8 @@ use mainstay_fleet::catalog::{
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
     Growth, Hardware, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting,
-    Ports, Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting, Wish,
+    Ports, Provided, Purpose, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting,
+    Wish,
 };
 use mainstay_journal::stored::Stored;
 use mainstay_supervisor::{
@@ -116,6 +118,7 @@ fn fleet_spec() -> FleetSpec {
             max_servers: 2,
             opening: RegionOpening::Offline,
             growth: Growth::MachinesMayJoin,
+            ttl: None,
         }],
         configurations: vec![spec()],
         placement_timeout: Duration::from_millis(1500),
@@ -184,6 +187,7 @@ fn of_a_fleet_in_format_1() {
         region: ID.parse().unwrap(),
         payload: Some("hi".into()),
         renewal: Renewal::Restart,
+        purpose: Purpose::Session,
     };
     let losers = Losers { servers: 4, allocated: 3, silent: 2, unreported: 1 };
     let backed_off = End::BackedOff { crashes: 2, cause: "x".into() };
@@ -226,12 +230,15 @@ fn of_a_fleet_in_format_1() {
             },
             "0101 07 UUID SERVER 05 0302 01",
         ),
-        (FleetEvent::AllocationFulfilled { id }, "0101 08 UUID"),
-        (FleetEvent::AllocationEnded { id, end: End::Deallocated }, "0101 09 UUID 00"),
-        (FleetEvent::AllocationEnded { id, end: End::Completed }, "0101 09 UUID 01"),
-        (FleetEvent::AllocationEnded { id, end: End::PlacementTimedOut(losers) }, "0101 09 UUID 02 04030201"),
-        (FleetEvent::AllocationEnded { id, end: backed_off }, "0101 09 UUID 03 02 0178"),
-        (FleetEvent::AllocationEnded { id, end: End::Lost }, "0101 09 UUID 04"),
+        (FleetEvent::AllocationFulfilled { id, server: None }, "0101 08 UUID"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Deallocated }, "0101 09 UUID 00"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Completed }, "0101 09 UUID 01"),
+        (
+            FleetEvent::AllocationEnded { id, server: None, end: End::PlacementTimedOut(losers) },
+            "0101 09 UUID 02 04030201",
+        ),
+        (FleetEvent::AllocationEnded { id, server: None, end: backed_off }, "0101 09 UUID 03 02 0178"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Lost }, "0101 09 UUID 04"),
     ] {
         is_still_read::<Fleet>(event, &bytes(golden));
     }
@@ -250,6 +257,7 @@ fn of_a_fleet() {
         region: ID.parse().unwrap(),
         payload: Some("hi".into()),
         renewal: Renewal::Restart,
+        purpose: Purpose::Session,
     };
     let losers = Losers { servers: 4, allocated: 3, silent: 2, unreported: 1 };
     let backed_off = End::BackedOff { crashes: 2, cause: "x".into() };
@@ -290,14 +298,17 @@ fn of_a_fleet() {
             },
             "0201 07 UUID SERVER 05 0302 01 0205",
         ),
-        (FleetEvent::AllocationFulfilled { id }, "0201 08 UUID"),
-        (FleetEvent::AllocationEnded { id, end: End::Deallocated }, "0201 09 UUID 00"),
-        (FleetEvent::AllocationEnded { id, end: End::Completed }, "0201 09 UUID 01"),
-        (FleetEvent::AllocationEnded { id, end: End::PlacementTimedOut(losers) }, "0201 09 UUID 02 04030201"),
-        (FleetEvent::AllocationEnded { id, end: backed_off }, "0201 09 UUID 03 02 0178"),
-        (FleetEvent::AllocationEnded { id, end: End::Lost }, "0201 09 UUID 04"),
+        (FleetEvent::AllocationFulfilled { id, server: None }, "0201 08 UUID"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Deallocated }, "0201 09 UUID 00"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Completed }, "0201 09 UUID 01"),
         (
-            FleetEvent::AllocationEnded { id, end: End::PreRecovery { cause: "x".into() } },
+            FleetEvent::AllocationEnded { id, server: None, end: End::PlacementTimedOut(losers) },
+            "0201 09 UUID 02 04030201",
+        ),
+        (FleetEvent::AllocationEnded { id, server: None, end: backed_off }, "0201 09 UUID 03 02 0178"),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::Lost }, "0201 09 UUID 04"),
+        (
+            FleetEvent::AllocationEnded { id, server: None, end: End::PreRecovery { cause: "x".into() } },
             "0201 09 UUID 05 0178",
         ),
         (FleetEvent::IncidentTold { incident: Box::new(incident()) }, "0201 10 INCIDENT"),
@@ -308,9 +319,15 @@ fn of_a_fleet() {
         (FleetEvent::ServerReadied { server }, "0201 0e SERVER"),
         (FleetEvent::ServerUnreadied { server }, "0201 0f SERVER"),
         (FleetEvent::ServerAssigned { server, configuration: configuration.id }, "0201 11 SERVER 03"),
-        (FleetEvent::AllocationEnded { id, end: End::Idle { ttl: MINUTE } }, "0201 09 UUID 06 3c00"),
-        (FleetEvent::AllocationEnded { id, end: End::Aged { ttl: MINUTE } }, "0201 09 UUID 07 3c00"),
-        (FleetEvent::AllocationEnded { id, end: End::RolledOut }, "0201 09 UUID 08"),
+        (
+            FleetEvent::AllocationEnded { id, server: None, end: End::Idle { ttl: MINUTE } },
+            "0201 09 UUID 06 3c00",
+        ),
+        (
+            FleetEvent::AllocationEnded { id, server: None, end: End::Aged { ttl: MINUTE } },
+            "0201 09 UUID 07 3c00",
+        ),
+        (FleetEvent::AllocationEnded { id, server: None, end: End::RolledOut }, "0201 09 UUID 08"),
     ] {
         keeps_its_bytes_since_2::<Fleet>(event, &bytes(golden));
     }
@@ -358,7 +375,10 @@ fn of_a_fleets_machines() {
         (FleetEvent::AllocationReadied { id }, "0301 13 0c UUID".to_owned()),
         (FleetEvent::MachineDutySet { machine, wish: Wish::Leave }, "0301 13 0d 8280808010 02".to_owned()),
         (FleetEvent::MachineParting { machine, why: Parting::ByHand }, "0301 13 08 8280808010 04".to_owned()),
-        (FleetEvent::AllocationEnded { id, end: End::MachineLost }, "0301 09 UUID 09".to_owned()),
+        (
+            FleetEvent::AllocationEnded { id, server: None, end: End::MachineLost },
+            "0301 09 UUID 09".to_owned(),
+        ),
         (
             FleetEvent::ReservationEnded { server, end: ReservationEnd::MachineLost },
             "0301 0d SERVER 06".to_owned(),
@@ -370,6 +390,45 @@ fn of_a_fleets_machines() {
     ] {
         keeps_its_bytes::<Fleet>(event, &bytes(&golden));
     }
+}
+
+/// Since format 3 what becomes of an allocation says on which server, and an operator's test is told from a session; a machine
+/// says what it runs on, and a region may have times of its own.
+#[test]
+fn of_a_fleets_tests_and_hosts() {
+    let machine = MachineId::of(FleetNumber::new(1).unwrap(), 2);
+    let id: AllocationId = ID.parse().unwrap();
+    let (server, configuration) = (seven(), revision_2());
+    let request = Request {
+        configuration: configuration.id,
+        region: ID.parse().unwrap(),
+        payload: Some("hi".into()),
+        renewal: Renewal::Restart,
+        purpose: Purpose::Test,
+    };
+    let size = MachineSize { cores: 4, speed_mhz: Some(300), memory_mib: 512 };
+    let host = Host { size, processor: "p".into() };
+    let (server_known, end) = (Some(server), End::Lost);
+    for (event, golden) in [
+        (
+            FleetEvent::AllocationRequested { id, request, until: at(1_800_000_000_000) },
+            "0301 16 UUID 03 UUID 01026869 01 80a0f1c2b134",
+        ),
+        (FleetEvent::AllocationFulfilled { id, server: server_known }, "0301 17 UUID SERVER"),
+        (FleetEvent::AllocationEnded { id, server: server_known, end }, "0301 18 UUID SERVER 04"),
+        (FleetEvent::MachineDescribed { machine, host }, "0301 19 8280808010 04 01ac02 8004 0170"),
+    ] {
+        keeps_its_bytes::<Fleet>(event, &bytes(golden));
+    }
+    let mut spec = machine_spec();
+    spec.regions[0].ttl =
+        Some(MachineTtl::Idle { shutdown: Duration::from_secs(60), delete: Duration::from_secs(90) });
+    let golden = |form: &str| bytes(&format!("0301 {form} {MACHINE_SPEC} 01 01 01 3c00 5a00"));
+    keeps_its_bytes::<Fleet>(FleetEvent::Configured(Arc::new(spec.clone())), &golden("1a"));
+    keeps_its_bytes::<Catalog>(CatalogEvent::FleetDeclared(Arc::new(spec.clone())), &golden("0e"));
+    spec.regions[0].ttl = Some(MachineTtl::Off);
+    let off = bytes(&format!("0301 1a {MACHINE_SPEC} 01 01 00"));
+    keeps_its_bytes::<Fleet>(FleetEvent::Configured(Arc::new(spec)), &off);
 }
 
 /// Since format 3 a kept build configuration says whether its allocations wait for the ready call.

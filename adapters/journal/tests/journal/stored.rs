@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Incident, Intent, Killer, Launch, Limits, Order,
     Query, QueryPort, ReadySignal, Recovery, RestartPolicy, Session, Spec, StopPolicy,
@@ -17,7 +18,8 @@ use mainstay_fleet::catalog::{
 use mainstay_fleet::{
     Absence, Addresses, AllocationTtl, Cause, ClaimedBy, End, Event as FleetEvent, Fit, Fleet, FleetSpec,
     Growth, Hardware, HoldEnd, Hosting, IdleServers, Losers, MachinePolicy, MachineTtl, OnLoss, Parting,
-    Ports, Provided, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting, Wish,
+    Ports, Provided, Purpose, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting,
+    Wish,
 };
 use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
@@ -239,8 +241,8 @@ fn region() -> impl Strategy<Value = RegionSpec> {
         });
     let growth = prop_oneof![Just(Growth::Fixed), Just(Growth::MachinesMayJoin), provided];
     let names = (shared(), vec(shared(), 0..3));
-    (uuid::<RegionId>(), names, any::<u32>(), any::<u32>(), opening, growth).prop_map(
-        |(id, (name, aliases), min_available, max_servers, opening, growth)| RegionSpec {
+    (uuid::<RegionId>(), names, any::<[u32; 2]>(), opening, growth, option::of(machine_ttl())).prop_map(
+        |(id, (name, aliases), [min_available, max_servers], opening, growth, ttl)| RegionSpec {
             id,
             name,
             aliases,
@@ -248,6 +250,7 @@ fn region() -> impl Strategy<Value = RegionSpec> {
             max_servers,
             opening,
             growth,
+            ttl,
         },
     )
 }
@@ -287,11 +290,27 @@ fn usage() -> impl Strategy<Value = UsageSetting> {
     )
 }
 
-fn machine_policy() -> impl Strategy<Value = MachinePolicy> {
+fn machine_ttl() -> impl Strategy<Value = MachineTtl> {
     let idle = (span(), span()).prop_map(|(shutdown, delete)| MachineTtl::Idle { shutdown, delete });
-    let ttl = prop_oneof![Just(MachineTtl::Off), idle];
+    prop_oneof![Just(MachineTtl::Off), idle]
+}
+
+fn machine_policy() -> impl Strategy<Value = MachinePolicy> {
     let on_loss = prop_oneof![Just(OnLoss::Fail), Just(OnLoss::PlaceAnew)];
-    (ttl, span(), on_loss).prop_map(|(ttl, lost_after, on_loss)| MachinePolicy { ttl, lost_after, on_loss })
+    (machine_ttl(), span(), on_loss).prop_map(|(ttl, lost_after, on_loss)| MachinePolicy {
+        ttl,
+        lost_after,
+        on_loss,
+    })
+}
+
+fn host() -> impl Strategy<Value = Host> {
+    (any::<u32>(), option::of(any::<u32>()), any::<u64>(), shared()).prop_map(
+        |(cores, speed_mhz, memory_mib, processor)| Host {
+            size: MachineSize { cores, speed_mhz, memory_mib },
+            processor,
+        },
+    )
 }
 
 fn machine_event() -> impl Strategy<Value = FleetEvent> {
@@ -309,6 +328,7 @@ fn machine_event() -> impl Strategy<Value = FleetEvent> {
         ),
         machine().prop_map(|machine| FleetEvent::MachineCame { machine }),
         (machine(), uuid::<BootId>()).prop_map(|(machine, boot)| FleetEvent::MachineBooted { machine, boot }),
+        (machine(), host()).prop_map(|(machine, host)| FleetEvent::MachineDescribed { machine, host }),
         machine().prop_map(|machine| FleetEvent::MachineDraining { machine }),
         machine().prop_map(|machine| FleetEvent::MachineEmptied { machine }),
         machine().prop_map(|machine| FleetEvent::MachineWoken { machine }),
@@ -394,12 +414,14 @@ fn addresses() -> impl Strategy<Value = Addresses> {
 
 fn request() -> impl Strategy<Value = Request> {
     let renewal = prop_oneof![Just(Renewal::Keep), Just(Renewal::Restart)];
-    (configuration(), uuid::<RegionId>(), option::of(shared()), renewal).prop_map(
-        |(configuration, region, payload, renewal)| Request {
+    let purpose = prop_oneof![Just(Purpose::Session), Just(Purpose::Test)];
+    (configuration(), uuid::<RegionId>(), option::of(shared()), renewal, purpose).prop_map(
+        |(configuration, region, payload, renewal, purpose)| Request {
             configuration: configuration.id,
             region,
             payload,
             renewal,
+            purpose,
         },
     )
 }
@@ -452,8 +474,12 @@ fn other_fleet_event() -> impl Strategy<Value = FleetEvent> {
                 FleetEvent::AllocationPlaced { id, server, generation, configuration, intent, cause }
             }
         ),
-        id().prop_map(|id| FleetEvent::AllocationFulfilled { id }),
-        (id(), end()).prop_map(|(id, end)| FleetEvent::AllocationEnded { id, end }),
+        (id(), option::of(server())).prop_map(|(id, server)| FleetEvent::AllocationFulfilled { id, server }),
+        (id(), option::of(server()), end()).prop_map(|(id, server, end)| FleetEvent::AllocationEnded {
+            id,
+            server,
+            end
+        }),
         incident().prop_map(|incident| FleetEvent::IncidentTold { incident: Box::new(incident) }),
         incident().prop_map(|incident| FleetEvent::IncidentClosed { incident: Box::new(incident) }),
         (server(), time()).prop_map(|(server, until)| FleetEvent::ServerHeld { server, until }),
@@ -691,7 +717,7 @@ fn snapshots_are_cut_into_chunks_below_the_limit() {
     let event = |fill: usize| {
         let cause: Arc<str> = "x".repeat(fill).into();
         let id = "00112233-4455-6677-8899-aabbccddeeff".parse().unwrap();
-        (at(7), FleetEvent::AllocationEnded { id, end: End::BackedOff { crashes: 2, cause } })
+        (at(7), FleetEvent::AllocationEnded { id, server: None, end: End::BackedOff { crashes: 2, cause } })
     };
     let story: Vec<_> = (0..50).map(|index| event(100_000 + index)).collect();
     let chunks = Fleet::story_chunks(&story);

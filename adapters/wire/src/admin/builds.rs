@@ -4,6 +4,7 @@ use jiff::Timestamp as Instant;
 use mainstay_core::slot::{Launch, ReadySignal, Spec};
 use mainstay_fleet::catalog::{Build, Written};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::OS_FAMILY;
@@ -264,7 +265,7 @@ pub struct BuildFileRequest {
 }
 
 /// A file of a build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BuildFile {
     /// Its path within the build.

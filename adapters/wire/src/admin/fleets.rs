@@ -137,7 +137,7 @@ pub struct FleetRegionAnswer {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
-    /// When the fleet's machines go.
+    /// When its machines go.
     #[serde(flatten)]
     pub machines: MachineTimes,
 }
@@ -305,7 +305,7 @@ pub struct RegionUpdate {
     pub min_available_servers: u32,
     /// The most servers that may be allocated at once.
     pub max_servers: u32,
-    /// When its machines go: as the fleet's alone; other times are refused.
+    /// When its machines go. Left out: as they do. Of a drained one the fleet alone decides.
     #[serde(flatten)]
     pub machines: MachineTimesAsked,
 }
@@ -350,7 +350,9 @@ impl FleetAnswer {
             build_configurations: spec.configurations.iter().map(configuration).collect(),
             fleet_regions: regions
                 .into_iter()
-                .map(|(region, (presence, status))| FleetRegionAnswer::of(region, presence, status, times))
+                .map(|(region, (presence, status))| {
+                    FleetRegionAnswer::of(region, presence, status, times.in_region(region))
+                })
                 .collect(),
             allocation_type: allocation_type(spec).to_owned(),
             allocation_ttl,
@@ -377,7 +379,7 @@ pub struct MachineTimes {
     /// After how many the servers of an idle one are stopped.
     #[serde(rename = "shutdownTTL")]
     pub shutdown: u64,
-    /// After how many a disabled one would be given back: kept, and nothing waits for it, since none ever is.
+    /// After how many an empty one that an operator drained is given back, in the place of `deleteTTL`.
     #[serde(rename = "disabledDeleteTTL")]
     pub disabled: u64,
 }
@@ -391,7 +393,7 @@ pub struct MachineTimesAsked {
     /// 0: never.
     #[serde(rename = "shutdownTTL", default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<u64>,
-    /// Kept and given back.
+    /// 0: a drained machine goes by `deleteTTL` too.
     #[serde(rename = "disabledDeleteTTL", default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<u64>,
 }
@@ -400,7 +402,6 @@ impl MachineTimes {
     /// A fleet's.
     #[must_use]
     pub fn of(spec: &FleetSpec) -> Self {
-        let seconds = |time: Option<Duration>| time.map_or(0, |time| time.as_secs());
         let ttl = spec.hosting.machines.ttl;
         Self {
             delete: seconds(ttl.delete()),
@@ -410,8 +411,24 @@ impl MachineTimes {
     }
 }
 
+impl MachineTimes {
+    /// Those of a region: its own, where it has such.
+    #[must_use]
+    pub fn in_region(self, region: &RegionSpec) -> Self {
+        match region.ttl {
+            None => self,
+            Some(ttl) => Self { delete: seconds(ttl.delete()), shutdown: seconds(ttl.shutdown()), ..self },
+        }
+    }
+}
+
+/// 0 is never.
+fn seconds(time: Option<Duration>) -> u64 {
+    time.map_or(0, |time| time.as_secs())
+}
+
 impl FleetRegionAnswer {
-    /// A region of a fleet, with the times that the fleet's machines go by.
+    /// A region of a fleet, with the times that its machines go by.
     #[must_use]
     pub fn of(region: &RegionSpec, presence: Uuid, status: FleetStatus, times: MachineTimes) -> Self {
         Self {

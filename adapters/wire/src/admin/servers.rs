@@ -2,6 +2,7 @@
 
 use jiff::Timestamp as Instant;
 use mainstay_core::FleetId;
+use mainstay_core::density::Host;
 use serde::{Deserialize, Serialize};
 
 /// A server.
@@ -53,8 +54,8 @@ pub struct ServerItem {
     pub hold_expires_at: Option<u64>,
 }
 
-/// What of a machine is known. Its agent does not say what its processor is: 0 and empty mean unknown, and the dates of a
-/// contract, which stock clients require, are those of the epoch.
+/// What of a machine is known, as its agent says: 0 and empty mean unknown, and the dates of a contract, which stock clients
+/// require, are those of the epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineSpec {
@@ -77,16 +78,18 @@ pub struct MachineSpec {
 }
 
 impl MachineSpec {
-    /// Nothing is known.
+    /// What a machine's agent says of its host.
     #[must_use]
-    pub const fn unknown() -> Self {
+    pub fn of(host: Option<&Host>) -> Self {
+        let processor = || host.map(|host| host.processor.to_string()).unwrap_or_default();
+        let size = host.map(|host| host.size);
         Self {
-            cpu_cores: 0,
-            cpu_shortname: String::new(),
-            cpu_name: String::new(),
+            cpu_cores: size.map_or(0, |size| size.cores.into()),
+            cpu_shortname: processor(),
+            cpu_name: processor(),
             cpu_type: String::new(),
-            cpu_speed: 0,
-            memory: 0,
+            cpu_speed: size.and_then(|size| size.speed_mhz).map_or(0, Into::into),
+            memory: size.map_or(0, |size| size.memory_mib),
             contract_start_date: Instant::UNIX_EPOCH,
             contract_end_date: Instant::UNIX_EPOCH,
         }
@@ -125,7 +128,7 @@ pub struct MachineItem {
     pub status: String,
     /// Whether it is gone.
     pub deleted: bool,
-    /// Whether it takes nothing.
+    /// Whether an operator drains or removes it: it takes nothing.
     pub disabled: bool,
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{
     Caps, ConfigurationRef, Intent, Launch, Limits, Order, Phase, Query, QueryPort, ReadySignal,
     RestartPolicy, Session, Spec, Status, StopPolicy, Stopped,
@@ -16,7 +17,7 @@ use mainstay_fleet::{JoinedSlot, Ports, SLOTS_PER_MACHINE_MAX};
 use super::supervision::recovery;
 use super::{
     CAUSE_BYTES_MAX, Down, Frame, Hello, JoiningMachine, MACHINES_PER_AGENT_MAX, Malformed, NAME_BYTES_MAX,
-    PROTOCOL, Statuses, Up, Welcome, WelcomedMachine, proto,
+    PROCESSOR_BYTES_MAX, PROTOCOL, Statuses, Up, Welcome, WelcomedMachine, proto,
 };
 
 impl TryFrom<proto::Up> for Up {
@@ -69,7 +70,22 @@ impl TryFrom<proto::Hello> for Hello {
             token: name(hello.token, "Hello", "token")?,
             machines: all(machines)?,
             looks: hello.looks,
+            host: hello.host.map(TryInto::try_into).transpose()?,
         })
+    }
+}
+
+impl TryFrom<proto::Host> for Host {
+    type Error = Malformed;
+
+    fn try_from(host: proto::Host) -> Result<Self, Malformed> {
+        let proto::Host { cores, speed_mhz, memory_mib, processor } = host;
+        let size = MachineSize { cores, speed_mhz, memory_mib };
+        let (found, max) = (processor.len(), PROCESSOR_BYTES_MAX);
+        if found > max {
+            return Err(Malformed::TooLong { message: "Host", field: "processor", found, max });
+        }
+        Ok(Self { size, processor: processor.into() })
     }
 }
 
@@ -164,9 +180,19 @@ impl TryFrom<proto::Frame> for Frame {
         Ok(Self {
             machine: id(MachineId::from_number(frame.machine), "Frame", "machine")?,
             specs,
+            slots: frame.slots.map(room).transpose()?,
             orders: all(at_most(frame.orders, SLOTS_PER_MACHINE_MAX, "Frame", "orders")?)?,
         })
     }
+}
+
+/// How many slots there is room for: no more than a machine may bring.
+fn room(slots: u32) -> Result<u32, Malformed> {
+    let (found, max) = (usize::try_from(slots).unwrap_or(usize::MAX), SLOTS_PER_MACHINE_MAX);
+    if found > max {
+        return Err(Malformed::TooLong { message: "Frame", field: "slots", found, max });
+    }
+    Ok(slots)
 }
 
 impl TryFrom<proto::ConfigurationRef> for ConfigurationRef {

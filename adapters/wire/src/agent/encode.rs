@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{
     ConfigurationRef, Intent, Order, Phase, QueryPort, Session, Spec, Status, Stopped,
 };
@@ -50,6 +51,7 @@ impl From<Hello> for proto::Hello {
             token: hello.token,
             machines: hello.machines.into_iter().map(Into::into).collect(),
             looks: hello.looks,
+            host: hello.host.map(Into::into),
         }
     }
 }
@@ -111,6 +113,12 @@ impl From<Statuses> for proto::Statuses {
     }
 }
 
+impl From<Host> for proto::Host {
+    fn from(Host { size: MachineSize { cores, speed_mhz, memory_mib }, processor }: Host) -> Self {
+        Self { cores, speed_mhz, memory_mib, processor: processor.to_string() }
+    }
+}
+
 impl From<Frame> for proto::Frame {
     fn from(frame: Frame) -> Self {
         let specs = |(revision, specs): (u64, Vec<Spec>)| proto::Specs {
@@ -120,6 +128,7 @@ impl From<Frame> for proto::Frame {
         Self {
             machine: frame.machine.number(),
             specs: frame.specs.map(specs),
+            slots: frame.slots,
             orders: frame.orders.into_iter().map(Into::into).collect(),
         }
     }

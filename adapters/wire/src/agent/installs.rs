@@ -3,6 +3,9 @@
 use mainstay_core::MachineId;
 use mainstay_core::slot::ConfigurationRef;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::ask::DETAIL_BYTES_MAX;
 use super::decode::{all, at_most, id, required, short};
 use super::{Malformed, proto};
@@ -25,8 +28,10 @@ pub struct Installs {
     pub disk: Option<DiskUse>,
 }
 
-/// What takes room on the disk of an agent's directory, in bytes. Machines of one agent share it: each is told the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What takes room on the disk of an agent's directory, in bytes. Machines of one agent share it: each is told the same. The
+/// native face shows it as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DiskUse {
     /// What builds take that were fetched.
     pub builds: u64,
@@ -47,7 +52,8 @@ pub struct DiskUse {
 }
 
 /// Whether a disk takes anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum Fill {
     /// It does.
     #[default]

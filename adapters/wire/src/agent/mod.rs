@@ -16,6 +16,7 @@ mod tests;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use mainstay_core::density::Host;
 use mainstay_core::slot::{Incident, Order, Reading, Spec, Status};
 use mainstay_core::{FleetId, MachineId, MachineKey, RegionId, ServerId};
 use mainstay_fleet::JoinedSlot;
@@ -50,6 +51,8 @@ pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const FRAME_ORDERS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The longest cause of a back-off, in bytes: a sentence.
 pub const CAUSE_BYTES_MAX: usize = 1024;
+/// The longest name of a processor, in bytes: CPUID gives 48.
+pub const PROCESSOR_BYTES_MAX: usize = 128;
 /// The longest path of a core dump, in bytes: the kernel's own limit.
 pub const PATH_BYTES_MAX: usize = 4096;
 
@@ -66,6 +69,8 @@ pub struct Hello {
     pub machines: Vec<JoiningMachine>,
     /// The version of [`Look`] that the agent takes; 0 where it takes none.
     pub looks: u32,
+    /// What its machines run on; `None` where it does not know.
+    pub host: Option<Host>,
 }
 
 impl std::fmt::Debug for Hello {
@@ -194,6 +199,8 @@ pub struct Frame {
     pub machine: MachineId,
     /// The revision of the fleet's configuration and every spec that orders may name; `None` where nothing changed.
     pub specs: Option<(u64, Vec<Spec>)>,
+    /// How many slots the fleet has room for on the agent's host: said with `specs`, where the hello said what that is.
+    pub slots: Option<u32>,
     /// Orders, any of which may be older than what the agent has obeyed.
     pub orders: Vec<Order>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{
     Caps, Check, Checks, ConfigurationRef, Exit, Fault, Heard, Incident, Intent, Killer, Launch, Limits,
     Order, Phase, Query, QueryPort, Reading, ReadySignal, Recovery, RestartPolicy, Scene, Session, Spec,
@@ -62,6 +63,7 @@ fn golden_bytes() {
     let frames = Down::Frames(vec![Frame {
         machine: machine(),
         specs: None,
+        slots: None,
         orders: vec![Order {
             server: server(1),
             generation: Generation::from_number(6),
@@ -94,6 +96,10 @@ fn a_hello_and_its_welcome_survive_the_wire() {
             slots: vec![Ports { game: 20000, query: 20001 }],
         }],
         looks: LOOKS,
+        host: Some(Host {
+            size: MachineSize { cores: 8, speed_mhz: Some(2_400), memory_mib: 16_000 },
+            processor: "a processor".into(),
+        }),
     });
     assert_eq!(Up::try_from(proto::Up::from(hello.clone())), Ok(hello.clone()));
     assert!(!format!("{hello:?}").contains("secret"), "tokens are never shown");
@@ -416,9 +422,10 @@ proptest! {
     #[test]
     fn every_frame_survives_the_wire(
         specs in proptest::option::of((any::<u64>(), proptest::collection::vec(spec(), 0..3))),
+        slots in proptest::option::of(0..=4_096_u32),
         orders in proptest::collection::vec(order(), 0..8),
     ) {
-        let down = Down::Frames(vec![Frame { machine: machine(), specs, orders }]);
+        let down = Down::Frames(vec![Frame { machine: machine(), specs, slots, orders }]);
         let bytes = proto::Down::from(down.clone()).encode_to_vec();
         prop_assert_eq!(Down::try_from(proto::Down::decode(bytes.as_slice()).unwrap()), Ok(down));
     }
@@ -439,7 +446,7 @@ proptest! {
         place in any::<proptest::sample::Index>(),
         flip in 1..=255_u8,
     ) {
-        let mut bytes = proto::Down::from(Down::Frames(vec![Frame { machine: machine(), specs: None, orders }]))
+        let mut bytes = proto::Down::from(Down::Frames(vec![Frame { machine: machine(), specs: None, slots: None, orders }]))
             .encode_to_vec();
         let place = place.index(bytes.len());
         bytes[place] ^= flip;

@@ -5,6 +5,7 @@ use mainstay_core::{AllocationId, FleetId, RegionId, ReservationId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::agent::DiskUse;
 use crate::multiplay::AllocationView;
 
 mod accounts;
@@ -200,39 +201,34 @@ pub struct MachineView {
     pub credential: Option<CredentialView>,
     /// What takes room on its disk; absent until its agent has said so on the stream that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<DiskView>,
+    pub disk: Option<DiskUse>,
+    /// What its agent said of its host; absent where it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostView>,
     /// How its servers stand.
     pub servers: ServerCounts,
 }
 
-/// What takes room on a machine's disk, in bytes. Machines of one host share its disk: each is shown the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What a machine runs on, and how many servers that holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DiskView {
-    /// What fetched builds take.
-    pub builds: u64,
-    /// What core dumps take.
-    pub cores: u64,
-    /// What else is kept of processes that ended as nobody wished.
-    pub evidence: u64,
-    /// What servers' output and games' own logs take.
-    pub logs: u64,
-    /// What all of these may take together.
-    pub budget: u64,
-    /// What the disk has free.
-    pub free: u64,
-    /// What was deleted for the budget's sake since the agent's start.
-    pub deleted: u64,
-    /// Whether the disk is full: servers go on, and orders that start something wait until there is room.
-    pub full: bool,
-}
-
-impl From<crate::agent::DiskUse> for DiskView {
-    fn from(disk: crate::agent::DiskUse) -> Self {
-        let crate::agent::DiskUse { builds, cores, evidence, logs, budget, free, deleted, fill } = disk;
-        let full = fill == crate::agent::Fill::Full;
-        Self { builds, cores, evidence, logs, budget, free, deleted, full }
-    }
+pub struct HostView {
+    /// Cores that its operating system shows.
+    pub cores: u32,
+    /// MHz of a core, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_mhz: Option<u32>,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// What its processor is called; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<String>,
+    /// How many servers its fleet has room for here; absent where its region is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<u32>,
+    /// What bounds that: maxServersPerMachine, maxServersPerCore, cpu, memory, or the region's maxServers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
 }
 
 /// A server.
@@ -323,6 +319,9 @@ pub struct NativeAllocation {
     pub allocation: AllocationView,
     /// How far it is.
     pub state: AllocationState,
+    /// Whether it is an operator's test (the admin API's test allocations), not a session of the game's.
+    #[serde(default)]
+    pub test: bool,
     /// Its fleet's name.
     pub fleet_name: String,
     /// Its server's id as people read it.

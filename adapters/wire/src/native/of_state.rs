@@ -1,15 +1,16 @@
 //! The native shapes, filled from a fleet's state.
 
+use mainstay_core::density::{Host, MachineSize, Slots};
 use mainstay_core::slot::{Phase, Spec, Stopped};
 use mainstay_core::{AllocationId, MachineId, RegionId, ServerId, Timestamp};
 use mainstay_fleet::{
-    Allocation, Counts, Fleet, FleetSpec, IdleServers, Life, Link, Machine, Readiness, RegionOpening, Server,
-    ServerStatus, Stage,
+    Allocation, Counts, Fleet, FleetSpec, IdleServers, Life, Link, Machine, Purpose, Readiness,
+    RegionOpening, Server, ServerStatus, Stage,
 };
 
 use super::{
-    AllocationState, BuildConfigurationView, FleetView, IncidentView, MachineView, NativeAllocation,
-    ReadingView, RegionView, ServerCounts, ServerView,
+    AllocationState, BuildConfigurationView, FleetView, HostView, IncidentView, MachineView,
+    NativeAllocation, ReadingView, RegionView, ServerCounts, ServerView,
 };
 use crate::multiplay::{AllocationView, instant};
 
@@ -43,6 +44,20 @@ impl FleetView {
             servers: ServerCounts::of(fleet.counts()),
             waiting_allocations: fleet.waiting(),
             installs: Vec::new(),
+        }
+    }
+}
+
+impl HostView {
+    fn of(host: &Host, slots: Option<Slots>) -> Self {
+        let Host { size: MachineSize { cores, speed_mhz, memory_mib }, processor } = host;
+        Self {
+            cores: *cores,
+            speed_mhz: *speed_mhz,
+            memory_mib: *memory_mib,
+            processor: (!processor.is_empty()).then(|| processor.to_string()),
+            room: slots.map(|slots| slots.count),
+            bound: slots.map(|slots| slots.bound.word().to_owned()),
         }
     }
 }
@@ -117,6 +132,7 @@ impl Within<'_> {
             ipv6: machine.addresses.ipv6.map(|address| address.to_string()),
             credential: None,
             disk: None,
+            host: machine.host.as_ref().map(|host| HostView::of(host, self.fleet.slots_on(machine))),
             servers: ServerCounts::of(machine.counts()),
         }
     }
@@ -183,6 +199,7 @@ impl Within<'_> {
                 Stage::Ended { end, .. } if end.failed() => AllocationState::Failed,
                 Stage::Ended { .. } => AllocationState::Ended,
             },
+            test: allocation.request.purpose == Purpose::Test,
             fleet_name: self.spec.name.to_string(),
             placement: self.fleet.choice(id, allocation).map(|choice| choice.to_string()),
             server_display: allocation.placed().map(|placed| placed.server.to_string()),

@@ -3,7 +3,7 @@
 use mainstay_core::slot::ConfigurationRef;
 use mainstay_core::{AllocationId, RegionId, ServerId, Timestamp};
 
-use crate::allocation::{Allocation, End, Placed, Request, Stage};
+use crate::allocation::{Allocation, End, Placed, Purpose, Request, Stage};
 use crate::claim::Claim;
 use crate::fleet::Fleet;
 use crate::tally::Telling;
@@ -23,6 +23,12 @@ impl Fleet {
         self.allocations.insert(id, allocation);
         self.by_request.insert((at, id));
         self.live.insert((at, id));
+        match request.purpose {
+            Purpose::Session => {}
+            Purpose::Test => {
+                self.tests.insert((at, id));
+            }
+        }
         self.queue(id, request.region, at, until);
     }
 
@@ -73,6 +79,7 @@ impl Fleet {
         allocation.stage = Stage::Ended { placed, fulfilled: allocation.fulfilled(), at, end: end.clone() };
         allocation.request.payload = None;
         self.live.remove(&(allocation.requested, id));
+        self.tests.remove(&(allocation.requested, id));
         self.ended.insert((at, id));
         if let Some(Placed { server, .. }) = placed
             && self.servers.get(&server).and_then(|server| server.allocation()) == Some(id)

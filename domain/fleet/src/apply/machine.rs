@@ -49,6 +49,7 @@ impl Fleet {
             life,
             duty: Duty::InService,
             boot: None,
+            host: None,
             returned: None,
             used: at,
             counts: Counts::default(),

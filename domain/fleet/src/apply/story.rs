@@ -90,6 +90,9 @@ impl Fleet {
         if let Some(boot) = machine.boot {
             story.push((Timestamp::EPOCH, Event::MachineBooted { machine: id, boot }));
         }
+        if let Some(host) = machine.host.clone() {
+            story.push((Timestamp::EPOCH, Event::MachineDescribed { machine: id, host }));
+        }
         if let Some((at, absence)) = machine.returned {
             story.push((at, Event::MachineReturned { machine: id, absence }));
         }
@@ -153,8 +156,9 @@ impl Fleet {
             };
             story.push((placed.at, placement));
         }
+        let server = allocation.placed().map(|placed| placed.server);
         if let Some(at) = allocation.fulfilled() {
-            story.push((at, Event::AllocationFulfilled { id }));
+            story.push((at, Event::AllocationFulfilled { id, server }));
         }
         if let (Some(at), Some(placed)) = (*ready, allocation.placed()) {
             let here = self.servers.contains_key(&placed.server);
@@ -166,7 +170,7 @@ impl Fleet {
             story.push((at, readied));
         }
         if let Some((at, end)) = allocation.end() {
-            story.push((at, Event::AllocationEnded { id, end: end.clone() }));
+            story.push((at, Event::AllocationEnded { id, server, end: end.clone() }));
         }
     }
 }

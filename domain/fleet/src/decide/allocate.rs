@@ -23,8 +23,12 @@ pub(super) fn allocate(
     if bytes > Request::PAYLOAD_MAX {
         return Err(Rejection::PayloadTooLarge { bytes });
     }
-    if turn.state().allocation(id, turn.now()).is_some() {
-        return Ok(Answer::Known);
+    if let Some(known) = turn.state().allocation(id, turn.now()) {
+        if known.request.purpose == request.purpose {
+            return Ok(Answer::Known);
+        }
+        // Its caller could neither read nor end it.
+        return Err(Rejection::OfAnotherPurpose(id));
     }
     let spec = turn.state().spec().cloned().ok_or(Rejection::NotConfigured)?;
     let region = spec.region(request.region).ok_or(Rejection::UnknownRegion(request.region))?;

@@ -26,7 +26,7 @@ pub(super) fn deallocate(turn: &mut Turn<'_, Fleet>, id: AllocationId) -> Result
 pub(super) fn end(turn: &mut Turn<'_, Fleet>, id: AllocationId, end: End, cause: Cause) {
     let Some(allocation) = turn.state().allocations.get(&id) else { return };
     let (region, placed) = (allocation.request.region, allocation.placed());
-    turn.emit(Event::AllocationEnded { id, end });
+    turn.emit(Event::AllocationEnded { id, server: placed.map(|placed| placed.server), end });
     if let Some(placed) = placed {
         ordering::rest(turn, placed.server, cause);
         waiting::place(turn, region);

@@ -18,7 +18,7 @@ pub(super) fn due(turn: &mut Turn<'_, Fleet>) -> Answer {
         }
         let region = turn.state().allocations.get(&id).map(|allocation| allocation.request.region);
         let losers = region.map(|region| turn.state().losers(region)).unwrap_or_default();
-        turn.emit(Event::AllocationEnded { id, end: End::PlacementTimedOut(losers) });
+        turn.emit(Event::AllocationEnded { id, server: None, end: End::PlacementTimedOut(losers) });
     }
     while let Some(&(until, server)) = turn.state().holds.first() {
         if until > turn.now() {

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mainstay_core::density::Host;
 use mainstay_core::{BootId, MachineId, MachineKey, RegionId, ServerId, Turn};
 
 use super::{lose, ordering};
@@ -23,6 +24,7 @@ pub(super) struct Newcomer<'a> {
     pub(super) name: &'a Arc<str>,
     pub(super) addresses: Addresses,
     pub(super) boot: Option<BootId>,
+    pub(super) host: Option<&'a Host>,
 }
 
 pub(super) fn join(
@@ -30,7 +32,7 @@ pub(super) fn join(
     newcomer: &Newcomer<'_>,
     slots: &[Ports],
 ) -> Result<Answer, Rejection> {
-    let Newcomer { key, region, name, addresses, boot } = *newcomer;
+    let Newcomer { key, region, name, addresses, boot, host } = *newcomer;
     let spec = turn.state().spec().cloned().ok_or(Rejection::NotConfigured)?;
     if spec.region(region).is_none() {
         return Err(Rejection::UnknownRegion(region));
@@ -58,6 +60,11 @@ pub(super) fn join(
         turn.emit(Event::MachineJoined { machine, key, region, name: name.clone(), addresses });
         machine
     };
+    if let Some(host) = host
+        && turn.state().machine(machine).is_some_and(|known| known.host.as_ref() != Some(host))
+    {
+        turn.emit(Event::MachineDescribed { machine, host: host.clone() });
+    }
     arrive(turn, machine, region, boot);
     if let (Some(new), Some(configuration)) = (slots.get(had.len()..), spec.idle_configuration())
         && !new.is_empty()

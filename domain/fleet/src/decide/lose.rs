@@ -47,7 +47,9 @@ fn give_up(turn: &mut Turn<'_, Fleet>, server: ServerId) {
         // A hold keeps its machine until it runs out, wherever the machine is.
         Claim::Free | Claim::Held { .. } => return,
         Claim::Allocated(id) => match turn.state().machine_policy().on_loss {
-            OnLoss::Fail => turn.emit(Event::AllocationEnded { id, end: End::MachineLost }),
+            OnLoss::Fail => {
+                turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::MachineLost })
+            }
             OnLoss::PlaceAnew => {
                 let patience = turn.state().spec().map(|spec| spec.placement_timeout).unwrap_or_default();
                 turn.emit(Event::AllocationDisplaced { id, until: turn.now() + patience });

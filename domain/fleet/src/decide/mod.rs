@@ -34,9 +34,9 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
     }
     match command {
         Command::Configure(spec) => configure::configure(turn, spec),
-        Command::Join { key, region, name, addresses, slots, boot } => {
-            let newcomer =
-                join::Newcomer { key: *key, region: *region, name, addresses: *addresses, boot: *boot };
+        Command::Join { key, region, name, addresses, slots, boot, host } => {
+            let (key, region, addresses, boot) = (*key, *region, *addresses, *boot);
+            let newcomer = join::Newcomer { key, region, name, addresses, boot, host: host.as_ref() };
             join::join(turn, &newcomer, slots)
         }
         Command::Connect { machine, stream, statuses } => report::connect(turn, *machine, *stream, statuses),

@@ -109,26 +109,31 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
             if let Some(Stage::Placed(_)) =
                 turn.state().allocations.get(&id).map(|allocation| &allocation.stage)
             {
-                turn.emit(Event::AllocationFulfilled { id });
+                turn.emit(Event::AllocationFulfilled { id, server: Some(server) });
             }
         }
         Phase::Stopped(Stopped::Completed) => {
-            turn.emit(Event::AllocationEnded { id, end: End::Completed });
+            turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::Completed });
             ordering::after_the_end(turn, server, Cause::Exited);
         }
         Phase::Lost => {
-            turn.emit(Event::AllocationEnded { id, end: End::Lost });
+            turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::Lost });
             ordering::after_the_end(turn, server, Cause::Lost);
         }
         Phase::BackedOff { crashes, cause } => {
             turn.emit(Event::AllocationEnded {
                 id,
+                server: Some(server),
                 end: End::BackedOff { crashes: *crashes, cause: cause.clone() },
             });
             ordering::rest(turn, server, Cause::Failed);
         }
         Phase::PreRecovery { cause } => {
-            turn.emit(Event::AllocationEnded { id, end: End::PreRecovery { cause: cause.clone() } });
+            turn.emit(Event::AllocationEnded {
+                id,
+                server: Some(server),
+                end: End::PreRecovery { cause: cause.clone() },
+            });
             ordering::rest(turn, server, Cause::Failed);
         }
         Phase::Stopped(Stopped::Idle | Stopped::Ordered)

@@ -60,7 +60,9 @@ fn replace(turn: &mut Turn<'_, Fleet>, server: ServerId) {
     let Some(known) = turn.state().server(server) else { return };
     let (claim, runs, machine) = (known.claim, known.configuration, known.machine);
     match claim {
-        Claim::Allocated(id) => turn.emit(Event::AllocationEnded { id, end: End::RolledOut }),
+        Claim::Allocated(id) => {
+            turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::RolledOut })
+        }
         Claim::Reserved(_) => reserve::end_without_placing(turn, server, ReservationEnd::RolledOut),
         Claim::Free | Claim::Held { .. } => hold::end(turn, server, HoldEnd::ConfigurationChanged),
     }

@@ -9,7 +9,7 @@ use core::time::Duration;
 use mainstay_core::{RegionId, ServerId, Timestamp};
 
 use super::{Broken, Law, ensure, machines};
-use crate::allocation::Stage;
+use crate::allocation::{Purpose, Stage};
 use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::placement::{Candidates, Shelf};
@@ -135,13 +135,16 @@ fn debts(fleet: &Fleet) -> Result<(), Broken> {
 
 fn orders(fleet: &Fleet) -> Result<(), Broken> {
     let (mut waiting, mut until_order, mut ended) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let mut live = BTreeSet::new();
+    let (mut live, mut tests) = (BTreeSet::new(), BTreeSet::new());
     for (requested, id) in &fleet.by_request {
         let Some(allocation) = fleet.allocations.get(id) else {
             return ensure(false, Law::AllocationOrders, || format!("{id} is listed and unknown"));
         };
         if allocation.end().is_none() {
             live.insert((*requested, *id));
+            if allocation.request.purpose == Purpose::Test {
+                tests.insert((*requested, *id));
+            }
         }
         match &allocation.stage {
             Stage::Waiting { until } => {
@@ -158,6 +161,7 @@ fn orders(fleet: &Fleet) -> Result<(), Broken> {
         && until_order == fleet.waiting_until
         && ended == fleet.ended
         && live == fleet.live
+        && tests == fleet.tests
         && fleet.by_request.len() == fleet.allocations.len();
     ensure(holds, Law::AllocationOrders, || "an order of allocations by time is not what it should be".into())
 }

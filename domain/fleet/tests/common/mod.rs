@@ -20,8 +20,8 @@ use mainstay_core::{
 };
 use mainstay_fleet::{
     Addresses, Answer, Command, End, Event, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Life,
-    Observation, Outcome, Ports, RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request, StreamId,
-    Verb, laws,
+    Observation, Outcome, Ports, Purpose, RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request,
+    StreamId, Verb, laws,
 };
 
 pub const EUROPE: RegionId = RegionId(uuid::Uuid::from_u128(1));
@@ -85,6 +85,7 @@ pub fn fleet_spec(idle_servers: IdleServers, growth: Growth) -> FleetSpec {
             max_servers: 100,
             opening: RegionOpening::Online,
             growth,
+            ttl: None,
         }],
         configurations: vec![spec(reference(ranked())), spec(reference(casual()))],
         placement_timeout: MINUTE,
@@ -175,6 +176,7 @@ impl World {
             addresses: Addresses::default(),
             slots: ports.collect(),
             boot,
+            host: None,
         }
     }
 
@@ -262,7 +264,13 @@ impl World {
     }
 
     pub fn request(configuration: BuildConfigurationId) -> Request {
-        Request { configuration, region: EUROPE, payload: None, renewal: Renewal::Keep }
+        Request {
+            configuration,
+            region: EUROPE,
+            payload: None,
+            renewal: Renewal::Keep,
+            purpose: Purpose::Session,
+        }
     }
 
     pub fn allocate(&mut self, n: u128, configuration: BuildConfigurationId) -> Result<Answer, Rejection> {

@@ -84,6 +84,12 @@ pub(crate) enum StreamEnd {
     /// The rules take no orders now.
     #[error("orders cannot be taken now")]
     Refused(#[source] mainstay_runtime::Error),
+    /// The fleet has room for more slots here than this machine had: it says hello with all of them.
+    #[error("this machine has {slots} slots now, as its fleet has room for")]
+    Grown {
+        /// How many it has.
+        slots: usize,
+    },
     /// The agent ends.
     #[error("the agent ends")]
     AgentEnds,
@@ -97,6 +103,10 @@ impl Uplink {
             let (end, welcomed) = stream::once(&self).await;
             if matches!(end, StreamEnd::AgentEnds) {
                 return;
+            }
+            if let StreamEnd::Grown { .. } = end {
+                tracing::info!("{end}");
+                continue;
             }
             if welcomed == stream::Welcomed::Yes {
                 pause = PAUSE_MIN;
@@ -135,6 +145,7 @@ impl Uplink {
             | StreamEnd::UnknownConfiguration
             | StreamEnd::Roster(_)
             | StreamEnd::Refused(_)
+            | StreamEnd::Grown { .. }
             | StreamEnd::AgentEnds => return After::Pause,
         };
         let told = status.metadata().get(REFUSAL_HEADER).and_then(|told| told.to_str().ok());

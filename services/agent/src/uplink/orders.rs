@@ -11,6 +11,9 @@ use mainstay_supervisor::{Answer, Command, Verdict};
 use mainstay_wire::agent::Frame;
 
 use super::{StreamEnd, Uplink};
+use crate::os::ports::{TakenPorts, Transport};
+use crate::roster::Grown;
+use crate::slot::ended::in_full;
 
 /// What one turn takes at most: the journal refuses a turn above 512 KiB, an order is below 100 bytes beside its
 /// payload of at most 30 KB, and a configuration below 10 KB.
@@ -56,6 +59,9 @@ impl Waiting {
         frame: Frame,
         known: &BTreeSet<ServerId>,
     ) -> Result<(), StreamEnd> {
+        if let Some(slots) = frame.slots {
+            grow(uplink, frame.machine, slots).await?;
+        }
         let later = self.machines.entry(frame.machine).or_default();
         if let Some((_revision, specs)) = frame.specs {
             let specs: Vec<Arc<Spec>> = specs.into_iter().map(Arc::new).collect();
@@ -82,6 +88,25 @@ impl Waiting {
             uplink.context.builds.disk().met_full(&"orders of the control plane");
         }
         Ok(())
+    }
+}
+
+/// Has as many slots on a machine as its fleet has room for, where its operator does not say how many; that takes another hello.
+async fn grow(uplink: &Uplink, machine: MachineId, slots: u32) -> Result<(), StreamEnd> {
+    let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+    let mut roster = uplink.roster.lock().await;
+    let grown = TakenPorts::read().map_err(|source| crate::Error::System { source }).and_then(|taken| {
+        let is_free = |port| taken.is_free(port, Transport::Udp) && taken.is_free(port, Transport::Tcp);
+        roster.grow(&uplink.config, machine, slots, is_free)
+    });
+    match grown {
+        Ok(Grown::Yes) => Err(StreamEnd::Grown { slots }),
+        Ok(Grown::No) => Ok(()),
+        // It serves with those it has.
+        Err(error) => {
+            tracing::error!(%machine, slots, error = %in_full(&error), "this machine does not get more slots");
+            Ok(())
+        }
     }
 }
 

@@ -213,6 +213,7 @@ async fn hello(uplink: &Uplink, company: Company) -> proto::Hello {
         token: config.plane.pass.shown(),
         machines: machines.collect(),
         looks: agent::LOOKS,
+        host: Some(config.host.clone().into()),
     }
 }
 

@@ -257,7 +257,7 @@ pub fn allocation(n: u128) -> AllocationId {
 
 fn frames(specs: Option<Vec<Spec>>, orders: Vec<Order>) -> proto::Down {
     let specs = specs.map(|specs| (1, specs));
-    Down::Frames(vec![Frame { machine: machine(0), specs, orders }]).into()
+    Down::Frames(vec![Frame { machine: machine(0), specs, slots: None, orders }]).into()
 }
 
 /// The service behind the stream.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mainstay_agent::{
     Addresses, Asked, BuildSource, Config, DiskLimits, HostSecret, MachineOffer, MachinePass, Pass,
-    PassError, Plane, PortRange, Service,
+    PassError, Plane, PortRange, Service, SlotCount,
 };
 use mainstay_runtime::{Clock, SystemClock};
 use mainstay_wire::join::TextError;
@@ -87,8 +87,8 @@ async fn config(
         }
     };
     let slots = match arguments.slots {
-        Some(slots) => slots.into(),
-        None => machine::slots(&machine::size()?),
+        Some(slots) => SlotCount::Stated(slots.into()),
+        None => SlotCount::AsFleet(1),
     };
     let builds = match (arguments.builds, &pass) {
         (Some(BuildsChoice::Fetch), _) | (None, Pass::Machine(_)) => BuildSource::Plane,
@@ -108,6 +108,7 @@ async fn config(
         }],
         ports,
         addresses: addresses(arguments)?,
+        host: machine::host()?,
         builds,
         disk: DiskLimits { budget: arguments.disk, ..DiskLimits::default() },
         local_proxy_url,

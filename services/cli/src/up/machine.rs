@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs as _, UdpSocket};
 
-use mainstay_agent::{Addresses, MachineOffer, PortRange};
+use mainstay_agent::{Addresses, MachineOffer, PortRange, SlotCount};
 use mainstay_config::{Config, MachineSize};
+use mainstay_core::density::Host;
 
 use super::data;
 use crate::arguments::PortChoice;
@@ -18,8 +19,8 @@ const DRAWN_FROM: u16 = 10_000;
 const DRAWN_BELOW: u16 = 32_000;
 const DRAWN_WIDTH: u16 = 999;
 
-/// How large this machine is.
-pub fn size() -> Result<MachineSize, Failure> {
+/// What this machine has for servers.
+pub fn host() -> Result<Host, Failure> {
     let unknown = |error: &dyn std::fmt::Display| {
         Failure::new(Exit::Failed, "MS-U013", "cannot tell how large this machine is").why(error)
     };
@@ -30,11 +31,45 @@ pub fn size() -> Result<MachineSize, Failure> {
         .find_map(|line| line.strip_prefix("MemTotal:"))
         .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
         .ok_or_else(|| unknown(&"/proc/meminfo has no MemTotal"))?;
-    Ok(MachineSize {
+    // Not every kernel tells: one without it is a machine of an unknown processor.
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let size = MachineSize {
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
-        speed_mhz: None,
+        speed_mhz: top_speed().or_else(|| told(&processors, "cpu MHz")?.parse::<f64>().ok().and_then(mhz)),
         memory_mib: kib >> 10,
-    })
+    };
+    Ok(Host { size, processor: told(&processors, "model name").unwrap_or_default().into() })
+}
+
+/// What `/proc/cpuinfo` says of the first processor; no longer than the wire takes.
+fn told<'a>(processors: &'a str, what: &str) -> Option<&'a str> {
+    let line = processors.lines().find_map(|line| line.strip_prefix(what))?;
+    let value = line.split_once(':')?.1.trim();
+    let end = (0..=mainstay_wire::agent::PROCESSOR_BYTES_MAX).rev().find(|end| value.is_char_boundary(*end));
+    Some(value.get(..end?).unwrap_or(value))
+}
+
+/// MHz of the first core at its fastest, where its frequency is scaled: what it runs at just now changes from start to start.
+fn top_speed() -> Option<u32> {
+    let khz = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").ok()?;
+    khz.trim().parse::<u32>().ok().map(|khz| khz / 1_000).filter(|mhz| *mhz > 0)
+}
+
+/// A whole number of MHz that a processor may have.
+fn mhz(told: f64) -> Option<u32> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the range just looked at"
+    )]
+    (1.0..=100_000.0).contains(&told).then(|| told.round() as u32)
+}
+
+/// This machine as limits are counted on: a core has [`mainstay_core::density::CORE_MHZ`] everywhere, so that a limit in MHz
+/// is the same share of a core whichever computer reads the file.
+#[must_use]
+pub const fn as_any(size: MachineSize) -> MachineSize {
+    MachineSize { speed_mhz: None, ..size }
 }
 
 /// What this machine is called.
@@ -50,19 +85,24 @@ pub fn name() -> String {
 pub fn offers(config: &Config, size: &MachineSize) -> Vec<MachineOffer> {
     let name = name();
     let offer = |fleet: &mainstay_config::Fleet, region: &mainstay_config::Region| {
-        let slots = config.slots_on(fleet, size).count.min(region.max_servers.value);
+        // What build configurations need is a share of a core; what usage settings say counts by the real one.
+        let size = if fleet.usage_settings.is_empty() { as_any(*size) } else { *size };
+        let slots = config.slots_on(fleet, &size).within(region.max_servers.value).count;
         MachineOffer {
             fleet: fleet.name.value.clone(),
             region: region.name.value.clone(),
             name: name.clone(),
-            slots: usize::try_from(slots).unwrap_or(usize::MAX),
+            slots: SlotCount::AsFleet(usize::try_from(slots).unwrap_or(usize::MAX)),
             key: None,
         }
     };
     let regions =
         config.fleets.values().flat_map(|fleet| fleet.regions.values().map(move |region| (fleet, region)));
     let regions = regions.filter(|(_, region)| region.provider.is_none());
-    regions.map(|(fleet, region)| offer(fleet, region)).filter(|offer| offer.slots > 0).collect()
+    regions
+        .map(|(fleet, region)| offer(fleet, region))
+        .filter(|offer| offer.slots != SlotCount::AsFleet(0))
+        .collect()
 }
 
 /// The ports that the file gives, else the usual ones; where Mainstay shall choose, a range
@@ -77,13 +117,6 @@ pub fn ports(config: &Config, choice: PortChoice) -> Result<PortRange, Failure> 
             PortRange { first, last: first + DRAWN_WIDTH }
         }
     })
-}
-
-/// How many servers of 750 MHz and 800 MiB, what `.gsh` takes where nothing is said, a machine holds; at least one.
-#[must_use]
-pub fn slots(size: &MachineSize) -> usize {
-    let slots = mainstay_config::slots_unstated(size).count;
-    usize::try_from(slots).unwrap_or(usize::MAX).min(mainstay_fleet::SLOTS_PER_MACHINE_MAX)
 }
 
 /// How players reach this host: as the operator says; else by the addresses from which it would reach `towards`, or

@@ -93,7 +93,8 @@ impl Up<'_> {
         let host = Arc::new(doctor::Host::new(self.data_dir, Arc::clone(&clock)));
         let (journal, upkeep) = self.journal(&clock, &host)?;
         let outputs = Arc::new(logs::Outputs::on(self.data_dir));
-        let size = machine::size()?;
+        let hardware = machine::host()?;
+        let size = machine::as_any(hardware.size);
         let control = self.control(&clock, &journal, &outputs, &size, &host).await?;
         let declaration =
             mainstay_control::declaration(&self.source.config, self.credentials.environment_id, &size);
@@ -101,7 +102,7 @@ impl Up<'_> {
         let ports = self.ports();
         // Before any game starts: one that is quicker than we are then waits for us.
         let games = self.multiplay().await?;
-        let agent = self.agent(&clock, &ports, &size).await?;
+        let agent = self.agent(&clock, &ports, hardware).await?;
         if let Some(agent) = &agent {
             outputs.are_at(agent.outputs());
             host.asks(agent.doctor());
@@ -227,9 +228,9 @@ impl Up<'_> {
         &self,
         clock: &Arc<dyn Clock>,
         ports: &Ports,
-        size: &mainstay_config::MachineSize,
+        host: mainstay_core::density::Host,
     ) -> Result<Option<mainstay_agent::Handle>, Failure> {
-        let machines = machine::offers(&self.source.config, size);
+        let machines = machine::offers(&self.source.config, &host.size);
         if machines.is_empty() {
             return Ok(None);
         }
@@ -245,6 +246,7 @@ impl Up<'_> {
             machines,
             ports: machine::ports(&self.source.config, self.arguments.ports)?,
             addresses: machine::addresses(&self.arguments.advertise, towards)?,
+            host,
             builds: mainstay_agent::BuildSource::InPlace,
             disk: mainstay_agent::DiskLimits {
                 budget: self.source.config.machines.disk.as_ref().map(|disk| disk.value),
@@ -308,7 +310,7 @@ impl Up<'_> {
     /// Waits until every machine is heard and idle servers answer, and says how things stand.
     async fn settled(&self) -> Result<serde_json::Value, Failure> {
         let data_dir = self.data_dir.to_owned();
-        let machines = machine::offers(&self.source.config, &machine::size()?).len();
+        let machines = machine::offers(&self.source.config, &machine::host()?.size).len();
         let looked = tokio::task::spawn_blocking(move || look(&data_dir, machines)).await;
         looked.map_err(|error| failed("looking at the servers failed", &error))?
     }

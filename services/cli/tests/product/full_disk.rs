@@ -188,7 +188,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
         starting.find(|it| it["detail"].as_str().is_some_and(|why| why.contains("MS-S622")))
     });
     drop(filling);
-    assert_eq!(of_machine()["disk"]["full"], true);
+    assert_eq!(of_machine()["disk"]["fill"], "full");
     let (server, last) = (seen["id"].to_string(), seen["allocationId"].as_str().unwrap().to_owned());
     assert_eq!(seen["pid"], Value::Null, "{seen}");
     assert_eq!(of_machine()["status"], "connected", "the stream goes on");
@@ -209,7 +209,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
 
     std::fs::remove_file(filler).unwrap();
     assert_eq!(caller.fulfilled(&fleet, &last)["serverId"].to_string(), server);
-    until("there is room again", || (of_machine()["disk"]["full"] == false).then_some(()));
+    until("there is room again", || (of_machine()["disk"]["fill"] == "room").then_some(()));
     agent.says("has room again");
     assert!(lives(stays), "{}", up.server(&witness));
 }

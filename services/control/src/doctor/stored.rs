@@ -36,7 +36,7 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
                     "replayed: {} machines, {} servers, {} allocations that go on",
                     state.machines().count(),
                     state.counts().total(),
-                    state.live_allocations().count()
+                    state.live()
                 );
                 let mut broken = told(&turns.broken);
                 broken.extend(told(&fleet_laws::all(state)));

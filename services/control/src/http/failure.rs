@@ -90,13 +90,19 @@ impl Failure {
             left_out => format!("the configuration has problems: {all}, of which {left_out} are left out"),
         };
         let fix = "mend them all: each says where it is and how";
-        let field =
-            |it: &mainstay_config::Problem| FieldError { field: it.code.to_string(), error: it.what.clone() };
         Self {
             problems: reports(&refused.problems),
-            fields: refused.problems.iter().map(field).collect(),
             ..Self::new(StatusCode::BAD_REQUEST, "MS-U111", detail, fix)
         }
+    }
+
+    /// What a caller of the admin API gave is not what a file may have: every problem, each by the field it came in.
+    pub(super) fn given(refused: &Refused) -> Self {
+        let field = |it: &mainstay_config::Problem| FieldError {
+            field: field_of(&it.path),
+            error: format!("{} ({})", it.what, it.code),
+        };
+        Self { fields: refused.problems.iter().map(field).collect(), ..Self::configuration(refused) }
     }
 
     fn not_found(code: &'static str, detail: String, fix: &'static str) -> Self {
@@ -134,6 +140,26 @@ impl Failure {
         let fix = "this is our bug: please report it with the log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-U109", detail, fix)
     }
+}
+
+/// The field of a call that became what is written at these keys of a file.
+fn field_of(path: &[String]) -> String {
+    // The section, and the entry's name.
+    let within = path.get(2..).unwrap_or_default();
+    let mut field = String::new();
+    for key in within {
+        let key = match key.as_str() {
+            "variables" => "configuration",
+            "build" => "buildID",
+            "image" => "container.imageTag",
+            key => key,
+        };
+        if !field.is_empty() && !key.starts_with('[') {
+            field.push('.');
+        }
+        field.push_str(key);
+    }
+    if field.is_empty() { "name".to_owned() } else { field }
 }
 
 /// Problems of a configuration in the form of `mainstay check -o json`.
@@ -213,6 +239,7 @@ impl From<Rejection> for Failure {
             | Rejection::ServerReserved { .. }
             | Rejection::StaleProcess { .. }
             | Rejection::NotHoldable { .. }
+            | Rejection::OfAnotherPurpose(_)
             | Rejection::NotAReservationFleet
             | Rejection::NotAnAllocationFleet
             | Rejection::StaleStream

@@ -3,26 +3,31 @@
 //! An upload may come in pieces: `Content-Range: bytes 0-99/250` says which piece, HEAD says by `Upload-Offset` how many
 //! bytes have come, and the next piece goes on from there.
 
+use std::convert::Infallible;
 use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
-use axum::{Json, Router};
 use futures_util::StreamExt as _;
 use mainstay_core::{BuildId, ServerId};
 use mainstay_wire::admin::BuildFile;
+use mainstay_wire::problem::Problem;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::App;
 use super::failure::{Failure, Native, Unity, tell};
 use crate::config::SlotBytes;
+use crate::doors::Protected;
 use crate::far_files::unseen;
 use crate::store::{Offset, Progress, Store, StoreError};
 
@@ -38,9 +43,9 @@ const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 const SHA256: HeaderName = HeaderName::from_static("x-content-sha256");
 const MD5: HeaderName = HeaderName::from_static("x-content-md5");
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/v1/files/{token}", get(come).put(upload))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(come, has_come, upload))
         .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn(tell))
 }
@@ -63,12 +68,29 @@ pub(crate) struct Sealed {
     pub(crate) exp: u64,
 }
 
+/// The address by which a caller knows us: what it named as host, over what protects its connection.
+#[derive(Debug, Clone)]
+pub(super) struct Origin(String);
+
+impl<S: Sync> FromRequestParts<S> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        // Without TLS only loopback is served.
+        let scheme = match parts.extensions.get::<Protected>() {
+            Some(Protected::Tls) => "https",
+            Some(Protected::Loopback) | None => "http",
+        };
+        let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        Ok(Self(host.map(|host| format!("{scheme}://{host}")).unwrap_or_default()))
+    }
+}
+
 /// A link for a claim, at the address the caller knows us by.
-pub(super) fn signed(app: &App, host: Option<&HeaderValue>, claim: FileClaim) -> Result<String, Unity> {
+pub(super) fn signed(app: &App, Origin(origin): &Origin, claim: FileClaim) -> Result<String, Unity> {
     let sealed = Sealed { claim, exp: (app.now() + LINK_LIFE).unix_ms() / 1000 };
     let token = app.tokens.seal(&sealed).map_err(|error| Unity::bug(&error))?;
-    let host = host.and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"));
-    Ok(format!("{}/v1/files/{token}", host.unwrap_or_default()))
+    Ok(format!("{origin}/v1/files/{token}"))
 }
 
 /// Why the store did not do it, for a caller.
@@ -140,7 +162,20 @@ fn claim(app: &App, token: &str) -> Result<FileClaim, Native> {
     })
 }
 
-/// How many bytes have come in, or those that go out.
+/// The file of a link for reading; of one for writing, how many of its bytes have come.
+#[utoipa::path(
+    get,
+    operation_id = "readFile",
+    path = "/v1/files/{token}",
+    tag = "files",
+    params(("token" = String, Path, description = "The link's")),
+    security(()),
+    responses(
+        (status = 200, description = "The file; or, in Upload-Offset, how many bytes have come", content_type = "application/octet-stream"),
+        (status = 403, description = "The link is none of ours, or its hour is over", body = Problem),
+        (status = 404, description = "The file is gone", body = Problem),
+    ),
+)]
 async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<Response, Native> {
     let (build, path) = match claim(&app, &token)? {
         FileClaim::Upload { build, path } => (build, path),
@@ -149,6 +184,23 @@ async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<
     let build = build_id(build)?;
     let come = app.store(move |store| store.come(build, &path)).await?;
     Ok((StatusCode::OK, [(UPLOAD_OFFSET, HeaderValue::from(come))]).into_response())
+}
+
+/// How many bytes have come, so that an upload goes on from there.
+#[utoipa::path(
+    head,
+    operation_id = "headFile",
+    path = "/v1/files/{token}",
+    tag = "files",
+    params(("token" = String, Path, description = "The link's")),
+    security(()),
+    responses(
+        (status = 200, description = "Upload-Offset says how many bytes have come"),
+        (status = 403, description = "The link is none of ours, or its hour is over"),
+    ),
+)]
+async fn has_come(state: State<Arc<App>>, token: Path<String>) -> Result<Response, Native> {
+    come(state, token).await
 }
 
 /// A file of a server, as far as it was written when it was opened.
@@ -191,6 +243,27 @@ fn build_id(number: u64) -> Result<BuildId, Native> {
 }
 
 /// Takes a piece, or the whole: 200 with the file once it is whole, 202 with `Upload-Offset` before.
+#[utoipa::path(
+    put,
+    operation_id = "writeFile",
+    path = "/v1/files/{token}",
+    tag = "files",
+    params(
+        ("token" = String, Path, description = "The link's"),
+        ("Content-Range" = Option<String>, Header, description = "bytes FROM-TO/TOTAL, of a piece"),
+        ("X-Content-SHA256" = Option<String>, Header, description = "What the whole file should have, in hexadecimal"),
+        ("X-Content-MD5" = Option<String>, Header, description = "What the whole file should have, in hexadecimal"),
+    ),
+    request_body(content_type = "application/octet-stream"),
+    security(()),
+    responses(
+        (status = 200, description = "The file is whole", body = BuildFile),
+        (status = 202, description = "Upload-Offset says how many bytes have come"),
+        (status = 400, description = "It is not what it was said to be", body = Problem),
+        (status = 403, description = "The link is none of ours, or its hour is over", body = Problem),
+        (status = 409, description = "It goes on from elsewhere, or somebody else sends it", body = Problem),
+    ),
+)]
 async fn upload(
     State(app): State<Arc<App>>,
     Path(token): Path<String>,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -11,6 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tower::util::MapRequest;
 
 use crate::doors::{Wire, greet};
 
@@ -88,8 +91,13 @@ pub(crate) async fn accept(
 async fn connection(wire: Wire, router: Router, mut closed: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    let protected = wire.protected();
+    let told = MapRequest::new(router, move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(protected);
+        request
+    });
     let mut served =
-        std::pin::pin!(http.serve_connection(TokioIo::new(wire), TowerToHyperService::new(router)));
+        std::pin::pin!(http.serve_connection(TokioIo::new(wire), TowerToHyperService::new(told)));
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = raised(&mut closed) => {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE as CONTENT_TYPE_HEADER;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::App;
 use super::access::Permission;
@@ -18,18 +18,25 @@ use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges, Whole};
 /// What a call to no route of ours is counted as: paths that callers make up are no labels.
 const NO_ROUTE: &str = "none";
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/metrics", get(metrics)).layer(axum::middleware::from_fn(tell))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(metrics)).layer(axum::middleware::from_fn(tell))
 }
 
 /// OpenMetrics text. Fleets' names are in it, so it asks for credentials as everything else does.
+#[utoipa::path(
+    get,
+    operation_id = "getMetrics",
+    path = "/metrics",
+    tag = "status",
+    responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")),
+)]
 async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Native> {
     app.permit(&headers, Permission::Read)?;
     let mut fleets = Vec::new();
     for fleet in app.fleets.now().all() {
         let load = app.samples.now(fleet, app.now()).await?.load();
-        let (spec, installing) = (Arc::clone(&fleet.spec), app.installing.clone());
-        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state, load, &installing)).await?);
+        let (spec, disks) = (Arc::clone(&fleet.spec), app.installing.disks(fleet.spec.number));
+        fleets.push(fleet.read(move |state, _| FleetGauges::of(&spec, state, load, disks)).await?);
     }
     let heads = app.journal.work(|journal| journal.heads()).await;
     let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;

@@ -23,6 +23,7 @@ use mainstay_config::MachineSize;
 use mainstay_fleet::catalog::Catalog;
 use mainstay_runtime::{Clock, Handle, JournalHandle};
 use tokio::sync::Semaphore;
+use utoipa_axum::router::OpenApiRouter;
 use uuid::Uuid;
 
 use crate::chronicle::Told;
@@ -67,19 +68,55 @@ pub(crate) struct App {
     pub(crate) installing: Installing,
 }
 
+/// Every call.
+fn routes() -> Router<Arc<App>> {
+    let (router, _document) = described().split_for_parts();
+    router.merge(multiplay::routes()).merge(admin::routes())
+}
+
+/// Every call that is not Multiplay's, and what describes it.
+fn described() -> OpenApiRouter<Arc<App>> {
+    native::routes().merge(token::routes()).merge(metrics::routes()).merge(files::routes())
+}
+
 /// The largest body of any call: the largest allocation request. Beyond it nothing is read.
 const BODY_BYTES_MAX: usize = mainstay_wire::multiplay::ALLOCATE_BODY_BYTES_MAX;
 
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .merge(multiplay::routes())
-        .merge(token::routes())
-        .merge(native::routes())
-        .merge(admin::routes())
-        .merge(metrics::routes())
-        .merge(files::routes())
+    routes()
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(axum::middleware::from_fn(shape::shaped))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))
         .with_state(app)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Where Multiplay's calls are, which its own documents describe.
+    const MULTIPLAY: [&str; 3] = ["/v1/allocations/projects/", "/multiplay/", "/api/multiplay/"];
+
+    /// The paths that the router itself has, as it lists them for debugging; it has no other way to say.
+    fn served() -> BTreeSet<String> {
+        let listed = format!("{:?}", routes());
+        let (_, listed) = listed.split_once("Node { paths: {").expect("the router lists its paths");
+        let (listed, _) = listed.split_once("} }").expect("the list ends");
+        listed.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    /// Issue 3, point 8: "OpenAPI of the native API generated and served": neither the document nor the router has a path that
+    /// the other does not have.
+    #[test]
+    fn every_path_of_the_router_is_described() {
+        let ours = served().into_iter().filter(|path| !MULTIPLAY.iter().any(|root| path.starts_with(root)));
+        let document = described().into_openapi();
+        let described: BTreeSet<String> = document.paths.paths.keys().cloned().collect();
+        assert_eq!(ours.collect::<BTreeSet<_>>(), described);
+        for path in ["/metrics", "/v1/openapi.json", "/v1/files/{token}", "/auth/v1/token-exchange"] {
+            assert!(described.contains(path), "{path}");
+        }
+    }
 }

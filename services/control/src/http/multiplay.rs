@@ -1,4 +1,5 @@
-//! Multiplay's allocation API (reference multiplay.md section 1; choices in docs/decisions/0010-multiplay-allocations.md).
+//! Multiplay's allocation API (reference multiplay.md section 1; choices in docs/decisions/0010-multiplay-allocations.md),
+//! of sessions and, under the admin API's paths, of tests: the same calls on two sets of allocations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use mainstay_core::{AllocationId, Timestamp};
-use mainstay_fleet::{Command, Fleet};
+use mainstay_fleet::{Command, Fleet, Purpose};
 use mainstay_wire::multiplay::{
     AllocateAnswer, AllocateRequest, AllocationList, AllocationView, LIST_IDS_MAX, LIST_LIMIT_MAX, Pagination,
 };
@@ -29,22 +30,24 @@ pub(super) fn routes() -> Router<Arc<App>> {
         let collection =
             format!("{root}/projects/{{project}}/environments/{{environment}}/fleets/{{fleet}}/allocations");
         let one = format!("{collection}/{{allocation}}");
-        router.route(&collection, self::collection()).route(&one, self::one())
+        let purpose = Purpose::Session;
+        router.route(&collection, self::collection(purpose)).route(&one, self::one(purpose))
     })
 }
 
-/// The calls of a fleet's allocations.
-pub(super) fn collection() -> MethodRouter<Arc<App>> {
-    get(list).post(allocate)
+/// The calls of a fleet's allocations of a purpose.
+pub(super) fn collection(purpose: Purpose) -> MethodRouter<Arc<App>> {
+    get(list).post(allocate).layer(Extension(purpose))
 }
 
-/// The calls of one allocation.
-pub(super) fn one() -> MethodRouter<Arc<App>> {
-    get(read).delete(deallocate)
+/// The calls of one of them.
+pub(super) fn one(purpose: Purpose) -> MethodRouter<Arc<App>> {
+    get(read).delete(deallocate).layer(Extension(purpose))
 }
 
 async fn allocate(
     State(app): State<Arc<App>>,
+    Extension(purpose): Extension<Purpose>,
     Path((project, environment, fleet)): Path<(String, String, String)>,
     uri: Uri,
     headers: HeaderMap,
@@ -53,7 +56,7 @@ async fn allocate(
     let caller = app.caller(&headers)?;
     let body = body.map_err(Unity::body)?;
     let request = AllocateRequest::read(&body).map_err(|error| Unity::malformed(&error))?;
-    let (id, request) = request.request().map_err(|error| Unity::malformed(&error))?;
+    let (id, request) = request.request(purpose).map_err(|error| Unity::malformed(&error))?;
     caller.may(Permission::AllocationsCreate)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
     fleet.ask(Command::Allocate { id, request }).await??;
@@ -63,6 +66,7 @@ async fn allocate(
 
 async fn read(
     State(app): State<Arc<App>>,
+    Extension(purpose): Extension<Purpose>,
     Path((project, environment, fleet, id)): Path<(String, String, String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<AllocationView>, Unity> {
@@ -71,12 +75,13 @@ async fn read(
     caller.may(Permission::AllocationsGet)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
     let fleet_id = fleet.spec.id;
-    let view = fleet.read(move |state, now| view(state, fleet_id, id, now)).await?;
+    let view = fleet.read(move |state, now| view(state, fleet_id, id, now, purpose)).await?;
     view.map(Json).ok_or_else(|| Failure::no_allocation().into())
 }
 
 async fn deallocate(
     State(app): State<Arc<App>>,
+    Extension(purpose): Extension<Purpose>,
     Path((project, environment, fleet, id)): Path<(String, String, String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Unity> {
@@ -84,19 +89,25 @@ async fn deallocate(
     let id = allocation_id(&id)?;
     caller.may(Permission::AllocationsDelete)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
+    let fleet_id = fleet.spec.id;
+    // What it is for never changes.
+    if fleet.read(move |state, now| view(state, fleet_id, id, now, purpose)).await?.is_none() {
+        return Err(Failure::no_allocation().into());
+    }
     fleet.ask(Command::Deallocate { id }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn list(
     State(app): State<Arc<App>>,
+    Extension(purpose): Extension<Purpose>,
     Path((project, environment, fleet)): Path<(String, String, String)>,
     narrowed: Result<Query<Vec<(String, String)>>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<AllocationList>, Unity> {
     let caller = app.caller(&headers)?;
     let Query(pairs) = narrowed.map_err(|error| Unity::bad_query(&error.body_text()))?;
-    let asked = Asked::read(&pairs)?;
+    let asked = Asked::read(&pairs, purpose)?;
     caller.may(Permission::AllocationsList)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
     let fleet_id = fleet.spec.id;
@@ -106,6 +117,7 @@ async fn list(
 
 /// What a list is asked for.
 struct Asked {
+    purpose: Purpose,
     age: Option<Duration>,
     limit: usize,
     offset: usize,
@@ -113,8 +125,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(pairs: &[(String, String)]) -> Result<Self, Unity> {
-        let mut asked = Self { age: None, limit: LIST_LIMIT_MAX, offset: 0, ids: Vec::new() };
+    fn read(pairs: &[(String, String)], purpose: Purpose) -> Result<Self, Unity> {
+        let mut asked = Self { purpose, age: None, limit: LIST_LIMIT_MAX, offset: 0, ids: Vec::new() };
         for (name, value) in pairs {
             let number = || value.parse::<usize>().map_err(|_| bad(name, value, "a number"));
             match name.as_str() {
@@ -163,43 +175,45 @@ fn page(state: &Fleet, fleet: mainstay_core::FleetId, asked: &Asked, now: Timest
     let young = |requested: Timestamp| asked.age.is_none_or(|age| now.since(requested) <= age);
     let allocations = if asked.ids.is_empty() {
         state
-            .live_allocations()
+            .live_allocations(asked.purpose)
             .take_while(|(_, allocation)| young(allocation.requested))
             .skip(asked.offset)
             .take(asked.limit)
-            .filter_map(|(id, _)| view(state, fleet, id, now))
+            .filter_map(|(id, _)| view(state, fleet, id, now, asked.purpose))
             .collect()
     } else {
         asked
             .ids
             .iter()
             .filter(|id| state.allocation(**id, now).is_some_and(|known| young(known.requested)))
+            .filter_map(|id| view(state, fleet, *id, now, asked.purpose))
             .skip(asked.offset)
             .take(asked.limit)
-            .filter_map(|id| view(state, fleet, *id, now))
             .collect()
     };
     AllocationList { pagination: Pagination { limit: asked.limit, offset: asked.offset }, allocations }
 }
 
-/// What goes on in a fleet, the newest first, at most so many.
-pub(super) fn going_on(
+/// The tests that go on in a fleet, the newest first, at most so many.
+pub(super) fn tests(
     state: &Fleet,
     fleet: mainstay_core::FleetId,
     max: usize,
     now: Timestamp,
 ) -> Vec<AllocationView> {
-    let live = state.allocations(now).filter(|(_, allocation)| allocation.end().is_none());
-    live.take(max).filter_map(|(id, _)| view(state, fleet, id, now)).collect()
+    let live = state.live_allocations(Purpose::Test).take(max);
+    live.filter_map(|(id, _)| view(state, fleet, id, now, Purpose::Test)).collect()
 }
 
+/// An allocation, where it is of that purpose.
 fn view(
     state: &Fleet,
     fleet: mainstay_core::FleetId,
     id: AllocationId,
     now: Timestamp,
+    purpose: Purpose,
 ) -> Option<AllocationView> {
-    let allocation = state.allocation(id, now)?;
+    let allocation = state.allocation(id, now).filter(|known| known.request.purpose == purpose)?;
     let server = allocation.placed().and_then(|placed| state.server(placed.server));
     let machine = server.and_then(|server| state.machine(server.machine));
     Some(AllocationView::of(id, fleet, allocation, (server, machine), state.ready_signal(allocation)))

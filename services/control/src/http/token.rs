@@ -7,12 +7,13 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::post;
-use axum::{Json, Router, body::Bytes};
+use axum::{Json, body::Bytes};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use mainstay_core::{FleetId, ServerId, Timestamp};
-use mainstay_wire::multiplay::{TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
+use mainstay_wire::multiplay::{ErrorBody, TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
 use serde::{Deserialize, Serialize};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::App;
@@ -26,8 +27,8 @@ const SERVER_TOKEN_LIFE: Duration = Duration::from_secs(600);
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 
-pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new().route("/auth/v1/token-exchange", post(exchange))
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(exchange))
 }
 
 /// What tokens are signed and checked with.
@@ -144,6 +145,25 @@ struct Asked {
     environment_id: Option<Uuid>,
 }
 
+/// A service account for a token that lasts an hour; in Multiplay's shape. The keys may come in the body instead of a header.
+#[utoipa::path(
+    post,
+    operation_id = "exchangeToken",
+    path = "/auth/v1/token-exchange",
+    tag = "service accounts",
+    params(
+        ("projectId" = Option<String>, Query, description = "Ours, or left out"),
+        ("environmentId" = Option<String>, Query, description = "Ours, or left out"),
+    ),
+    request_body = TokenRequest,
+    security(("basic" = []), ()),
+    responses(
+        (status = 201, description = "The token", body = TokenAnswer),
+        (status = 400, description = "What was sent cannot be read", body = ErrorBody),
+        (status = 401, description = "Nobody shows who they are", body = ErrorBody),
+        (status = 404, description = "The project or environment is another", body = ErrorBody),
+    ),
+)]
 async fn exchange(
     State(app): State<Arc<App>>,
     asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,

@@ -44,12 +44,12 @@ impl Metrics {
                     asked.0.insert(*id, at);
                 }
             }
-            Event::AllocationFulfilled { id } => {
+            Event::AllocationFulfilled { id, .. } => {
                 if let Some(since) = asked.0.remove(id) {
                     self.timed(number, "fulfilled", since, at);
                 }
             }
-            Event::AllocationEnded { id, end } => {
+            Event::AllocationEnded { id, end, .. } => {
                 let cause = cause(end);
                 if let Some(since) = asked.0.remove(id) {
                     self.timed(number, cause, since, at);
@@ -81,6 +81,7 @@ impl Metrics {
             | Event::ServersAdded { .. }
             | Event::MachineCame { .. }
             | Event::MachineBooted { .. }
+            | Event::MachineDescribed { .. }
             | Event::MachineEmptied { .. }
             | Event::MachineLost { .. }
             | Event::MachineReturned { .. }

@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mainstay_core::RegionId;
-use mainstay_fleet::{Fleet, FleetSpec, Life, Link, Pool, ServerStatus, Standing, Tally};
-use mainstay_wire::agent::{DiskUse, Fill};
+use mainstay_fleet::{Fleet, FleetSpec, Pool, ServerStatus, Standing, Tally};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::metrics::counter::Counter;
@@ -21,7 +20,7 @@ use super::durations::Durations;
 use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
 use crate::samples::Load;
-use crate::streams::Installing;
+use crate::streams::Disks;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct VersionLabels {
@@ -75,7 +74,7 @@ struct StatusLabels {
 /// Where machines are told apart by how many of their servers are claimed.
 const MACHINE_SERVERS: [f64; 10] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0];
 
-/// One fleet at a moment, counted inside its shard in time that grows with its regions and machines, not its servers.
+/// One fleet at a moment: what it has counted as it changed. Inside its shard this takes time that grows with its regions alone.
 #[derive(Debug, Clone)]
 pub(crate) struct FleetGauges {
     name: Arc<str>,
@@ -95,32 +94,6 @@ struct RegionGauges {
     disks: Disks,
 }
 
-/// What takes room on the machines of a region that have said so. Machines of one host share its disk, and each counts it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Disks {
-    told: DiskUse,
-    full: u32,
-}
-
-impl Disks {
-    fn of(fleet: &Fleet, region: RegionId, installing: &Installing) -> Self {
-        let machines = fleet.machines().filter(|(_, machine)| machine.region == region);
-        machines.filter_map(|(id, _)| installing.disk(id)).fold(Self::default(), |sum, disk| Self {
-            told: DiskUse {
-                builds: sum.told.builds.saturating_add(disk.builds),
-                cores: sum.told.cores.saturating_add(disk.cores),
-                evidence: sum.told.evidence.saturating_add(disk.evidence),
-                logs: sum.told.logs.saturating_add(disk.logs),
-                budget: sum.told.budget.saturating_add(disk.budget),
-                free: sum.told.free.saturating_add(disk.free),
-                deleted: sum.told.deleted.saturating_add(disk.deleted),
-                fill: Fill::Room,
-            },
-            full: sum.full + u32::from(disk.fill == Fill::Full),
-        })
-    }
-}
-
 /// What belongs to no fleet.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
@@ -136,24 +109,34 @@ struct Machines {
     empty: u32,
     /// Unclaimed slots on those that are not heard.
     blocked: u32,
-    /// Claimed servers of each.
-    servers: Vec<u32>,
+    /// How many have so many claimed servers.
+    busy: BTreeMap<u32, u32>,
+}
+
+impl Machines {
+    fn of(pool: Option<&Pool>) -> Self {
+        let standing = Standing::ALL.map(|it| (it.word(), pool.map_or(0, |pool| pool.standing(it)))).to_vec();
+        let busy = pool.map(|pool| pool.busy.clone()).unwrap_or_default();
+        let empty = busy.get(&0).copied().unwrap_or(0);
+        Self { standing, empty, blocked: pool.map_or(0, |pool| pool.blocked), busy }
+    }
 }
 
 impl FleetGauges {
-    /// `load` is what a walk over the servers found last.
-    pub(crate) fn of(spec: &FleetSpec, fleet: &Fleet, load: Load, installing: &Installing) -> Self {
-        let mut walked = walk(fleet);
+    /// `load` is what a walk over the servers found last, `disks` what machines' agents said of theirs.
+    pub(crate) fn of(
+        spec: &FleetSpec,
+        fleet: &Fleet,
+        load: Load,
+        mut disks: BTreeMap<RegionId, Disks>,
+    ) -> Self {
         let region = |region: &mainstay_fleet::RegionSpec| RegionGauges {
             name: region.name.clone(),
             min_available: region.min_available,
             max_servers: region.max_servers,
             servers: Counted::region(fleet, region.id),
-            machines: Machines {
-                standing: standing(fleet.pool(region.id)),
-                ..walked.remove(&region.id).unwrap_or_default()
-            },
-            disks: Disks::of(fleet, region.id, installing),
+            machines: Machines::of(fleet.pool(region.id)),
+            disks: disks.remove(&region.id).unwrap_or_default(),
         };
         Self {
             name: spec.name.clone(),
@@ -163,34 +146,6 @@ impl FleetGauges {
             load,
         }
     }
-}
-
-fn standing(pool: Option<&Pool>) -> Vec<(&'static str, u32)> {
-    let count = |standing| (Standing::word(standing), pool.map_or(0, |pool| pool.standing(standing)));
-    Standing::ALL.into_iter().map(count).collect()
-}
-
-/// What only each machine knows: once over all of them, for every region.
-fn walk(fleet: &Fleet) -> BTreeMap<RegionId, Machines> {
-    let mut regions: BTreeMap<RegionId, Machines> = BTreeMap::new();
-    for (_, machine) in fleet.machines() {
-        let of = regions.entry(machine.region).or_default();
-        let counts = machine.counts();
-        let reachable = match (machine.life, machine.link()) {
-            (Life::Lost { .. } | Life::Requested { .. } | Life::Removing { .. }, _) | (_, Link::Silent) => {
-                false
-            }
-            (Life::Serving | Life::Draining { .. } | Life::Emptied { .. }, Link::Up { .. }) => true,
-        };
-        if !reachable {
-            of.blocked += counts.unclaimed();
-        }
-        of.servers.push(counts.claimed());
-        if counts.claimed() == 0 {
-            of.empty += 1;
-        }
-    }
-    regions
 }
 
 /// What the system says of this process.
@@ -316,7 +271,9 @@ impl Gauges {
             }
             machines.get_or_create(&label("empty")).inc_by(i64::from(region.machines.empty));
             let of_region = busy.get_or_create(&RegionLabels { region: region.name.clone() });
-            region.machines.servers.iter().for_each(|claimed| of_region.observe(f64::from(*claimed)));
+            for (claimed, machines) in &region.machines.busy {
+                (0..*machines).for_each(|_| of_region.observe(f64::from(*claimed)));
+            }
         }
         registry.register(
             "slots",

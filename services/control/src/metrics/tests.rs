@@ -59,6 +59,7 @@ fn spec(number: FleetNumber) -> FleetSpec {
             max_servers: 1,
             opening: RegionOpening::Online,
             growth: mainstay_fleet::Growth::Fixed,
+            ttl: None,
         }],
         configurations: Vec::new(),
         placement_timeout: Duration::from_secs(1),
@@ -94,12 +95,7 @@ fn the_page_of_metrics_is_what_is_served() {
     metrics.start_seconds.get_or_create(&result).observe(1.0);
     let mut watch = Watch::new(Arc::clone(&metrics));
     watch.joined(MachineId::of(number, 1), "local", Duration::ZERO);
-    let gauges = FleetGauges::of(
-        &spec(number),
-        &Fleet::new(0),
-        Load::default(),
-        &crate::streams::Installing::default(),
-    );
+    let gauges = FleetGauges::of(&spec(number), &Fleet::new(0), Load::default(), BTreeMap::new());
     let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
     let text = metrics.encode(&Gauges::new(vec![gauges], whole)).unwrap();
     assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");
@@ -184,8 +180,7 @@ fn growth_and_machines_are_counted_by_what_became_of_them() {
         Timestamp::from_unix_ms(2),
         Observation::Connected { machine: machine(2), stream: StreamId(1) },
     );
-    let gauges =
-        FleetGauges::of(&spec(number), &fleet, Load::default(), &crate::streams::Installing::default());
+    let gauges = FleetGauges::of(&spec(number), &fleet, Load::default(), BTreeMap::new());
     let text = metrics.encode(&Gauges::new(vec![gauges], Whole::default())).unwrap();
     for state in ["requested", "ready", "away", "draining", "emptied", "lost", "removing"] {
         let line = format!("mainstay_machines{{region=\"local\",state=\"{state}\"}} 1\n");

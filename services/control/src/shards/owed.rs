@@ -49,7 +49,7 @@ impl Hands<Fleet> for FleetHands {
             specs: owed.specs.as_ref().map(|(revision, _)| *revision),
             orders: owed.orders.iter().map(|order| (order.server, order.generation)).collect(),
         };
-        let frame = Frame { machine: *machine, specs: owed.specs, orders: owed.orders };
+        let frame = Frame { machine: *machine, specs: owed.specs, slots: owed.slots, orders: owed.orders };
         Some(TakenUp { delivery: Delivery::Frame(stream, frame), noted: Some(noted) })
     }
 

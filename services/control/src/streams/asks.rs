@@ -155,6 +155,7 @@ const fn kind(rejection: &Rejection) -> Refusal {
         | Rejection::TooManyWaiting { .. }
         | Rejection::PayloadTooLarge { .. }
         | Rejection::UnknownAllocation(_)
+        | Rejection::OfAnotherPurpose(_)
         | Rejection::StaleStream
         | Rejection::SlotsChanged(_)
         | Rejection::MachineGone(_)

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::slot::ConfigurationRef;
-use mainstay_core::{FleetNumber, MachineId};
+use mainstay_core::{FleetNumber, MachineId, RegionId};
 use mainstay_fleet::StreamId;
-use mainstay_wire::agent::{DiskUse, Install, Installs};
+use mainstay_wire::agent::{DiskUse, Fill, Install, Installs};
 
 /// The installs of every machine that is heard. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -16,29 +16,51 @@ pub(crate) struct Installing(Arc<RwLock<BTreeMap<MachineId, OfMachine>>>);
 struct OfMachine {
     /// The stream that says so: what an older one said is no longer true.
     stream: StreamId,
+    region: RegionId,
     installs: BTreeMap<ConfigurationRef, Install>,
     disk: Option<DiskUse>,
 }
 
-impl OfMachine {
-    const fn new(stream: StreamId) -> Self {
-        Self { stream, installs: BTreeMap::new(), disk: None }
+/// What takes room on the machines of a region that have said so. Machines of one host share its disk, and each counts it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Disks {
+    /// All of them together.
+    pub(crate) told: DiskUse,
+    /// How many are full.
+    pub(crate) full: u32,
+}
+
+impl std::ops::AddAssign<DiskUse> for Disks {
+    fn add_assign(&mut self, disk: DiskUse) {
+        let DiskUse { builds, cores, evidence, logs, budget, free, deleted, fill } = disk;
+        let told = &mut self.told;
+        for (sum, more) in [
+            (&mut told.builds, builds),
+            (&mut told.cores, cores),
+            (&mut told.evidence, evidence),
+            (&mut told.logs, logs),
+            (&mut told.budget, budget),
+            (&mut told.free, free),
+            (&mut told.deleted, deleted),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.full += u32::from(fill == Fill::Full);
     }
 }
 
 impl Installing {
-    /// Notes what a stream says of a machine. A revision that is not the newest of its configuration is forgotten once the
+    /// A machine has said hello.
+    pub(super) fn arrived(&self, stream: StreamId, machine: MachineId, region: RegionId) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(machine, OfMachine { stream, region, installs: BTreeMap::new(), disk: None });
+    }
+
+    /// Notes what a stream says of a machine, unless another has said hello for it since. A revision that is not the newest of its configuration is forgotten once the
     /// newest is whole.
     pub(super) fn note(&self, stream: StreamId, told: Installs) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let of = all
-            .entry(told.machine)
-            .and_modify(|of| {
-                if of.stream != stream {
-                    *of = OfMachine::new(stream);
-                }
-            })
-            .or_insert_with(|| OfMachine::new(stream));
+        let Some(of) = all.get_mut(&told.machine).filter(|of| of.stream == stream) else { return };
         of.disk = told.disk.or(of.disk);
         for install in told.installs {
             let newest = install.configuration;
@@ -58,6 +80,18 @@ impl Installing {
     /// What takes room on a machine's disk; `None` where its agent has not said so.
     pub(crate) fn disk(&self, machine: MachineId) -> Option<DiskUse> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&machine)?.disk
+    }
+
+    /// What takes room on the machines of a fleet, by region.
+    pub(crate) fn disks(&self, fleet: FleetNumber) -> BTreeMap<RegionId, Disks> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut regions: BTreeMap<RegionId, Disks> = BTreeMap::new();
+        for (_, of) in all.range(MachineId::of(fleet, 0)..=MachineId::of(fleet, u32::MAX)) {
+            if let Some(disk) = of.disk {
+                *regions.entry(of.region).or_default() += disk;
+            }
+        }
+        regions
     }
 
     /// The first machines of a fleet that wait for what they run, each with the revision and what is wrong with it.

@@ -31,7 +31,7 @@ use crate::publish::Publisher;
 use crate::shards::Fleets;
 
 pub(crate) use desk::{Desk, No};
-pub(crate) use installs::Installing;
+pub(crate) use installs::{Disks, Installing};
 pub(crate) use looks::{Looking, Unseen};
 pub(crate) use outbox::Outboxes;
 

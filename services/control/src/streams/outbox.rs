@@ -171,7 +171,9 @@ fn merge(frames: Vec<Frame>) -> Vec<Frame> {
             merged.insert(frame.machine, frame);
             continue;
         };
-        earlier.specs = frame.specs.or(earlier.specs.take());
+        if frame.specs.is_some() {
+            (earlier.specs, earlier.slots) = (frame.specs, frame.slots);
+        }
         let mut place: HashMap<ServerId, usize> =
             earlier.orders.iter().enumerate().map(|(place, order)| (order.server, place)).collect();
         for order in frame.orders {
@@ -190,19 +192,20 @@ fn merge(frames: Vec<Frame>) -> Vec<Frame> {
 /// Messages of at most [`FRAME_ORDERS_BYTES_MAX`] bytes of payload, give or take one order.
 fn split(frames: Vec<Frame>) -> Vec<Vec<Frame>> {
     let (mut messages, mut message, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for Frame { machine, mut specs, orders } in frames {
+    for Frame { machine, mut specs, mut slots, orders } in frames {
         let mut part = Vec::new();
         for order in orders {
             bytes += order_bytes(&order);
             part.push(order);
             if bytes >= FRAME_ORDERS_BYTES_MAX {
-                message.push(Frame { machine, specs: specs.take(), orders: std::mem::take(&mut part) });
+                let (specs, slots) = (specs.take(), slots.take());
+                message.push(Frame { machine, specs, slots, orders: std::mem::take(&mut part) });
                 messages.push(std::mem::take(&mut message));
                 bytes = 0;
             }
         }
         if specs.is_some() || !part.is_empty() {
-            message.push(Frame { machine, specs, orders: part });
+            message.push(Frame { machine, specs, slots, orders: part });
         }
     }
     if !message.is_empty() {

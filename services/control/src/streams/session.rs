@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use mainstay_core::density::Host;
 use mainstay_core::{BootId, FleetId, MachineId, MachineKey, RegionId};
 use mainstay_fleet::{Addresses, Answer, Command, Fleet, Observation, Rejection, StreamId};
 use mainstay_runtime::{Growth, Handle, Reply};
@@ -55,6 +56,14 @@ enum Shown {
     Host,
     /// A machine, by the credential it has for a join token.
     Machine(Bound),
+}
+
+/// What a hello says of the host of all its machines.
+#[derive(Debug, Clone)]
+struct Said {
+    /// The run of its kernel.
+    boot: Option<BootId>,
+    host: Option<Host>,
 }
 
 /// What a credential is bound to.
@@ -164,11 +173,12 @@ impl Session {
     ) -> Result<Welcome, Status> {
         let mut welcomed = Vec::with_capacity(hello.machines.len());
         // An agent that does not know is no worse off: its machine's return tells less.
-        let boot = hello.boot_id.trim().parse::<BootId>().ok();
+        let said = Said { boot: hello.boot_id.trim().parse::<BootId>().ok(), host: hello.host };
         for machine in hello.machines {
             let key = machine.key;
-            let (one, fleet) = self.join(machine, boot, shown).await?;
+            let (one, fleet) = self.join(machine, &said, shown).await?;
             tracing::debug!(%key, machine = %one.machine, "a machine is here");
+            self.installing.arrived(self.stream, one.machine, one.region_id);
             watch.joined(one.machine, &one.region_name, self.watching.clock.since_boot());
             machines.insert(one.machine, fleet);
             welcomed.push(one);
@@ -179,7 +189,7 @@ impl Session {
     async fn join(
         &self,
         machine: JoiningMachine,
-        boot: Option<BootId>,
+        said: &Said,
         shown: &Shown,
     ) -> Result<(WelcomedMachine, Handle<Fleet>), Status> {
         let fleets = self.fleets.now();
@@ -205,7 +215,8 @@ impl Session {
             )));
         }
         let addresses = Addresses { ipv4, ipv6 };
-        let join = Command::Join { key, region, name, addresses, slots, boot };
+        let Said { boot, host } = said.clone();
+        let join = Command::Join { key, region, name, addresses, slots, boot, host };
         match fleet.shard.command(join, Growth::Grows).await {
             Ok(Ok(Answer::Joined { machine, slots })) => {
                 let welcomed = WelcomedMachine {

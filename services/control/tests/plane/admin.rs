@@ -256,7 +256,13 @@ async fn build_configurations_are_made_read_listed_and_changed() {
     changed["binaryPath"] = json!("../server");
     let refused = world.put_json(&one, &changed).await;
     refused.expect(400, "MS-U111");
-    assert_eq!(refused.body["details"][0]["field"], "MS-C016", "{}", refused.text);
+    // Stock clients mark the field: the code is in its text.
+    let detail = &refused.body["details"][0];
+    assert_eq!(detail["field"], "binaryPath", "{}", refused.text);
+    assert!(detail["error"].as_str().unwrap().contains("MS-C016"), "{}", refused.text);
+    (changed["binaryPath"], changed["queryType"]) = (json!("server"), json!("smoke"));
+    let refused = world.put_json(&one, &changed).await;
+    assert_eq!(refused.body["details"][0]["field"], "queryType", "{}", refused.text);
     world.get(&gateway("build-configurations", "/build-configurations/99")).await.expect(404, "MS-P024");
 }
 
@@ -288,7 +294,10 @@ async fn get_servers_lists_filters_and_pages() {
     assert_eq!((&server["buildName"], &server["locationName"]), (&json!("arena"), &json!("local")));
     assert_eq!((&server["ip"], &server["hardwareType"]), (&json!("127.0.0.1"), &json!("METAL")));
     assert_eq!((&server["cpuLimit"], &server["memoryLimit"]), (&json!(1000), &json!(800)));
-    assert!(server["machineSpec"].is_object() && server["deleted"] == false);
+    let spec = &server["machineSpec"];
+    assert_eq!((&spec["cpuCores"], &spec["cpuSpeed"]), (&json!(8), &json!(2_400)), "{server}");
+    assert_eq!((&spec["memory"], &spec["cpuName"]), (&json!(16_000), &json!("a processor")), "{server}");
+    assert!(spec["contractStartDate"].is_string() && server["deleted"] == false);
     let first = world.get(&format!("{path}?limit=2")).await.body;
     assert_eq!(first.as_array().unwrap().len(), 2);
     let last = world.get(&format!("{path}?limit=2&lastId={}", first[1]["id"])).await.body;
@@ -350,10 +359,34 @@ async fn get_machines_lists_and_shows_them() {
     let list = world.get(&gateway("machines", "/machines")).await.body;
     assert_eq!((&list[0]["id"], &list[0]["status"]), (&json!(agent.machine.number()), &json!("ONLINE")));
     assert_eq!((&list[0]["serversStates"]["available"], &list[0]["fleetName"]), (&json!(2), &json!("arena")));
-    let one = world.get(&client("machines", &format!("/machines/{}", agent.machine.number()))).await.body;
-    assert_eq!(one["name"], "host-1");
+    let path = client("machines", &format!("/machines/{}", agent.machine.number()));
+    let one = world.get(&path).await.body;
+    assert_eq!((&one["name"], &one["disabled"]), (&json!("host-1"), &json!(false)));
+    let spec = &one["spec"];
+    assert_eq!(
+        (&spec["cpuCores"], &spec["cpuSpeed"], &spec["memory"]),
+        (&json!(8), &json!(2_400), &json!(16_000))
+    );
+    assert_eq!(spec["cpuShortname"], "a processor", "{one}");
     assert_eq!(world.get(&gateway("machines", "/machines?status=BOOTING")).await.body, json!([]));
     world.get(&gateway("machines", "/machines/5")).await.expect(404, "MS-S002");
+    let native = format!("/v1/machines/{}", agent.machine.number());
+    let host = world.get(&native).await.body["host"].clone();
+    assert_eq!(
+        (&host["cores"], &host["speedMhz"], &host["memoryMib"]),
+        (&json!(8), &json!(2_400), &json!(16_000))
+    );
+    assert_eq!((&host["room"], &host["bound"]), (&json!(8), &json!("cpu")), "{host}");
+    world.post(&format!("{native}/actions"), &json!({ "action": "drain" })).await;
+    let drained = world.get(&path).await.body;
+    assert_eq!((&drained["disabled"], &drained["status"]), (&json!(true), &json!("SHUTDOWN")), "{drained}");
+    world.post(&format!("{native}/actions"), &json!({ "action": "undrain" })).await;
+
+    // A stream that ended is no machine that is gone: only the native face says that its agent is silent.
+    agent.vanish();
+    world.eventually(&native, |it| it["status"] == "silent").await;
+    let silent = world.get(&path).await.body;
+    assert_eq!((&silent["status"], &silent["spec"]["cpuCores"]), (&json!("ONLINE"), &json!(8)), "{silent}");
 }
 
 /// Shows `POST /test-allocations`, `GET /test-allocations`, `GET /test-allocations/{allocationId}`, `DELETE
@@ -376,6 +409,47 @@ async fn test_allocations_are_allocations_under_the_admin_paths() {
     assert_eq!(world.get(&gateway("allocations", "/test-allocations")).await.body["allocations"], json!([]));
 }
 
+/// Reference 1.1 and 1.2: test allocations are a set of their own. What backends allocate is neither listed, read nor ended among
+/// them, nor a test by the game's API; the native face shows both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn test_allocations_and_sessions_are_two_sets() {
+    let (world, _agent) = World::with_agent(2, Habit::Obeys).await;
+    let tests = client("allocations", &format!("/fleets/{FLEET}/test-allocations"));
+    let sessions = crate::support::allocations();
+    let configuration = world.configuration().await;
+    world.allocate(id(1)).await;
+    let made = world.post(&tests, &crate::support::request(id(2), configuration)).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let listed = async |path: &str| {
+        let body = world.get(path).await.body;
+        let all = body["allocations"].as_array().unwrap_or_else(|| panic!("{body}"));
+        all.iter().map(|it| it["allocationId"].clone()).collect::<Vec<_>>()
+    };
+    let by_id = format!("?ids={},{}", id(1), id(2));
+    let whole = gateway("allocations", "/test-allocations");
+    for path in [tests.clone(), whole, format!("{tests}{by_id}")] {
+        assert_eq!(listed(&path).await, [json!(id(2))], "{path}");
+    }
+    for path in [sessions.clone(), format!("{sessions}{by_id}")] {
+        assert_eq!(listed(&path).await, [json!(id(1))], "{path}");
+    }
+    for (set, other) in [(&tests, id(1)), (&sessions, id(2))] {
+        let path = format!("{set}/{other}");
+        world.get(&path).await.expect(404, "MS-P009");
+        world.delete(&path).await.expect(404, "MS-P009");
+        world.post(set, &crate::support::request(other, configuration)).await.expect(409, "MS-P010");
+    }
+    let native = world.get("/v1/allocations").await.body;
+    let shown: Vec<_> = native["items"].as_array().unwrap().iter().map(|it| it["test"].clone()).collect();
+    assert_eq!(shown, [json!(true), json!(false)], "{native}");
+
+    // Both outlive a restart as what they are.
+    let world = World::at(world.shutdown().await).await;
+    assert_eq!(world.get(&tests).await.body["allocations"][0]["allocationId"], json!(id(2)));
+    assert_eq!(world.delete(&format!("{tests}/{}", id(2))).await.status, 204);
+    assert_eq!(world.delete(&format!("{sessions}/{}", id(1))).await.status, 204);
+}
+
 /// Shows `GET /fleets/{id}/server-allocations`, `GET /fleets/{id}/events`, `GET /fleets/{id}/crashes`, `GET
 /// /servers/{id}/events`, `GET /servers/{id}/crashes`, `GET /fleets/analytics/events`, `GET /fleets/analytics/crashes`,
 /// `GET /fleets/{id}/slots`, `GET /fleets/{id}/server-density`.
@@ -394,7 +468,20 @@ async fn fleet_and_server_series_tell_what_happened() {
     assert_eq!(world.get(&fleet("crashes")).await.body, json!([]), "nothing crashed");
     let server = |what: &str| gateway("servers", &format!("/servers/{}/{what}", agent.servers[0].number()));
     let events = world.get(&server("events?period=week")).await.body;
-    assert!(events.as_array().unwrap().iter().any(|it| it["name"] == "allocation.placed"), "{events}");
+    let kinds = |events: &Value| -> Vec<String> {
+        events.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    for kind in ["allocation.placed", "allocation.fulfilled"] {
+        assert!(kinds(&events).contains(&kind.to_owned()), "{events}");
+    }
+    world.delete(&crate::support::allocation(id(1))).await;
+    world.tell();
+    let events = world.get(&server("events?period=week")).await.body;
+    assert!(kinds(&events).contains(&"allocation.ended".to_owned()), "{events}");
+    let actions = world.get(&server("actions")).await.body;
+    let ended = actions.as_array().unwrap().iter().find(|it| it["message"] == "allocation.ended");
+    let why = ended.unwrap_or_else(|| panic!("{actions}"))["attachment"].as_str().unwrap();
+    assert!(why.contains("deallocated"), "{why}");
     assert_eq!(world.get(&server("crashes")).await.body, json!([]), "nothing crashed");
     for what in ["events", "crashes", "ccu", "ccustats"] {
         let project = world.get(&gateway("fleets", &format!("/fleets/analytics/{what}"))).await;

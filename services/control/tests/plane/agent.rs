@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{Intent, Order, Phase, Status, Stopped};
 use mainstay_core::{Generation, MachineId, MachineKey, ServerId};
 use mainstay_fleet::Ports;
@@ -54,8 +55,15 @@ pub fn joining(key: u8, fleet: &str, slots: u16) -> JoiningMachine {
     }
 }
 
+/// What every test's machine runs on.
+pub fn host() -> Host {
+    let size = MachineSize { cores: 8, speed_mhz: Some(2_400), memory_mib: 16_000 };
+    Host { size, processor: "a processor".into() }
+}
+
 pub fn hello(token: &str, machines: Vec<JoiningMachine>) -> Up {
     Up::Hello(Hello {
+        host: Some(host()),
         agent_version: "paper".to_owned(),
         boot_id: "boot".to_owned(),
         token: token.to_owned(),

@@ -7,7 +7,7 @@ use mainstay_core::{AllocationId, Generation, StateMachine as _, Timestamp, Turn
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Edit};
 use mainstay_fleet::{
     Addresses, AllocationTtl, Answer, Command, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot,
-    Observation, Ports, Renewal, Request, StreamId,
+    Observation, Ports, Purpose, Renewal, Request, StreamId,
 };
 use mainstay_runtime::{Jump, OneClock, Past, Readings, Wall};
 use uuid::Uuid;
@@ -67,6 +67,7 @@ fn begun(now: Timestamp) -> Fleet {
             addresses: Addresses::default(),
             slots: vec![Ports { game: 9000, query: 9001 }, Ports { game: 9002, query: 9003 }],
             boot: None,
+            host: None,
         };
         let Answer::Joined { machine, slots } = run(&mut fleet, now, &join) else { panic!("it joins") };
         let Some(stream) = stream else { continue };
@@ -81,7 +82,8 @@ fn begun(now: Timestamp) -> Fleet {
         servers = slots;
     }
     fleet.observe(now, Observation::Listening);
-    let request = Request { configuration, region, payload: None, renewal: Renewal::Keep };
+    let request =
+        Request { configuration, region, payload: None, renewal: Renewal::Keep, purpose: Purpose::Session };
     let id = AllocationId(Uuid::from_u128(7));
     let Answer::Placed { server } = run(&mut fleet, now, &Command::Allocate { id, request }) else {
         panic!("it is placed")
@@ -105,7 +107,7 @@ fn a_wall_clock_that_is_set_expires_nothing_early() {
         let counted = |fleet: &Fleet| {
             let held = fleet.servers(None).filter(|(_, server)| server.held_until().is_some()).count();
             let lost = fleet.machines().filter(|(_, machine)| !machine.life.serves()).count();
-            (held, fleet.live_allocations().count(), lost)
+            (held, fleet.live(), lost)
         };
         let mut jumps = Vec::new();
         let mut second = Duration::ZERO;

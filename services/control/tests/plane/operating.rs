@@ -56,24 +56,7 @@ async fn openapi_describes_every_native_route_and_everything_it_names() {
     let document = openapi.body;
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
     let paths = document["paths"].as_object().unwrap();
-    for path in [
-        "/v1/status",
-        "/v1/fleets",
-        "/v1/fleets/{fleet}",
-        "/v1/machines",
-        "/v1/machines/{machine}",
-        "/v1/servers",
-        "/v1/servers/{server}",
-        "/v1/servers/{server}/actions",
-        "/v1/servers/{server}/logs",
-        "/v1/allocations",
-        "/v1/allocations/{allocation}",
-        "/v1/configuration",
-        "/healthz",
-        "/readyz",
-    ] {
-        assert!(paths.contains_key(path), "{path} is not described");
-    }
+    assert_eq!(document["servers"][0]["url"], "/");
     let mut operations = BTreeSet::new();
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
@@ -89,19 +72,17 @@ async fn openapi_describes_every_native_route_and_everything_it_names() {
                 .collect();
             let written: BTreeSet<&str> = path.split(['{', '}']).skip(1).step_by(2).collect();
             assert_eq!(named, written, "{method} {path}");
-            // What is described is there: a call without credentials is told so, or answered where none are needed.
-            let path = path
-                .replace("{fleet}", "x")
-                .replace("{machine}", "x")
-                .replace("{server}", "x")
-                .replace("{allocation}", "x");
-            let answer = world.call(&method.to_uppercase(), &path, None, b"{}".to_vec()).await;
-            assert!(
-                [200, 401].contains(&answer.status),
-                "{method} {path}: {} {}",
-                answer.status,
-                answer.text
-            );
+        }
+        // What is described is there, and nothing else is: a call without credentials is told so, or answered where none are
+        // needed. The paths themselves are compared with the router's in http/mod.rs.
+        for method in ["get", "head", "post", "put", "patch", "delete"] {
+            let is_described =
+                methods.get(method).is_some() || method == "head" && methods.get("get").is_some();
+            let called = path.replace(['{', '}'], "");
+            let answer = world.call(&method.to_uppercase(), &called, None, b"{}".to_vec()).await;
+            let is_served = [200, 401, 403].contains(&answer.status);
+            assert_eq!(is_served, is_described, "{method} {path}: {} {}", answer.status, answer.text);
+            assert!(is_served || answer.status == 405, "{method} {path}: {} {}", answer.status, answer.text);
         }
     }
     let mut references = BTreeSet::new();

@@ -329,6 +329,7 @@ pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
                 max_servers: 100,
                 opening: RegionOpening::Online,
                 growth,
+                ttl: None,
             }],
             configurations: vec!["ranked".into()],
             placement_timeout,

@@ -121,7 +121,7 @@ async fn a_fleets_allocation_ttl_and_type_are_read_and_written() {
 /// Shows `machine statuses` as far as a machine of the studio's own has them, in both faces. What is asked for by a word
 /// that is none is told all the words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real_statuses() {
+async fn machines_are_online_until_they_are_lost_or_emptied_and_lists_are_narrowed_by_real_statuses() {
     let (world, agent) = World::with_agent(1, Habit::Obeys).await;
     let machine = agent.machine.number();
     let native = format!("/v1/machines/{machine}");
@@ -130,8 +130,9 @@ async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real
     assert_eq!(world.get(&native).await.body["state"], "ONLINE");
     agent.vanish();
     let gone = world.eventually(&native, |it| it["status"] == "silent").await;
-    assert_eq!(gone["state"], "SHUTDOWN");
-    assert_eq!(world.get(&online).await.body, json!([]));
+    // It may be slow: Multiplay's word for one that serves is ONLINE, and the native face says besides that it is silent.
+    assert_eq!(gone["state"], "ONLINE");
+    assert_eq!(world.get(&online).await.body[0]["id"], json!(machine));
     // An attacker's finding: a server whose agent had left was told as one whose agent had never come.
     let server = world.get("/v1/servers").await.body["items"][0].clone();
     assert_eq!(
@@ -140,10 +141,7 @@ async fn machines_are_online_while_they_are_heard_and_lists_are_narrowed_by_real
         "{server}"
     );
     assert!(server["detail"].as_str().unwrap().contains("agent is not heard"), "{server}");
-    assert_eq!(
-        world.get(&client("machines", "/machines?status=SHUTDOWN")).await.body[0]["status"],
-        "SHUTDOWN"
-    );
+    assert_eq!(world.get(&client("machines", "/machines?status=SHUTDOWN")).await.body, json!([]));
     let refused = world.get(&gateway("machines", "/machines?status=OFFLINE")).await;
     refused.expect(400, "MS-U101");
     assert!(
@@ -321,16 +319,27 @@ async fn a_fleets_machine_ttls_and_usage_settings_are_read_and_written() {
     }
     let cloud = put(json!({ "usageSettings": [{ "hardwareType": "CLOUD" }] })).await;
     cloud.expect(400, "MS-U111");
+    let field = cloud.body["details"][0]["field"].as_str().unwrap();
+    assert!(field.starts_with("usageSettings[0]"), "{}", cloud.text);
 
     let region = gateway("fleets", &format!("/fleets/{FLEET}/regions/{REGION}"));
     let body = |ttl: u64| json!({ "scalingEnabled": true, "minAvailableServers": 0, "maxServers": 9, "deleteTTL": ttl });
     assert_eq!(world.put_json(&region, &body(120)).await.status, 200, "the fleet's own");
-    world.put_json(&region, &body(121)).await.expect(400, "MS-U101");
+    let own = world.put_json(&region, &body(121)).await;
+    assert_eq!((own.status, times(&own.body)), (200, [60, 121, 30]), "{}", own.text);
     let off = put(json!({ "shutdownTTL": 0, "deleteTTL": 0, "usageSettings": [] })).await;
     assert_eq!((times(&off.body), &off.body["usageSettings"]), ([0, 0, 30], &json!([])));
+    assert_eq!(times(&off.body["fleetRegions"][0]), [60, 121, 30], "a region keeps its own: {}", off.text);
+    let mut withdrawn = body(121);
+    withdrawn["disabledDeleteTTL"] = json!(31);
+    let refused = world.put_json(&region, &withdrawn).await;
+    refused.expect(400, "MS-U101");
+    assert_eq!(refused.body["details"][0]["field"], "disabledDeleteTTL", "{}", refused.text);
 
-    // Obeyed: the idle machine is emptied, and says so.
-    put(json!({ "shutdownTTL": 1, "deleteTTL": 2 })).await;
+    // Obeyed: the region's idle machine is emptied, and says so.
+    let mut soon = body(2);
+    soon["shutdownTTL"] = json!(1);
+    assert_eq!(times(&world.put_json(&region, &soon).await.body), [1, 2, 30]);
     let machines = world.get("/v1/machines").await.body;
     let machine = machines["items"][0]["id"].as_u64().unwrap_or_else(|| panic!("{machines}"));
     world.eventually(&format!("/v1/machines/{machine}"), |it| it["life"] == "emptied").await;

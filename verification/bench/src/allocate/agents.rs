@@ -100,6 +100,7 @@ fn hello(joining: &Joining) -> Hello {
         token: joining.token.clone(),
         machines: (0..joining.machines).map(machine).collect(),
         looks: 0,
+        host: None,
     }
 }
 

@@ -155,6 +155,7 @@ fn declaration() -> Declaration {
                 max_servers: u32::MAX,
                 opening: RegionOpening::Online,
                 growth: Growth::Fixed,
+                ttl: None,
             }],
             configurations: vec!["bench".into()],
             placement_timeout: Duration::from_secs(60),

@@ -13,7 +13,7 @@ use mainstay_core::{
 };
 use mainstay_fleet::{
     AllocationTtl, ClaimedBy, FleetSpec, Growth, Hosting, IdleServers, MachinePolicy, MachineTtl,
-    Observation, OnLoss, Provided, RegionOpening, RegionSpec, Renewal, Request,
+    Observation, OnLoss, Provided, Purpose, RegionOpening, RegionSpec, Renewal, Request,
 };
 use uuid::Uuid;
 
@@ -112,6 +112,7 @@ impl World {
             region: REGION,
             payload: self.random.chance(200_000).then(|| "{\"map\":\"harbour\"}".into()),
             renewal: if self.random.chance(200_000) { Renewal::Restart } else { Renewal::Keep },
+            purpose: Purpose::Session,
         }
     }
 
@@ -365,6 +366,7 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
             max_servers: knobs.max_servers,
             opening: RegionOpening::Online,
             growth: growth(scenario),
+            ttl: None,
         }],
         configurations,
         placement_timeout: Duration::from_micros(knobs.placement_timeout),

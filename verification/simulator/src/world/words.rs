@@ -60,6 +60,7 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::ServersAdded { first, ports, .. } => format!("{} servers from {first}", ports.len()),
         Event::MachineRequested { machine, slots, .. } => format!("{machine} requested with {slots} slots"),
         Event::MachineCame { machine } => format!("{machine} came"),
+        Event::MachineDescribed { machine, .. } => format!("{machine} described"),
         Event::MachineBooted { machine, boot } => format!("{machine} booted {boot}"),
         Event::MachineDraining { machine } => format!("{machine} drains"),
         Event::MachineEmptied { machine } => format!("{machine} is emptied"),
@@ -86,8 +87,8 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::AllocationPlaced { id, server, generation, intent, .. } => {
             format!("{} placed on {server} {generation:?} {intent:?}", short(*id))
         }
-        Event::AllocationFulfilled { id } => format!("{} fulfilled", short(*id)),
-        Event::AllocationEnded { id, end } => format!("{} ended: {end:?}", short(*id)),
+        Event::AllocationFulfilled { id, .. } => format!("{} fulfilled", short(*id)),
+        Event::AllocationEnded { id, end, .. } => format!("{} ended: {end:?}", short(*id)),
         Event::IncidentTold { incident } => {
             format!("{} run {}: {:?}", incident.server, incident.run, incident.fault)
         }

@@ -91,7 +91,7 @@ fn timestamp(at: Instant) -> Timestamp {
 
 /// Which kinds of events are crashes.
 fn is_crash(kind: &str) -> bool {
-    matches!(kind, "server.crashed" | "server.misbehaved" | "server.backedOff" | "server.lost")
+    matches!(kind, "server.crashed" | "server.misbehaved")
 }
 
 fn is_any(_kind: &str) -> bool {

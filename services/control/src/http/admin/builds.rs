@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::http::header::HOST;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::routing::{delete as delete_route, get, post};
 use axum::{Json, Router};
 use mainstay_core::BuildId;
@@ -23,7 +22,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Unity};
-use super::super::files::{FileClaim, signed};
+use super::super::files::{FileClaim, Origin, signed};
 use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
 use super::configurations::UNDATED;
@@ -140,7 +139,7 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
 
 /// The image of a call, by the rules of one in a file. Whether it is there shows when a machine first asks for it.
 fn image(container: &Container) -> Result<String, Unity> {
-    let found = image_given(&container.image_tag).map_err(|refused| Failure::configuration(&refused))?;
+    let found = image_given(&container.image_tag).map_err(|refused| Failure::given(&refused))?;
     found.ok_or_else(|| {
         let detail = "an image on the control plane's disk is named by its absolute path".to_owned();
         bad_field("container.imageTag", detail)
@@ -222,7 +221,7 @@ async fn known(call: &Call) -> Result<BuildId, Unity> {
 /// Names a file, and says where its bytes go.
 async fn file(
     call: Call,
-    headers: HeaderMap,
+    origin: Origin,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<BuildFile>, Unity> {
     let asked: BuildFileRequest = json(body)?;
@@ -231,7 +230,7 @@ async fn file(
     let path = asked.path.clone();
     let entry = call.app.store(move |store| store.name(id, &path)).await?;
     let claim = FileClaim::Upload { build: id.number(), path: asked.path };
-    let url = signed(&call.app, headers.get(HOST), claim)?;
+    let url = signed(&call.app, &origin, claim)?;
     Ok(Json(shown_file(entry, Some(url))))
 }
 

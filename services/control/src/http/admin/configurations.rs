@@ -178,7 +178,7 @@ fn given(
         readiness: asked.readiness.unwrap_or(false),
         variables,
     };
-    Ok(configuration_given(&given, machine).map_err(|refused| Failure::configuration(&refused))?)
+    Ok(configuration_given(&given, machine).map_err(|refused| Failure::given(&refused))?)
 }
 
 /// The limits a call states; 0 states none.

@@ -172,7 +172,7 @@ fn time(asked: Option<u64>, known: Option<Duration>) -> Option<Duration> {
 fn usage(asked: &[UsageItem]) -> Result<Vec<UsageSetting>, Refused> {
     let plain: Vec<_> = asked.iter().map(|item| UsageItem { fleet_usage_id: None, ..item.clone() }).collect();
     let settings = serde_json::to_value(plain).map_err(|error| Failure::internal(error.to_string()))?;
-    Ok(usage_given(&settings).map_err(|refused| Failure::configuration(&refused))?)
+    Ok(usage_given(&settings).map_err(|refused| Failure::given(&refused))?)
 }
 
 /// Who takes servers out of the pool of a fleet that is to be.
@@ -211,7 +211,7 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             let configurations = names_of(catalog, &asked.build_configurations)?;
             let names: Vec<&str> = regions.iter().map(|region| &*region.name).collect();
             let declared = fleet_given(&asked.name, &names, &configurations, environment)
-                .map_err(|refused| Failure::configuration(&refused))?;
+                .map_err(|refused| Failure::given(&refused))?;
             let machines = declared.hosting.machines;
             let ttl = machine_ttl(machines.ttl, asked.machines)?;
             let usage = usage(asked.usage_settings.as_deref().unwrap_or_default())?;
@@ -280,7 +280,8 @@ async fn add_region(
     .await?;
     let region = call.app.catalog.query(move |catalog, _| region_of(catalog, &asked)).await??;
     let status = status(&call, number, region.id).await?;
-    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id), status, MachineTimes::of(&spec))))
+    let times = MachineTimes::of(&spec).in_region(&region);
+    Ok(Json(FleetRegionAnswer::of(&region, presence_id(fleet, region.id), status, times)))
 }
 
 async fn update_region(
@@ -297,19 +298,18 @@ async fn update_region(
     let is = move |region: &RegionSpec| region.id.0 == named || presence_id(fleet, region.id) == named;
     change(&call, number, move |_, spec| {
         let mut declared = FleetDeclaration::of(spec);
-        let times = MachineTimes::of(spec);
-        for (field, asked, fleet) in [
-            ("deleteTTL", asked.machines.delete, times.delete),
-            ("shutdownTTL", asked.machines.shutdown, times.shutdown),
-            ("disabledDeleteTTL", asked.machines.disabled, times.disabled),
-        ] {
-            if asked.is_some_and(|asked| asked != fleet) {
-                let detail =
-                    format!("machines go by their fleet's {field}, {fleet} s: change that of the fleet");
-                return Err(bad_field(field, detail).into());
-            }
+        let withdrawn = MachineTimes::of(spec).disabled;
+        if asked.machines.disabled.is_some_and(|asked| asked != withdrawn) {
+            let field = "disabledDeleteTTL";
+            let detail =
+                format!("machines go by their fleet's {field}, {withdrawn} s: change that of the fleet");
+            return Err(bad_field(field, detail).into());
         }
+        let fleets = spec.hosting.machines.ttl;
         let region = declared.regions.iter_mut().find(|region| is(region)).ok_or_else(no_region)?;
+        // One that has its fleet's times goes by them, also when they change.
+        let ttl = machine_ttl(region.ttl.unwrap_or(fleets), asked.machines)?;
+        region.ttl = (ttl != fleets).then_some(ttl);
         region.min_available = asked.min_available_servers;
         region.max_servers = asked.max_servers;
         region.opening = if asked.scaling_enabled { RegionOpening::Online } else { RegionOpening::Offline };
@@ -320,7 +320,8 @@ async fn update_region(
     let spec = spec.ok_or_else(|| no_entry("fleet"))?;
     let region = spec.regions.iter().find(|region| is(region)).ok_or_else(no_region)?;
     let status = status(&call, number, region.id).await?;
-    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id), status, MachineTimes::of(&spec))))
+    let times = MachineTimes::of(&spec).in_region(region);
+    Ok(Json(FleetRegionAnswer::of(region, presence_id(fleet, region.id), status, times)))
 }
 
 /// Every region that a fleet is in: what a new fleet may name by id.
@@ -450,6 +451,7 @@ fn region_of(catalog: &Catalog, asked: &RegionCreate) -> Result<RegionSpec, Unit
         max_servers: asked.max_servers,
         opening: RegionOpening::Online,
         growth: Growth::MachinesMayJoin,
+        ttl: None,
     })
 }
 

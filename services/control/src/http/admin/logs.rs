@@ -6,8 +6,7 @@ use std::time::SystemTime;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::http::header::HOST;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
@@ -23,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Unity};
-use super::super::files::{FileClaim, signed};
+use super::super::files::{FileClaim, Origin, signed};
 use super::Area as _;
 use super::call::{Call, bad_field, json};
 use crate::config::{LogTail, OpenFile};
@@ -117,9 +116,11 @@ fn at(time: SystemTime) -> Instant {
     Instant::try_from(time).unwrap_or(Instant::UNIX_EPOCH)
 }
 
-fn elsewhere(server: &str) -> Unity {
-    let detail = format!("server {server} has no such file on this machine");
-    let fix = "list them, or look on the server's own machine, in the agent's data directory";
+fn no_file(server: &str) -> Unity {
+    let detail = format!(
+        "server {server} has no such file: it never had, or it was deleted for its machine's disk budget"
+    );
+    let fix = "list those it has: GET …/servers/{server}/logs";
     Failure::new(StatusCode::NOT_FOUND, "MS-S608", detail, fix).into()
 }
 
@@ -136,16 +137,16 @@ async fn known(call: &Call) -> Result<ServerId, Unity> {
 async fn server_files(call: &Call) -> Result<(ServerId, Vec<SlotFile>), Unity> {
     let id = known(call).await?;
     let files = on_disk(&call.app, move |logs| logs.files(id)).await?;
-    Ok((id, files.ok_or_else(|| elsewhere(call.path("server")))?))
+    Ok((id, files.ok_or_else(|| no_file(call.path("server")))?))
 }
 
-async fn server_logs(call: Call, headers: HeaderMap) -> Result<Json<Vec<LogFile>>, Unity> {
+async fn server_logs(call: Call, origin: Origin) -> Result<Json<Vec<LogFile>>, Unity> {
     call.may(Permission::Operate)?;
     let (id, files) = server_files(&call).await?;
     let file = |file: SlotFile| {
         let claim = FileClaim::Download { server: id.number(), path: file.path.clone() };
         Ok(LogFile {
-            download_url: Some(signed(&call.app, headers.get(HOST), claim)?),
+            download_url: Some(signed(&call.app, &origin, claim)?),
             file: file.path,
             size: file.size,
             last_modified: at(file.modified),
@@ -168,12 +169,12 @@ fn is_log(file: &SlotFile) -> bool {
     !file.path.starts_with("evidence/")
 }
 
-async fn link_to(call: &Call, headers: &HeaderMap, id: ServerId, path: String) -> Result<Json<Link>, Unity> {
+async fn link_to(call: &Call, origin: &Origin, id: ServerId, path: String) -> Result<Json<Link>, Unity> {
     let wanted = path.clone();
     let there = on_disk(&call.app, move |logs| logs.open(id, &wanted)).await?;
-    there.ok_or_else(|| elsewhere(&id.to_string()))?;
+    there.ok_or_else(|| no_file(&id.to_string()))?;
     let claim = FileClaim::Download { server: id.number(), path };
-    Ok(Json(Link { url: signed(&call.app, headers.get(HOST), claim)? }))
+    Ok(Json(Link { url: signed(&call.app, origin, claim)? }))
 }
 
 fn asked_file(call: &Call) -> Result<String, Unity> {
@@ -181,11 +182,11 @@ fn asked_file(call: &Call) -> Result<String, Unity> {
     Ok(file.to_owned())
 }
 
-async fn server_link(call: Call, headers: HeaderMap) -> Result<Json<Link>, Unity> {
+async fn server_link(call: Call, origin: Origin) -> Result<Json<Link>, Unity> {
     let file = asked_file(&call)?;
     call.may(Permission::Operate)?;
     let id = known(&call).await?;
-    link_to(&call, &headers, id, file).await
+    link_to(&call, &origin, id, file).await
 }
 
 /// The last lines of a file, as a text.
@@ -202,13 +203,13 @@ async fn server_preview(call: Call) -> Result<Json<String>, Unity> {
         let lines: Vec<&str> = text.lines().collect();
         Ok(Some(lines[lines.len().saturating_sub(PREVIEW_LINES)..].join("\n")))
     });
-    text.await?.map(Json).ok_or_else(|| elsewhere(call.path("server")))
+    text.await?.map(Json).ok_or_else(|| no_file(call.path("server")))
 }
 
 /// A link to a file, of a server named beside it.
 async fn download_link(
     call: Call,
-    headers: HeaderMap,
+    origin: Origin,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Link>, Unity> {
     let asked: DownloadRequest = json(body)?;
@@ -220,7 +221,7 @@ async fn download_link(
     };
     call.may(Permission::Operate)?;
     let id: ServerId = server.parse().map_err(|_| Failure::no_server(&server))?;
-    link_to(&call, &headers, id, path).await
+    link_to(&call, &origin, id, path).await
 }
 
 async fn fleets(call: Call) -> Result<Json<Vec<LogFleet>>, Unity> {

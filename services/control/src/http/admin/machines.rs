@@ -83,9 +83,9 @@ fn item(spec: &FleetSpec, id: MachineId, machine: &Machine) -> MachineItem {
             online: counts.online + counts.ready + counts.unreachable,
             reserved: counts.reserved,
         },
-        spec: MachineSpec::unknown(),
+        spec: MachineSpec::of(machine.host.as_ref()),
         status: machine.status().word().to_owned(),
         deleted: false,
-        disabled: false,
+        disabled: machine.duty.withdrawn().is_some(),
     }
 }

@@ -175,7 +175,7 @@ fn item(
         cpu_limit: configuration.map_or(0, |it| it.limits.cpu_millis.into()),
         memory_limit: configuration.map_or(0, |it| it.limits.memory_mib.into()),
         hardware_type: "METAL".to_owned(),
-        machine_spec: MachineSpec::unknown(),
+        machine_spec: MachineSpec::of(machine.host.as_ref()),
         deleted: false,
         hold_expires_at: server.held_until().map(|until| until.unix_ms() / 1000),
     })

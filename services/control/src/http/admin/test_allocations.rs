@@ -1,9 +1,10 @@
-//! Test allocations (reference 1.2): the allocations of the public API, under the admin API's paths.
+//! Test allocations (reference 1.2): an operator's own, by the calls of the public API. Neither API sees the other's.
 
 use std::sync::Arc;
 
 use axum::routing::get;
 use axum::{Json, Router};
+use mainstay_fleet::Purpose;
 use mainstay_wire::multiplay::{AllocationList, LIST_LIMIT_MAX, Pagination};
 
 use super::super::App;
@@ -18,8 +19,8 @@ const AREA: &str = "allocations";
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .area(AREA, "/test-allocations", get(list))
-        .area(AREA, "/fleets/{fleet}/test-allocations", multiplay::collection())
-        .area(AREA, "/fleets/{fleet}/test-allocations/{allocation}", multiplay::one())
+        .area(AREA, "/fleets/{fleet}/test-allocations", multiplay::collection(Purpose::Test))
+        .area(AREA, "/fleets/{fleet}/test-allocations/{allocation}", multiplay::one(Purpose::Test))
 }
 
 /// Of the whole environment, fleet by fleet, within each the newest first.
@@ -33,7 +34,7 @@ async fn list(call: Call) -> Result<Json<AllocationList>, Unity> {
     for open in call.app.fleets.now().all() {
         let id = open.spec.id;
         let room = wanted.saturating_sub(allocations.len());
-        allocations.extend(open.read(move |state, now| multiplay::going_on(state, id, room, now)).await?);
+        allocations.extend(open.read(move |state, now| multiplay::tests(state, id, room, now)).await?);
     }
     let allocations = allocations.into_iter().skip(offset).take(limit).collect();
     Ok(Json(AllocationList { pagination: Pagination { limit, offset }, allocations }))

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{AllocationId, BuildConfigurationId, RegionId, ServerId, Timestamp};
-use mainstay_fleet::{Command, Renewal, Request};
+use mainstay_fleet::{Command, Purpose, Renewal, Request};
 use mainstay_wire::multiplay::BodyError;
 use mainstay_wire::native::{AllocationRequest, NativeAllocation, Page, Within};
 use mainstay_wire::problem::Problem;
@@ -58,6 +58,7 @@ async fn allocate(
             Some(true) => Renewal::Restart,
             Some(false) | None => Renewal::Keep,
         },
+        purpose: Purpose::Session,
     };
     let id = asked.allocation_id;
     fleet.ask(Command::Allocate { id, request }).await??;

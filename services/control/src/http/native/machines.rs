@@ -51,7 +51,7 @@ async fn list(
             let machines = state.machines().filter(|(id, _)| after.is_none_or(|after| *id > after));
             machines.take(room).map(|(id, machine)| within.machine(id, machine)).collect::<Vec<_>>()
         });
-        let disk = |id: u64| Some(app.installing.disk(MachineId::from_number(id).ok()?)?.into());
+        let disk = |id: u64| app.installing.disk(MachineId::from_number(id).ok()?);
         views.extend(more.await?.into_iter().map(|view| MachineView { disk: disk(view.id), ..view }));
         if views.len() > limit {
             break;
@@ -82,7 +82,7 @@ async fn read(
         Some((machine.key, Within { spec: &spec, fleet: state }.machine(id, machine)))
     });
     let (key, view) = view.await?.ok_or_else(|| Failure::no_machine(&named))?;
-    let disk = app.installing.disk(id).map(Into::into);
+    let disk = app.installing.disk(id);
     Ok(Json(MachineView { credential: super::tokens::credential(&app, key).await?, disk, ..view }))
 }
 

@@ -11,33 +11,24 @@ mod servers;
 mod status;
 mod tokens;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use serde::de::DeserializeOwned;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::App;
 use super::failure::{Failure, Native, tell};
 
 /// The calls, and what describes them: a route that is not described cannot be written, since it is made of its description.
-pub(super) fn routes() -> Router<Arc<App>> {
-    let (router, openapi) = described().split_for_parts();
-    let text: Arc<str> = serde_json::to_string(&openapi).expect("an OpenAPI document is plain data").into();
-    let served = move || {
-        let text = Arc::clone(&text);
-        async move { ([(CONTENT_TYPE, "application/json")], text.to_string()) }
-    };
-    router.route("/v1/openapi.json", axum::routing::get(served)).layer(axum::middleware::from_fn(tell))
-}
-
-fn described() -> OpenApiRouter<Arc<App>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(fleets::routes())
         .merge(machines::routes())
@@ -48,11 +39,32 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .merge(tokens::routes())
         .merge(accounts::routes())
         .merge(doctor::routes())
+        .routes(routes!(openapi))
+        .layer(axum::middleware::from_fn(tell))
+}
+
+/// These calls, as a program reads them. Made from the code, and the same for everybody: it asks for no credentials.
+#[utoipa::path(
+    get,
+    operation_id = "getOpenApi",
+    path = "/v1/openapi.json",
+    tag = "status",
+    security(()),
+    responses((status = 200, description = "This document, OpenAPI 3.1", content_type = "application/json")),
+)]
+async fn openapi() -> Response {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| {
+        let document = super::described().into_openapi();
+        serde_json::to_string(&document).expect("an OpenAPI document is plain data")
+    });
+    ([(CONTENT_TYPE, "application/json")], text.as_str()).into_response()
 }
 
 /// What OpenAPI says before the calls.
 #[derive(OpenApi)]
 #[openapi(
+    servers((url = "/", description = "The control plane that this document came from")),
     info(title = "Mainstay", description = "Game-server hosting: fleets, machines, servers, allocations. Errors are application/problem+json."),
     security(("basic" = []), ("token" = [])),
     modifiers(&Schemes)

@@ -27,7 +27,7 @@ fn order(server: u32, generation: u64, payload: usize) -> Order {
 }
 
 fn frame(of: u32, orders: Vec<Order>) -> Frame {
-    Frame { machine: machine(of), specs: None, orders }
+    Frame { machine: machine(of), specs: None, slots: None, orders }
 }
 
 async fn next(down: &mut Downward) -> Result<mainstay_wire::agent::Down, Status> {

@@ -424,7 +424,7 @@ impl World {
                 self.counts.removed += 1;
             } else if let Event::ServerOrdered { server, cause: Cause::MachineLost, .. } = event {
                 self.condemn(*server);
-            } else if let Event::AllocationFulfilled { id } = event {
+            } else if let Event::AllocationFulfilled { id, .. } = event {
                 let state = self.plane.life.as_ref().map(|life| &life.seat.state);
                 let placed = state.and_then(|state| state.allocation(*id, self.at())?.placed());
                 if let Some(placed) = placed {
@@ -438,7 +438,7 @@ impl World {
     fn endings_have_causes(&self, events: &[Event]) -> Result<(), Broken> {
         let Some(life) = &self.plane.life else { return Ok(()) };
         for event in events {
-            if let Event::AllocationEnded { id, end } = event {
+            if let Event::AllocationEnded { id, end, .. } = event {
                 let asked = self.oracle.was_deallocated(*id);
                 let ends = life
                     .seat
@@ -489,6 +489,7 @@ fn join(host: Host, made: Option<MachineId>, slots: usize, boot: u64) -> Command
         addresses: Addresses::default(),
         slots: (0..slots).map(ports).collect(),
         boot: Some(BootId(Uuid::from_u128(((host as u128) << 64) | u128::from(boot)))),
+        host: None,
     }
 }
 
