@@ -71,6 +71,7 @@ fn minetest_is_asked_by_its_own_greeting() {
     assert!(!config.fleets["minetest"].start_on_provision.value);
 }
 
+/// Reference 3.4: "Start on provision: off by default". Shows `start on provision`.
 #[test]
 fn what_is_not_stated_follows_the_gsh_schema() {
     let text = "version: 1.0
@@ -89,12 +90,24 @@ buildConfigurations:
     checks:
       { every: 1s, failures: 2, within: 1m, cpuTolerance: 25%, memoryTolerance: 50MB, signal: SIGABRT }
     recovery: restart
+fleets:
+  quiet: { buildConfigurations: [plain], regions: { here: { minAvailable: 0, maxServers: 1 } } }
 ";
     let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
     let of = |name: &str| &config.build_configurations[name];
     assert_eq!(of("plain").slot_limits(&MACHINE), slot::Limits { cpu_millis: 250, memory_mib: 800 });
     assert_eq!(of("older").slot_limits(&MACHINE), slot::Limits { cpu_millis: 500, memory_mib: 800 });
     assert_eq!(of("plain").slot_query(), None);
+    assert_eq!(
+        of("capped").slot_query(),
+        Some(slot::Query {
+            protocol: "sqp".into(),
+            port: slot::QueryPort::Query,
+            timeout: Duration::from_secs(1),
+            start_grace: Duration::from_secs(120),
+        })
+    );
+    assert!(!config.fleets["quiet"].start_on_provision.value);
     assert_eq!(of("plain").slot_stop(), slot::StopPolicy::default());
     assert_eq!(of("capped").slot_limits(&MACHINE), slot::Limits { cpu_millis: 250, memory_mib: 96 });
     assert_eq!(of("capped").slot_caps(), slot::Caps { cpu_millis: Some(1_500), memory_mib: Some(1_024) });

@@ -33,7 +33,6 @@ mod placement;
 mod policy;
 mod pool;
 mod rejection;
-mod removal;
 mod rollout;
 mod server;
 mod silence;
@@ -59,7 +58,6 @@ pub use placement::{Candidate, Losers};
 pub use policy::{MachinePolicy, MachineTtl, OnLoss, Provided};
 pub use pool::{Pool, Standing};
 pub use rejection::Rejection;
-pub use removal::Removal;
 pub use server::{Readiness, Seen, Server, ServerStatus};
 pub use spec::{
     AllocationTtl, ClaimedBy, FleetSpec, Growth, Hardware, Hosting, IdleServers, RegionOpening, RegionSpec,

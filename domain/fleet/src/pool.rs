@@ -130,7 +130,7 @@ pub(crate) struct Share {
     pub(crate) idle: Option<Timestamp>,
     asleep: Option<Sleep>,
     /// When a machine that is requested, emptied or lost is given up, or one that an operator withdrew is emptied.
-    moment: Option<Timestamp>,
+    pub(crate) moment: Option<Timestamp>,
 }
 
 /// When machines of a region go.

@@ -11,7 +11,9 @@ use crate::machine::Machine;
 use crate::server::ServerStatus;
 use crate::spec::RegionOpening;
 
-/// The status of a machine.
+/// The status of a machine. Three of the words are known, so that lists can be asked for them, and never said of a machine:
+/// one is wanted and asked for in the same turn (no AWAITING_SETUP), what its provider has done before its agent is heard
+/// only the provider knows (no BOOTING), and one that was never made is forgotten (no CANCELLED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MachineStatus {
     /// Wanted, and not asked for yet.

@@ -55,7 +55,7 @@ fn another_build_is_told_apart() {
     assert_eq!(cause(&world, server), Cause::Allocated(Fit::OtherBuild));
 }
 
-/// "Game Server Hosting selects a server slot that's using the wrong build configuration."
+/// "You created an allocation, and Game Server Hosting selects a server slot that's using the wrong build configuration."
 #[test]
 fn another_build_configuration_is_told_apart() {
     let (mut world, _, server) = running();

@@ -52,6 +52,11 @@ fn requested(world: &World) -> Vec<MachineId> {
     world.fleet.machines().filter(|(_, machine)| is(machine.life)).map(|(id, _)| id).collect()
 }
 
+/// Its status, as Multiplay's clients see it; nothing of one that is gone.
+fn status(world: &World, machine: MachineId) -> &'static str {
+    world.fleet.machine(machine).map_or("", |known| known.status().word())
+}
+
 fn boot(n: u128) -> Option<BootId> {
     Some(BootId(uuid::Uuid::from_u128(n)))
 }
@@ -152,7 +157,7 @@ fn a_provider_that_fails_is_asked_again_each_time_later_and_then_given_up() {
     assert_eq!(world.life(machine), None);
 }
 
-/// "creation timeout, then abandoned and owed a delete", and the next request waits a while.
+/// Shows `machine statuses`. "creation timeout, then abandoned and owed a delete", and the next request waits a while.
 #[test]
 fn a_machine_that_never_comes_is_given_back_and_another_is_asked_for_later() {
     let mut world = with_min(1, 100);
@@ -162,6 +167,7 @@ fn a_machine_that_never_comes_is_given_back_and_another_is_asked_for_later() {
     }
     world.pass(10 * MINUTE);
     assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::NeverCame, .. })));
+    assert_eq!(status(&world, machine), "CANCELLATION_REQUESTED");
     assert_eq!(requested(&world), vec![], "its provider is left alone for a moment");
     world.pass(Duration::from_secs(1));
     let next = requested(&world);
@@ -211,7 +217,8 @@ fn what_a_provider_has_and_nobody_knows_is_an_orphan() {
     assert_eq!(world.must(&listing), Answer::Orphans(vec![stranger]));
 }
 
-/// "Machines idle beyond their TTLs drain, stop and are deleted"; "Stop machine: Game Server Hosting stops the machine when all
+/// Shows `machine statuses`: five words in the order of a machine's life; the sixth, CANCELLATION_REQUESTED, is that of one
+/// that never comes. "Machines idle beyond their TTLs drain, stop and are deleted"; "Stop machine: Game Server Hosting stops the machine when all
 /// the game servers on the machine have been idle for longer than the time to live" (seed 002).
 #[test]
 fn an_idle_machine_drains_stops_and_is_deleted() {
@@ -219,8 +226,10 @@ fn an_idle_machine_drains_stops_and_is_deleted() {
     world.allocate(1, ranked()).unwrap();
     world.pass(Duration::ZERO);
     let machine = requested(&world)[0];
+    assert_eq!(status(&world, machine), "PROVISIONING");
     let agent = world.come(machine, 4);
     let server = world.fleet.allocation(allocation(1), world.now).unwrap().placed().unwrap().server;
+    assert_eq!(status(&world, machine), "ONLINE");
     world.pass(60 * MINUTE);
     assert_eq!(world.life(machine), Some(Life::Serving), "somebody plays");
     world.must(&Command::Deallocate { id: allocation(1) });
@@ -229,12 +238,15 @@ fn an_idle_machine_drains_stops_and_is_deleted() {
     assert_eq!(world.life(machine), Some(Life::Serving));
     world.pass(Duration::from_secs(1));
     assert!(matches!(world.life(machine), Some(Life::Draining { .. })));
+    assert_eq!(status(&world, machine), "SHUTTING_DOWN");
     let ordered = world.fleet.server(server).unwrap();
     assert_eq!((ordered.intent, ordered.cause), (Intent::Stop, Cause::Drained));
     world.obey(&agent);
     assert!(matches!(world.life(machine), Some(Life::Emptied { .. })));
+    assert_eq!(status(&world, machine), "SHUTDOWN");
     world.pass(5 * MINUTE);
     assert!(matches!(world.life(machine), Some(Life::Removing { why: Parting::Idle, .. })));
+    assert_eq!(status(&world, machine), "DELETING");
     for (machine, verb) in world.errands() {
         assert_eq!(verb, Verb::Delete);
         world.outcome(machine, verb, Outcome::Failed);
@@ -413,19 +425,6 @@ fn a_machine_is_told_how_many_slots_its_fleet_has_room_for() {
     assert_eq!(world.replayed().machine(machine).unwrap().host, world.fleet.machine(machine).unwrap().host);
     let other = world.machine(2, 1);
     assert_eq!(world.fleet.owed(&other.machine).slots, None, "nobody knows its host");
-}
-
-/// "a machine with an allocated, reserved or held server is never taken away, and the furthest hold counts".
-#[test]
-fn the_furthest_hold_keeps_a_machine() {
-    let mut world = joined(TTL);
-    let agent = world.machine(1, 3);
-    world.hold(agent.slots[0].server, 20 * MINUTE).unwrap();
-    world.hold(agent.slots[1].server, 40 * MINUTE).unwrap();
-    world.pass(40 * MINUTE - Duration::from_secs(1));
-    assert_eq!(world.life(agent.machine), Some(Life::Serving));
-    world.pass(Duration::from_secs(1));
-    assert!(matches!(world.life(agent.machine), Some(Life::Draining { .. })), "it had idled for long");
 }
 
 /// A claim or hold never starts on a draining machine.

@@ -76,7 +76,6 @@ fn a_stopped_server_starts_with_its_new_configuration() {
 
 /// "an allocated one changes at its next allocation, never under a running session": what it then runs is what that
 /// allocation asks for, and idle again it runs what it was given.
-/// Shows `progressive rollout`.
 #[test]
 fn an_allocated_server_changes_when_its_session_is_over() {
     let (mut world, agent, server) = running(spec(IdleServers::StartOnProvision), 1);
@@ -99,8 +98,9 @@ fn a_configuration_the_fleet_does_not_have_is_refused() {
     assert_eq!(world.run(&Command::SetConfiguration { server, configuration }), refused);
 }
 
-/// "[…] or an edit applied by an operator": what runs idle is restarted, what is held is too and is held no longer, what
-/// is stopped stays stopped, and what is allocated plays on.
+/// "[…] or an edit applied by an operator", and a new version of its build, which is a new revision too: what runs idle is restarted, what is held is too and is held no longer, what
+/// is stopped stays stopped, and what is allocated plays on, until it is deallocated.
+/// Shows `progressive rollout`.
 #[test]
 fn an_edit_reaches_servers_that_nobody_plays_on() {
     let (mut world, agent, _) = running(spec(IdleServers::StartOnProvision), 4);
@@ -116,8 +116,8 @@ fn an_edit_reaches_servers_that_nobody_plays_on() {
         due(&mut world);
         world.obey(&agent);
     }
-    let revision = |server| world.fleet.server(server).unwrap().configuration.revision;
-    assert_eq!([idle, held, stopped, allocated].map(revision), [2, 2, 1, 1]);
+    let revision = |world: &World, server| world.fleet.server(server).unwrap().configuration.revision;
+    assert_eq!([idle, held, stopped, allocated].map(|server| revision(&world, server)), [2, 2, 1, 1]);
     assert_eq!(
         [idle, held, stopped, allocated].map(|server| world.status(server)),
         ["ONLINE", "ONLINE", "AVAILABLE", "ALLOCATED"]
@@ -126,7 +126,11 @@ fn an_edit_reaches_servers_that_nobody_plays_on() {
     world.must(&Command::Deallocate { id: allocation(1) });
     world.obey(&agent);
     due(&mut world);
-    assert_eq!(world.obey(&agent)[0].configuration, second(), "the allocated one finished first");
+    assert_eq!(world.status(allocated), "ONLINE");
+    let [order] = <[_; 1]>::try_from(world.obey(&agent)).unwrap();
+    assert_eq!((order.server, order.intent, order.configuration), (allocated, Intent::Run, second()));
+    assert_eq!(world.status(allocated), "ONLINE", "the allocated one finished first");
+    assert_eq!(revision(&world, allocated), 2);
 }
 
 /// "[…] or an edit applied by an operator restarts an unallocated, unreserved server at once": all of them, however many, and

@@ -4,10 +4,12 @@
 
 mod common;
 
-use common::{EUROPE, MINUTE, World, allocation, casual, fleet_spec, ranked, reference};
+use common::{EUROPE, MINUTE, World, allocation, casual, fleet_spec, ranked, reference, reservation};
 use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{Generation, StateMachine};
-use mainstay_fleet::{Answer, Claim, Command, End, Growth, IdleServers, Rejection, Renewal, Request};
+use mainstay_fleet::{
+    Answer, Claim, ClaimedBy, Command, End, Growth, IdleServers, Rejection, Renewal, Request, ServerStatus,
+};
 
 fn single_session() -> World {
     World::new(fleet_spec(IdleServers::StartOnAllocation, Growth::Fixed))
@@ -274,7 +276,7 @@ fn the_single_session_pattern_step_by_step() {
     assert_eq!(world.status(server), "AVAILABLE"); // 9. Server becomes idle.
 }
 
-/// "ALLOCATED, ONLINE, AVAILABLE": the projection of process and claim, row by row.
+/// "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD": the projection of process and claim, row by row.
 /// Shows `server statuses`.
 #[test]
 fn the_status_table() {
@@ -296,6 +298,31 @@ fn the_status_table() {
         world.place(1, ranked());
         assert_eq!(world.status(server), "ALLOCATED", "{phase:?}");
     }
+    let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::Fixed);
+    spec.hosting.claimed_by = ClaimedBy::Reservations;
+    let mut world = World::new(spec);
+    let agent = world.machine(1, 1);
+    let server = agent.slots[0].server;
+    let process = world.process(server);
+    for (command, status) in [
+        (Command::SetReady { server, process }, "READY"),
+        (Command::Hold { server, process, until: world.now + MINUTE }, "HELD"),
+        (Command::Reserve { server, process, reservation: reservation(1) }, "RESERVED"),
+        (Command::Unreserve { server, process }, "ONLINE"),
+        (Command::StopServer(server), "AVAILABLE"),
+    ] {
+        world.must(&command);
+        world.obey(&agent);
+        assert_eq!(world.status(server), status, "{command:?}");
+    }
+    let mut six = ServerStatus::ALL.map(|status| status.multiplay().word()).to_vec();
+    six.sort_unstable();
+    six.dedup();
+    assert_eq!(
+        six,
+        ["ALLOCATED", "AVAILABLE", "HELD", "ONLINE", "READY", "RESERVED"],
+        "for Multiplay's clients"
+    );
 }
 
 /// A lost machine ends the allocation: nobody knows how the process ended, so it is no crash.

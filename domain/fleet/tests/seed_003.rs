@@ -4,14 +4,15 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Agent, MINUTE, World, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{ServerId, StateMachine, Timestamp};
 use mainstay_fleet::{
-    Answer, ClaimedBy, Command, Event, FleetSpec, Growth, HoldEnd, IdleServers, Rejection, Removal,
-    ReservationEnd, ServerStatus,
+    Answer, ClaimedBy, Command, Event, FleetSpec, Growth, HoldEnd, IdleServers, Life, MachinePolicy,
+    MachineTtl, Rejection, ReservationEnd, ServerStatus,
 };
 
 const TEN_MINUTES: Duration = Duration::from_secs(600);
@@ -24,6 +25,31 @@ fn reservations() -> FleetSpec {
     let mut spec = allocations();
     spec.hosting.claimed_by = ClaimedBy::Reservations;
     spec
+}
+
+/// A fleet whose machines go once they have idled for so long.
+fn leaving(mut spec: FleetSpec, idle: Duration) -> FleetSpec {
+    let ttl = MachineTtl::Idle { shutdown: idle, delete: idle };
+    spec.hosting.machines = MachinePolicy { ttl, ..MachinePolicy::default() };
+    spec
+}
+
+/// The operator chooses another TTL for machines that run already.
+fn choose_ttl(world: &mut World, idle: Duration) {
+    let mut spec = leaving(FleetSpec::clone(world.fleet.spec().unwrap()), idle);
+    spec.revision += 1;
+    world.must(&Command::Configure(Arc::new(spec)));
+    world.pass(Duration::ZERO);
+}
+
+/// Whether a machine serves until that moment, and is being emptied from then on.
+fn stays_until(world: &mut World, agent: &Agent, end: Timestamp) -> bool {
+    const TICK: Duration = Duration::from_millis(1);
+    world.pass(end.since(world.now) - TICK);
+    let before = world.life(agent.machine);
+    world.pass(TICK);
+    let after = world.life(agent.machine);
+    before == Some(Life::Serving) && matches!(after, Some(Life::Draining { .. }))
 }
 
 /// A machine of so many running servers, and its first server.
@@ -52,14 +78,16 @@ fn ends(world: &World) -> Vec<HoldEnd> {
     ends.collect()
 }
 
-/// "Server hold is a management pattern which allows a server to remain capable of receiving an allocation […]"
+/// "Server hold is a management pattern which allows a server to remain capable of receiving an allocation […]", and "Server
+/// hold is a server management pattern which allows the server to remain capable of receiving an allocation" (seed 002).
 #[test]
 fn a_held_server_receives_an_allocation() {
     let (mut world, _, server) = held(allocations(), 1);
     assert_eq!(world.place(1, ranked()), server);
 }
 
-/// "[…] or executing a reservation for a specified period of time."
+/// "Server hold is a management pattern which allows a server to remain capable of […] executing a reservation for a specified
+/// period of time."
 #[test]
 fn a_held_server_executes_a_reservation() {
     let (mut world, _, server) = held(reservations(), 1);
@@ -88,27 +116,51 @@ fn a_reservation_fleet_takes_no_allocations_and_an_allocation_fleet_no_reservati
 /// "Machines that contain no reserved servers are considered for shutdown and deletion based upon pre-configured TTLs."
 #[test]
 fn a_machine_without_reserved_servers_may_go_after_its_ttl() {
-    let (mut world, agent, server) = running(reservations(), 2);
+    let (mut world, agent, server) = running(leaving(reservations(), TEN_MINUTES), 2);
     world.reserve(server, 1).unwrap();
     world.pass(600 * MINUTE);
-    assert_eq!(world.removal(&agent, TEN_MINUTES), Removal::InUse { claimed: 1 });
+    assert_eq!(world.life(agent.machine), Some(Life::Serving), "a reserved server keeps it for ever");
     world.must(&Command::Unreserve { server, process: world.process(server) });
-    let free = world.now + TEN_MINUTES;
-    assert_eq!(world.removal(&agent, TEN_MINUTES), Removal::NotBefore(free), "idle since the last one left");
-    world.pass(TEN_MINUTES);
-    assert_eq!(world.removal(&agent, TEN_MINUTES), Removal::Now);
+    let idle = world.now + TEN_MINUTES;
+    assert!(stays_until(&mut world, &agent, idle), "idle since the last one left");
 }
 
 /// "Holding a server allows the machine the server is running on to be kept alive past its pre-configured TTLs."
 #[test]
 fn a_hold_keeps_the_machine_past_its_ttl() {
-    let (mut world, agent, server) = running(reservations(), 2);
-    world.pass(60 * MINUTE);
-    assert_eq!(world.removal(&agent, MINUTE), Removal::Now, "its TTL is over");
+    let (mut world, agent, server) = running(leaving(reservations(), 60 * MINUTE), 2);
+    world.pass(59 * MINUTE);
     world.hold(server, TEN_MINUTES).unwrap();
-    assert_eq!(world.removal(&agent, MINUTE), Removal::NotBefore(world.now + TEN_MINUTES));
-    world.pass(TEN_MINUTES);
-    assert_eq!(world.removal(&agent, MINUTE), Removal::Now);
+    let held = world.now + TEN_MINUTES;
+    choose_ttl(&mut world, MINUTE);
+    assert!(stays_until(&mut world, &agent, held), "nine minutes past one TTL, and an hour past the other");
+    // A hold that is shorter than the TTL makes nothing shorter.
+    let (mut world, agent, server) = running(leaving(reservations(), 60 * MINUTE), 2);
+    world.hold(server, TEN_MINUTES).unwrap();
+    let idle = world.now + 60 * MINUTE;
+    assert!(stays_until(&mut world, &agent, idle));
+}
+
+/// The whole way of a server under a TTL: it reserves itself, ends that, is held, and each counts from its own end: "the
+/// platform does not move the server back into the HELD state even if the previous timeout would not yet have been
+/// exceeded", so the hold of before keeps nothing any more.
+#[test]
+fn reservations_and_holds_take_turns_to_keep_a_machine() {
+    let (mut world, agent, server) = held(leaving(reservations(), 2 * MINUTE), 1);
+    world.pass(MINUTE);
+    world.reserve(server, 1).unwrap();
+    world.pass(5 * MINUTE);
+    world.must(&Command::Unreserve { server, process: world.process(server) });
+    // Four minutes of the first hold would be left.
+    world.pass(MINUTE);
+    world.hold(server, 3 * MINUTE).unwrap();
+    let end = world.now + 3 * MINUTE;
+    assert!(stays_until(&mut world, &agent, end), "until the second hold ends, a minute past the TTL");
+    let (mut world, agent, server) = held(leaving(reservations(), 2 * MINUTE), 1);
+    world.reserve(server, 1).unwrap();
+    world.must(&Command::Unreserve { server, process: world.process(server) });
+    let idle = world.now + 2 * MINUTE;
+    assert!(stays_until(&mut world, &agent, idle), "the hold of before keeps nothing");
 }
 
 /// "The hold timeout can be configured on a per-server basis, however, from a Game Server Hosting perspective, the timeout
@@ -116,18 +168,23 @@ fn a_hold_keeps_the_machine_past_its_ttl() {
 /// deprovisioned."
 #[test]
 fn the_furthest_hold_counts_for_the_machine() {
-    let (mut world, agent, _) = running(reservations(), 3);
-    world.pass(60 * MINUTE);
-    for (slot, minutes) in [(0, 5), (1, 20), (2, 10)] {
-        world.hold(agent.slots[slot].server, minutes * MINUTE).unwrap();
+    for release in [false, true] {
+        let (mut world, agent, _) = running(leaving(reservations(), MINUTE), 3);
+        for (slot, minutes) in [(0, 5), (1, 20), (2, 10)] {
+            world.hold(agent.slots[slot].server, minutes * MINUTE).unwrap();
+        }
+        let end = world.now + 20 * MINUTE;
+        world.pass(11 * MINUTE);
+        assert_eq!(world.life(agent.machine), Some(Life::Serving), "two of three ran out");
+        if release {
+            let furthest = agent.slots[1].server;
+            world.must(&Command::ReleaseHold { server: furthest, process: world.process(furthest) });
+            world.pass(Duration::ZERO);
+            assert!(matches!(world.life(agent.machine), Some(Life::Draining { .. })), "nothing keeps it");
+        } else {
+            assert!(stays_until(&mut world, &agent, end));
+        }
     }
-    let began = world.now;
-    assert_eq!(world.removal(&agent, MINUTE), Removal::NotBefore(began + 20 * MINUTE));
-    world.pass(11 * MINUTE);
-    assert_eq!(world.removal(&agent, MINUTE), Removal::NotBefore(began + 20 * MINUTE), "the others ran out");
-    let furthest = agent.slots[1].server;
-    world.must(&Command::ReleaseHold { server: furthest, process: world.process(furthest) });
-    assert_eq!(world.removal(&agent, MINUTE), Removal::Now);
 }
 
 /// "Note that holding a server does not negatively influence the number of available servers […]"
@@ -146,7 +203,8 @@ fn a_hold_leaves_the_available_count_as_it_is() {
     assert_eq!(world.fleet.counts().unclaimed(), 0, "all three were there to be allocated");
 }
 
-/// "[…] the server hold only influences deprovisioning, not provisioning of new machines."
+/// "Note that holding a server does not negatively influence […] the server hold only influences deprovisioning, not provisioning
+/// of new machines."
 #[test]
 fn a_hold_changes_nothing_for_an_allocation_that_finds_no_server() {
     let spec = fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin);
@@ -212,12 +270,12 @@ fn a_hold_is_released_by_its_server() {
 /// time beforehand": nothing comes between a hold and the reservation that follows it.
 #[test]
 fn a_held_server_goes_to_reserved_without_a_moment_between() {
-    let (mut world, agent, server) = held(reservations(), 1);
+    let (mut world, agent, server) = held(leaving(reservations(), MINUTE), 1);
     let orders = world.fleet.server(server).unwrap().generation;
     world.pass(TEN_MINUTES - Duration::from_millis(1));
     world.reserve(server, 1).unwrap();
     world.pass(600 * MINUTE);
-    assert_eq!(world.removal(&agent, Duration::ZERO), Removal::InUse { claimed: 1 });
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
     assert_eq!(world.fleet.server(server).unwrap().generation, orders, "its process was never touched");
 }
 
@@ -241,7 +299,7 @@ fn an_allocated_server_is_not_held() {
     assert_eq!(world.status(server), "ALLOCATED");
 }
 
-/// "[…] or RESERVED states."
+/// "A server cannot transition into this state if it is in any of the […] RESERVED states."
 #[test]
 fn a_reserved_server_is_not_held() {
     let (mut world, _, server) = running(reservations(), 1);
@@ -325,6 +383,16 @@ fn the_servers_own_exit_leaves_the_hold() {
         assert_eq!(world.status(server), "HELD", "{phase:?}");
         assert_eq!(world.fleet.server(server).unwrap().held_until(), Some(until), "{phase:?}");
         assert_eq!(ends(&world), vec![], "{phase:?}");
+        // Its next process, which the plane orders, or the agent starts by itself.
+        world.obey(&agent);
+        world.says(&agent, server, Phase::Online { pid: 4712 });
+        assert_eq!(world.fleet.server(server).unwrap().held_until(), Some(until), "{phase:?}");
+        world.pass(MINUTE);
+        let later = world.now + TEN_MINUTES;
+        assert_eq!(world.hold(server, TEN_MINUTES), Ok(Answer::Held { until: later }), "{phase:?}");
+        assert_eq!(world.fleet.server(server).unwrap().held_until(), Some(later), "{phase:?}");
+        world.must(&Command::ReleaseHold { server, process: world.process(server) });
+        assert_eq!((world.status(server), ends(&world)), ("ONLINE", vec![HoldEnd::Released]), "{phase:?}");
     }
 }
 
@@ -343,7 +411,8 @@ fn a_hold_is_not_restored_after_an_allocation() {
     assert_eq!(world.status(server), "HELD", "a new hold is");
 }
 
-/// The same "[…] or reservation has been removed".
+/// The same of a reservation: "the platform does not move the server back into the HELD state even if the previous timeout would
+/// not yet have been exceeded" and "the server must create a new hold".
 #[test]
 fn a_hold_is_not_restored_after_a_reservation() {
     let (mut world, _, server) = held(reservations(), 1);

@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Agent, MINUTE, World, allocation, fleet_spec, ranked};
-use mainstay_core::slot::Intent;
+use mainstay_core::slot::{Heard, Intent, Reading};
 use mainstay_core::{ServerId, StateMachine};
 use mainstay_fleet::{AllocationTtl, Command, End, Growth, IdleServers, Observation};
 
@@ -87,9 +87,17 @@ fn each_session_has_an_idle_clock_of_its_own() {
 /// Without a query nobody tells of players, and the multi-session pattern of seed 002 holds.
 #[test]
 fn without_a_query_the_idle_reading_ends_nothing() {
-    let (mut world, _, _) = playing(AllocationTtl::DEFAULT);
-    world.pass(50 * HOUR);
-    assert_eq!(end(&world), None);
+    let untold = Heard::Answer { players: None, players_max: None };
+    for heard in [Heard::Unasked, untold] {
+        let (mut world, agent, server) = playing(AllocationTtl::DEFAULT);
+        let Agent { machine, stream, .. } = agent;
+        for _ in 0..10 {
+            let readings = vec![(server, Reading { cpu_millis: Some(1), memory_bytes: None, heard })];
+            world.fleet.observe(world.now, Observation::Read { machine, stream, readings });
+            world.pass(5 * HOUR);
+        }
+        assert_eq!(end(&world), None, "{heard:?}");
+    }
 }
 
 /// The other reading: "deallocates even with players present".

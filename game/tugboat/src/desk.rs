@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use mainstay_sdk::{Daemon, Error, Event, Hold, HoldPolicy, KeptHeld, ServerJson, Sessions};
+use mainstay_sdk::{Daemon, Error, Event, Hold, HoldPolicy, KeptHeld, Need, ServerJson, Sessions};
 
 use crate::fault::{FaultError, duration};
 
@@ -19,7 +19,7 @@ pub enum Wish {
     KeepHeld(Duration),
     /// `held`: asks whether it is.
     Held,
-    /// `release`: ends the hold, and the keeping.
+    /// `release`: ends the hold; one that is kept is kept no longer.
     Release,
     /// `reserve`: takes the server out of its pool.
     Reserve,
@@ -148,10 +148,10 @@ impl Desk {
         };
         match wish {
             Wish::KeepHeld(time) => self.keep_held(daemon, time),
-            Wish::Release => {
-                self.kept = None;
-                self.call(daemon, wish);
-            }
+            Wish::Release => match &self.kept {
+                Some(kept) => kept.need(Need::Nothing),
+                None => self.call(daemon, wish),
+            },
             Wish::Hold(_)
             | Wish::Held
             | Wish::Reserve

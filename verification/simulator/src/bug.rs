@@ -46,11 +46,15 @@ pub enum Bug {
     WallBelieved,
     /// A fleet is not told of a machine that a token has let in.
     ArrivalUntold,
+    /// The plane does not take in what a query tells of players, only that there are none.
+    PlayersUnheard,
+    /// The hand at the provider deletes what is listed and was not made by this process of the plane.
+    ProviderTrustsMemory,
 }
 
 impl Bug {
     /// Every planted mistake.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::AnswerBeforeSync,
         Self::ReadBeforeSync,
         Self::OrderBeforeSync,
@@ -71,6 +75,8 @@ impl Bug {
         Self::GrowthDeadlineMissed,
         Self::WallBelieved,
         Self::ArrivalUntold,
+        Self::PlayersUnheard,
+        Self::ProviderTrustsMemory,
     ];
 
     /// Its name on the command line.
@@ -97,6 +103,8 @@ impl Bug {
             Self::GrowthDeadlineMissed => "growth-deadline-missed",
             Self::WallBelieved => "wall-believed",
             Self::ArrivalUntold => "arrival-untold",
+            Self::PlayersUnheard => "players-unheard",
+            Self::ProviderTrustsMemory => "provider-trusts-memory",
         }
     }
 }

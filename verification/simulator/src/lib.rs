@@ -27,7 +27,8 @@ pub use bug::{Bug, UnknownBug};
 pub use laws::Broken;
 pub use random::Random;
 pub use scenario::{
-    Crashes, Disk, FleetKnobs, Games, MachineKnobs, Network, People, ProvidedKnobs, ProviderFaults, Scenario,
+    AllocationKnobs, Crashes, Disk, FleetKnobs, Games, MachineKnobs, Network, People, ProvidedKnobs,
+    ProviderFaults, Scenario,
 };
 pub use trace::Text;
 pub use world::Counts;

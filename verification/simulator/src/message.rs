@@ -67,6 +67,7 @@ pub(crate) enum Up {
     Connect { statuses: Vec<Status> },
     Report { statuses: Vec<Status> },
     Incidents { incidents: Vec<Incident> },
+    Readings { readings: Vec<(ServerId, Reading)> },
 }
 
 /// From plane to agent.
@@ -149,6 +150,8 @@ pub(crate) enum Reply {
 pub(crate) struct AgentRelease {
     pub(crate) effects: Vec<Due>,
     pub(crate) statuses: Vec<Status>,
+    /// What was last read of each slot's process; nothing where none runs.
+    pub(crate) readings: Vec<(ServerId, Option<Reading>)>,
     /// The stream that a first full report is for.
     pub(crate) connects: Option<StreamId>,
 }

@@ -48,8 +48,20 @@ pub(crate) struct Game {
     pub(crate) mute_from: Option<Micros>,
     /// From then on it uses more CPU than its slot allows.
     pub(crate) busy_from: Option<Micros>,
+    /// Players come for so long and stay away for so long, by turns; nobody ever comes where nothing.
+    pub(crate) played_every: Option<Micros>,
     /// It has been told to end; its end is on the agenda.
     pub(crate) ending: bool,
+}
+
+impl Game {
+    /// How many play.
+    pub(crate) const fn players(&self, now: Micros) -> u32 {
+        match self.played_every {
+            Some(every) if (now / every).is_multiple_of(2) => 3,
+            Some(_) | None => 0,
+        }
+    }
 }
 
 /// What a look at a slot's directory finds of one run.

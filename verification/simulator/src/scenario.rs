@@ -112,8 +112,31 @@ pub struct FleetKnobs {
     pub pre_recovery: bool,
     /// Games reserve themselves, and nobody allocates.
     pub reservations: bool,
-    /// How long an allocation may last, whoever plays; for ever where nothing.
-    pub allocation_age: Option<Micros>,
+    /// When an allocation has lived long enough.
+    pub allocation_ttl: AllocationKnobs,
+    /// Whether the query tells how many play.
+    pub players_told: bool,
+}
+
+/// When an allocation has lived long enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllocationKnobs {
+    /// Never.
+    Off,
+    /// After so long without players.
+    Idle(Micros),
+    /// After so long, whoever plays.
+    Age(Micros),
+}
+
+impl AllocationKnobs {
+    /// The longest time it adds to a world's rest.
+    pub(crate) const fn within(self) -> Micros {
+        match self {
+            Self::Off => 0,
+            Self::Idle(time) | Self::Age(time) => time,
+        }
+    }
 }
 
 /// The network between agents, plane and callers.
@@ -175,6 +198,8 @@ pub struct Games {
     pub mutes: u32,
     /// In a million starts, how many use too much CPU from some moment within `life` on.
     pub hogs: u32,
+    /// In a million starts, how many are played on now and then; nobody ever comes to the others.
+    pub played: u32,
     /// The greatest time to such an end.
     pub life: Micros,
 }
@@ -230,7 +255,7 @@ impl Scenario {
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
         let mut swarm = Swarm { random };
-        Self {
+        let mut drawn = Self {
             machines: 8,
             slots: 5,
             callers: 16,
@@ -243,7 +268,12 @@ impl Scenario {
             people: swarm.people(),
             machine: swarm.machine(),
             provider: swarm.provider(),
+        };
+        if drawn.fleet.reservations {
+            // Nobody allocates there: without games that ask nothing would happen.
+            drawn.people.game_asks = drawn.people.game_asks.max(20_000);
         }
+        drawn
     }
 
     /// The standard world without faults: processes start and end, callers come and go, and nothing else happens.
@@ -316,7 +346,12 @@ impl Swarm<'_> {
             check_failures: u32::try_from(self.between(1, 3)).unwrap_or(1),
             pre_recovery: self.random.chance(700_000),
             reservations: self.random.chance(150_000),
-            allocation_age: self.random.chance(200_000).then(|| self.between(2_000, 40_000) * MS),
+            allocation_ttl: match self.random.below(10) {
+                0..=1 => AllocationKnobs::Age(self.between(2_000, 40_000) * MS),
+                2..=4 => AllocationKnobs::Idle(self.between(500, 20_000) * MS),
+                _ => AllocationKnobs::Off,
+            },
+            players_told: self.random.chance(900_000),
         }
     }
 
@@ -359,6 +394,7 @@ impl Swarm<'_> {
             completes: self.sometimes(600_000),
             mutes: self.sometimes(300_000),
             hogs: self.sometimes(300_000),
+            played: self.sometimes(900_000),
             life: self.between(2 * SECOND, 60 * SECOND),
         }
     }

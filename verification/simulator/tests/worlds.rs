@@ -67,12 +67,23 @@ fn every_kind_of_fault_strikes() {
         sum.withdrawn += counts.withdrawn;
         sum.removed += counts.removed;
         sum.jumps += counts.jumps;
+        sum.holds += counts.holds;
+        sum.reservations += counts.reservations;
+        sum.idle_ends += counts.idle_ends;
+        sum.aged_ends += counts.aged_ends;
+        sum.rollouts += counts.rollouts;
+        sum.provider_failures += counts.provider_failures;
+        sum.provider_hangs += counts.provider_hangs;
+        sum.kills += counts.kills;
     }
     let low = [sum.plane_crashes, sum.agent_crashes, sum.reboots, sum.breaks, sum.forgotten, sum.misbehaved];
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
     let machines =
         [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied, sum.withdrawn, sum.removed, sum.jumps];
     assert!(machines.iter().all(|&count| count >= 10) && sum.orphans > 0, "{sum:?}");
+    let games = [sum.holds, sum.reservations, sum.idle_ends, sum.aged_ends, sum.rollouts, sum.kills];
+    assert!(games.iter().all(|&count| count >= 10), "{sum:?}");
+    assert!(sum.provider_failures >= 10 && sum.provider_hangs >= 10, "{sum:?}");
     assert!(sum.starts >= 1_000 && sum.allocations >= 1_000, "{sum:?}");
 }
 
@@ -126,6 +137,8 @@ planted_against! {
     a_region_that_does_not_grow_is_found: GrowthDeadlineMissed, "minimum available is restored after healing";
     an_arrival_that_is_not_told_is_found: ArrivalUntold, "a machine that a token has let in is waited for";
     a_plane_that_believes_the_wall_clock_at_a_start_is_found: WallBelieved, "no hold and no TTL runs out early";
+    a_machine_deleted_under_its_players_is_found: ProviderTrustsMemory, "somebody is on is never taken away";
+    a_session_ended_under_its_players_is_found: PlayersUnheard, "an allocation exists until something ended it";
 }
 
 /// Rare in the standard worlds: the agent must crash in the moment between fork and lock, come back before the holder

@@ -4,16 +4,15 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use core::time::Duration;
 
-use mainstay_core::{RegionId, ServerId, Timestamp};
+use mainstay_core::{RegionId, ServerId};
 
 use super::{Broken, Law, ensure, machines};
 use crate::allocation::{Purpose, Stage};
 use crate::counts::Counts;
 use crate::fleet::Fleet;
+use crate::life::Life;
 use crate::placement::{Candidates, Shelf};
-use crate::removal::Removal;
 
 pub(super) fn check(fleet: &Fleet, broken: &mut Vec<Broken>) {
     let checks = [
@@ -88,16 +87,23 @@ fn idle_clocks(fleet: &Fleet) -> Result<(), Broken> {
     ensure(holds, Law::IdleClocks, || format!("{:?} and {:?}", fleet.empty_since, fleet.empty))
 }
 
-/// However long ago a machine was used: what claims or holds one of its servers keeps it.
+/// However short the TTL, and whatever an operator wishes: who plays on a machine keeps it, and a hold does until it runs
+/// out. Derived from the servers' claims; the moments are what machines are emptied and given back by.
 fn removal(fleet: &Fleet) -> Result<(), Broken> {
     for (id, machine) in &fleet.machines {
-        let servers = || machine.servers.iter().filter_map(|server| fleet.servers.get(server));
-        let claimed = servers().any(|server| !server.claim.is_open());
-        let moment = servers().filter_map(|server| server.held_until()).max();
-        let just_before = moment.map(|until| until.back(Duration::from_millis(1)));
-        let now = if claimed { Some(Timestamp::from_unix_ms(u64::MAX)) } else { just_before };
-        let removal = now.and_then(|now| fleet.removal(*id, Duration::ZERO, now));
-        ensure(removal != Some(Removal::Now), Law::Removal, || format!("{id} could be taken away"))?;
+        let goes = match machine.life {
+            Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Lost { .. } => {
+                machine.share.idle.into_iter().chain(machine.share.moment).min()
+            }
+            Life::Requested { .. } | Life::Removing { .. } => None,
+        };
+        let Some(goes) = goes else { continue };
+        let mut servers = machine.servers.iter().filter_map(|server| fleet.servers.get(server));
+        let kept = servers
+            .find(|server| !server.claim.is_open() || server.held_until().is_some_and(|until| until > goes));
+        ensure(kept.is_none(), Law::Removal, || {
+            format!("{id} could be taken away at {goes:?} with {:?} on it", kept.map(|server| server.claim))
+        })?;
     }
     Ok(())
 }

@@ -20,8 +20,8 @@ use mainstay_core::{
 };
 use mainstay_fleet::{
     Addresses, Answer, Command, End, Event, Fleet, FleetSpec, Growth, IdleServers, JoinedSlot, Life,
-    Observation, Outcome, Ports, Purpose, RegionOpening, RegionSpec, Rejection, Removal, Renewal, Request,
-    StreamId, Verb, laws,
+    Observation, Outcome, Ports, Purpose, RegionOpening, RegionSpec, Rejection, Renewal, Request, StreamId,
+    Verb, laws,
 };
 
 pub const EUROPE: RegionId = RegionId(uuid::Uuid::from_u128(1));
@@ -300,11 +300,6 @@ impl World {
     pub fn reserve(&mut self, server: ServerId, n: u128) -> Result<Answer, Rejection> {
         let process = self.process(server);
         self.run(&Command::Reserve { server, process, reservation: reservation(n) })
-    }
-
-    /// Whether a machine may be taken away now.
-    pub fn removal(&self, agent: &Agent, idle_for: Duration) -> Removal {
-        self.fleet.removal(agent.machine, idle_for, self.now).unwrap()
     }
 
     pub fn status(&self, server: ServerId) -> &'static str {

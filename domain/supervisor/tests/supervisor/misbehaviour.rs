@@ -236,6 +236,18 @@ fn check_strikes_window_and_tolerances_are_settings() {
         world.pass(Duration::from_millis(100));
         assert!(misbehaved(&world).is_some(), "{behaviour:?}");
     }
+    // The second failure within the second, or just past it.
+    for (good, counts) in [(8, true), (9, false)] {
+        let mut world = up(Some(A), fastest);
+        world.pass(Duration::ZERO);
+        behaves(&mut world, SILENT);
+        world.pass(Duration::from_millis(100));
+        behaves(&mut world, GOOD);
+        world.pass(good * Duration::from_millis(100));
+        behaves(&mut world, SILENT);
+        world.pass(Duration::from_millis(100));
+        assert_eq!((failures(&world).len(), misbehaved(&world).is_some()), (2, counts));
+    }
 }
 
 /// The misbehaviour is recorded before the signal: it is owed only after the events that tell it, and the record survives

@@ -61,8 +61,10 @@ fn an_allocation_keeps_the_running_process() {
     assert_eq!(world.phase(1), Phase::Online { pid: pid.unwrap() });
 }
 
-/// "Game Server Hosting selects a server slot that's using the wrong build configuration … restarts the build executable
-/// with the correct build configuration."
+/// "Game Server Hosting restarts (stops, then starts) a build executable process if you create an allocation, and Game Server
+/// Hosting selects a server slot that’s using the wrong build configuration (a build configuration other than the one specified
+/// in the allocation request)." "In this case, Game Server Hosting restarts the build executable with the correct build
+/// configuration."
 #[test]
 fn a_process_of_the_wrong_configuration_is_replaced() {
     let mut world = up(None);
@@ -129,7 +131,9 @@ fn a_crashed_idle_process_restarts_idle() {
     }
 }
 
-/// "By default, Multiplay Hosting only tries to restart the build executable process once", "within a 30-minute period".
+/// "By default, Multiplay Hosting only tries to restart the build executable process once", and "backs off and stops trying to
+/// recover a game session by restarting the build executable if the build executable process crashes more than a specific
+/// number of times within a 30-minute period."
 #[test]
 fn the_second_crash_within_30_minutes_backs_off() {
     for (minutes, backs_off) in [(0, true), (29, true), (30, false)] {
@@ -164,8 +168,9 @@ fn back_off_ends_with_a_newer_order() {
     }
 }
 
-/// "An exit refers to an intentional termination … with an exit code of 0 … clearing the allocation ID in the
-/// server.json file and readying the server slot for the next allocation."
+/// "An exit refers to an intentional termination of a build executable process with an exit code of 0." "[…] it automatically
+/// deallocates the server slot, clearing the allocation ID in the server.json file and readying the server slot for the next
+/// allocation."
 #[test]
 fn exit_0_completes_the_session() {
     let mut world = up(Some(A));

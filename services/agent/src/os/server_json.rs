@@ -142,7 +142,7 @@ mod tests {
 
     const WHOLE: &str = r#"{"allocatedUUID":"00000000-0000-0000-0000-00000000000a","allocationUUID":"00000000-0000-0000-0000-00000000000a","fleetID":"00000000-0000-0000-0000-00000000000f","ip":"192.0.2.1","ipv6":"","localProxyUrl":"http://localhost:8086","machineID":"4294967298","map":"dm 1","port":"9000","queryPort":"9010","queryType":"sqp","regionID":"00000000-0000-0000-0000-00000000000e","regionName":"Europe West","serverFilesDir":"/builds/arena/","serverID":"4294967303","serverLogDir":"/slots/7/logs/","serverLogDirectory":"/slots/7/logs/"}"#;
 
-    /// Shows `every value is a JSON string`.
+    /// Shows `every value is a JSON string`, `fields of server.json`.
     #[test]
     fn every_field_is_a_string_and_the_standard_wins_over_custom_names() {
         let facts = facts();

@@ -110,6 +110,13 @@ async fn the_go_sdks_recorded_exchange() {
     assert_eq!((ask.server, ask.wish, ask.process), (server(1), Wish::SetReady, world.plane.generation(1)));
     world.plane.answer(ask.id, Outcome::Done).await;
     assert_eq!(ready.await.unwrap().status, 204);
+    // The same call takes it back.
+    let (guest, path) = (world.guest(), world.path(&format!("/allocations/{}", allocation(A))));
+    let unready = tokio::task::spawn_blocking(move || guest.call("PATCH", &path, r#"{"ready":false}"#));
+    let ask = world.plane.ask(1).await;
+    assert_eq!((ask.server, ask.wish), (server(1), Wish::SetUnready));
+    world.plane.answer(ask.id, Outcome::Done).await;
+    assert_eq!(unready.await.unwrap().status, 204);
     world.session(None).await;
     aside(move || assert_eq!(heard(&mut events), deallocated(A))).await;
 }
@@ -266,7 +273,8 @@ async fn what_makes_no_sense_closes_the_socket_with_its_reason() {
 }
 
 /// The table of 2.2: holds, with the statuses that the SDKs know, and the process that asks as the fence.
-/// Shows `POST /v1/servers/{serverId}/hold`, `GET /v1/servers/{serverId}/hold`, `DELETE /v1/servers/{serverId}/hold`.
+/// Shows `POST /v1/servers/{serverId}/hold`, `GET /v1/servers/{serverId}/hold`, `DELETE /v1/servers/{serverId}/hold`, `bodies
+/// of the daemon's errors`.
 #[tokio::test(flavor = "multi_thread")]
 async fn holds_are_asked_of_the_plane() {
     let world = World::new(None).await;
@@ -430,6 +438,32 @@ async fn a_payload_is_its_own_sessions() {
         }
     })
     .await;
+}
+
+/// Reference 1.4, the effects of a deallocation: "allocation id cleared in server.json, payload dropped, event published;
+/// process is not stopped by deallocation itself". Shows `deallocation does not stop the process`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deallocation_clears_the_id_drops_the_payload_and_is_published() {
+    let world = World::new(Some(A)).await;
+    let pid = world.plane.online(1).await;
+    let guest = world.guest();
+    let mut events = aside(move || {
+        let mut events = listening(&guest);
+        assert_eq!(heard(&mut events), allocated(A));
+        let payload = guest.call("GET", &format!("/payload/{}", allocation(A)), "");
+        assert_eq!((payload.status, payload.body.as_str()), (200, "the map"));
+        events
+    })
+    .await;
+    world.session(None).await;
+    let guest = world.guest();
+    aside(move || {
+        assert_eq!(heard(&mut events), deallocated(A));
+        assert_eq!(guest.call("GET", &format!("/payload/{}", allocation(A)), "").status, 404);
+    })
+    .await;
+    assert_eq!(world.host.told(1, "allocatedUUID"), "");
+    assert_eq!(world.plane.online(1).await, pid);
 }
 
 /// The table of 2.2: tokens are the control plane's to give, and kept for half their lives; what keeps one from being given

@@ -1,9 +1,12 @@
 //! The life of a slot's process, from order to report.
 
-use mainstay_core::slot::{Intent, Phase, Stopped};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::games::{Build, is_alive, one_byte_query};
+use mainstay_core::BuildId;
+use mainstay_core::slot::{Intent, Phase, Stopped};
+
+use crate::games::{Build, fleet, is_alive, one_byte_query};
 use crate::host::{Host, until};
 use crate::plane::{MACHINE, Plane, allocation};
 
@@ -46,7 +49,8 @@ async fn a_crash_is_answered_with_the_same_allocation_once() {
     assert_eq!(host.told(1, "allocatedUUID"), allocation(B).to_string());
 }
 
-/// "It automatically deallocates the server slot, clearing the allocation ID in the server.json file" (seed 002).
+/// "When Game Server Hosting detects that a build executable exits intentionally, it automatically deallocates the server slot,
+/// clearing the allocation ID in the server.json file" (seed 002).
 /// "Exiting in this way triggers an automatic deallocation." (seed 002)
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_0_completes_and_clears() {
@@ -112,19 +116,36 @@ async fn a_game_that_hears_no_signal_is_killed() {
     assert!(plane.said(1).iter().any(|phase| matches!(phase, Phase::Stopping { pid: Some(_) })));
 }
 
-/// A process of another configuration is replaced; the one that goes never reads the new session.
+/// A process of another build is replaced by that build's executable, and the one that goes never reads the new session:
+/// "You created an allocation, and Game Server Hosting selected a server slot that isn’t running the correct build
+/// executable. In this case, Game Server Hosting restarts the build executable with the correct build." (seed 002)
 #[tokio::test(flavor = "multi_thread")]
-async fn another_configuration_is_another_process() {
-    let (build, host) = (Build::new(), Host::new(1));
-    let (one, two) = (build.spec(1, "obedient"), build.spec(2, "obedient"));
+async fn another_build_is_another_executable() {
+    let (build, other, host) = (Build::new(), Build::new(), Host::new(1));
+    let (one, mut two) = (build.spec(1, "obedient"), other.spec(2, "deaf"));
+    two.build = BuildId::of(fleet(), 2);
     let plane = Plane::start(vec![one.clone(), two.clone()]).await;
     let _agent = host.agent(&plane);
     plane.order(1, Intent::Run, &one, None).await;
     let first = plane.online(1).await;
+    runs(first, &build.path().join("obedient")).await;
+    until("the first game has read its file", || host.dirs(1).home.join("seen").exists().then_some(())).await;
     plane.order(1, Intent::Run, &two, Some(A)).await;
     let second = plane.online_not(1, first).await;
-    assert!(!is_alive(first) && is_alive(second));
+    assert!(!is_alive(first));
+    runs(second, &other.path().join("deaf")).await;
     assert_eq!(host.told(1, "allocatedUUID"), allocation(A).to_string());
+    assert_eq!(host.read_at_start(1, "allocatedUUID"), "", "the first one's word, who read nothing since");
+}
+
+/// Waits until a process executes this file, a script.
+async fn runs(pid: u32, file: &Path) {
+    let file = file.to_str().expect("a path in UTF-8");
+    until(&format!("process {pid} runs {file}"), || {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        words.split(|byte| *byte == 0).any(|word| word == file.as_bytes()).then_some(())
+    })
+    .await;
 }
 
 /// Online only once it has answered its query.

@@ -34,7 +34,7 @@ fn misbehaved(check: Check) -> impl Fn(&Incident) -> bool {
 }
 
 /// "Within the expected CPU usage limits": it gets SIGSEGV, is restarted with the same allocation ID, and backs off when
-/// it goes on. The evidence is kept.
+/// it goes on. The evidence is kept. Shows `core archive`.
 #[tokio::test(flavor = "multi_thread")]
 async fn too_much_cpu_is_misbehaviour_restart_and_back_off() {
     let (build, host) = (Build::new(), Host::new(1));
@@ -136,6 +136,26 @@ fn queried(build: &Build, binary: &str) -> Spec {
         limits: Limits { cpu_millis: 64_000, memory_mib: 4096 },
         ..checked(build.spec(1, binary))
     }
+}
+
+/// "Note: Multiplay Hosting only checks if game servers respond to queries if you implement a query protocol in the build and
+/// specify it in the build configuration": without one no datagram comes, however often a process is checked.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_query_type_nobody_asks() {
+    let (build, host) = (Build::new(), Host::new(1));
+    let spec = Spec { query: None, ..queried(&build, "obedient") };
+    let plane = Plane::start(vec![spec.clone()]).await;
+    let _agent = host.agent(&plane);
+    plane.order(1, Intent::Run, &spec, Some(A)).await;
+    let pid = plane.online(1).await;
+    let port: u16 = host.told(1, "queryPort").parse().unwrap();
+    let socket = UdpSocket::bind(("127.0.0.1", port)).await.expect("the port is free");
+    // CPU use is known from the second check on.
+    let reading = plane.reading(1, "a second check", |reading| reading.cpu_millis.is_some()).await;
+    assert_eq!(reading.heard, Heard::Unasked);
+    let nobody = socket.try_recv_from(&mut [0; 16]).unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "{nobody}");
+    assert_eq!(plane.online(1).await, pid, "silence is no failure");
 }
 
 /// "If the game server has an allocation UUID, Multiplay Hosting won't restart the game server process. Instead, the game

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
 use crate::far::{Agent, beyond, connected, door, token, with_slots};
+use crate::operating::admin;
 use crate::product::{Home, lives, until};
 
 /// A small disk of its own, taken away at the end.
@@ -215,6 +216,7 @@ fn a_machine_whose_disk_is_full_plays_on_says_so_once_and_recovers() {
 }
 
 /// "/healthz, /readyz": a full disk of the control plane's own is told, refused with a code, and over once there is room.
+/// Shows `PUT /builds/{id}/files, 503`.
 #[test]
 fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_room() {
     if !geteuid().is_root() {
@@ -227,6 +229,10 @@ fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_ro
     let (caller, fleet) = (up.caller(), fleet_of(&up));
     let asked = |path: &str| caller.get(path);
     assert_eq!(asked("/readyz").status, 200);
+    let builds = admin(&caller, "builds", "/builds");
+    let build = caller.post(&builds, br#"{"buildName":"new"}"#).json()["buildID"].to_string();
+    let named = caller.put(&format!("{builds}/{build}/files"), br#"{"path":"server"}"#);
+    assert_eq!((named.status, named.code.as_deref()), (503, Some("MS-U115")), "less than 512 MiB are free");
     let mut filler = disk.fill();
     let refused = until("an allocation is refused for want of room", || {
         filler = disk.fill_more();

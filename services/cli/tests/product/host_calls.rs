@@ -70,6 +70,116 @@ fn a_game_holds_its_server_and_the_control_plane_knows() {
     until("no hold came back", || (count(&up, &server, "asked held: none") == 2).then_some(()));
 }
 
+/// Seed 003: "The server hold period is periodically checked by the server and refreshed if necessary"; "the server must
+/// create a new hold" once a session is over; "The server hold is removed if the capacity is no longer required". All three
+/// are the SDK's, on its own thread.
+#[test]
+fn the_sdk_refreshes_a_hold_makes_it_anew_and_ends_it() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    up.pid_when(&server["id"].to_string(), "ONLINE");
+    game.command(&server, "keep-held=9s");
+    let first = status(&up, &server, "HELD")["heldUntil"].clone();
+    let later = until("the hold was refreshed before it ended", || {
+        let seen = up.server(&server["id"].to_string());
+        (seen["status"] == "HELD" && seen["heldUntil"] != first).then_some(seen)
+    });
+    assert!(instant(&later["heldUntil"]) > instant(&first), "{later} after {first}");
+
+    let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
+    assert!((200..300).contains(&caller.allocate(&fleet, &id).status));
+    status(&up, &server, "ALLOCATED");
+    until("a check that finds a session", || {
+        up.output_of(&server)
+            .lines()
+            .any(|line| line.contains("keep-held: no:") && line.contains("409"))
+            .then_some(())
+    });
+    assert_eq!(caller.delete(&format!("{}/{id}", caller.allocations(&fleet.id))).status, 204);
+    status(&up, &server, "HELD");
+
+    game.command(&server, "release");
+    status(&up, &server, "ONLINE");
+    let checks = count(&up, &server, "asked keep-held: none");
+    until("another check, which holds nothing", || {
+        (count(&up, &server, "asked keep-held: none") > checks).then_some(())
+    });
+    assert_eq!(up.server(&server["id"].to_string())["status"], "ONLINE");
+}
+
+fn instant(shown: &Value) -> jiff::Timestamp {
+    shown.as_str().unwrap().parse().unwrap()
+}
+
+/// Seed 003, of real processes: "The server exits itself with any return code" leaves the hold, and the next process reads,
+/// refreshes and releases it; a manual stop, a manual restart, another build configuration and the timeout end one.
+#[test]
+fn a_hold_outlives_its_process_and_ends_as_the_seed_says() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let file = std::fs::read_to_string(game.file()).unwrap();
+    let (before, rest) = file.split_once("  plain:\n").unwrap();
+    let (plain, fleets) = rest.split_once("fleets:\n").unwrap();
+    let fleets = fleets.replace("[plain]", "[plain, other]");
+    let both = format!("{before}  plain:\n{plain}  other:\n{plain}fleets:\n{fleets}");
+    std::fs::write(game.file(), both).unwrap();
+    let up = home.up(&[game.file()]);
+    let server = up.servers()[0].clone();
+    let id = server["id"].to_string();
+    let held = || {
+        game.command(&server, "hold=10m");
+        status(&up, &server, "HELD");
+    };
+    let next = |before: i32, shown: &str| {
+        until(&format!("another process, {shown}"), || {
+            let pid = up.pid_when(&id, shown);
+            (pid != before).then_some(pid)
+        })
+    };
+    let unheld = |shown: &str| {
+        let seen = status(&up, &server, shown);
+        assert!(seen["heldUntil"].is_null(), "{seen}");
+    };
+
+    let first = up.pid_when(&id, "ONLINE");
+    held();
+    let until_then = up.server(&id)["heldUntil"].clone();
+    game.command(&server, "exit0");
+    let second = next(first, "HELD");
+    assert_eq!(up.server(&id)["heldUntil"], until_then, "an exit of its own changes nothing");
+    game.command(&server, "held");
+    line(&up, &server, "asked held: until=");
+    game.command(&server, "hold=20m");
+    until("the next process refreshed it", || (up.server(&id)["heldUntil"] != until_then).then_some(()));
+    game.command(&server, "exit=3");
+    let third = next(second, "HELD");
+    game.command(&server, "release");
+    unheld("ONLINE");
+
+    held();
+    up.json(&["server", "stop", &id]);
+    unheld("AVAILABLE");
+    up.json(&["server", "start", &id]);
+    let fourth = next(third, "ONLINE");
+    unheld("ONLINE");
+
+    held();
+    up.json(&["server", "restart", &id]);
+    let fifth = next(fourth, "ONLINE");
+    unheld("ONLINE");
+
+    held();
+    up.json(&["server", "configure", &id, "other"]);
+    next(fifth, "ONLINE");
+    unheld("ONLINE");
+    assert_eq!(up.server(&id)["buildConfigurationName"], "other");
+
+    let holds = count(&up, &server, "asked hold: until=");
+    game.command(&server, "hold=2s");
+    until("it was held", || (count(&up, &server, "asked hold: until=") > holds).then_some(()));
+    unheld("ONLINE");
+}
+
 /// The control plane is away and comes back: a hold outlives it, and so does the game's line to its host.
 #[test]
 fn a_hold_outlives_the_control_plane() {

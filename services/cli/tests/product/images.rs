@@ -101,7 +101,8 @@ fn seen_by(pid: i32, path: &str) -> PathBuf {
 }
 
 /// "A build may be an OCI image …, run through `runc` under the same holder with the same ports, `server.json`, checks, exit
-/// codes and SIGKILL survival."
+/// codes and SIGKILL survival." "The second stage of the server lifecycle involves using information (such as the build and
+/// configuration options) to start the build executable (or Docker image) as a process in the server slot" (seed 002).
 #[test]
 fn an_image_is_a_build_and_its_server_outlives_a_killed_up() {
     if !can_contain() {

@@ -6,7 +6,8 @@ use crate::caller::{Caller, new_id};
 use crate::game::{Game, Idle};
 use crate::product::{Home, until};
 
-fn admin(caller: &Caller, area: &str, suffix: &str) -> String {
+/// A path of the admin API.
+pub fn admin(caller: &Caller, area: &str, suffix: &str) -> String {
     format!("/multiplay/{area}/v1/projects/{}/environments/{}{suffix}", caller.project, caller.environment)
 }
 
@@ -17,10 +18,11 @@ fn made(caller: &Caller, path: &str, body: &Value) -> Value {
     answer.json()
 }
 
+/// Issue 3, section 6; and its log, a JSON object a line where that is asked for.
 #[test]
 fn metrics_and_health_of_a_running_instance() {
     let home = Home::new();
-    let up = home.up(&["--demo"]);
+    let up = home.up_with(&["--demo"], &[("MAINSTAY_LOG", "info"), ("MAINSTAY_LOG_FORMAT", "json")]);
     let caller = up.caller();
     let made = up.json(&["allocation", "create", "--fleet", "tugboat"]);
     assert!(made["serverId"].is_u64(), "{made}");
@@ -37,6 +39,12 @@ fn metrics_and_health_of_a_running_instance() {
     for path in ["/healthz", "/readyz"] {
         let health = caller.get(path);
         assert_eq!((health.status, &health.json()["status"]), (200, &json!("ok")), "{health:?}");
+    }
+    let log = until("a whole line of the log", || Some(up.log()).filter(|log| log.ends_with('\n')));
+    for line in log.lines() {
+        let told: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in: {line}"));
+        let (level, at) = (&told["level"], &told["timestamp"]);
+        assert!(level.is_string() && at.is_string() && told["fields"].is_object(), "{line}");
     }
 }
 

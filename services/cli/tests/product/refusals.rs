@@ -91,7 +91,7 @@ fn an_agent_without_slots_is_refused_at_the_command_line() {
     }
 }
 
-/// An attacker's finding: with two ports taken only the first was named.
+/// An attacker's finding: with two ports taken only the first was named. Shows `port 8086`.
 #[test]
 fn every_port_that_is_taken_is_named() {
     let home = Home::new();

@@ -96,6 +96,7 @@ async fn the_exchange_takes_no_body_and_refuses_other_projects() {
         .expect(400, "MS-U101");
 }
 
+/// Shows `names of scopes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scopes_are_honoured_call_by_call() {
     let world = world().await;

@@ -1,7 +1,8 @@
 //! The admin API (reference multiplay.md 1.2 and 3.9 to 3.11): one test an endpoint, named after it; under both path forms.
 
-use mainstay_core::slot::{Phase, Status};
-use mainstay_wire::agent::{Install, InstallStage, Installs, Up};
+use mainstay_core::slot::{ConfigurationRef, Exit, Fault, Incident, Phase, Status};
+use mainstay_core::{BuildConfigurationId, ServerId, Timestamp};
+use mainstay_wire::agent::{Incidents, Install, InstallStage, Installs, Up};
 use serde_json::{Value, json};
 
 use crate::agent::Habit;
@@ -92,13 +93,14 @@ async fn get_fleets_lists_them_bare_with_both_spellings_of_available() {
     }
 }
 
-/// Shows `GET /fleets/{id}`, `Basic keyId:secretKey`, `bodies of errors`.
+/// Shows `GET /fleets/{id}`, `Basic keyId:secretKey`, `bodies of errors`, `graceful`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_fleet_shows_its_regions_and_404_is_in_the_faces_shape() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
     let fleet = world.get(&client("fleets", &format!("/fleets/{FLEET}"))).await.body;
     assert_eq!(fleet["buildConfigurations"][0]["name"], "ranked");
     assert_eq!(fleet["buildConfigurations"][0]["buildName"], "arena");
+    assert_eq!(fleet["graceful"], true, "a server gets its stop signal before SIGKILL");
     let region = &fleet["fleetRegions"][0];
     assert_eq!((&region["regionID"], &region["regionName"]), (&json!(REGION), &json!("local")));
     assert_eq!((&region["scalingEnabled"], &region["maxServers"]), (&json!(true), &json!(100)));
@@ -302,19 +304,27 @@ async fn get_servers_lists_filters_and_pages() {
     assert_eq!(first.as_array().unwrap().len(), 2);
     let last = world.get(&format!("{path}?limit=2&lastId={}", first[1]["id"])).await.body;
     assert_eq!(last[0]["id"], agent.servers[2].number());
-    assert_eq!(world.get(&format!("{path}?hardwareType=CLOUD")).await.body, json!([]));
     in_order(&world, &path).await;
-    assert_eq!(
-        world
-            .get(&format!("{path}?machineId={}", agent.machine.number()))
-            .await
-            .body
-            .as_array()
-            .unwrap()
-            .len(),
-        3
-    );
-    world.get(&format!("{path}?machineId=x")).await.expect(400, "MS-U101");
+    let (machine, configuration) = (agent.machine.number(), &server["buildConfigurationID"]);
+    let (location, last_id) = (&server["locationID"], agent.servers[2].number());
+    for (filter, all, none) in [
+        ("hardwareType", "METAL".to_owned(), "CLOUD".to_owned()),
+        ("machineId", machine.to_string(), (machine + 1).to_string()),
+        ("fleetId", FLEET.to_string(), REGION.to_string()),
+        ("locationId", location.to_string(), "7".to_owned()),
+        ("buildConfigurationId", configuration.to_string(), "99".to_owned()),
+        ("partial", "HOST-1".to_owned(), "host-2".to_owned()),
+    ] {
+        let count = async |value: &str| {
+            world.get(&format!("{path}?{filter}={value}")).await.body.as_array().map(Vec::len)
+        };
+        assert_eq!((count(&all).await, count(&none).await), (Some(3), Some(0)), "{filter}");
+    }
+    let by_id = world.get(&format!("{path}?partial={last_id}")).await.body;
+    assert_eq!((by_id.as_array().unwrap().len(), &by_id[0]["id"]), (1, &json!(last_id)));
+    for wrong in ["machineId=x", "fleetId=x", "locationId=x", "buildConfigurationId=x", "status=x"] {
+        world.get(&format!("{path}?{wrong}")).await.expect(400, "MS-U101");
+    }
     let locations = world.get(&gateway("servers", "/servers/locations")).await.body;
     assert_eq!((locations[0]["name"].as_str(), &locations[0]["id"]), (Some("local"), &server["locationID"]));
     let one = world.get(&gateway("servers", &format!("/servers/{}", server["id"]))).await.body;
@@ -368,7 +378,20 @@ async fn get_machines_lists_and_shows_them() {
         (&json!(8), &json!(2_400), &json!(16_000))
     );
     assert_eq!(spec["cpuShortname"], "a processor", "{one}");
-    assert_eq!(world.get(&gateway("machines", "/machines?status=BOOTING")).await.body, json!([]));
+    let location = &list[0]["locationId"];
+    for (filter, all, none) in [
+        ("status", "online".to_owned(), "BOOTING"),
+        ("fleetId", FLEET.to_string(), "00000000-0000-4000-8000-000000000000"),
+        ("locationId", location.to_string(), "7"),
+        ("hardwareType", "METAL".to_owned(), "CLOUD"),
+        ("partial", "HOST".to_owned(), "elsewhere"),
+    ] {
+        let count = async |value: &str| {
+            let path = gateway("machines", &format!("/machines?{filter}={value}"));
+            world.get(&path).await.body.as_array().map(Vec::len)
+        };
+        assert_eq!((count(&all).await, count(none).await), (Some(1), Some(0)), "{filter}");
+    }
     world.get(&gateway("machines", "/machines/5")).await.expect(404, "MS-S002");
     let native = format!("/v1/machines/{}", agent.machine.number());
     let host = world.get(&native).await.body["host"].clone();
@@ -465,7 +488,6 @@ async fn fleet_and_server_series_tell_what_happened() {
     assert_eq!(placed[0]["data"][0][1], 1.0);
     let events = world.get(&fleet("events")).await.body;
     assert!(events.as_array().unwrap().iter().any(|it| it["name"] == "machine.joined"), "{events}");
-    assert_eq!(world.get(&fleet("crashes")).await.body, json!([]), "nothing crashed");
     let server = |what: &str| gateway("servers", &format!("/servers/{}/{what}", agent.servers[0].number()));
     let events = world.get(&server("events?period=week")).await.body;
     let kinds = |events: &Value| -> Vec<String> {
@@ -482,9 +504,33 @@ async fn fleet_and_server_series_tell_what_happened() {
     let ended = actions.as_array().unwrap().iter().find(|it| it["message"] == "allocation.ended");
     let why = ended.unwrap_or_else(|| panic!("{actions}"))["attachment"].as_str().unwrap();
     assert!(why.contains("deallocated"), "{why}");
-    assert_eq!(world.get(&server("crashes")).await.body, json!([]), "nothing crashed");
-    for what in ["events", "crashes", "ccu", "ccustats"] {
-        let project = world.get(&gateway("fleets", &format!("/fleets/analytics/{what}"))).await;
+    let of_project = |what: &str| gateway("fleets", &format!("/fleets/analytics/{what}"));
+    let crashes = [fleet("crashes"), server("crashes"), of_project("crashes")];
+    for path in &crashes {
+        assert_eq!(world.get(path).await.body, json!([]), "nothing crashed: {path}");
+    }
+    // One crash is one, wherever it is asked for; and none of the other server's.
+    let incident = crash(agent.servers[0]);
+    agent.say(Up::Incidents(Incidents { machine: agent.machine, incidents: vec![incident] })).await;
+    world.eventually("/v1/servers/srv-1-1", |it| it["lastIncident"].is_object()).await;
+    world.tell();
+    for path in &crashes {
+        let told = world.get(path).await.body;
+        assert_eq!(told.as_array().unwrap().len(), 1, "{path}: {told}");
+        assert_eq!(
+            (&told[0]["name"], &told[0]["data"][0][1]),
+            (&json!("server.crashed"), &json!(1.0)),
+            "{path}"
+        );
+    }
+    let other = gateway("servers", &format!("/servers/{}/crashes", agent.servers[1].number()));
+    assert_eq!(world.get(&other).await.body, json!([]));
+    let events = world.get(&of_project("events")).await.body;
+    for kind in ["machine.joined", "allocation.placed", "server.crashed"] {
+        assert!(events.as_array().unwrap().iter().any(|it| it["name"] == kind), "{kind}: {events}");
+    }
+    for what in ["ccu", "ccustats"] {
+        let project = world.get(&of_project(what)).await;
         assert_eq!((project.status, project.body.is_array()), (200, true), "{what}: {}", project.text);
     }
     for (what, name) in [("slots", "total"), ("server-density", "serversPerMachine")] {
@@ -496,6 +542,23 @@ async fn fleet_and_server_series_tell_what_happened() {
         .get(&fleet("events?start=2030-01-01T00:00:00Z&end=2029-01-01T00:00:00Z"))
         .await
         .expect(400, "MS-U101");
+}
+
+/// A server's process crashed.
+fn crash(server: ServerId) -> Incident {
+    let id = BuildConfigurationId::from_number(1).unwrap();
+    Incident {
+        server,
+        run: 1,
+        at: Timestamp::from_unix_ms(1_800_000_000_000),
+        fault: Fault::Crash,
+        cause: "exit code 3".into(),
+        exit: Some(Exit::Code(3)),
+        configuration: ConfigurationRef { id, revision: 1 },
+        allocation: None,
+        last_words: "".into(),
+        core: None,
+    }
 }
 
 /// What the file's signed URL is on this control plane.
@@ -532,8 +595,11 @@ async fn builds_are_made_read_listed_and_deleted() {
     let used = world.delete(&one(build)).await;
     used.expect(409, "MS-P025");
     assert_eq!(used.body["conflicts"][0]["resourceType"], "BUILD_CONFIGURATION", "{}", used.text);
+    world.delete(&format!("{}?dryRun=true", one(build))).await.expect(409, "MS-P025");
     let other = world.post(&gateway("builds", "/builds"), &json!({ "buildName": "other" })).await.body;
     let other = other["buildID"].as_u64().unwrap();
+    assert_eq!(world.delete(&format!("{}?dryRun=true", one(other))).await.status, 204);
+    assert_eq!(world.get(&one(other)).await.status, 200, "a dry run changes nothing");
     assert_eq!(world.delete(&one(other)).await.status, 204);
     world.get(&one(other)).await.expect(404, "MS-P024");
 }

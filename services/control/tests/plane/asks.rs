@@ -8,6 +8,7 @@ use mainstay_fleet::Growth;
 use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
 use uuid::Uuid;
 
+use crate::admin::gateway;
 use crate::agent::{self, Habit, PaperAgent, joining};
 use crate::support::{TOKEN, World, allocation, declaration, id};
 
@@ -52,7 +53,7 @@ async fn world() -> (World, PaperAgent, ServerId) {
     (world, agent, server)
 }
 
-/// Seed 003: "A server cannot transition into this state if it is in any of the ALLOCATED or RESERVED states."
+/// Seed 003: "A server cannot transition into this state if it is in any of the ALLOCATED […] states." Shows `holdExpiresAt`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_allocated_server_is_not_held_and_a_free_one_is() {
     let (world, agent, server) = world().await;
@@ -66,10 +67,14 @@ async fn an_allocated_server_is_not_held_and_a_free_one_is() {
     assert!(matches!(held, Outcome::Held { until: Some(_) }), "{held:?}");
     // The answer came after it was durable, so whoever asks now is told so.
     assert_eq!(world.get(&path).await.body["status"], "HELD");
+    let Outcome::Held { until: Some(until) } = held else { panic!("{held:?}") };
+    let item = gateway("servers", &format!("/servers/{}", server.number()));
+    assert_eq!(world.get(&item).await.body["holdExpiresAt"], until.unix_ms() / 1000);
     assert_eq!(asked(&agent, 3, server, Wish::ReadHold).await, held);
     assert_eq!(asked(&agent, 4, server, Wish::ReleaseHold).await, Outcome::Done);
     assert_eq!(asked(&agent, 5, server, Wish::ReadHold).await, Outcome::Held { until: None });
     assert_eq!(asked(&agent, 6, server, Wish::ReleaseHold).await, Outcome::Done, "nothing to release");
+    assert!(world.get(&item).await.body["holdExpiresAt"].is_null());
 }
 
 /// Reference 1.1, `readiness` and `ready`: where the build configuration says so, a fulfilled allocation is ready only once its

@@ -112,6 +112,20 @@ async fn logs_status_usage_fleets_servers_and_files_are_told() {
     assert_eq!(text, "listening\n", "{}", link.text);
 }
 
+/// Shows `at most 600 files`: "limit default and max 600" (reference 3.11).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_most_six_hundred_files_are_listed() {
+    let (world, _) = world().await;
+    let logs = world.dir.path().join("slot/logs");
+    for n in 0..600 {
+        std::fs::write(logs.join(format!("{n}.log")), "").unwrap();
+    }
+    for asked in ["", "?limit=601", "?limit=600"] {
+        let listed = world.get(&at("files", &format!("/files{asked}"))).await.body;
+        assert_eq!(listed.as_array().unwrap().len(), 600, "{asked}");
+    }
+}
+
 /// Shows `files filter`, `core dumps`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
@@ -130,7 +144,18 @@ async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
         .post(&at("files", "/files"), &json!({ "pathFilter": "core", "serverIds": [server], "limit": 5 }))
         .await;
     assert_eq!(cores.body.as_array().unwrap().len(), 1);
-    assert_eq!(world.get(&at("files", "/files?modifiedTo=1999-01-01T00:00:00Z")).await.body, json!([]));
+    let count = async |asked: &str| {
+        world.get(&at("files", &format!("/files?{asked}"))).await.body.as_array().map(Vec::len)
+    };
+    for (asked, found) in [
+        ("modifiedTo=1999-01-01T00:00:00Z", 0),
+        ("modifiedTo=2999-01-01T00:00:00Z", 3),
+        ("modifiedFrom=1999-01-01T00:00:00Z", 3),
+        ("modifiedFrom=2999-01-01T00:00:00Z", 0),
+        ("limit=2", 2),
+    ] {
+        assert_eq!(count(asked).await, Some(found), "{asked}");
+    }
     assert_eq!(world.get(&at("files", &format!("/files?serverIds={}", server + 1))).await.body, json!([]));
     let link = world
         .post(&at("files", "/files/download"), &json!({ "path": "evidence/7/core", "serverId": server }))

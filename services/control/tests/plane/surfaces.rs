@@ -166,7 +166,7 @@ async fn machines_are_online_until_they_are_lost_or_emptied_and_lists_are_narrow
 }
 
 /// Reference 3.4: "status ONLINE|DRAINING|OFFLINE", "Fleet status = highest status among its regions"; DRAINING: "no new
-/// allocations, existing play out".
+/// allocations, existing play out". Shows `status of a fleet`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_takes_no_allocations_drains_until_nobody_plays() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -346,7 +346,7 @@ async fn a_fleets_machine_ttls_and_usage_settings_are_read_and_written() {
 }
 
 /// Reference 3.10: `buildType` CONTAINER with `container{imageTag}`; a new version is another image. Where an image is, is said
-/// as in a file.
+/// as in a file. Shows `build types`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_container_build_is_made_and_versioned_by_its_image() {
     let world = World::new().await;

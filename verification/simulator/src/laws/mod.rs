@@ -9,6 +9,7 @@ pub(crate) mod endings;
 pub(crate) mod generations;
 pub(crate) mod hearing;
 pub(crate) mod holds;
+pub(crate) mod machines;
 pub(crate) mod oracle;
 pub(crate) mod placement;
 pub(crate) mod processes;

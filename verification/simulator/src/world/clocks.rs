@@ -28,6 +28,8 @@ pub(crate) struct HostClock {
     /// The clock of its process, and what that told last.
     clock: OneClock,
     told: Timestamp,
+    /// When it told that.
+    told_at: Micros,
     /// What its data directory holds of the time.
     mark: Option<Marked>,
 }
@@ -52,7 +54,7 @@ impl HostClock {
         let readings = Readings { wall: shown, boot: Duration::ZERO };
         let (clock, _) = OneClock::start(readings, Wall::Alone, Past::Unknown);
         let told = Timestamp::from_unix_ms(BEGIN_MS.saturating_add_signed(skew_ms));
-        Self { skew_ms, off_ms: 0, booted: 0, clock, told, mark: None }
+        Self { skew_ms, off_ms: 0, booted: 0, clock, told, told_at: 0, mark: None }
     }
 
     /// What was told last.
@@ -70,15 +72,23 @@ impl HostClock {
     /// production clock's thread keeps it.
     pub(crate) fn read(&mut self, now: Micros) -> (Timestamp, bool) {
         let (told, jump) = self.clock.read(self.readings(now));
-        self.told = told;
+        (self.told, self.told_at) = (told, now);
         if self.mark.is_none_or(|mark| Duration::from_micros(now - mark.at) >= MARK_INTERVAL) {
             self.mark = Some(Marked { anchor: self.clock.anchor(), booted: self.booted, at: now });
         }
         (told, jump.is_some())
     }
 
-    /// A process begins to tell the time, not below what its journal has. With a planted mistake it believes the wall clock.
-    pub(crate) fn starts(&mut self, now: Micros, shown: WallAtStart, floor: Timestamp, bug: Option<Bug>) {
+    /// A process begins to tell the time, not below what its journal has; and how much of what its clock had lagged behind the
+    /// world it makes up for. With a planted mistake it believes the wall clock.
+    pub(crate) fn starts(
+        &mut self,
+        now: Micros,
+        shown: WallAtStart,
+        floor: Timestamp,
+        bug: Option<Bug>,
+    ) -> Duration {
+        let (before, passed) = (self.told, Duration::from_micros(now - self.told_at));
         self.off_ms = shown.off_ms;
         let past = match self.mark {
             None => Past::Unknown,
@@ -88,7 +98,11 @@ impl HostClock {
         };
         (self.clock, _) = OneClock::start(self.readings(now), shown.wall, past);
         self.clock.not_below(floor);
-        let _told = self.read(now);
+        let (told, _jump) = self.read(now);
+        let world = Duration::from_millis(BEGIN_MS.saturating_add_signed(self.skew_ms));
+        let world = world + Duration::from_micros(now);
+        let is_behind = u128::from(told.unix_ms()) <= world.as_millis();
+        if is_behind { told.since(before).saturating_sub(passed) } else { Duration::ZERO }
     }
 
     pub(crate) const fn reboots(&mut self, at: Micros) {
@@ -129,7 +143,8 @@ impl World {
     pub(crate) fn plane_clock_starts(&mut self) {
         let shown = self.wall_at_start(self.plane.clock.mark, self.plane.clock.booted);
         let (now, bug, floor) = (self.now, self.bug, self.plane.disk.last_at());
-        self.plane.clock.starts(now, shown, floor, bug);
+        let made_up = self.plane.clock.starts(now, shown, floor, bug);
+        self.begun.made_up(made_up);
         self.say("plane", || format!("begins to tell the time: {shown:?}"));
     }
 
@@ -138,7 +153,7 @@ impl World {
         let shown = self.wall_at_start(self.machines[host].clock.mark, self.machines[host].clock.booted);
         let (now, bug) = (self.now, self.bug);
         let machine = &mut self.machines[host];
-        machine.clock.starts(now, shown, machine.disk.last_at(), bug);
+        let _made_up = machine.clock.starts(now, shown, machine.disk.last_at(), bug);
         self.say_of(host, || format!("begins to tell the time: {shown:?}"));
     }
 

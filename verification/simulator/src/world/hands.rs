@@ -182,7 +182,7 @@ impl World {
 
     /// Reads what a game uses, and asks it once. Nothing is found of a run that has ended: its exit is on its way.
     fn checks(&mut self, host: Host, slot: SlotIndex, run: RunNumber) -> JobResult {
-        let queried = self.scenario.fleet.queried;
+        let (queried, told) = (self.scenario.fleet.queried, self.scenario.fleet.players_told);
         let now = self.now;
         let Some(game) = self.machines[host].slots[slot].held.as_ref().filter(|game| game.run == run) else {
             return JobResult::Silent;
@@ -191,7 +191,7 @@ impl World {
         let mute = game.mute_from.is_some_and(|from| from <= now);
         let heard = match (queried, answers && !mute) {
             (false, _) => Heard::Unasked,
-            (true, true) => Heard::Answer { players: Some(0), players_max: Some(8) },
+            (true, true) => Heard::Answer { players: told.then(|| game.players(now)), players_max: Some(8) },
             (true, false) => Heard::Silence,
         };
         let busy = game.busy_from.is_some_and(|from| from <= now);

@@ -31,7 +31,7 @@ impl World {
             + DIAL
             + fleet.placement_timeout
             + self.scenario.crashes.down
-            + fleet.allocation_age.unwrap_or(0)
+            + fleet.allocation_ttl.within()
             + HOLD
             + self.machines_rest_within()
             + (restarts + ROLLOUT_ROUNDS) * (fleet.kill_after + fleet.start_grace + DIAL)

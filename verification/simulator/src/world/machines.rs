@@ -5,6 +5,7 @@ use mainstay_supervisor::{RunNumber, Rung};
 
 use super::World;
 use super::hands::{SIGSEGV, killed};
+use crate::agenda::Micros;
 use crate::bug::Bug;
 use crate::laws::{Broken, durable, processes};
 use crate::message::{Happening, Host, JobResult, Launch, Life, OwnWill, SlotIndex};
@@ -84,6 +85,9 @@ impl World {
         let hangs = self.struck(games.hangs);
         let ignores_term = self.struck(games.ignores_term);
         let mute_from = self.struck(games.mutes).then(|| self.now + start + self.random.below(games.life));
+        /// The longest time that players stay, or stay away.
+        const PLAYED_MAX: Micros = 20_000_000;
+        let played_every = self.struck(games.played).then(|| self.random.between(100_000, PLAYED_MAX));
         let busy_from = self.struck(games.hogs).then(|| self.now + self.random.below(games.life));
         let end = if self.struck(games.crashes) {
             Some(Exit::Signal { signal: 11, killed_by: Killer::Unknown })
@@ -104,6 +108,7 @@ impl World {
             ignores_term,
             mute_from,
             busy_from,
+            played_every,
             ending: false,
         }
     }
@@ -120,6 +125,7 @@ impl World {
             return;
         }
         game.ending = true;
+        self.counts.kills += u64::from(rung == Rung::Kill);
         let pid = game.pid;
         let delay = match rung {
             Rung::Signal => self.random.between(1_000, 3_000_000),

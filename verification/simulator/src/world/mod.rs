@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_core::ServerId;
+use mainstay_fleet::{Cause, End, Event, Wish};
 
 use crate::agenda::{Agenda, Micros};
 use crate::bug::Bug;
@@ -100,6 +101,47 @@ pub struct Counts {
     pub removed: u64,
     /// Times the plane noticed that its wall clock had been set.
     pub jumps: u64,
+    /// Holds that games asked for and got.
+    pub holds: u64,
+    /// Reservations that games made.
+    pub reservations: u64,
+    /// Allocations that the idle TTL ended.
+    pub idle_ends: u64,
+    /// Allocations that ended by their age.
+    pub aged_ends: u64,
+    /// Servers that were restarted for what an operator changed.
+    pub rollouts: u64,
+    /// Calls of the machine provider that failed.
+    pub provider_failures: u64,
+    /// Calls of the machine provider that never answered.
+    pub provider_hangs: u64,
+    /// Processes that had to be killed: they did not end by their signal.
+    pub kills: u64,
+}
+
+impl Counts {
+    /// Counts what the plane decided.
+    fn note(&mut self, event: &Event) {
+        if let Event::MachineLost { .. } = event {
+            self.lost += 1;
+        } else if let Event::MachineEmptied { .. } = event {
+            self.emptied += 1;
+        } else if let Event::MachineDutySet { wish: Wish::Drain | Wish::Leave, .. } = event {
+            self.withdrawn += 1;
+        } else if let Event::MachineRemoved { .. } = event {
+            self.removed += 1;
+        } else if let Event::ServerHeld { .. } = event {
+            self.holds += 1;
+        } else if let Event::ServerReserved { .. } = event {
+            self.reservations += 1;
+        } else if let Event::AllocationEnded { end: End::Idle { .. }, .. } = event {
+            self.idle_ends += 1;
+        } else if let Event::AllocationEnded { end: End::Aged { .. }, .. } = event {
+            self.aged_ends += 1;
+        } else if let Event::ServerOrdered { cause: Cause::RolledOut, .. } = event {
+            self.rollouts += 1;
+        }
+    }
 }
 
 /// One world.

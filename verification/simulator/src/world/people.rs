@@ -26,7 +26,7 @@ use crate::bug::Bug;
 use crate::laws::Broken;
 use crate::laws::oracle::Belief;
 use crate::message::{CallIndex, GameAsk, Happening, Host, Operation, Rank, Said, Want};
-use crate::scenario::Scenario;
+use crate::scenario::{AllocationKnobs, Scenario};
 
 /// The one region of a world.
 pub(crate) const REGION: RegionId = RegionId(Uuid::from_u128(0x0052_0001));
@@ -374,9 +374,11 @@ pub(super) fn fleet_spec(scenario: &Scenario, revision: u64) -> Arc<FleetSpec> {
         hosting: Hosting {
             claimed_by: if knobs.reservations { ClaimedBy::Reservations } else { ClaimedBy::Allocations },
             hold_max: Duration::from_secs(15),
-            allocation_ttl: knobs
-                .allocation_age
-                .map_or(AllocationTtl::DEFAULT, |age| AllocationTtl::Age(Duration::from_micros(age))),
+            allocation_ttl: match knobs.allocation_ttl {
+                AllocationKnobs::Off => AllocationTtl::Off,
+                AllocationKnobs::Idle(time) => AllocationTtl::Idle(Duration::from_micros(time)),
+                AllocationKnobs::Age(time) => AllocationTtl::Age(Duration::from_micros(time)),
+            },
             machines: machine_policy(scenario),
             ..Hosting::default()
         },

@@ -10,7 +10,8 @@ use super::agent::Machine;
 use super::people::{REGION, fleet_id};
 use super::plane::Ask;
 use crate::agenda::Micros;
-use crate::laws::{Broken, durable};
+use crate::bug::Bug;
+use crate::laws::{Broken, durable, machines};
 use crate::message::{Happening, Host, Life};
 
 /// How long one call may take before the plane's hand kills it.
@@ -29,6 +30,8 @@ const BOOT_MAX: Micros = 8_000_000;
 pub(crate) struct Provider {
     /// Machines it made and has not taken away, with the host each is.
     pub(crate) has: BTreeMap<MachineId, Host>,
+    /// The process of the plane that it was last asked to make each for.
+    asked_by: BTreeMap<MachineId, Life>,
 }
 
 impl World {
@@ -47,8 +50,12 @@ impl World {
         let life = self.plane.life_number;
         let faults = self.scenario.provider.clone();
         let (machine, verb) = (errand.machine, errand.verb);
+        if let Verb::Create { .. } = verb {
+            self.provider.asked_by.insert(machine, life);
+        }
         let took = self.random.between(10_000, 2_000_000);
         if self.struck(faults.hangs) {
+            self.counts.provider_hangs += 1;
             // The hand gives up; the cloud may do it later all the same.
             self.after(
                 CALL_MAX,
@@ -61,6 +68,7 @@ impl World {
             return Ok(());
         }
         let (acts, outcome) = if self.struck(faults.fails) {
+            self.counts.provider_failures += 1;
             (self.struck(500_000), Outcome::Failed)
         } else {
             (true, Outcome::Done)
@@ -77,6 +85,10 @@ impl World {
     }
 
     pub(crate) fn provider_acts(&mut self, machine: MachineId, verb: Verb) -> Result<(), Broken> {
+        match verb {
+            Verb::Create { .. } => {}
+            Verb::Revoke | Verb::Delete => machines::nobody_is_on(machine, &self.plane.disk.twin)?,
+        }
         match verb {
             Verb::Create { slots, .. } => {
                 if self.provider.has.contains_key(&machine) {
@@ -119,7 +131,12 @@ impl World {
         let asked = self.at();
         let forgets = self.scenario.provider.forgets;
         let all: Vec<MachineId> = self.provider.has.keys().copied().collect();
-        let machines = all.into_iter().filter(|_| !self.struck(forgets)).collect();
+        let machines: Vec<MachineId> = all.into_iter().filter(|_| !self.struck(forgets)).collect();
+        if self.has(Bug::ProviderTrustsMemory) {
+            let life = self.plane.life_number;
+            let strange = |machine: &&MachineId| self.provider.asked_by.get(*machine) != Some(&life);
+            self.orphans_are_deleted(machines.iter().filter(strange).copied().collect());
+        }
         let listing = Command::TakeListing { region: REGION, asked, machines };
         if self.lists_on() {
             self.after(LIST_EVERY, Happening::ProviderLists);

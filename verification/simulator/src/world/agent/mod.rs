@@ -7,7 +7,7 @@ mod writes;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Reading, Status};
 use mainstay_core::{MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::StreamId;
 use mainstay_journal::Admission;
@@ -67,8 +67,8 @@ pub(crate) enum Link {
     Joining { stream: StreamId },
     /// The full report waits for the writer.
     Connecting { stream: StreamId },
-    /// Open, and every slot has been reported once; `told` is the newest of each.
-    Up { stream: StreamId, told: Vec<Option<Status>> },
+    /// Open, and every slot has been reported once; `told` and `read` are the newest of each.
+    Up { stream: StreamId, told: Vec<Option<Status>>, read: Vec<Option<Reading>> },
 }
 
 /// What one slot's hand is at.
@@ -228,6 +228,7 @@ impl World {
                     processes::online_is_true(status, ordered, truth, self.pids)?;
                 }
                 release.statuses.extend(status);
+                release.readings.push((server, life.seat.state.reading(server)));
             }
         }
         let early_effects = self.has(Bug::SpawnBeforeSync).then(|| std::mem::take(&mut release.effects));
@@ -257,13 +258,13 @@ impl World {
     }
 
     fn agent_releases(&mut self, host: Host, release: AgentRelease) -> Result<(), Broken> {
-        let AgentRelease { effects, statuses, connects } = release;
+        let AgentRelease { effects, statuses, readings, connects } = release;
         for due in effects {
             self.hand_owes(host, due)?;
         }
         if let Some(stream) = connects {
-            return self.agent_connects(host, stream, statuses);
+            return self.agent_connects(host, stream, statuses, readings);
         }
-        self.agent_reports(host, statuses)
+        self.agent_reports(host, statuses, readings)
     }
 }

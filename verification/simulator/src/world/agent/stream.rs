@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mainstay_core::slot::{Incident, Phase, Status, Stopped};
+use mainstay_core::slot::{Incident, Phase, Reading, Status, Stopped};
 use mainstay_core::{Generation, ServerId};
 use mainstay_fleet::{Owed, StreamId};
 use mainstay_supervisor::{Command, Supervisor};
@@ -26,6 +26,7 @@ impl World {
         host: Host,
         stream: StreamId,
         statuses: Vec<Status>,
+        readings: Vec<(ServerId, Option<Reading>)>,
     ) -> Result<(), Broken> {
         let machine = &mut self.machines[host];
         durable::statuses(&statuses, &machine.disk.twin)?;
@@ -40,18 +41,23 @@ impl World {
                 told[slot] = Some(status.clone());
             }
         }
-        life.stream = Link::Up { stream, told };
+        life.stream = Link::Up { stream, told, read: vec![None; machine.servers.len()] };
         let incidents = known_incidents(&machine.disk.twin, machine.servers.iter().copied());
         self.send_up(stream, Up::Connect { statuses });
         self.send_up(stream, Up::Incidents { incidents });
-        Ok(())
+        self.agent_reports(host, Vec::new(), readings)
     }
 
-    pub(crate) fn agent_reports(&mut self, host: Host, mut statuses: Vec<Status>) -> Result<(), Broken> {
+    pub(crate) fn agent_reports(
+        &mut self,
+        host: Host,
+        mut statuses: Vec<Status>,
+        readings: Vec<(ServerId, Option<Reading>)>,
+    ) -> Result<(), Broken> {
         let machine = &mut self.machines[host];
         durable::statuses(&statuses, &machine.disk.twin)?;
         let Some(life) = &mut machine.life else { return Ok(()) };
-        let Link::Up { stream, told } = &mut life.stream else { return Ok(()) };
+        let Link::Up { stream, told, read } = &mut life.stream else { return Ok(()) };
         statuses.retain(|status| {
             let slot = machine.servers.iter().position(|of| *of == status.server);
             let Some(told) = slot.and_then(|slot| told.get_mut(slot)) else { return false };
@@ -61,6 +67,14 @@ impl World {
             *told = Some(status.clone());
             true
         });
+        // As the real agent: what has changed, and, with each word on a slot, what was read of it last.
+        let readings = readings.into_iter().filter_map(|(server, reading)| {
+            let known = read.get_mut(machine.servers.iter().position(|of| *of == server)?)?;
+            let before = std::mem::replace(known, reading);
+            let said = statuses.iter().any(|status| status.server == server);
+            Some((server, reading.filter(|_| said || before != reading)?))
+        });
+        let readings: Vec<(ServerId, Reading)> = readings.collect();
         let stream = *stream;
         let incidents = known_incidents(&machine.disk.twin, statuses.iter().map(|status| status.server));
         if !incidents.is_empty() {
@@ -68,6 +82,9 @@ impl World {
         }
         if !statuses.is_empty() {
             self.send_up(stream, Up::Report { statuses });
+        }
+        if !readings.is_empty() {
+            self.send_up(stream, Up::Readings { readings });
         }
         Ok(())
     }
@@ -196,8 +213,13 @@ impl World {
             Some(_) => life.seat.state.status(*server),
             None => Some(without_order(*server)),
         });
-        let release =
-            AgentRelease { effects: Vec::new(), statuses: statuses.collect(), connects: Some(stream) };
+        let readings = machine.servers.iter().map(|server| (*server, life.seat.state.reading(*server)));
+        let release = AgentRelease {
+            effects: Vec::new(),
+            statuses: statuses.collect(),
+            readings: readings.collect(),
+            connects: Some(stream),
+        };
         self.agent_keeps(host, at, boot, Vec::new(), release)
     }
 }

@@ -7,11 +7,11 @@ mod writes;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use mainstay_core::slot::Status;
+use mainstay_core::slot::{Reading, Status};
 use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
 use mainstay_fleet::{
     Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection,
-    StreamId, Wish, laws as fleet_laws,
+    StreamId, laws as fleet_laws,
 };
 use mainstay_journal::Admission;
 use uuid::Uuid;
@@ -50,6 +50,8 @@ pub(crate) struct Plane {
     /// Since when this plane's process has been listening.
     pub(crate) listens_since: Micros,
     pub(crate) clock: HostClock,
+    /// When it last heard of each server that somebody plays there, or may.
+    pub(crate) played: BTreeMap<ServerId, Micros>,
 }
 
 /// What a crash of the plane's process takes with it.
@@ -94,6 +96,7 @@ impl Plane {
             arriving: BTreeMap::new(),
             listens_since: 0,
             clock: HostClock::new(0),
+            played: BTreeMap::new(),
         }
     }
 }
@@ -179,8 +182,32 @@ impl World {
                 &Command::TakeIncidents { machine, stream, incidents },
                 Asker::Stream { stream, machine: Some(machine) },
             ),
-            (Up::Connect { .. } | Up::Report { .. } | Up::Incidents { .. }, None) => Ok(()),
+            (Up::Readings { readings }, Some(machine)) => self.plane_sees(stream, machine, readings),
+            (Up::Connect { .. } | Up::Report { .. } | Up::Incidents { .. } | Up::Readings { .. }, None) => {
+                Ok(())
+            }
         }
+    }
+
+    /// What was read changes nothing durable, but may set a deadline.
+    fn plane_sees(
+        &mut self,
+        stream: StreamId,
+        machine: MachineId,
+        mut readings: Vec<(ServerId, Reading)>,
+    ) -> Result<(), Broken> {
+        let (at, now, deaf) = (self.at(), self.now, self.has(Bug::PlayersUnheard));
+        let Some(life) = &mut self.plane.life else { return Ok(()) };
+        let link = life.seat.state.machine(machine).map(mainstay_fleet::Machine::link);
+        if matches!(link, Some(mainstay_fleet::Link::Up { stream: current, .. }) if current == stream) {
+            let played = readings.iter().filter(|(_, reading)| endings::may_be_played_on(reading));
+            self.plane.played.extend(played.map(|(server, _)| (*server, now)));
+        }
+        if deaf {
+            readings.retain(|(_, reading)| !endings::may_be_played_on(reading));
+        }
+        life.seat.state.observe(at, Observation::Read { machine, stream, readings });
+        self.plane_ends_turn(Vec::new(), None)
     }
 
     fn plane_decides_call(&mut self, call: CallIndex, admission: Admission) -> Result<(), Broken> {
@@ -413,15 +440,9 @@ impl World {
     /// What happens to machines has a cause in the world, and what they had played stays given up.
     fn machines_fare(&mut self, events: &[Event]) -> Result<(), Broken> {
         for event in events {
+            self.counts.note(event);
             if let Event::MachineLost { machine } = event {
-                self.counts.lost += 1;
                 self.lost_were_silent(*machine)?;
-            } else if let Event::MachineEmptied { .. } = event {
-                self.counts.emptied += 1;
-            } else if let Event::MachineDutySet { wish: Wish::Drain | Wish::Leave, .. } = event {
-                self.counts.withdrawn += 1;
-            } else if let Event::MachineRemoved { .. } = event {
-                self.counts.removed += 1;
             } else if let Event::ServerOrdered { server, cause: Cause::MachineLost, .. } = event {
                 self.condemn(*server);
             } else if let Event::AllocationFulfilled { id, .. } = event {
@@ -439,19 +460,22 @@ impl World {
         let Some(life) = &self.plane.life else { return Ok(()) };
         for event in events {
             if let Event::AllocationEnded { id, end, .. } = event {
-                let asked = self.oracle.was_deallocated(*id);
-                let ends = life
-                    .seat
-                    .state
-                    .allocation(*id, self.at())
-                    .and_then(mainstay_fleet::Allocation::placed)
-                    .map(|placed| self.ends_of(placed.server));
-                let age =
-                    life.seat.state.allocation(*id, self.at()).map(|known| self.at().since(known.requested));
+                let known = life.seat.state.allocation(*id, self.at());
+                let server = known.and_then(mainstay_fleet::Allocation::placed).map(|placed| placed.server);
+                let ends = server.map(|server| self.ends_of(server));
+                let played = server.and_then(|server| self.plane.played.get(&server).copied());
+                let quiet = self.scenario.fleet.players_told.then(|| self.now - played.unwrap_or(0));
+                let age = known.map(|known| self.at().since(known.requested)).unwrap_or_default();
                 let forced = life.seat.state.spec().is_some_and(|spec| !spec.floors.is_empty());
-                let age = age.unwrap_or_default();
                 self.begun.has_aged(*id, end, self.now)?;
-                endings::has_cause(*id, end, asked, age, forced, ends, self.now)?;
+                let happened = endings::Happened {
+                    deallocated: self.oracle.was_deallocated(*id),
+                    age,
+                    forced,
+                    ends: ends.unwrap_or_default(),
+                    quiet,
+                };
+                endings::has_cause(*id, end, &happened, self.now)?;
             }
         }
         Ok(())
