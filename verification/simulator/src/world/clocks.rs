@@ -79,8 +79,8 @@ impl HostClock {
         (told, jump.is_some())
     }
 
-    /// A process begins to tell the time, not below what its journal has; and how much of what its clock had lagged behind the
-    /// world it makes up for. With a planted mistake it believes the wall clock.
+    /// A process begins to tell the time, not below what its journal has; and how much further that is than the time that passed,
+    /// where it may be (decision 0022). With a planted mistake it believes the wall clock.
     pub(crate) fn starts(
         &mut self,
         now: Micros,
@@ -101,8 +101,10 @@ impl HostClock {
         let (told, _jump) = self.read(now);
         let world = Duration::from_millis(BEGIN_MS.saturating_add_signed(self.skew_ms));
         let world = world + Duration::from_micros(now);
+        let made_up = told.since(before).saturating_sub(passed);
+        // What was steered away since the last mark comes back, wherever the clock is; the rest is no excuse for one that is ahead.
         let is_behind = u128::from(told.unix_ms()) <= world.as_millis();
-        if is_behind { told.since(before).saturating_sub(passed) } else { Duration::ZERO }
+        if is_behind { made_up } else { made_up.min(MARK_INTERVAL / 10) }
     }
 
     pub(crate) const fn reboots(&mut self, at: Micros) {
