@@ -10,6 +10,7 @@
 
 mod codes;
 mod density;
+mod exclude;
 mod files;
 pub mod limits;
 mod merge;
@@ -23,6 +24,7 @@ mod slots;
 mod tree;
 
 pub use codes::{Code, Severity, explain};
+pub use exclude::leaves_out;
 pub use files::{FileCheck, Found, check_files, look_on_disk};
 pub use mainstay_core::density::{Bound, MachineSize, Slots};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};

@@ -34,7 +34,7 @@ pub struct Build {
     pub executable_name: Sourced<String>,
     /// Its folder, or its image; `.gsh` has no default.
     pub path: Option<Sourced<BuildPath>>,
-    /// Patterns of files that are left out when the build is copied to machines.
+    /// Patterns, from its folder, of files that are left out when machines are given it: see [`crate::leaves_out`].
     pub exclude_paths: Vec<Sourced<String>>,
 }
 

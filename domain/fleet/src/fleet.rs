@@ -210,6 +210,11 @@ impl Fleet {
         self.specs.get(&reference)
     }
 
+    /// Every revision of a build configuration that anything names.
+    pub fn kept_specs(&self) -> impl Iterator<Item = &Spec> {
+        self.specs.values()
+    }
+
     /// Whether an allocation's players wait for its game's ready call: as the revision says that its server was ordered to run,
     /// while it has that server; before and after, as the newest says.
     #[must_use]

@@ -1,6 +1,6 @@
 //! How the hands tell the rules what happened: nothing that was seen is lost while the process lives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mainstay_core::slot::{Incident, Session, Spec};
 use mainstay_core::{AllocationId, Generation, ServerId};
 use mainstay_runtime::{Error, Growth, Handle, RETRY_AFTER};
 use mainstay_supervisor::laws;
-use mainstay_supervisor::{Answer, Command, Life, Observation, Rejection, RunNumber, Supervisor};
+use mainstay_supervisor::{Answer, Command, Life, Observation, Rejection, RunNumber, Slot, Supervisor};
 use tokio::time::sleep;
 
 /// How long a question waits where the mailbox is full.
@@ -104,6 +104,12 @@ impl Brain {
             state.slots().filter(|(_, slot)| slot.live_run().is_some()).map(|(server, _)| server).collect()
         })
         .await
+    }
+
+    /// The runs of those slots.
+    pub(crate) async fn live_runs(&self) -> Result<BTreeMap<ServerId, RunNumber>, Ended> {
+        let number = |(server, slot): (ServerId, &Slot)| Some((server, slot.live_run()?.number));
+        self.read(move |state| state.slots().filter_map(number).collect()).await
     }
 
     /// Looks whether every law of the rules holds; how many slots there are, and how many of them live.

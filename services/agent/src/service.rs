@@ -1,11 +1,13 @@
 //! An agent from its start to its end.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::ServerId;
 use mainstay_core::slot::{Reading, Status};
+use mainstay_holder::record;
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Fold, Limits, ShardName, StoredFold};
 use mainstay_runtime::{
@@ -44,6 +46,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How long SIGKILL may take to end what did not stop by itself.
 const KILL_WITHIN: Duration = Duration::from_secs(10);
 
+/// Where the boot is noted in which an agent last looked at every slot. A run that was live before another boot is lost, even
+/// where the power took every record of it: nobody who plays in it is told that it began again.
+const BOOT_FILE: &str = "boot.json";
+
 /// Starts agents.
 #[derive(Debug)]
 pub struct Service;
@@ -54,7 +60,8 @@ impl Service {
     /// # Errors
     /// See [`Error`]. Nothing that runs is touched by a start that fails.
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Handle, Error> {
-        let Opened { config, roster, capabilities, inhabited, journal, boot_id } = open(config).await?;
+        let Opened { config, roster, capabilities, inhabited, journal, boot_id, last_boot } =
+            open(config).await?;
         for missing in &capabilities.missing {
             tracing::warn!("{missing}");
         }
@@ -81,6 +88,9 @@ impl Service {
         .map_err(|source| Error::Rules { source })?;
         let brain = Brain::new(shard);
         context.meet(brain.clone());
+        let is_another_boot = last_boot.is_some_and(|last| last != boot_id);
+        let live = brain.live_runs().await.map_err(|_| Error::RulesEnded)?;
+        context.tell_cut_off(if is_another_boot { live } else { BTreeMap::new() });
         // Before anything is deleted for want of room, what is known here counts as needed.
         for spec in brain.specs().await.map_err(|_| Error::RulesEnded)? {
             let _begun = builds.stead(&spec);
@@ -89,6 +99,7 @@ impl Service {
         brain.report(Command::Resume).await.map_err(|_| Error::RulesEnded)?;
         let asks = Arc::new(Asks::default());
         let daemon = Daemon::new(Arc::clone(&context), brain.clone(), Arc::clone(&asks));
+        let (dir, boot) = (config.data_dir.clone(), boot_id.clone());
         let uplink = Uplink {
             config,
             roster: Mutex::new(roster),
@@ -100,7 +111,9 @@ impl Service {
         };
         let (seen, live) = (Arc::clone(&statuses), brain.clone());
         let uplink = tokio::spawn(async move {
-            first_look(&seen, &live).await;
+            if first_look(&seen, &live).await {
+                note_boot(dir, boot).await;
+            }
             uplink.run().await;
         });
         Ok(Handle { context, brain, daemon, statuses, journal, upkeep, uplink, sweeping })
@@ -246,6 +259,8 @@ struct Opened {
     inhabited: uids::Inhabited,
     journal: SqliteJournal,
     boot_id: String,
+    /// The one in which an agent last looked at every slot.
+    last_boot: Option<String>,
 }
 
 /// Everything that blocks at the start.
@@ -269,9 +284,10 @@ async fn open(mut config: Config) -> Result<Opened, Error> {
         let inhabited = uids::Inhabited::look().map_err(files("read", Path::new("/proc")))?;
         let boot_id = mainstay_holder::process::boot_id()
             .map_err(files("read", Path::new("/proc/sys/kernel/random/boot_id")))?;
+        let last_boot = record::read(&dir, BOOT_FILE).map_err(files("read", &dir.join(BOOT_FILE)))?;
         crate::builds::Cache::of(&dir).open().map_err(|source| Error::Builds { source: Box::new(source) })?;
         config.data_dir = dir;
-        Ok(Opened { config, roster, capabilities, inhabited, journal, boot_id })
+        Ok(Opened { config, roster, capabilities, inhabited, journal, boot_id, last_boot })
     });
     match opened.await {
         Ok(opened) => opened,
@@ -283,8 +299,17 @@ async fn open(mut config: Config) -> Result<Opened, Error> {
     }
 }
 
-/// Waits until every slot with a process has been looked at, so that the first word to the plane is about all of them.
-async fn first_look(statuses: &Statuses, brain: &Brain) {
+/// Notes that what an earlier boot left behind has been looked at.
+async fn note_boot(dir: PathBuf, boot: String) {
+    let noted = tokio::task::spawn_blocking(move || record::write_durably(&dir, BOOT_FILE, &boot)).await;
+    if let Ok(Err(error)) = noted {
+        tracing::warn!(%error, "this boot could not be noted: games that another one ends may be started again unasked");
+    }
+}
+
+/// Waits until every slot with a process has been looked at, so that the first word to the plane is about all of them; says
+/// whether they were.
+async fn first_look(statuses: &Statuses, brain: &Brain) -> bool {
     let looked = async {
         while let Ok(live) = brain.live().await
             && live.iter().any(|server| statuses.get(*server).is_none())
@@ -292,7 +317,9 @@ async fn first_look(statuses: &Statuses, brain: &Brain) {
             sleep(LOOK_AGAIN).await;
         }
     };
-    if timeout(FIRST_LOOK_MAX, looked).await.is_err() {
+    let in_time = timeout(FIRST_LOOK_MAX, looked).await.is_ok();
+    if !in_time {
         tracing::warn!("some slots could not be looked at yet; the control plane hears of them later");
     }
+    in_time
 }

@@ -168,7 +168,8 @@ fn build(build: &config::Build) -> BuildDeclaration {
         Some(BuildPath::Image(image)) => image.text(absolute),
         Some(BuildPath::Windows(_)) | None => String::new(),
     };
-    BuildDeclaration { name: build.name.value.as_str().into(), folder }
+    let excluded = build.exclude_paths.iter().map(|pattern| pattern.value.as_str().into()).collect();
+    BuildDeclaration { name: build.name.value.as_str().into(), folder, excluded }
 }
 
 /// A folder as the agent finds it, whatever its own working directory is.

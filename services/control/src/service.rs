@@ -124,6 +124,7 @@ impl Control {
         // Of no consequence to a stop: whatever it has not looked at is looked at by the next start.
         let looked = publisher.clone();
         tokio::spawn(async move { looked.look_at_all().await });
+        handle.serving.push(tokio::spawn(publisher.clone().sweep(fleets.clone(), closed.clone())));
         let office = Office {
             programs: config.providers,
             fleets: fleets.clone(),

@@ -2,7 +2,8 @@
 //!
 //! `runc create` leaves a process that waits, whose parent it was; since the holder is a subreaper, that process becomes the
 //! holder's own child when runc ends. So the pid that is told is the game's, its exit code and its signal come from the
-//! kernel and not through a runtime's words for them, and no runtime stays in memory beside each game.
+//! kernel and not through a runtime's words for them, and no runtime stays in memory beside each game: only a [`Guard`],
+//! without which a game would outlive its holder.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, waitpid};
 
+use crate::guard::Guard;
 use crate::launch::Launched;
 use crate::process;
 use crate::record::{SpawnFailure, SpawnStage};
@@ -34,7 +36,7 @@ pub(crate) fn begin(
     spec: &LaunchSpec,
     container: &ContainerStart,
     runtime: Launched,
-) -> Result<Launched, SpawnFailure> {
+) -> Result<(Launched, Guard), SpawnFailure> {
     let Launched { pid, stdin, stdout, stderr } = runtime;
     let ended = wait_for(pid).map_err(|error| failure(&format!("wait for it: {error}")))?;
     if ended.exit_status() != Some(0) {
@@ -44,8 +46,9 @@ pub(crate) fn begin(
     let made = pid_in(&container.pid_file);
     let made = made.map_err(|error| failure(&format!("read {}: {error}", container.pid_file.display())))?;
     // What was made and never became the game is killed with every other descendant by whoever called us.
+    let guard = Guard::post(made).map_err(|error| failure(&format!("guard it: {error}")))?;
     start(spec, container).map_err(|why| failure(&why))?;
-    Ok(Launched { pid: made, stdin, stdout, stderr })
+    Ok((Launched { pid: made, stdin, stdout, stderr }, guard))
 }
 
 /// Reaps the runtime. One that takes too long is killed, with what it made.

@@ -14,6 +14,7 @@ use rustix::process::{WaitOptions, WaitStatus, wait};
 mod serve;
 
 use crate::container;
+use crate::guard::Guard;
 use crate::launch::{self, Launched};
 use crate::output::Log;
 use crate::peers::{PEERS_MAX, Peer};
@@ -67,6 +68,8 @@ pub(crate) struct Holder {
     stderr: Tap,
     peers: Vec<Peer>,
     last_signal_asked: Option<i32>,
+    /// Of a game in a container: any other dies with its holder by itself.
+    guard: Option<Guard>,
     /// The game's view of the file system, so that its last user is this process and not the game: taking a view down
     /// waits for the whole machine (0.5 to 5 ms), and until then the kernel tells nobody that a game has ended.
     _view: Option<File>,
@@ -113,10 +116,12 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
         return Err(error);
     }
     let launched = launch::launch(spec).and_then(|launched| match &spec.container {
-        None => Ok(launched),
-        Some(container) => container::begin(spec, container, launched),
+        None => Ok((launched, None)),
+        Some(container) => {
+            container::begin(spec, container, launched).map(|(game, guard)| (game, Some(guard)))
+        }
     });
-    let launched = match launched {
+    let (launched, guard) = match launched {
         Ok(launched) => launched,
         Err(failure) => return spawn_failed(&prepared, started_at_ms, failure),
     };
@@ -135,6 +140,7 @@ pub(crate) fn start(prepared: Prepared) -> io::Result<Start> {
         stderr: Tap::new(err, stderr),
         peers: Vec::new(),
         last_signal_asked: None,
+        guard,
         // Without it everything works, only later.
         _view: File::open(format!("/proc/{pid}/ns/mnt")).ok(),
         prepared,
@@ -280,6 +286,9 @@ impl Holder {
 
     fn finish(mut self, status: WaitStatus) -> io::Result<()> {
         // Whatever goes wrong here, the exit itself must not be lost.
+        if let Some(Err(error)) = self.guard.take().map(Guard::dismiss) {
+            crate::complain(&format!("end the game's guard: {error}"));
+        }
         let emptied = process::kill_descendants().unwrap_or_else(|error| {
             crate::complain(&format!("kill what the game left: {error}"));
             process::Emptied::default()

@@ -28,6 +28,7 @@ use crate::spec::LaunchSpec;
 
 pub mod client;
 mod container;
+mod guard;
 mod hold;
 pub mod isolate;
 mod launch;

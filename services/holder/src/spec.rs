@@ -121,6 +121,9 @@ pub struct Isolation {
     pub hide: Vec<PathBuf>,
     /// Files and directories below a hidden one that stay visible at their own path.
     pub keep: Vec<PathBuf>,
+    /// Directories that stay visible and cannot be written: what several slots start from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_only: Vec<PathBuf>,
     /// Which processes it sees in `/proc`.
     #[serde(default)]
     pub processes: Processes,
@@ -263,6 +266,7 @@ impl LaunchSpec {
         if let Some(isolation) = &self.isolation {
             paths.extend(isolation.hide.iter().map(|path| ("isolation.hide", path)));
             paths.extend(isolation.keep.iter().map(|path| ("isolation.keep", path)));
+            paths.extend(isolation.read_only.iter().map(|path| ("isolation.read_only", path)));
         }
         for (field, path) in paths {
             if !path.is_absolute() {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::codes::Code;
+use crate::exclude;
 use crate::model::{Build, BuildPath, Image};
 use crate::place::Sourced;
 use crate::problem::{Problem, quote};
@@ -36,14 +37,43 @@ pub(crate) fn build(check: &mut Check<'_>, name: Sourced<String>, key: &Node, no
         });
     }
     let path = path.or(image);
+    let exclude_paths = fields.texts(check, "excludePaths");
+    let exclude_paths =
+        exclude_paths.into_iter().filter_map(|it| left_out(check, path.as_ref(), it)).collect();
     Some(Build {
         executable_name: fields
             .text(check, "executableName")
             .unwrap_or_else(|| Sourced::default_of(EXECUTABLE_NAME.into())),
         path,
-        exclude_paths: fields.texts(check, "excludePaths"),
+        exclude_paths,
         name,
     })
+}
+
+/// A pattern as it counts from the build's folder.
+fn left_out(
+    check: &mut Check<'_>,
+    path: Option<&Sourced<BuildPath>>,
+    written: Sourced<String>,
+) -> Option<Sourced<String>> {
+    let place = written.place().cloned();
+    let file = place.as_ref().map(|place| place.file.clone()).unwrap_or_default();
+    let found = match path.map(|path| &path.value) {
+        Some(BuildPath::Folder(folder)) => exclude::from_folder(&written.value, &file, folder),
+        Some(BuildPath::Image(_)) => None,
+        // There is nothing to leave it out of, which is told where the build has to be there.
+        Some(BuildPath::Windows(_)) | None => return Some(written),
+    };
+    if let (None, Some(place)) = (&found, &place) {
+        check.report(|sources| {
+            let what = format!("{} leaves nothing out", quote(&written.value));
+            Problem::new(Code::HasNoEffect, what)
+                .at(sources, place, "names nothing in the build's folder")
+                .why("a pattern counts from where buildPath does, or from the build's folder; an image is given whole")
+                .fix("write what is to be left out, or take the line away")
+        });
+    }
+    found.map(|pattern| written.map(|_text| pattern))
 }
 
 /// `oci:FOLDER[:NAME]`, `oci-archive:FILE[:NAME]` or `docker://REFERENCE`.

@@ -84,7 +84,7 @@ impl From<Event<'_>> for CatalogEvent {
         match event {
             Event::BuildDeclared { id, name, folder } => Self::BuildDeclared {
                 id,
-                declared: BuildDeclaration { name: name.into(), folder: folder.into() },
+                declared: BuildDeclaration { name: name.into(), folder: folder.into(), excluded: Vec::new() },
             },
             Event::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),

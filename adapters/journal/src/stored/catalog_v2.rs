@@ -66,6 +66,14 @@ pub(super) enum Event<'a> {
     ConfigurationDeclaredInV3(slot_v3::Spec<'a>),
     /// Since format 3, in the place of `FleetDeclared` where a region's machines go by times of their own: those of each.
     FleetDeclaredWithTimes(catalog_v3::FleetSpec<'a>, Vec<Option<MachineTimes>>),
+    /// Since format 3, in the place of `BuildDeclared` where something is left out.
+    BuildDeclaredInV3 {
+        id: BuildId,
+        #[serde(borrow)]
+        name: &'a str,
+        folder: &'a str,
+        excluded: Vec<&'a str>,
+    },
 }
 
 /// Format 1 had the first two.
@@ -117,8 +125,13 @@ enum Claimers {
 impl<'a> From<&'a CatalogEvent> for Event<'a> {
     fn from(event: &'a CatalogEvent) -> Self {
         match event {
-            CatalogEvent::BuildDeclared { id, declared: BuildDeclaration { name, folder } } => {
-                Self::BuildDeclared { id: *id, name, folder }
+            CatalogEvent::BuildDeclared { id, declared: BuildDeclaration { name, folder, excluded } } => {
+                let (id, excluded): (_, Vec<&str>) = (*id, excluded.iter().map(AsRef::as_ref).collect());
+                if excluded.is_empty() {
+                    Self::BuildDeclared { id, name, folder }
+                } else {
+                    Self::BuildDeclaredInV3 { id, name, folder, excluded }
+                }
             }
             CatalogEvent::ConfigurationDeclared(spec) => {
                 Self::ConfigurationDeclaredInV3(spec.as_ref().into())
@@ -158,8 +171,13 @@ impl From<Event<'_>> for CatalogEvent {
         match event {
             Event::BuildDeclared { id, name, folder } => Self::BuildDeclared {
                 id,
-                declared: BuildDeclaration { name: name.into(), folder: folder.into() },
+                declared: BuildDeclaration { name: name.into(), folder: folder.into(), excluded: Vec::new() },
             },
+            Event::BuildDeclaredInV3 { id, name, folder, excluded } => {
+                let excluded = excluded.into_iter().map(Into::into).collect();
+                let declared = BuildDeclaration { name: name.into(), folder: folder.into(), excluded };
+                Self::BuildDeclared { id, declared }
+            }
             Event::ConfigurationDeclared(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::ConfigurationDeclaredInV3(spec) => Self::ConfigurationDeclared(Box::new(spec.into())),
             Event::FleetDeclared(spec) => Self::FleetDeclared(Arc::new(spec.into())),

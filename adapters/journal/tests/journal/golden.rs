@@ -479,7 +479,7 @@ const MACHINE_SPEC: &str = "01 1000112233445566778899aabbccddeeff 0166 09 01 \
 fn of_a_catalog_in_format_1() {
     let credential =
         CredentialDeclaration { key: "k".into(), secret_sha256: [0xAB; 32], role: Role::Allocator };
-    let declared = BuildDeclaration { name: "b".into(), folder: "/b".into() };
+    let declared = BuildDeclaration { name: "b".into(), folder: "/b".into(), excluded: Vec::new() };
     let id = BuildId::from_number(4).unwrap();
     for (event, golden) in [
         (CatalogEvent::BuildDeclared { id, declared }, "0101 00 04 0162 022f62".to_owned()),
@@ -495,7 +495,7 @@ fn of_a_catalog_in_format_1() {
 fn of_a_catalog() {
     let credential =
         CredentialDeclaration { key: "k".into(), secret_sha256: [0xAB; 32], role: Role::Allocator };
-    let declared = BuildDeclaration { name: "b".into(), folder: "/b".into() };
+    let declared = BuildDeclaration { name: "b".into(), folder: "/b".into(), excluded: Vec::new() };
     let id = BuildId::from_number(4).unwrap();
     let release = Release { version: 2, manifest: [0xCD; 32], files: 3, bytes: 42 };
     let configuration = BuildConfigurationId::from_number(5).unwrap();
@@ -512,6 +512,11 @@ fn of_a_catalog() {
     ] {
         keeps_its_bytes_since_2::<Catalog>(event, &bytes(&golden));
     }
+    let declared = BuildDeclaration { name: "b".into(), folder: "/b".into(), excluded: vec!["*".into()] };
+    keeps_its_bytes::<Catalog>(
+        CatalogEvent::BuildDeclared { id, declared },
+        &bytes("0301 0f 04 0162 022f62 01012a"),
+    );
     let declared = || CatalogEvent::FleetDeclared(Arc::new(fleet_spec()));
     is_still_read::<Catalog>(declared(), &bytes("0201 02 FLEET 01 5a00 023c00 010302"));
     let declared = CatalogEvent::FleetDeclared(Arc::new(machine_spec()));

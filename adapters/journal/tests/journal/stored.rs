@@ -502,9 +502,9 @@ fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
     let role =
         prop_oneof![Just(Role::Admin), Just(Role::Allocator), Just(Role::Operator), Just(Role::Viewer)];
     prop_oneof![
-        (number(), shared(), text()).prop_map(|(id, name, folder)| CatalogEvent::BuildDeclared {
-            id: BuildId::from_number(id).unwrap(),
-            declared: BuildDeclaration { name, folder },
+        (number(), shared(), text(), vec(shared(), 0..3)).prop_map(|(id, name, folder, excluded)| {
+            let declared = BuildDeclaration { name, folder, excluded };
+            CatalogEvent::BuildDeclared { id: BuildId::from_number(id).unwrap(), declared }
         }),
         spec().prop_map(|spec| CatalogEvent::ConfigurationDeclared(Box::new(spec))),
         fleet_spec().prop_map(|spec| CatalogEvent::FleetDeclared(Arc::new(spec))),

@@ -31,6 +31,8 @@ pub struct BuildDeclaration {
     pub name: Arc<str>,
     /// Its folder on the machine.
     pub folder: String,
+    /// Patterns, from that folder, of files that machines are not given. Who starts from the folder itself sees them.
+    pub excluded: Vec<Arc<str>>,
 }
 
 /// A build configuration.

@@ -11,7 +11,7 @@ use super::*;
 use crate::spec::IdleServers;
 
 fn build(name: &str, folder: &str) -> BuildDeclaration {
-    BuildDeclaration { name: name.into(), folder: folder.to_string() }
+    BuildDeclaration { name: name.into(), folder: folder.to_string(), excluded: Vec::new() }
 }
 
 fn configuration(name: &str, build: &str, command_line: &str) -> ConfigurationDeclaration {

@@ -26,6 +26,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::failure::BuildError;
 
+mod sweep;
+
 /// Games of other users enter, and list nothing.
 const WAY: u32 = 0o711;
 /// Folders of an install.
@@ -80,16 +82,6 @@ impl From<Resolved> for Reference {
             Resolved::InPlace => Self { form: Form::InPlace, manifest: None },
         }
     }
-}
-
-/// An install on the disk, for whoever decides what is deleted.
-#[derive(Debug, Clone)]
-pub(crate) struct Kept {
-    pub(crate) manifest: ContentHash,
-    /// What would be free without it: its files that no other install has.
-    pub(crate) bytes: u64,
-    /// When a server last started from it, or it was made.
-    pub(crate) used: SystemTime,
 }
 
 impl Object {
@@ -339,123 +331,6 @@ impl Cache {
     pub(crate) fn touch(&self, hash: ContentHash, now: SystemTime) -> io::Result<()> {
         File::open(self.install(hash))?.set_modified(now)
     }
-
-    /// Every install, with what would be free without it.
-    pub(crate) fn kept(&self) -> Result<Vec<Kept>, BuildError> {
-        let folder = self.root.join("installs");
-        let failed = |source| BuildError::Files { what: "list", path: folder.clone(), source };
-        let mut kept = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let Some(manifest) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            let used = entry.metadata().and_then(|found| found.modified()).map_err(failed)?;
-            let bytes = own_bytes(&entry.path()).map_err(failed)?;
-            kept.push(Kept { manifest, bytes, used });
-        }
-        Ok(kept)
-    }
-
-    /// The bytes of files that several installs share: they go with the last of these.
-    pub(crate) fn shared_bytes(&self) -> Result<u64, BuildError> {
-        let folder = self.root.join("objects");
-        let attempt = || -> io::Result<u64> {
-            let mut bytes = 0;
-            for part in fs::read_dir(&folder)? {
-                for object in fs::read_dir(part?.path())? {
-                    let found = object?.metadata()?;
-                    if found.nlink() > 2 {
-                        bytes += found.len();
-                    }
-                }
-            }
-            Ok(bytes)
-        };
-        attempt().map_err(BuildError::files("look at", &folder))
-    }
-
-    /// What must stay beside the installs: the lists of all of them, and everything of those that are wanted, whose objects
-    /// may have come and not be laid out yet.
-    fn wanted(&self, needed: &BTreeSet<ContentHash>) -> Result<BTreeSet<Object>, BuildError> {
-        let mut wanted: BTreeSet<Object> = self
-            .kept()?
-            .iter()
-            .map(|kept| kept.manifest)
-            .chain(needed.iter().copied())
-            .map(Object::list)
-            .collect();
-        for hash in needed {
-            let Some(bytes) = self.manifest(*hash)? else { continue };
-            if let Ok(manifest) = Manifest::read(&bytes) {
-                wanted.extend(manifest.files().iter().map(Object::of));
-            } else if let Ok(image) = ImageManifest::read(&bytes) {
-                // An image that is unpacked needs its layers no more.
-                let layers = image.blobs().into_iter().map(|(hash, _)| Object::list(hash));
-                wanted.extend(layers.filter(|_| !self.install(*hash).is_dir()));
-            }
-        }
-        Ok(wanted)
-    }
-
-    /// Deletes objects that no install has, and bytes that came for nothing that is needed; says how many that were.
-    pub(crate) fn sweep(&self, needed: &BTreeSet<ContentHash>) -> Result<u64, BuildError> {
-        let wanted = self.wanted(needed)?;
-        let mut freed = 0;
-        let mut sweep = |folder: &Path, spare: &dyn Fn(&fs::Metadata) -> bool| -> io::Result<()> {
-            for entry in fs::read_dir(folder)? {
-                let entry = entry?;
-                let found = entry.metadata()?;
-                let object = entry.file_name().to_str().and_then(Object::read);
-                let keep = object.is_some_and(|object| wanted.contains(&object));
-                if found.is_file() && !keep && spare(&found) {
-                    fs::remove_file(entry.path())?;
-                    freed += found.len();
-                }
-            }
-            Ok(())
-        };
-        let objects = self.root.join("objects");
-        let mut attempt = || -> io::Result<()> {
-            for folder in fs::read_dir(&objects)? {
-                sweep(&folder?.path(), &|found| found.nlink() == 1)?;
-            }
-            sweep(&self.root.join("partial"), &|_| true)
-        };
-        attempt().map_err(BuildError::files("sweep", objects))?;
-        Ok(freed)
-    }
-
-    /// Deletes references to configurations that are known no more.
-    pub(crate) fn keep_references(&self, known: &BTreeSet<ConfigurationRef>) -> Result<(), BuildError> {
-        let keep: BTreeSet<PathBuf> = known.iter().map(|known| self.reference_file(*known)).collect();
-        let folder = self.root.join("refs");
-        let attempt = || -> io::Result<()> {
-            for entry in fs::read_dir(&folder)? {
-                let path = entry?.path();
-                if !keep.contains(&path) {
-                    fs::remove_file(path)?;
-                }
-            }
-            Ok(())
-        };
-        attempt().map_err(BuildError::files("sweep", &folder))
-    }
-}
-
-/// The bytes of an install's files that nothing but their object shares.
-fn own_bytes(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let found = entry.metadata()?;
-        if found.is_dir() {
-            bytes += own_bytes(&entry.path())?;
-        } else if found.is_file() && found.nlink() <= 2 {
-            bytes += found.len();
-        }
-    }
-    Ok(bytes)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

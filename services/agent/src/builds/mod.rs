@@ -215,9 +215,19 @@ impl Builds {
 
     async fn swept(&self, incoming: u64) -> Result<Result<(), crate::disk::Short>, BuildError> {
         let installed = |entry: &Entry| entry.installed.as_ref().and_then(|installed| installed.manifest);
-        let needed: BTreeSet<ContentHash> = self.table().entries.values().filter_map(installed).collect();
+        let (mut needed, mut untold) = (BTreeSet::<ContentHash>::new(), Vec::new());
+        for (configuration, entry) in &self.table().entries {
+            match installed(entry) {
+                Some(manifest) => needed.extend([manifest]),
+                None => untold.push(*configuration),
+            }
+        }
         let disk = Arc::clone(&self.disk);
         fetch::on_disk(&self.cache, move |cache| {
+            // Not looked at since this agent's start, and needed all the same: one build is checked after the other.
+            for configuration in untold {
+                needed.extend(cache.reference(configuration)?.and_then(|reference| reference.manifest));
+            }
             disk.sweep(cache, &needed, incoming).map_err(BuildError::files("look at", cache.root()))
         })
         .await

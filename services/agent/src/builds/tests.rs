@@ -9,6 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::cache::{Form, Object, Reference};
 use super::*;
+use crate::config::DiskLimits;
+use crate::pass::{HostSecret, Pass};
 
 fn hash(bytes: &[u8]) -> ContentHash {
     ContentHash::of(Sha256::digest(bytes).into())
@@ -143,6 +145,26 @@ fn a_sweep_takes_what_nobody_names_and_leaves_the_rest() {
     assert_eq!(cache.missing(&manifest), []);
     cache.sweep(&BTreeSet::new()).unwrap();
     assert_eq!((cache.missing(&manifest).len(), cache.manifest(hash).unwrap()), (2, None));
+}
+
+/// "one disk budget a machine …", and nothing in use is given up: an agent that has just started has not looked at most of
+/// what its servers run.
+#[tokio::test]
+async fn a_build_that_a_specification_names_stays_before_it_was_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cache, hash, _) = installed(dir.path());
+    let named = ConfigurationRef { id: BuildConfigurationId::from_number(7).unwrap(), revision: 1 };
+    cache.refer(named, Reference { form: Form::Files, manifest: Some(hash) }).unwrap();
+    let clock = Arc::new(mainstay_runtime::SystemClock::start());
+    let disk = Disk::new(dir.path(), DiskLimits { budget: Some(0), free_min: 0 }, clock);
+    let plane = Plane { uri: String::new(), pass: Pass::Host(HostSecret(String::new())) };
+    let builds = Builds::new(BuildSource::Plane, plane, dir.path(), disk);
+    builds.table().entries.insert(named, Entry::default());
+    builds.sweep().await.unwrap();
+    assert!(cache.install(hash).exists());
+    builds.keep_only(&BTreeSet::new());
+    builds.sweep().await.unwrap();
+    assert!(!cache.install(hash).exists(), "nobody names it any more");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use mainstay_holder::isolate;
@@ -148,14 +148,14 @@ impl Capabilities {
         Ok(owner)
     }
 
-    /// The view of a game that needs these paths; none where the machine cannot give one.
+    /// The view of a game with directories of its own and a build that it shares; none where the machine cannot give one.
     ///
     /// # Errors
     /// A path cannot be looked at.
-    pub fn view(&self, data_dir: &Path, needed: &[PathBuf]) -> Result<Option<Isolation>, OsError> {
+    pub fn view(&self, data_dir: &Path, own: &[&Path], build: &Path) -> Result<Option<Isolation>, OsError> {
         match self.sight {
             Sight::Private(processes) => {
-                slot_dirs::view(data_dir, needed).map(|view| Some(Isolation { processes, ..view }))
+                slot_dirs::view(data_dir, own, build).map(|view| Some(Isolation { processes, ..view }))
             }
             Sight::Shared => Ok(None),
         }

@@ -177,30 +177,28 @@ fn give(path: &Path, owner: Owner, depth: usize) -> io::Result<()> {
 }
 
 /// What a game of this slot must not see: the data directory (credentials, journal, other slots) and whatever folder
-/// above a needed path is closed to the slot's user; `needed` (the slot's own directories, the build) stays visible.
+/// above a needed path is closed to the slot's user; `own`, the slot's directories, stay visible, and so does the build,
+/// which it cannot write: other slots start from it.
 ///
 /// A studio's data directory or build may lie in a home directory that only its owner may enter. Hiding that home and
 /// showing the needed paths in it lets the game in and keeps everything else of it out of sight.
 ///
 /// # Errors
 /// A path cannot be looked at.
-pub fn view(data_dir: &Path, needed: &[PathBuf]) -> Result<Isolation, OsError> {
+pub fn view(data_dir: &Path, own: &[&Path], build: &Path) -> Result<Isolation, OsError> {
     let real = |path: &Path| {
         let failed = |source| OsError::Files { what: "look at", path: path.to_owned(), source };
         path.canonicalize().map_err(failed)
     };
+    let keep = own.iter().map(|path| real(path)).collect::<Result<Vec<_>, _>>()?;
+    let read_only = vec![real(build)?];
     let mut hide = vec![real(data_dir)?];
-    let mut keep = Vec::new();
-    for path in needed {
-        let path = real(path)?;
-        if let Some(closed) = outermost_closed(&path)? {
-            hide.push(closed);
-        }
-        keep.push(path);
+    for path in keep.iter().chain(&read_only) {
+        hide.extend(outermost_closed(path)?);
     }
     hide.sort();
     hide.dedup();
-    Ok(Isolation { hide, keep, processes: Processes::All })
+    Ok(Isolation { hide, keep, read_only, processes: Processes::All })
 }
 
 /// Refuses a build that the slot's user cannot enter or start. A folder above it may be closed: [`view`] leads around it.
@@ -349,11 +347,11 @@ mod tests {
         let open = make("open", 0o755);
         let data = make("data", 0o755);
         let home = make("data/home", 0o700);
-        let view = view(&data, &[build.clone(), open.clone(), home.clone()]).unwrap();
+        let view = view(&data, &[&open, &home], &build).unwrap();
         assert_eq!(view.hide, [closed, data.clone()]);
-        assert_eq!(view.keep, [build, open, home]);
+        assert_eq!((view.keep, view.read_only), (vec![open, home], vec![build]));
         drop(top_path);
-        let error = super::view(&data, &[top.path().join("missing")]).unwrap_err();
+        let error = super::view(&data, &[], &top.path().join("missing")).unwrap_err();
         assert_eq!(error.code(), "MS-S501");
     }
 }

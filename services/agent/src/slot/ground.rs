@@ -1,6 +1,5 @@
 //! Where slots live: their directories, what lies in them, and the start of their processes. Everything here blocks.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +10,14 @@ use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Sta
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
 use mainstay_holder::record::{self, EXIT_FILE, ExitRecord, HOLDER_FILE, ProcessMark};
-use mainstay_holder::spec::{
-    ControlGroup, Identity, LaunchSpec, LimitedResource, Output, ResourceLimit, SPEC_VERSION,
-};
+use mainstay_holder::spec::{ControlGroup, LaunchSpec};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
-use mainstay_wire::builds::ImageConfig;
 use mainstay_wire::native::DatedReadingView;
 use nix::errno::Errno;
 
 use crate::builds::Installed;
-use crate::builds::image::{self, Container};
+use crate::builds::image;
 use crate::config::{Addresses, Config};
 use crate::os::cgroup::SlotGroup;
 use crate::os::measure::{Meter, Usage};
@@ -31,21 +27,12 @@ use crate::os::{self, Capabilities, GameFacts, OsError, server_json};
 use crate::roster::SlotFacts;
 use crate::slot::evidence::{self, Evidence, Places};
 
+mod launch;
+
+use self::launch::{blank, contained, environment, resource_limits};
+
 /// How long a process that does not belong may take to die of SIGKILL.
 const STRANGER_MS_MAX: u64 = 10_000;
-
-/// A stream's file is rotated at this size, and so many are kept: 50 MiB a stream hold days of an ordinary game's talk,
-/// and 200 slots of them stay below 20 GiB.
-const OUTPUT_BYTES_MAX: u64 = 10 * 1024 * 1024;
-const OUTPUT_FILES_MAX: u32 = 5;
-
-/// What a game of its own user may open and start: far above what one needs, far below what a runaway game would take
-/// from its neighbours.
-const OPEN_FILES_MAX: u64 = 4_096;
-const PROCESSES_MAX: u64 = 1_024;
-
-/// The largest core dump: larger games are rare, a slot keeps one, and 200 slots of them stay below 200 GiB at worst.
-const CORE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// SIGKILL, by its number on every Linux.
 const SIGKILL: i32 = 9;
@@ -260,12 +247,11 @@ impl Ground {
         let folder = installed.folder.clone();
         slot_dirs::usable(&folder, owner)?;
         slot_dirs::usable(&told.executable, owner)?;
-        let needed = [&dirs.home, &dirs.logs, &dirs.work, &folder].map(Clone::clone);
         Ok(LaunchSpec {
             executable: told.executable.clone(),
             arguments,
             environment: environment(spec, &dirs.home),
-            isolation: self.capabilities.view(&self.private_dir, &needed)?,
+            isolation: self.capabilities.view(&self.private_dir, &dirs.of_game(), &folder)?,
             working_dir: folder,
             identity: owner.identity(),
             limits: resource_limits(owner),
@@ -396,93 +382,9 @@ impl Ground {
     }
 }
 
-/// What every launch says; the rest of it is told where it is known.
-fn blank(dirs: &SlotDirs) -> LaunchSpec {
-    LaunchSpec {
-        version: SPEC_VERSION,
-        generation: 0,
-        run: 0,
-        executable: PathBuf::new(),
-        arguments: Vec::new(),
-        environment: BTreeMap::new(),
-        isolation: None,
-        working_dir: PathBuf::new(),
-        identity: Identity::Inherited,
-        limits: Vec::new(),
-        control_group: None,
-        output: Output { dir: dirs.output.clone(), bytes_max: OUTPUT_BYTES_MAX, files_max: OUTPUT_FILES_MAX },
-        container: None,
-    }
-}
-
 fn clear_container(dirs: &SlotDirs) -> Result<(), GroundError> {
     let failed = |source| OsError::Files { what: "clear a container in", path: dirs.run.clone(), source };
     Ok(image::clear(&dirs.run).map_err(failed)?)
-}
-
-/// A process in a container: runc makes its view and gives it to the slot's user, so it starts as root itself.
-fn contained(
-    spec: &Spec,
-    dirs: &SlotDirs,
-    (owner, group): (Owner, Option<&str>),
-    (installed, image): (&Installed, &ImageConfig),
-    (told, arguments): (&GameFacts, Vec<String>),
-) -> Result<LaunchSpec, GroundError> {
-    let program = told.executable.to_string_lossy().into_owned();
-    let container = Container {
-        root: &installed.folder,
-        image,
-        run_dir: &dirs.run,
-        home: &dirs.home,
-        logs: &dirs.logs,
-        work: &dirs.work,
-        uid: owner.own_uid().unwrap_or(0),
-        group,
-        arguments: std::iter::once(program).chain(arguments).collect(),
-        environment: &environment(spec, Path::new(image::HOME)),
-        core_bytes: core_bytes(),
-        open_files: OPEN_FILES_MAX,
-        processes: PROCESSES_MAX,
-    };
-    let failed = |source| OsError::Files { what: "prepare a container in", path: dirs.run.clone(), source };
-    let started = container.prepare().map_err(failed)?;
-    Ok(LaunchSpec {
-        executable: started.executable,
-        arguments: started.arguments,
-        working_dir: started.bundle,
-        container: Some(started.then),
-        limits: resource_limits(Owner::Agent),
-        ..blank(dirs)
-    })
-}
-
-/// What is declared, and the home that `server.json` lies in: nothing else.
-fn environment(spec: &Spec, home: &Path) -> BTreeMap<String, String> {
-    let mut environment: BTreeMap<String, String> = spec.launch.environment.iter().cloned().collect();
-    environment.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
-    environment
-}
-
-/// What a core may have: the most we keep, or less where the host allows no more.
-fn core_bytes() -> u64 {
-    let allowed = rustix::process::getrlimit(rustix::process::Resource::Core).maximum;
-    let may_raise = rustix::process::geteuid().is_root();
-    if may_raise { CORE_BYTES_MAX } else { allowed.unwrap_or(CORE_BYTES_MAX).min(CORE_BYTES_MAX) }
-}
-
-/// Files and processes count for a user, so their limits mean something only where each slot has one.
-fn resource_limits(owner: Owner) -> Vec<ResourceLimit> {
-    let limit = |resource, most| ResourceLimit { resource, soft: most, hard: most };
-    let core = limit(LimitedResource::CoreBytes, core_bytes());
-    match owner {
-        // The agent has taken as many descriptors as it gets, which a game that uses `select` must not inherit.
-        Owner::Agent => vec![core, limit(LimitedResource::OpenFiles, OPEN_FILES_MAX)],
-        Owner::Slot(_) => vec![
-            core,
-            limit(LimitedResource::OpenFiles, OPEN_FILES_MAX),
-            limit(LimitedResource::Processes, PROCESSES_MAX),
-        ],
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::ServerId;
+use mainstay_supervisor::RunNumber;
 use tokio::sync::{Semaphore, SetOnce, watch};
 
 use crate::brain::Brain;
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     /// What servers run.
     pub(crate) builds: Arc<Builds>,
     brain: SetOnce<Brain>,
+    /// The runs that the machine's last reboot ended: no process and, after a power cut, no record of them may be left.
+    cut_off: SetOnce<BTreeMap<ServerId, RunNumber>>,
     facts: RwLock<BTreeMap<ServerId, Arc<SlotFacts>>>,
 }
 
@@ -63,6 +66,7 @@ impl Context {
             events: Events::default(),
             builds,
             brain: SetOnce::new(),
+            cut_off: SetOnce::new(),
             facts: RwLock::new(BTreeMap::new()),
         }
     }
@@ -75,6 +79,16 @@ impl Context {
     /// The rules, once they are met.
     pub(crate) async fn brain(&self) -> Brain {
         self.brain.wait().await.clone()
+    }
+
+    /// Tells which runs a reboot ended, once it is known.
+    pub(crate) fn tell_cut_off(&self, runs: BTreeMap<ServerId, RunNumber>) {
+        let _already = self.cut_off.set(runs);
+    }
+
+    /// Whether a reboot ended a run; waits until that is known.
+    pub(crate) async fn is_cut_off(&self, server: ServerId, run: RunNumber) -> bool {
+        self.cut_off.wait().await.get(&server) == Some(&run)
     }
 
     /// What is known of a slot beyond its order.

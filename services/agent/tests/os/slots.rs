@@ -45,6 +45,8 @@ fn a_slot_reads_its_own_files_and_neither_its_neighbours_nor_the_agents() {
     let build = data.path().join("builds/arena");
     std::fs::create_dir_all(&build).unwrap();
     std::fs::copy("/bin/cat", build.join("show")).unwrap();
+    // One that its owner lets everybody write: other slots start from it all the same.
+    std::fs::set_permissions(&build, Permissions::from_mode(0o777)).unwrap();
     let (a, b) = (data.slot(0), data.slot(1));
     assert_ne!(a.owner, b.owner);
     for slot in [&a, &b] {
@@ -52,20 +54,22 @@ fn a_slot_reads_its_own_files_and_neither_its_neighbours_nor_the_agents() {
     }
     let script = format!(
         "{show} $HOME/server.json; echo; {show} {b}/server.json 2>&1; {show} {secret} 2>&1; ls {data}; id -u; \
-         touch $HOME/made {logs}/made made",
+         touch $HOME/made {logs}/made made; touch {build}/made {build}/show 2>&1",
+        build = build.display(),
         show = build.join("show").display(),
         b = b.dirs.home.display(),
         secret = secret.display(),
         data = data.path().display(),
         logs = a.dirs.logs.display(),
     );
-    let mut needed: Vec<_> = a.dirs.of_game().iter().map(|dir| dir.to_path_buf()).collect();
-    needed.push(build);
-    let isolation = data.capabilities.view(data.path(), &needed).unwrap();
+    let isolation = data.capabilities.view(data.path(), &a.dirs.of_game(), &build).unwrap();
     assert!(isolation.is_some());
     a.start(&LaunchSpec { isolation, ..a.shell(&script) });
-    assert_eq!(a.exit().outcome, Outcome::Exited { code: 0 }, "{}", a.stdout());
+    assert_eq!(a.exit().outcome, Outcome::Exited { code: 1 }, "{}", a.stdout());
     let text = a.stdout();
+    let (text, touched) = text.split_once("touch: ").unwrap();
+    assert_eq!(touched.matches("Read-only file system").count(), 1, "its modes say otherwise: {touched}");
+    assert!(!build.join("made").exists());
     let lines: Vec<&str> = text.lines().collect();
     let own_uid = a.owner.own_uid().unwrap().to_string();
     assert_eq!(lines[0], server_json::render(&a.facts()));

@@ -60,7 +60,7 @@ fn refuse_plain(arguments: &UpArguments) -> Result<(), Failure> {
 /// Runs until it is told to stop.
 pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure> {
     let began = Instant::now();
-    let source = source::read(arguments)?;
+    let source = source::read(arguments, data_dir)?;
     let data_dir = &data::make(data_dir)?;
     let credentials = data::credentials(data_dir)?;
     refuse_plain(arguments)?;

@@ -1,6 +1,9 @@
 //! What `up` runs: the files it was given, the ones it finds, or the demo.
 
 use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use mainstay_config::{Config, SourceFile, load_here, look_on_disk};
@@ -8,6 +11,7 @@ use mainstay_config::{Config, SourceFile, load_here, look_on_disk};
 use crate::arguments::UpArguments;
 use crate::commands::check;
 use crate::failure::{Exit, Failure};
+use crate::up::data;
 
 /// What `up` runs, and what to call it on the screen.
 pub struct Source {
@@ -18,11 +22,13 @@ pub struct Source {
 }
 
 const DEMO: &str = include_str!("demo.yaml");
+/// Its game's name in `demo.yaml`.
+const DEMO_BINARY: &str = "mainstay";
 
 /// Reads what `up` shall run; warnings go to standard error, errors end it, all at once.
-pub fn read(arguments: &UpArguments) -> Result<Source, Failure> {
+pub fn read(arguments: &UpArguments, data_dir: &Path) -> Result<Source, Failure> {
     let (files, name) = if arguments.demo {
-        (vec![demo()?], "built-in demo".to_owned())
+        (vec![demo(data_dir)?], "built-in demo".to_owned())
     } else if arguments.files.is_empty() {
         let found = find(Path::new("."));
         let name = found.first().map_or_else(|| "no file here".to_owned(), |file| file.display().to_string());
@@ -55,17 +61,44 @@ fn empty() -> SourceFile {
 }
 
 /// The demo is this very program, run as a game server.
-fn demo() -> Result<SourceFile, Failure> {
+fn demo(data_dir: &Path) -> Result<SourceFile, Failure> {
     let program = env::current_exe().map_err(|error| {
         Failure::new(Exit::Failed, "MS-U011", "cannot tell where this program is").why(error)
     })?;
-    let part = |part: Option<&std::ffi::OsStr>| {
-        part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
-    };
-    let text = DEMO
-        .replace("$DEMO_FOLDER", &quoted(&part(program.parent().map(Path::as_os_str))))
-        .replace("$DEMO_BINARY", &quoted(&part(program.file_name())));
+    let folder = data::make(data_dir)?.join("demo");
+    alone(&program, &folder).map_err(|error| {
+        let what = format!("cannot put the demo's game into {}", folder.display());
+        Failure::new(Exit::Failed, "MS-U012", what).why(error)
+    })?;
+    let text = DEMO.replace("$DEMO_FOLDER", &quoted(&folder.to_string_lossy()));
     Ok(SourceFile::new("demo.yaml", text))
+}
+
+/// Has a program lie alone in a folder, as a build that machines are given: where it was built or installed lie thousands of
+/// other files. Servers that run what lies there already go on.
+fn alone(program: &Path, folder: &Path) -> io::Result<()> {
+    let place = folder.join(DEMO_BINARY);
+    fs::create_dir_all(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    let wanted = fs::metadata(program)?;
+    let is_there = fs::metadata(&place).is_ok_and(|there| {
+        (there.dev(), there.ino()) == (wanted.dev(), wanted.ino())
+            || (there.len(), there.modified().ok()) == (wanted.len(), wanted.modified().ok())
+    });
+    if is_there {
+        return Ok(());
+    }
+    let unfinished = folder.with_extension("new");
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // A link costs nothing; across file systems, or where the program is another user's, there is none.
+    if fs::hard_link(program, &unfinished).is_err() {
+        fs::copy(program, &unfinished)?;
+        File::open(&unfinished)?.set_modified(wanted.modified()?)?;
+    }
+    fs::rename(unfinished, place)
 }
 
 /// A YAML string, whatever is in it: JSON's form is also YAML's.
@@ -84,8 +117,29 @@ mod tests {
 
     #[test]
     fn the_demo_is_a_valid_configuration_without_warnings() {
-        let accepted = load(&[demo().unwrap()]).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let accepted = load(&[demo(dir.path()).unwrap()]).unwrap();
         assert_eq!(accepted.warnings, vec![]);
         assert!(accepted.config.fleets["tugboat"].start_on_provision.value);
+        assert_eq!(accepted.config.build_configurations["tugboat"].binary_path.value, DEMO_BINARY);
+    }
+
+    #[test]
+    fn the_demos_game_lies_alone_in_its_build_and_is_replaced_by_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let (program, folder) = (dir.path().join("target"), dir.path().join("data/demo"));
+        fs::write(&program, "one").unwrap();
+        alone(&program, &folder).unwrap();
+        let place = folder.join(DEMO_BINARY);
+        let inode = || fs::metadata(&place).unwrap().ino();
+        let first = inode();
+        alone(&program, &folder).unwrap();
+        assert_eq!(inode(), first);
+        // As cargo does: another file under the name.
+        fs::remove_file(&program).unwrap();
+        fs::write(&program, "another").unwrap();
+        alone(&program, &folder).unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"another");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 }

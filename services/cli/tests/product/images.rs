@@ -1,6 +1,7 @@
 //! Builds that are container images (issue 3, section 3): made by umoci(1), run by runc(8) under the same holder. They need
 //! root and both programs; without them these tests say loudly that they did not run.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -145,9 +146,25 @@ fn an_image_is_a_build_and_its_server_outlives_a_killed_up() {
     second.pid_when(&server, "ALLOCATED");
     let incident = second.server(&server)["lastIncident"].clone();
     assert_eq!((&incident["signal"], &incident["exitCode"]), (&9.into(), &Value::Null), "{incident}");
-    assert!(second.stop().success());
-    assert!(!lives(next), "a stop ends it");
-    assert_eq!(processes_of(&home.path()), Vec::<i32>::new());
+    // Its holder dies while no agent lives that could hear of it: nobody would ever end it.
+    second.kill_nine();
+    assert!(lives(next));
+    kill(parent(next), Signal::SIGKILL).unwrap();
+    until("a game without a holder is gone", || (!lives(next)).then_some(()));
+    until("so is what watched it", || processes_of(&home.path()).is_empty().then_some(()));
+}
+
+/// Who is told of a process's end.
+fn parent(pid: i32) -> Pid {
+    Pid::from_raw(procfs::process::Process::new(pid).unwrap().stat().unwrap().ppid)
+}
+
+/// The groups of a running instance, in all hierarchies.
+fn groups(home: &Home) -> Vec<PathBuf> {
+    let agent = std::fs::metadata(home.path().join("agent")).unwrap();
+    let name = format!("mainstay/{:x}-{:x}", agent.dev(), agent.ino());
+    let tops = listed("/sys/fs/cgroup".into()).into_iter().chain(["/sys/fs/cgroup".into()]);
+    tops.map(|top| top.join(&name)).filter(|group| group.is_dir()).collect()
 }
 
 /// "with the same ports, `server.json`, checks, exit codes": its query is asked on the slot's port, a game that hangs is ended by
@@ -194,8 +211,10 @@ fn a_contained_game_is_checked_and_ends_in_the_same_words_as_any_other() {
     } else {
         eprintln!("SKIPPED, LOUDLY: no writable control groups here; no oom kill was shown");
     }
+    assert_eq!(groups(&home).is_empty(), !memory_is_ours);
     assert!(up.stop().success());
     assert_eq!(processes_of(&home.path()), Vec::<i32>::new());
+    assert_eq!(groups(&home), Vec::<PathBuf>::new(), "what runc made is taken away in every hierarchy");
 }
 
 /// The same cache, and the same fetch, for machines that cannot see the control plane's files.

@@ -49,7 +49,8 @@ fn metrics_and_health_of_a_running_instance() {
 }
 
 /// Reference 3.10: name a file, send its bytes to the signed URL, make a version; then a server runs it, and its lines are
-/// found by the search of 3.11.
+/// found by the search of 3.11. Issue 3, section 3: "New build versions install progressively (allocated servers finish first)
+/// or forced."
 #[test]
 fn an_uploaded_build_runs_and_its_log_is_searched() {
     let (home, game) = (Home::new(), Game::new(Idle::Stopped, ""));
@@ -58,12 +59,16 @@ fn an_uploaded_build_runs_and_its_log_is_searched() {
     let build = made(&caller, &admin(&caller, "builds", "/builds"), &json!({ "buildName": "uploaded" }));
     let build = &build["buildID"];
     let files = admin(&caller, "builds", &format!("/builds/{build}/files"));
-    let named = caller.put(&files, json!({ "path": "bin/server" }).to_string().as_bytes()).json();
-    let script = b"#!/bin/sh\necho the uploaded build runs\nexec sleep 600\n";
-    let sent = caller.put(named["signedUrl"].as_str().unwrap(), script);
-    assert_eq!((sent.status, &sent.json()["uploaded"]), (200, &json!(true)), "{sent:?}");
-    let version = caller.post(&admin(&caller, "builds", &format!("/builds/{build}/versions")), b"{}");
-    assert_eq!(version.status, 202, "{version:?}");
+    let release = |words: &str, asked: &Value| {
+        let named = caller.put(&files, json!({ "path": "bin/server" }).to_string().as_bytes()).json();
+        let script = format!("#!/bin/sh\necho {words}\nexec sleep 600\n");
+        let sent = caller.put(named["signedUrl"].as_str().unwrap(), script.as_bytes());
+        assert_eq!((sent.status, &sent.json()["uploaded"]), (200, &json!(true)), "{sent:?}");
+        let versions = admin(&caller, "builds", &format!("/builds/{build}/versions"));
+        let version = caller.post(&versions, asked.to_string().as_bytes());
+        assert_eq!(version.status, 202, "{version:?}");
+    };
+    release("the uploaded build runs", &json!({}));
     let configuration = made(
         &caller,
         &admin(&caller, "build-configurations", "/build-configurations"),
@@ -81,18 +86,24 @@ fn an_uploaded_build_runs_and_its_log_is_searched() {
     let changed =
         caller.put(&admin(&caller, "fleets", &format!("/fleets/{id}")), both.to_string().as_bytes());
     assert_eq!(changed.status, 200, "{changed:?}");
-    let session = new_id();
-    let asked = json!({
-        "allocationId": session, "buildConfigurationId": configuration["id"], "regionId": fleet["regions"][0]["id"],
-    });
     let test_allocations = admin(&caller, "allocations", &format!("/fleets/{id}/test-allocations"));
-    let accepted = caller.post(&test_allocations, asked.to_string().as_bytes());
-    assert_eq!(accepted.status, 202, "{accepted:?}");
-    let server = until("the uploaded build plays", || {
-        let seen = caller.get(&format!("{test_allocations}/{session}")).json();
-        seen.get("fulfilled")?;
-        Some(seen["serverId"].to_string())
-    });
+    let of = |session: &str| format!("{test_allocations}/{session}");
+    let play = || {
+        let session = new_id();
+        let asked = json!({
+            "allocationId": session, "buildConfigurationId": configuration["id"],
+            "regionId": fleet["regions"][0]["id"],
+        });
+        let accepted = caller.post(&test_allocations, asked.to_string().as_bytes());
+        assert_eq!(accepted.status, 202, "{accepted:?}");
+        let server = until("the uploaded build plays", || {
+            let seen = caller.get(&of(&session)).json();
+            seen.get("fulfilled")?;
+            Some(seen["serverId"].to_string())
+        });
+        (session, server)
+    };
+    let (session, server) = play();
     let search = admin(&caller, "logs", "/logs/search");
     let query = json!({ "query": "uploaded RUNS", "size": 10, "filters": { "serverId": server } });
     let found = until("the line is found", || {
@@ -104,4 +115,31 @@ fn an_uploaded_build_runs_and_its_log_is_searched() {
     let output = logs.as_array().unwrap().iter().find(|it| it["size"] != 0).unwrap();
     let url = output["downloadURL"].as_str().unwrap();
     assert_eq!(caller.get(url.strip_prefix(&caller.api).unwrap()).text, "the uploaded build runs\n");
+
+    let pid = up.pid_when(&server, "ALLOCATED");
+    release("the second version runs", &json!({}));
+    let revision = || {
+        let fleet = up.json(&["fleet", "get", id]);
+        let all = fleet["buildConfigurations"].as_array().unwrap().iter();
+        all.filter(|it| it["id"] == configuration["id"]).find_map(|it| it["revision"].as_u64())
+    };
+    let newest = until("the fleet has the second version", || revision().filter(|newest| *newest > 1));
+    assert_eq!(up.pid_when(&server, "ALLOCATED"), pid, "the session finishes in the version it began in");
+    assert_eq!(caller.delete(&of(&session)).status, 204);
+    let (session, server) = play();
+    assert_eq!(up.server(&server)["buildConfigurationRevision"], newest);
+    until("the next session's server says so", || {
+        up.output_of(&up.server(&server)).contains("the second version runs").then_some(())
+    });
+
+    release("the third version runs", &json!({ "forceRollout": true }));
+    let ended = until("a forced version ends the session", || {
+        let seen = up.json(&["allocation", "get", &session]);
+        seen["endReason"].is_string().then_some(seen)
+    });
+    assert_eq!(ended["endReason"], "a build version was forced onto its server", "{ended}");
+    let (_, server) = play();
+    until("the third version's server says so", || {
+        up.output_of(&up.server(&server)).contains("the third version runs").then_some(())
+    });
 }

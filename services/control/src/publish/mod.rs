@@ -15,6 +15,7 @@ mod blob;
 mod image;
 mod refusal;
 mod scan;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +27,7 @@ use mainstay_core::slot::Spec;
 use mainstay_core::{BuildId, Timestamp};
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Edit, Release};
 use mainstay_runtime::{Clock, Handle};
-use mainstay_wire::builds::{ContentHash, Manifest, ManifestFile, Resolved};
+use mainstay_wire::builds::{ContentHash, Resolved};
 
 pub(crate) use self::blob::Blob;
 pub(crate) use self::refusal::Unpublished;
@@ -35,7 +36,7 @@ pub(crate) use self::scan::Shelf;
 use self::scan::Stamped;
 use self::scan::scan;
 use crate::editor::Editor;
-use crate::store::Store;
+use crate::store::{Store, for_machines};
 
 /// Folders below this are what the system's package manager installs: every machine has them by itself, so they are never
 /// copied (`buildPath: /usr/games`).
@@ -97,13 +98,7 @@ impl Publisher {
         let release = self.0.catalog.query(move |catalog, _| catalog.build(build)?.release).await?;
         let release = release.ok_or(Unpublished::NoFiles)?;
         blocking(move || {
-            let file = |entry: crate::store::Entry| {
-                let content = entry.content?;
-                let sha256 = content.sha256.parse().ok()?;
-                Some(ManifestFile { path: entry.path, size: content.size, sha256, executable: true })
-            };
-            let files = store.manifest(&release.manifest)?.into_iter().filter_map(file).collect();
-            let manifest = Manifest::of(files, Vec::new())?;
+            let manifest = for_machines(store.manifest(&release.manifest)?)?;
             Ok(store.keep_manifest(&manifest.write())?)
         })
         .await
@@ -154,9 +149,12 @@ impl Publisher {
             }
         };
         let before = known.as_ref().filter(|known| known.folder == folder).map(|known| known.manifest);
+        let excluded =
+            self.0.catalog.query(move |catalog, _| Some(catalog.build(build)?.declared.excluded.clone()));
+        let excluded = excluded.await?.unwrap_or_default();
         let (looked, now, keeping) = (folder.to_owned(), self.0.clock.now(), store.clone());
         let (found, manifest) = blocking(move || {
-            let (found, manifest) = scan(&looked, known.as_ref(), now)?;
+            let (found, manifest) = scan(&looked, &excluded, known.as_ref(), now)?;
             keeping.keep_manifest(&manifest.write())?;
             Ok((found, manifest))
         })

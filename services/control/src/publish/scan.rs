@@ -5,7 +5,9 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use mainstay_config::leaves_out;
 use mainstay_core::Timestamp;
 use mainstay_wire::builds::{ContentHash, FILES_MAX, LinkEntry, Manifest, ManifestFile, PATH_BYTES_MAX};
 use serde::{Deserialize, Serialize};
@@ -63,9 +65,10 @@ impl Stamp {
     }
 }
 
-/// Lists a folder and hashes what is not known.
+/// Lists a folder, without what is left out of it, and hashes what is not known.
 pub(super) fn scan(
     folder: &Path,
+    excluded: &[Arc<str>],
     known: Option<&Shelf>,
     now: Timestamp,
 ) -> Result<(Shelf, Manifest), Unpublished> {
@@ -77,7 +80,7 @@ pub(super) fn scan(
         .map(|file| (file.path.as_str(), file))
         .collect();
     let mut found = Found::default();
-    walk(folder, "", &mut found).map_err(|error| unfit(error.to_string()))?;
+    walk(folder, "", excluded, &mut found).map_err(|error| unfit(error.to_string()))?;
     let mut files = Vec::with_capacity(found.files.len());
     for path in found.files {
         let stamped = stamped(folder, path, &known, now);
@@ -101,7 +104,7 @@ struct Found {
     links: Vec<LinkEntry>,
 }
 
-fn walk(root: &Path, below: &str, found: &mut Found) -> io::Result<()> {
+fn walk(root: &Path, below: &str, excluded: &[Arc<str>], found: &mut Found) -> io::Result<()> {
     let folder = root.join(below);
     let said = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     for entry in fs::read_dir(&folder).map_err(said)? {
@@ -112,6 +115,9 @@ fn walk(root: &Path, below: &str, found: &mut Found) -> io::Result<()> {
             return Err(io::Error::other(format!("{} is no name in UTF-8", shown())));
         };
         let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        if leaves_out(excluded, &path) {
+            continue;
+        }
         if path.len() > PATH_BYTES_MAX {
             return Err(io::Error::other(format!("{} is longer than {PATH_BYTES_MAX} bytes", shown())));
         }
@@ -120,7 +126,7 @@ fn walk(root: &Path, below: &str, found: &mut Found) -> io::Result<()> {
         }
         let kind = entry.file_type().map_err(said)?;
         if kind.is_dir() {
-            walk(root, &path, found)?;
+            walk(root, &path, excluded, found)?;
         } else if kind.is_file() {
             found.files.push(path);
         } else if kind.is_symlink() {

@@ -15,19 +15,23 @@
 mod draft;
 mod published;
 mod release;
+mod sweep;
 mod upload;
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mainstay_core::BuildId;
 pub(crate) use mainstay_wire::builds::{FILE_BYTES_MAX, FILES_MAX, PATH_BYTES_MAX};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use release::for_machines;
+pub(crate) use sweep::{InUse, Swept};
 pub(crate) use upload::{Offset, Progress};
 
 /// What uploads leave free on the disk, for the journal that lives there too.
@@ -41,6 +45,8 @@ pub(crate) struct Store {
     root: Arc<Path>,
     /// Uploads that are being written: two writers of one file would mix its bytes.
     busy: Arc<Mutex<std::collections::BTreeSet<PathBuf>>>,
+    /// Held by whoever gives an object its name, refers to one that is there, or takes one away.
+    objects: Arc<Mutex<()>>,
 }
 
 /// A file of a build.
@@ -113,12 +119,21 @@ impl Store {
         for part in ["objects", "drafts", "uploads", "releases", "published"] {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
         }
-        Ok(Self { root: root.into(), busy: Arc::default() })
+        Ok(Self { root: root.into(), busy: Arc::default(), objects: Arc::default() })
     }
 
     fn object(&self, sha256: &str) -> PathBuf {
         let (folder, _) = sha256.split_at_checked(2).unwrap_or((sha256, ""));
         self.root.join("objects").join(folder).join(sha256)
+    }
+
+    /// Whether an object is here; it counts as used now, so that it stays for whoever begins to refer to it.
+    fn is_here(&self, sha256: &str) -> io::Result<bool> {
+        let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        match File::open(self.object(sha256)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            opened => touch(&opened?).map(|()| true),
+        }
     }
 
     fn drafts(&self, build: BuildId) -> PathBuf {
@@ -157,6 +172,12 @@ fn hex(bytes: &[u8]) -> String {
         let _written = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Notes, by the file system's own clock, that a file is used.
+fn touch(file: &File) -> io::Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Ok(futimens(file, &Timestamps { last_access: now, last_modification: now })?)
 }
 
 /// Makes what a folder says durable.

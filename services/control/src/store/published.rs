@@ -8,7 +8,7 @@ use mainstay_core::BuildId;
 use mainstay_wire::builds::ContentHash;
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, StoreError, sync_folder};
+use super::{Store, StoreError, sync_folder, touch};
 use crate::publish::Shelf;
 
 impl Store {
@@ -24,7 +24,7 @@ impl Store {
     pub(crate) fn keep_manifest(&self, bytes: &[u8]) -> io::Result<ContentHash> {
         let hash = ContentHash::of(Sha256::digest(bytes).into());
         let name = hash.to_string();
-        if !self.object(&name).is_file() {
+        if !self.is_here(&name)? {
             self.keep_bytes(bytes, &name)?;
         }
         Ok(hash)
@@ -40,7 +40,7 @@ impl Store {
         bytes: &mut dyn io::Read,
     ) -> Result<bool, StoreError> {
         let name = wanted.to_string();
-        if self.object(&name).is_file() {
+        if self.is_here(&name)? {
             return Ok(true);
         }
         self.room(0)?;
@@ -83,6 +83,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => {
                 let file = opened?;
+                touch(&file)?;
                 let size = file.metadata()?.len();
                 Ok(Some((file, size)))
             }

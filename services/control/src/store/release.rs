@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 
 use mainstay_core::BuildId;
+use mainstay_wire::builds::{Manifest, ManifestError, ManifestFile};
 use sha2::{Digest as _, Sha256};
 
 use super::{Content, Entry, MANIFEST_BYTES_MAX, Store, StoreError, hex, sync_folder};
@@ -90,6 +91,19 @@ impl Store {
         fs::rename(&unfinished, folder)?;
         Ok(folder.parent().map_or(Ok(()), sync_folder)?)
     }
+}
+
+/// The list of a version's files that machines are given.
+///
+/// # Errors
+/// One that they would refuse.
+pub(crate) fn for_machines(entries: Vec<Entry>) -> Result<Manifest, ManifestError> {
+    let file = |entry: Entry| {
+        let content = entry.content?;
+        let sha256 = content.sha256.parse().ok()?;
+        Some(ManifestFile { path: entry.path, size: content.size, sha256, executable: true })
+    };
+    Manifest::of(entries.into_iter().filter_map(file).collect(), Vec::new())
 }
 
 /// Every file with its bytes.

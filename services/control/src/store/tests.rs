@@ -96,6 +96,106 @@ fn everything_outlives_the_process() {
     assert_eq!(again.release(BUILD).unwrap(), version);
 }
 
+/// A day later, and a moment before that.
+fn later(store: &Store) -> [std::time::SystemTime; 2] {
+    let now = fs::metadata(store.root.join("objects")).unwrap().modified().unwrap();
+    let minute = std::time::Duration::from_secs(60);
+    [now + sweep::UNUSED_KEPT + minute, now + sweep::UNUSED_KEPT - minute]
+}
+
+fn in_use(versions: &[&release::Version]) -> InUse {
+    let (versions, folders) = (versions.iter().map(|version| version.manifest).collect(), Default::default());
+    InUse { builds: [BUILD].into(), versions, folders }
+}
+
+#[test]
+fn a_sweep_takes_what_nothing_refers_to_after_a_day() {
+    let (_dir, store) = store();
+    put(&store, "server", b"1").unwrap();
+    put(&store, "map", b"harbour").unwrap();
+    let old = store.release(BUILD).unwrap();
+    put(&store, "map", b"island").unwrap();
+    let new = store.release(BUILD).unwrap();
+    put(&store, "draft", b"next").unwrap();
+    let image = store.keep_manifest(br#"{"layers":[]}"#).unwrap();
+    let for_machines =
+        store.keep_manifest(&for_machines(store.manifest(&new.manifest).unwrap()).unwrap().write()).unwrap();
+    let [late, early] = later(&store);
+    assert_eq!(store.sweep(&in_use(&[&new]), early).unwrap(), Swept::default(), "it may still be asked for");
+    let kept = |text: &[u8]| store.object(&hash(text)).exists();
+
+    // A server still plays on the old version.
+    let mut with_server = in_use(&[&new]);
+    with_server.folders.insert(old.folder.clone());
+    let swept = store.sweep(&with_server, late).unwrap();
+    assert_eq!((swept.versions, swept.files), (0, 1), "the image's list alone");
+    assert!(store.open_object(image).unwrap().is_none());
+    assert!(old.folder.join("map").is_file() && kept(b"harbour"));
+
+    let swept = store.sweep(&in_use(&[&new]), late).unwrap();
+    assert_eq!((swept.versions, swept.files), (1, 2), "its folder, its list and the map that it alone had");
+    assert!(!old.folder.exists() && !kept(b"harbour"));
+    assert!(kept(b"1") && kept(b"island") && kept(b"next"));
+    assert_eq!(fs::read(new.folder.join("map")).unwrap(), b"island");
+    assert!(store.open_object(for_machines).unwrap().is_some(), "what machines are given of the newest");
+    assert_eq!(store.sweep(&in_use(&[&new]), early).unwrap(), Swept::default());
+
+    // The build is deleted.
+    store.forget(BUILD).unwrap();
+    store.sweep(&InUse::default(), late + sweep::UNUSED_KEPT).unwrap();
+    assert_eq!(below_of(&store, "objects"), 0);
+    assert_eq!(below_of(&store, "releases"), 0);
+}
+
+fn below_of(store: &Store, part: &str) -> usize {
+    let folders = fs::read_dir(store.root.join(part)).unwrap();
+    folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
+}
+
+#[test]
+fn a_sweep_leaves_what_is_being_uploaded_and_what_was_just_asked_for() {
+    let (_dir, store) = store();
+    let unused = store.keep_manifest(b"unused").unwrap();
+    store.name(BUILD, "a").unwrap();
+    let mut upload = store.begin(BUILD, "a", Offset { from: 0, total: Some(4) }).unwrap();
+    upload.write(b"ab").unwrap();
+    let [late, _] = later(&store);
+    // Long after its last byte: whoever sends it is slow, and there.
+    assert_eq!(
+        store.sweep(&in_use(&[]), late + sweep::UNUSED_KEPT).unwrap().files,
+        1,
+        "the unused list alone"
+    );
+    assert!(store.open_object(unused).unwrap().is_none());
+    upload.write(b"cd").unwrap();
+    assert!(matches!(upload.end(None, None).unwrap(), Progress::Whole(_)));
+    drop(store.begin(BUILD, "a", Offset { from: 0, total: Some(4) }).unwrap());
+    assert_eq!(
+        store.sweep(&in_use(&[]), late + sweep::UNUSED_KEPT).unwrap().files,
+        1,
+        "an upload that broke off"
+    );
+
+    let asked = store.keep_manifest(b"asked").unwrap();
+    let past = std::time::SystemTime::UNIX_EPOCH;
+    File::open(store.object(&asked.to_string())).unwrap().set_modified(past).unwrap();
+    assert!(store.open_object(asked).unwrap().is_some());
+    let [_, early] = later(&store);
+    store.sweep(&in_use(&[]), early).unwrap();
+    assert!(store.open_object(asked).unwrap().is_some(), "a machine has just begun to fetch it");
+}
+
+#[test]
+fn a_sweep_that_cannot_read_something_deletes_no_object() {
+    let (_dir, store) = store();
+    let unused = store.keep_manifest(b"unused").unwrap();
+    put(&store, "a", b"1").unwrap();
+    fs::write(store.draft(BUILD, "a"), "{").unwrap();
+    let [late, _] = later(&store);
+    assert!(store.sweep(&in_use(&[]), late).is_err());
+    assert!(store.open_object(unused).unwrap().is_some());
+}
+
 #[test]
 fn a_path_that_leaves_the_build_is_none() {
     for path in ["", "/", "/etc/passwd", "..", "a/../../b", "a//b", "a/", "./a", "a\0b", "a\\..\\b", "a\nb"] {

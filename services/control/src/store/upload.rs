@@ -157,6 +157,7 @@ impl Drop for Upload {
 impl Store {
     /// A synced file becomes the object of its hash; where there is one already, it is the same bytes.
     pub(super) fn keep(&self, file: &std::path::Path, sha256: &str) -> io::Result<()> {
+        let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let object = self.object(sha256);
         let folder = object.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder)?;

@@ -295,7 +295,11 @@ pub fn id(n: u128) -> Uuid {
 /// A fleet `arena` that starts its servers on allocation, in the region `local`.
 pub fn declaration(growth: Growth, placement_timeout: Duration) -> Declaration {
     Declaration {
-        builds: vec![BuildDeclaration { name: "arena".into(), folder: "/srv/arena".to_owned() }],
+        builds: vec![BuildDeclaration {
+            name: "arena".into(),
+            folder: "/srv/arena".to_owned(),
+            excluded: Vec::new(),
+        }],
         configurations: vec![ConfigurationDeclaration {
             name: "ranked".into(),
             build: "arena".into(),

@@ -173,6 +173,7 @@ fn a_slot_sees_neither_the_data_directory_nor_another_slot() {
         isolation: Some(Isolation {
             hide: vec![data.path().to_owned()],
             keep: vec![own.clone(), single, "/usr".into()],
+            read_only: Vec::new(),
             processes: Processes::Own,
         }),
         ..slot.shell(&script)
@@ -216,7 +217,8 @@ fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
         working_dir: own.clone(),
         isolation: Some(Isolation {
             hide: vec![data, home.path().to_owned()],
-            keep: vec![own.clone(), clone],
+            keep: vec![own.clone()],
+            read_only: vec![clone],
             processes: Processes::All,
         }),
         ..slot.shell(&script)
@@ -231,6 +233,53 @@ fn a_data_directory_inside_a_kept_build_inside_a_closed_home_stays_hidden() {
     assert!(own.join("made").exists());
 }
 
+/// What slots share is nobody's to write, whatever its modes are and whatever is mounted in it; a slot's own directory is,
+/// wherever it lies.
+#[test]
+fn what_is_read_only_cannot_be_written_and_a_slots_own_directory_in_it_can() {
+    if !needs_root("what is read-only") {
+        return;
+    }
+    let top = tempfile::tempdir().unwrap();
+    let build = top.path().join("a build");
+    let (maps, own) = (build.join("maps"), build.join("own"));
+    for folder in [top.path(), &build, &maps, &own] {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    }
+    // A disk of its own, mounted with an option that must not get lost.
+    mount(Some("tmpfs"), &maps, Some("tmpfs"), MsFlags::MS_NOEXEC, Some("mode=777,size=64k")).unwrap();
+    std::fs::write(build.join("map"), "harbour").unwrap();
+    std::fs::set_permissions(build.join("map"), Permissions::from_mode(0o666)).unwrap();
+    let slot = Slot::new();
+    let script = format!(
+        "cd '{}'; touch new maps/new 2>&1; echo island 2>&1 > map; cat map; touch own/new; \
+         grep ' {} ' /proc/self/mountinfo",
+        build.display(),
+        maps.display().to_string().replace(' ', r"\\040")
+    );
+    let spec = LaunchSpec {
+        identity: Identity::Dropped { uid: UID, gid: UID },
+        isolation: Some(Isolation {
+            hide: Vec::new(),
+            keep: vec![own.clone()],
+            read_only: vec![build.clone()],
+            processes: Processes::All,
+        }),
+        ..slot.shell(&script)
+    };
+    slot.start(&spec);
+    let ended = slot.exit().outcome;
+    umount2(&maps, MntFlags::MNT_DETACH).unwrap();
+    let text = slot.stdout();
+    assert_eq!(ended, Outcome::Exited { code: 0 }, "{text}");
+    assert_eq!(text.matches("Read-only file system").count(), 3, "two new files, and a change: {text}");
+    assert!(text.contains("harbour"), "{text}");
+    assert!(own.join("new").exists() && !build.join("new").exists());
+    let mounted = text.lines().last().unwrap();
+    assert!(mounted.contains(" ro,") && mounted.contains("noexec"), "{text}");
+}
+
 /// Issue 2, section 7: "no sight of … other slots": their command lines hold passwords.
 #[test]
 fn a_slot_sees_no_process_but_its_own() {
@@ -241,7 +290,8 @@ fn a_slot_sees_no_process_but_its_own() {
     let slot = Slot::new();
     let script =
         format!("cat /proc/{}/cmdline 2>&1; cat /proc/self/comm; ls -d /proc/1 2>&1", std::process::id());
-    let isolation = Isolation { hide: Vec::new(), keep: Vec::new(), processes: Processes::Own };
+    let isolation =
+        Isolation { hide: Vec::new(), keep: Vec::new(), read_only: Vec::new(), processes: Processes::Own };
     let identity = Identity::Dropped { uid: UID, gid: UID };
     slot.start(&LaunchSpec { identity, isolation: Some(isolation), ..slot.shell(&script) });
     slot.exit();
@@ -257,8 +307,9 @@ fn a_hidden_directory_that_does_not_exist_stops_the_start() {
     }
     let slot = Slot::new();
     let hide = vec![PathBuf::from("/no/such/directory")];
+    let (keep, read_only) = (Vec::new(), Vec::new());
     let spec = LaunchSpec {
-        isolation: Some(Isolation { hide, keep: Vec::new(), processes: Processes::All }),
+        isolation: Some(Isolation { hide, keep, read_only, processes: Processes::All }),
         ..slot.shell("exit 0")
     };
     let started = client::spawn(&program("holder"), &[], &slot.run_dir(), &spec).unwrap();

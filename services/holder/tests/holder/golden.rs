@@ -175,6 +175,7 @@ fn launch_of_version_1() {
         isolation: Some(Isolation {
             hide: vec!["/d".into()],
             keep: vec!["/d/s".into()],
+            read_only: Vec::new(),
             processes: Processes::Own,
         }),
         container: None,
@@ -184,6 +185,13 @@ fn launch_of_version_1() {
         &spec,
         r#"{"version":1,"generation":7,"run":3,"executable":"/g/game","arguments":["-port","9000"],"environment":{"HOME":"/h"},"working_dir":"/g","identity":{"type":"dropped","uid":700001,"gid":700001},"limits":[{"resource":"open_files","soft":4096,"hard":4096}],"control_group":{"join":["/c/cgroup.procs"],"oom_counter":"/c/memory.events"},"isolation":{"hide":["/d"],"keep":["/d/s"],"processes":"own"},"output":{"dir":"/o","bytes_max":10,"files_max":2}}"#,
     );
+    let locked = Isolation {
+        hide: Vec::new(),
+        keep: Vec::new(),
+        read_only: vec!["/b".into()],
+        processes: Processes::All,
+    };
+    same(&locked, r#"{"hide":[],"keep":[],"read_only":["/b"],"processes":"all"}"#);
     same(&Identity::Inherited, r#"{"type":"inherited"}"#);
     for (resource, text) in [
         (LimitedResource::CoreBytes, "core_bytes"),

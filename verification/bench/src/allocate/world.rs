@@ -126,7 +126,11 @@ const fn region() -> RegionId {
 
 fn declaration() -> Declaration {
     Declaration {
-        builds: vec![BuildDeclaration { name: "bench".into(), folder: "/nowhere".to_owned() }],
+        builds: vec![BuildDeclaration {
+            name: "bench".into(),
+            folder: "/nowhere".to_owned(),
+            excluded: Vec::new(),
+        }],
         configurations: vec![ConfigurationDeclaration {
             name: "bench".into(),
             build: "bench".into(),

@@ -118,6 +118,9 @@ impl Worker {
             Ok(There::Running(connection)) => self.take_line(run, *connection).await,
             Ok(There::Ended(record)) => self.exited(record).await,
             Ok(There::Lost) => self.report(Command::Lost { server, run }).await,
+            Ok(There::Nothing) if self.context.is_cut_off(server, run).await => {
+                self.report(Command::Lost { server, run }).await
+            }
             Ok(There::Nothing) => {
                 self.brain.see(Observation::Saw { server, run, sight: Sight::Absent }).await?;
                 Ok(Next::Wait)

@@ -127,8 +127,11 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
                 let detail = format!("a build of this name exists: {}", asked.build_name);
                 return Err(bad_field("buildName", detail).into());
             }
-            let declared =
-                BuildDeclaration { name: asked.build_name.as_str().into(), folder: folder.clone() };
+            let declared = BuildDeclaration {
+                name: asked.build_name.as_str().into(),
+                folder: folder.clone(),
+                excluded: Vec::new(),
+            };
             let declaration = Arc::new(Declaration { builds: vec![declared], ..Declaration::default() });
             let edit = Edit::of_revision(Arc::clone(&by), catalog.revision().number);
             Ok(CatalogCommand::Declare { declaration, edit })
@@ -281,7 +284,7 @@ async fn new_image(
     asked: &VersionRequest,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Unity> {
     let build = call.build()?;
-    let declared = BuildDeclaration { name: of.build_name.as_str().into(), folder };
+    let declared = BuildDeclaration { name: of.build_name.as_str().into(), folder, excluded: Vec::new() };
     let declaration = Arc::new(Declaration { builds: vec![declared], ..Declaration::default() });
     let edit = Edit::by(call.by());
     call.app.editor.change(CatalogCommand::Declare { declaration, edit }).await?;
