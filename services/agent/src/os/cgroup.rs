@@ -2,12 +2,10 @@
 //! process tree, oom kills, and a way to kill everything in it.
 //!
 //! Groups are named `<parent>/<data directory>/<server id>`, so that two data directories on one machine never meet.
-//! Making, limiting and removing go through `cgroups-rs`.
+//! Making and limiting go through `cgroups-rs`.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cgroups_rs::fs::hierarchies::{self, UNIFIED_MOUNTPOINT, V1};
@@ -19,6 +17,7 @@ pub use self::slot::{GroupReading, SlotGroup};
 use super::{Missing, OsError};
 
 mod slot;
+mod sweep;
 
 /// Parent of all of Mainstay's groups, where none is configured.
 pub const PARENT: &str = "mainstay";
@@ -49,8 +48,8 @@ impl Groups {
     /// The data directory cannot be looked at.
     pub fn find(parent: &str, data_dir: &Path) -> Result<Result<Self, Missing>, OsError> {
         let failed = |source| OsError::Files { what: "look at", path: data_dir.to_owned(), source };
-        let found = std::fs::metadata(data_dir).map_err(failed)?;
-        let parent = format!("{parent}/{:x}-{:x}", found.dev(), found.ino());
+        let own = sweep::name_of(data_dir).map_err(failed)?;
+        let parent = format!("{parent}/{own}");
         let (version, wanted): (_, &[&str]) = if hierarchies::is_cgroup2_unified_mode() {
             (Version::Two, &["cpu", "memory"])
         } else {
@@ -65,6 +64,7 @@ impl Groups {
             }
         }
         if reasons.is_empty() {
+            groups.claim(data_dir);
             return Ok(Ok(groups));
         }
         let why = reasons.iter().map(|(why, names)| format!("{}: {why}", names.join(", ")));
@@ -126,53 +126,6 @@ impl Groups {
                 Err(OsError::Group { what: "read from", group: slot.name, source: Box::new(error) })
             }
         }
-    }
-
-    /// Removes the groups of slots that are not in `keep` and hold no process, and the parent if nothing is left: in every
-    /// hierarchy, since runc makes a container's group in all of them, and takes away only what it ran in.
-    ///
-    /// # Errors
-    /// A directory of groups cannot be listed.
-    pub fn sweep(&self, keep: &[ServerId]) -> Result<(), OsError> {
-        let failed = |source: io::Error| OsError::Group {
-            what: "list",
-            group: self.parent.clone(),
-            source: Box::new(source),
-        };
-        for parent in hierarchies_here().map_err(failed)?.into_iter().map(|top| top.join(&self.parent)) {
-            let entries = match std::fs::read_dir(&parent) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(failed(error)),
-            };
-            for entry in entries {
-                let path = entry.map_err(failed)?.path();
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-                let is_kept = name.is_some_and(|name| keep.iter().any(|id| id.number().to_string() == name));
-                if path.is_dir() && !is_kept {
-                    remove_if_empty(&path).map_err(failed)?;
-                }
-            }
-            remove_if_empty(&parent).map_err(failed)?;
-        }
-        Ok(())
-    }
-}
-
-/// Where this machine's hierarchies are mounted, of whatever version.
-fn hierarchies_here() -> io::Result<Vec<PathBuf>> {
-    let mounts =
-        procfs::process::Process::myself().and_then(|this| this.mountinfo()).map_err(io::Error::other)?;
-    let groups = mounts.into_iter().filter(|mount| matches!(&*mount.fs_type, "cgroup" | "cgroup2"));
-    Ok(groups.map(|mount| mount.mount_point).collect())
-}
-
-/// The kernel refuses to remove a group with processes or groups in it; that one stays.
-fn remove_if_empty(path: &Path) -> io::Result<()> {
-    match std::fs::remove_dir(path) {
-        Ok(()) => Ok(()),
-        Err(error) if matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::NotFound) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asks a game whether it lives: the hand that carries `adapters/query`'s datagrams.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use mainstay_query::{Answer, Probe, Prober, Protocol, Step};
@@ -56,9 +56,25 @@ pub(crate) async fn until_answer(protocol: Protocol, port: u16, within: Duration
     }
 }
 
-/// Asks once. A game binds all addresses, so the machine's own is asked.
+/// Asks once. A game binds all addresses, so the machine's own is asked: of IPv4, and where nobody listens there, of IPv6, which
+/// a game may have alone.
 pub(crate) async fn once(protocol: &Protocol, port: u16, within: Duration) -> Result<Answer, NoAnswer> {
-    let at = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let first = once_at(protocol, SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port), within).await;
+    match first {
+        Err(NoAnswer::Refused { .. }) => {
+            let second =
+                once_at(protocol, SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port), within).await;
+            match second {
+                // A machine without IPv6 has nobody listening there either.
+                Err(NoAnswer::Refused { .. } | NoAnswer::Socket { .. }) => first,
+                Ok(_) | Err(NoAnswer::Silent { .. }) => second,
+            }
+        }
+        Ok(_) | Err(NoAnswer::Silent { .. } | NoAnswer::Socket { .. }) => first,
+    }
+}
+
+async fn once_at(protocol: &Protocol, at: SocketAddr, within: Duration) -> Result<Answer, NoAnswer> {
     match protocol.probe(nonce()) {
         Probe::Nothing => Ok(Answer::default()),
         Probe::Connect => match timeout(within, TcpStream::connect(at)).await {
@@ -76,7 +92,11 @@ pub(crate) async fn once(protocol: &Protocol, port: u16, within: Duration) -> Re
 
 /// A connected socket of its own for each probe: the kernel checks the source, and no server mixes up two tokens.
 async fn exchange(mut prober: Prober, at: SocketAddr) -> io::Result<Answer> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    let any = match at.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(at).await?;
     socket.send(&prober.start()).await?;
     let mut buffer = vec![0; prober.receive_bytes_max() + 1];
@@ -141,5 +161,26 @@ mod tests {
         assert_eq!(&buffer[..length], b"p");
         socket.send_to(b"q", from).await.unwrap();
         asking.await.unwrap();
+    }
+
+    /// "everything listens dual-stack" (issue 3, point 4), and a game may listen on IPv6 alone.
+    #[tokio::test]
+    async fn a_game_on_ipv6_alone_is_asked_there() {
+        let Ok(socket) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await else {
+            eprintln!("SKIPPED without IPv6: a game on IPv6 alone");
+            return;
+        };
+        let port = socket.local_addr().unwrap().port();
+        let within = Duration::from_secs(10);
+        let asking = tokio::spawn(async move { once(&"udp:70:71".parse().unwrap(), port, within).await });
+        let mut buffer = [0; 16];
+        let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(&buffer[..length], b"p");
+        socket.send_to(b"q", from).await.unwrap();
+        asking.await.unwrap().unwrap();
+        drop(socket);
+        let listener = tokio::net::TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.unwrap();
+        once(&Protocol::Tcp, port, within).await.unwrap();
+        drop(listener);
     }
 }

@@ -1,5 +1,7 @@
 //! Control groups and measurements with real processes.
 
+use std::path::Path;
+
 use mainstay_agent::os::cgroup::{Groups, SlotGroup, Version};
 use mainstay_agent::os::measure::Meter;
 use mainstay_core::slot::{Caps, Limits};
@@ -140,6 +142,34 @@ fn a_group_is_emptied_of_what_outlived_a_killed_holder_and_then_swept() {
         groups.sweep(&[]).unwrap();
         group.members_files().iter().all(|file| !file.exists()).then_some(())
     });
+}
+
+/// An agent that was killed and whose data directory was deleted leaves groups that the next agent on the machine takes away; in
+/// every hierarchy, since a container runtime makes them in each. What another agent has stays.
+#[test]
+fn groups_whose_data_directory_is_gone_are_taken_away_by_the_next_agent() {
+    let (gone, stays) = (Data::new(), Data::new());
+    let (Some(groups), Some(others)) = (gone.groups("orphaned groups"), stays.groups("others' groups"))
+    else {
+        return;
+    };
+    let (orphan, kept) = (group(groups, &gone.slot(0)), group(others, &stays.slot(0)));
+    let mut files = orphan.members_files();
+    // As runc does, which also knows the hierarchies that nothing is measured in.
+    let pids = Path::new("/sys/fs/cgroup/pids");
+    let elsewhere = pids.join(orphan.name());
+    if pids.exists() {
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        files.push(elsewhere.join("cgroup.procs"));
+    }
+    assert!(files.iter().all(|file| file.exists()), "{files:?}");
+    // Made first, or it may get the very inode that is freed, and with it the groups.
+    let next = tempfile::tempdir().unwrap();
+    std::fs::remove_dir_all(gone.path()).unwrap();
+    let groups = Groups::find("mainstay-test", next.path()).unwrap().unwrap();
+    assert!(files.iter().all(|file| !file.parent().unwrap().parent().unwrap().exists()), "{files:?}");
+    assert!(kept.members_files().iter().all(|file| file.exists()));
+    groups.sweep(&[]).unwrap();
 }
 
 #[test]

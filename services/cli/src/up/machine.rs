@@ -166,7 +166,8 @@ const SOMEWHERE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const SOMEWHERE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// Of the version of IP by which the control plane is reached, that very address; of the other, the one that leads to it
-/// under its other name, else the one that leads everywhere.
+/// under its other name, else the one that leads everywhere. Where that is this host's loopback, nobody beyond it is reached
+/// either way, as with [`Towards::Nobody`].
 fn towards_plane(host: &str, port: u16) -> Addresses {
     let plane: Vec<IpAddr> = (host, port)
         .to_socket_addrs()
@@ -182,9 +183,13 @@ fn towards_plane(host: &str, port: u16) -> Addresses {
         IpAddr::V6(ip) => Some(*ip),
         IpAddr::V4(_) => None,
     });
+    let found = Addresses { ipv4: v4.and_then(v4_towards), ipv6: v6.and_then(v6_towards) };
+    if plane.iter().any(IpAddr::is_loopback) {
+        return found;
+    }
     Addresses {
-        ipv4: v4.and_then(v4_towards).or_else(|| v4_towards(SOMEWHERE_V4)),
-        ipv6: v6.and_then(v6_towards).or_else(|| v6_towards(SOMEWHERE_V6)),
+        ipv4: found.ipv4.or_else(|| v4_towards(SOMEWHERE_V4)),
+        ipv6: found.ipv6.or_else(|| v6_towards(SOMEWHERE_V6)),
     }
 }
 
@@ -208,4 +213,20 @@ fn source(there: IpAddr, any: IpAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind((any, 0)).ok()?;
     socket.connect((there, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "each machine has advertised IPv4 and IPv6 addresses (set or detected)" (issue 3, point 4): both by one rule, so that a
+    /// machine that joins over loopback shows no address of another network beside it.
+    #[test]
+    fn a_machine_that_joins_over_loopback_shows_loopback_alone() {
+        let joined = |host: &str| towards_plane(host, 7421);
+        assert_eq!(joined("127.0.0.1"), Addresses { ipv4: Some(Ipv4Addr::LOCALHOST), ipv6: None });
+        // Without IPv6 there is no address to show.
+        let over_v6 = joined("::1");
+        assert!(over_v6.ipv4.is_none() && over_v6.ipv6.is_none_or(|ip| ip.is_loopback()), "{over_v6:?}");
+    }
 }

@@ -2,9 +2,12 @@
 //! they are not; and what becomes of one that is slow, cut off, or dead. It needs root and iproute2; without either this
 //! test says loudly that it did not run.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use mainstay_tugboat::client;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -12,6 +15,7 @@ use serde_json::Value;
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
 use crate::far::mode;
+use crate::game::TOKEN;
 use crate::joining::growing;
 use crate::product::{Home, Product, lives, processes_of, until};
 
@@ -69,6 +73,13 @@ struct Cloud {
     first_port: u32,
 }
 
+/// What becomes of a lost machine's allocations.
+#[derive(Debug, Clone, Copy)]
+enum OnLoss {
+    Fail,
+    PlaceAnew,
+}
+
 fn ip(words: &str) -> bool {
     Command::new("ip").args(words.split(' ')).output().is_ok_and(|done| done.status.success())
 }
@@ -102,19 +113,40 @@ impl Cloud {
         Some(cloud)
     }
 
-    /// The fleet of `joining`, with its machines from here.
-    fn file(&self, ttl: &str) -> String {
+    /// The fleet of `joining`, with its machines from here, and games that are told what to do.
+    fn file(&self, ttl: &str, lost: OnLoss) -> String {
         let fleet = growing()
             .replace("machines: { join: allowed }\n", "")
+            .replace(
+                "--query-port $$query_port$$",
+                &format!("--query-port $$query_port$$ --control-token {TOKEN}"),
+            )
+            .replace("queryType: sqp\n", "queryType: sqp\n    stop: { signal: SIGTERM, killTimeout: 5s }\n")
             .replace("maxServers: 2 }", "maxServers: 4, provider: cloud }");
+        let lost = match lost {
+            OnLoss::Fail => "fail",
+            OnLoss::PlaceAnew => "placeAnew",
+        };
         let Self { tag, net, machines, program, first_port } = self;
         format!(
-            "{fleet}    ttl: {ttl}\n    lost: {{ after: 15s }}\n    placementTimeout: 2m\n\
+            "{fleet}    ttl: {ttl}\n    lost: {{ after: 15s, allocations: {lost} }}\n    placementTimeout: 2m\n\
              providers:\n  cloud:\n    command: {program:?}\n    slots: 1\n    maxMachines: 4\n    listEvery: 500ms\n    \
              env: {{ MACHINES: {machines:?}, MAINSTAY: {mainstay:?}, TAG: {tag}, BRIDGE: {tag}b, NET: {net:?}, \
              FIRST_PORT: \"{first_port}\" }}\n",
             mainstay = env!("CARGO_BIN_EXE_mainstay"),
         )
+    }
+
+    /// Tells the game of the only server of a machine to do something.
+    #[track_caller]
+    fn tell(&self, up: &Product<'_>, machine: &Value, what: &str) -> Value {
+        let servers = up.servers();
+        let server = servers.into_iter().find(|it| it["machineId"] == machine["id"]).unwrap();
+        let number: u8 = machine["display"].as_str().unwrap().rsplit('-').next().unwrap().parse().unwrap();
+        let address: IpAddr = format!("{}.{}", self.net, 10 + number).parse().unwrap();
+        let port = u16::try_from(server["port"].as_u64().unwrap()).unwrap();
+        client::control((address, port).into(), TOKEN, what, Duration::from_secs(10)).unwrap();
+        server
     }
 
     fn agent(&self, machine: &str) -> i32 {
@@ -197,7 +229,7 @@ fn state(up: &Product<'_>, allocation: &str) -> Value {
 fn machines_come_are_slow_are_cut_off_die_and_go() {
     let home = Home::new();
     let Some(cloud) = Cloud::new(&home) else { return };
-    let file = write(&home, &cloud.file("{ shutdown: 30m, delete: 30m }"));
+    let file = write(&home, &cloud.file("{ shutdown: 30m, delete: 30m }", OnLoss::Fail));
     let up = home.up(&[file.to_str().unwrap(), "--listen", &format!("{}.1", cloud.net)]);
     assert_eq!(machines(&up), Vec::<Value>::new(), "nobody needs one");
 
@@ -235,24 +267,47 @@ fn machines_come_are_slow_are_cut_off_die_and_go() {
     until("its stale game is stopped", || (!lives(game)).then_some(()));
     let back = machine(&up, &one).unwrap();
     assert!(back["detail"].as_str().unwrap_or_default().contains("was cut off"), "{back}");
-    let (_, again, fresh) = play(&up);
+    let (third, again, fresh) = play(&up);
     assert_eq!(again, one, "and it serves again");
     assert_ne!(fresh, game);
+    assert_eq!(state(&up, &first), "failed", "what failed stays so");
 
-    // One that dies is told apart: its provider no longer has it, so it is removed.
+    // One that dies is told apart: its provider no longer has it, so it is removed. Its session is placed anew, now that policy
+    // says so, on a machine that is made for it.
+    let apply = |ttl: &str| {
+        let file = write(&home, &cloud.file(ttl, OnLoss::PlaceAnew));
+        let applied = up.run(&["apply", file.to_str().unwrap()]);
+        assert!(applied.status.success(), "{applied:?}");
+    };
+    apply("{ shutdown: 30m, delete: 30m }");
     cloud.burn(&two);
-    until("the dead machine's session has failed", || (state(&up, &second) == "failed").then_some(()));
     until("the dead machine is removed", || machine(&up, &two).is_none().then_some(()));
+    let anew = until("its session plays elsewhere", || {
+        let on = up.json(&["allocation", "get", &second])["server"]["machineId"].clone();
+        let three = machines(&up).into_iter().find(|machine| machine["id"] == on)?;
+        (state(&up, &second) == "fulfilled" && three["display"] != *two).then_some(three)
+    });
+    assert_ne!(anew["display"], *one, "that one is taken");
 
-    // It shrinks once nobody plays, and time enough has passed.
-    let playing = up.json(&["allocation", "list"]);
-    for allocation in playing.as_array().unwrap() {
-        let id = allocation["id"].as_str().or(allocation["allocationId"].as_str()).unwrap();
-        let _ended_already = up.run(&["allocation", "delete", id]);
+    // It shrinks once nobody plays and time enough has passed: the machine whose server its game holds stays past its TTLs, the
+    // other is drained, emptied and deleted.
+    let held = machine(&up, &one).unwrap();
+    for id in [&second, &third] {
+        let ended = up.run(&["allocation", "delete", id]);
+        assert!(ended.status.success(), "{ended:?}");
     }
-    let file = write(&home, &cloud.file("{ shutdown: 1s, delete: 2s }"));
-    let applied = up.run(&["apply", file.to_str().unwrap()]);
-    assert!(applied.status.success(), "{applied:?}");
+    let server = cloud.tell(&up, &held, "hold=10m")["id"].to_string();
+    until("it is held", || (up.server(&server)["status"] == "HELD").then_some(()));
+    // So that it drains for as long as its game may take to stop.
+    cloud.tell(&up, &anew, "ignore-sigterm");
+    apply("{ shutdown: 1s, delete: 2s }");
+    let name = anew["display"].as_str().unwrap();
+    until("the machine that nobody holds drains", || {
+        machine(&up, name).filter(|it| it["life"] == "draining")
+    });
+    until("the machine that nobody holds is gone", || machine(&up, name).is_none().then_some(()));
+    assert_eq!(machine(&up, &one).unwrap()["life"], "serving", "a hold keeps it past its TTLs");
+    cloud.tell(&up, &held, "hold=1s");
     until("every machine is gone", || machines(&up).is_empty().then_some(()));
     assert!(!Path::new(&cloud.machines.join(&one)).exists(), "its provider deleted it");
     let log = up.log();
