@@ -7,6 +7,7 @@ mod installs;
 mod joining;
 mod looks;
 mod outbox;
+mod refusal;
 mod session;
 
 use std::pin::Pin;
@@ -30,10 +31,11 @@ use crate::metrics::Metrics;
 use crate::publish::Publisher;
 use crate::shards::Fleets;
 
-pub(crate) use desk::{Desk, No};
+pub(crate) use desk::Desk;
 pub(crate) use installs::{Disks, Installing};
 pub(crate) use looks::{Looking, Unseen};
 pub(crate) use outbox::Outboxes;
+pub(crate) use refusal::No;
 
 /// The most agents at once. Each costs a task and two bounded queues, some 100 KB at worst; past this a fleet belongs on
 /// several control planes.

@@ -15,7 +15,8 @@ use crate::brain::Ended;
 use crate::builds::{Installed, Stead};
 use crate::hands::Owed;
 use crate::slot::ended::in_full;
-use crate::slot::ground::{Begun, GroundError};
+use crate::slot::ground::Begun;
+use crate::slot::trouble::GroundError;
 
 /// SIGKILL, by its number on every Linux.
 const SIGKILL: i32 = 9;
