@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use mainstay_core::{BootId, Timestamp};
 
-use super::one::{Anchor, Past};
+use super::one::{Anchor, Past, Wall};
 
 /// How often the mark is written. Within one boot its age costs nothing; after a reboot so much of the time before it may count
 /// as not passed.
 pub const MARK_INTERVAL: Duration = Duration::from_secs(10);
 
 const MAGIC: &[u8; 8] = b"MSCLOCK1";
-/// Magic, boot id, milliseconds since boot, milliseconds told, and the checksum of all that.
-const BYTES: usize = 8 + 16 + 8 + 8 + 4;
+/// Magic, boot id, milliseconds since boot, told, and of the wall clock, whether NTP kept that, and the checksum of all that.
+const BYTES: usize = 8 + 16 + 3 * 8 + 1 + 4;
+const HEAD: usize = BYTES - 4;
 
 /// Why the clock's mark cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -96,29 +97,45 @@ fn encode(boot: BootId, anchor: Anchor) -> [u8; BYTES] {
     bytes[8..24].copy_from_slice(boot.0.as_bytes());
     bytes[24..32].copy_from_slice(&boot_ms.to_le_bytes());
     bytes[32..40].copy_from_slice(&anchor.told.unix_ms().to_le_bytes());
-    let sum = crc32fast::hash(&bytes[..40]);
-    bytes[40..].copy_from_slice(&sum.to_le_bytes());
+    let (wall, kept) = anchor.shown;
+    let wall_ms = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
+    bytes[40..48].copy_from_slice(&wall_ms.to_le_bytes());
+    bytes[48] = match kept {
+        Wall::Alone => 0,
+        Wall::Kept => 1,
+    };
+    let sum = crc32fast::hash(&bytes[..HEAD]);
+    bytes[HEAD..].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 
 fn decode(bytes: &[u8]) -> Option<(BootId, Anchor)> {
     let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
-    let (head, sum) = bytes.split_at(40);
+    let (head, sum) = bytes.split_at(HEAD);
     if crc32fast::hash(head).to_le_bytes() != sum || &head[..8] != MAGIC {
         return None;
     }
     let number = |range: std::ops::Range<usize>| Some(u64::from_le_bytes(head[range].try_into().ok()?));
     let boot = BootId(uuid::Uuid::from_bytes(head[8..24].try_into().ok()?));
     let told = Timestamp::from_unix_ms(number(32..40)?);
-    Some((boot, Anchor { boot: Duration::from_millis(number(24..32)?), told }))
+    let kept = match head[48] {
+        0 => Wall::Alone,
+        1 => Wall::Kept,
+        _ => return None,
+    };
+    let shown = (Duration::from_millis(number(40..48)?), kept);
+    Some((boot, Anchor { boot: Duration::from_millis(number(24..32)?), told, shown }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ANCHOR: Anchor =
-        Anchor { boot: Duration::from_secs(70), told: Timestamp::from_unix_ms(1_700_000_000_123) };
+    const ANCHOR: Anchor = Anchor {
+        boot: Duration::from_secs(70),
+        told: Timestamp::from_unix_ms(1_700_000_000_123),
+        shown: (Duration::from_secs(1_700_000_007), Wall::Kept),
+    };
 
     #[test]
     fn a_mark_reads_back_and_any_flipped_bit_is_seen() {

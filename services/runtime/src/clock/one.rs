@@ -46,6 +46,8 @@ pub struct Anchor {
     pub boot: Duration,
     /// What was told then.
     pub told: Timestamp,
+    /// The wall clock then, and whether anybody vouched for it.
+    pub shown: (Duration, Wall),
 }
 
 /// What a start knows of the time before it.
@@ -69,9 +71,9 @@ pub enum Beginning {
         /// How far the wall clock is ahead.
         wall_ahead_ms: i64,
     },
-    /// At the wall clock: the machine was off for the time between.
+    /// After what is known to have passed, and an outage before that.
     AfterOutage {
-        /// How much more than what is known to have passed the wall clock shows.
+        /// How long the machine was off.
         ms: i64,
     },
 }
@@ -89,37 +91,42 @@ impl OneClock {
     /// A clock that begins now.
     ///
     /// Within one boot the boot clock says exactly how much time has passed, whatever the wall clock shows. After a reboot at
-    /// least what the boot clock shows has passed; more is believed where NTP keeps the wall clock, or where it is further
-    /// ahead than hardware clocks are wrong by ([`OUTAGE_MIN`]).
+    /// least what the boot clock shows has passed, and before it an outage: as long as the wall clock says where NTP kept it
+    /// then and keeps it now, or where it says more than hardware clocks are wrong by ([`OUTAGE_MIN`]).
     #[must_use]
     pub fn start(readings: Readings, wall: Wall, past: Past) -> (Self, Beginning) {
         let shown = nanos(readings.wall);
-        let (known, longest) = match past {
+        let (known, outage) = match past {
             Past::Unknown => return (Self { told: shown, last: readings }, Beginning::AtWall),
             Past::ThisBoot(anchor) => {
                 (anchor.nanos() + nanos(readings.boot.saturating_sub(anchor.boot)), None)
             }
             Past::EarlierBoot(anchor) => {
-                let longest = match wall {
-                    Wall::Kept => Duration::ZERO,
-                    Wall::Alone => OUTAGE_MIN,
+                let known = anchor.nanos() + nanos(readings.boot);
+                // Told time may lag behind the wall clock of then, and that clock may have been wrong: an outage is no longer
+                // than either says.
+                let by_wall = shown - nanos(anchor.shown.0) - nanos(readings.boot);
+                let outage = match (anchor.shown.1, wall) {
+                    (Wall::Kept, Wall::Kept) => Some(by_wall).filter(|outage| *outage > 0),
+                    (Wall::Alone, _) | (_, Wall::Alone) => {
+                        Some(by_wall.min(shown - known)).filter(|outage| *outage > nanos(OUTAGE_MIN))
+                    }
                 };
-                (anchor.nanos() + nanos(readings.boot), Some(longest))
+                (known, outage)
             }
         };
-        let ahead = shown - known;
-        let (told, beginning) = if longest.is_some_and(|longest| ahead > nanos(longest)) {
-            (shown, Beginning::AfterOutage { ms: millis(ahead) })
-        } else {
-            (known, Beginning::AtKnown { wall_ahead_ms: millis(ahead) })
+        let told = known + outage.unwrap_or(0);
+        let beginning = match outage {
+            Some(outage) => Beginning::AfterOutage { ms: millis(outage) },
+            None => Beginning::AtKnown { wall_ahead_ms: millis(shown - known) },
         };
         (Self { told, last: readings }, beginning)
     }
 
     /// What was told last, for a start later on.
     #[must_use]
-    pub fn anchor(&self) -> Anchor {
-        Anchor { boot: self.last.boot, told: self.timestamp() }
+    pub fn anchor(&self, wall: Wall) -> Anchor {
+        Anchor { boot: self.last.boot, told: self.timestamp(), shown: (self.last.wall, wall) }
     }
 
     /// Moves up to `floor` where the clock is below it.
@@ -173,9 +180,12 @@ mod tests {
         OneClock::start(readings, Wall::Alone, Past::Unknown).0
     }
 
-    /// Told 1,000 s since 1970, at 100 s since boot.
-    const ANCHOR: Anchor =
-        Anchor { boot: Duration::from_secs(100), told: Timestamp::from_unix_ms(1_000_000) };
+    /// Told 1,000 s since 1970, at 100 s since boot, as the wall clock.
+    const ANCHOR: Anchor = Anchor {
+        boot: Duration::from_secs(100),
+        told: Timestamp::from_unix_ms(1_000_000),
+        shown: (Duration::from_secs(1_000), Wall::Kept),
+    };
 
     /// The moment a clock with a past begins at, and how.
     fn begun(readings: Readings, wall: Wall, past: Past) -> (u64, Beginning) {
@@ -204,9 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn after_a_reboot_a_wall_clock_that_ntp_keeps_says_how_long_the_machine_was_off() {
+    fn after_a_reboot_a_wall_clock_that_ntp_kept_and_keeps_says_how_long_the_machine_was_off() {
         let kept = begun(at(8_200_000, 20_000), Wall::Kept, Past::EarlierBoot(ANCHOR));
         assert_eq!(kept, (8_200_000, Beginning::AfterOutage { ms: 7_180_000 }));
+        // What was told lagged by 100 s: that is no outage, and is caught up with by a tenth.
+        let lagging = Anchor { told: Timestamp::from_unix_ms(900_000), ..ANCHOR };
+        let lag = begun(at(8_200_000, 20_000), Wall::Kept, Past::EarlierBoot(lagging));
+        assert_eq!(lag, (8_100_000, Beginning::AfterOutage { ms: 7_180_000 }));
+        // Nobody vouches for what it showed before.
+        let alone = Anchor { shown: (ANCHOR.shown.0, Wall::Alone), ..ANCHOR };
+        let unknown = begun(at(8_200_000, 20_000), Wall::Kept, Past::EarlierBoot(alone));
+        assert_eq!(unknown, (1_020_000, Beginning::AtKnown { wall_ahead_ms: 7_180_000 }));
     }
 
     #[test]
@@ -217,13 +235,17 @@ mod tests {
         assert_eq!(hours, (1_020_000, Beginning::AtKnown { wall_ahead_ms: 86_400_000 }));
         let days = begun(at(1_020_001 + day, 20_000), Wall::Alone, past);
         assert_eq!(days, (1_020_001 + day, Beginning::AfterOutage { ms: 86_400_001 }));
+        // It was days behind before, and is right now: no outage.
+        let behind = Anchor { shown: (Duration::ZERO, Wall::Alone), ..ANCHOR };
+        let right = begun(at(1_030_000, 20_000), Wall::Alone, Past::EarlierBoot(behind));
+        assert_eq!(right, (1_020_000, Beginning::AtKnown { wall_ahead_ms: 10_000 }));
     }
 
     #[test]
     fn an_anchor_carries_a_clock_over_a_restart() {
         let mut clock = fresh(at(1_000_000, 50));
         let before = told(&mut clock, at(1_000_700, 750));
-        let past = Past::ThisBoot(clock.anchor());
+        let past = Past::ThisBoot(clock.anchor(Wall::Alone));
         assert_eq!(begun(at(0, 2_750), Wall::Alone, past).0, before + 2_000);
     }
 

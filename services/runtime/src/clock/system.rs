@@ -92,7 +92,7 @@ impl Keeper {
             loop {
                 let waited = stopped.recv_timeout(MARK_INTERVAL);
                 let _now = now(&clock);
-                let anchor = clock.lock().unwrap_or_else(PoisonError::into_inner).anchor();
+                let anchor = clock.lock().unwrap_or_else(PoisonError::into_inner).anchor(wall());
                 match mark.set(anchor) {
                     Ok(()) => failing = false,
                     Err(error) if failing => tracing::debug!(%error, "the clock's mark is still not written"),
@@ -123,7 +123,10 @@ fn tell_beginning(beginning: Beginning) {
              and is steered towards the wall clock by a tenth"
         ),
         Beginning::AfterOutage { ms } => {
-            tracing::info!(off_ms = ms, "the machine was off; time goes on at the wall clock");
+            tracing::info!(
+                off_ms = ms,
+                "the machine was off, as the wall clock says; time goes on after that"
+            );
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct HostClock {
     skew_ms: i64,
     /// How far its wall clock is off beyond that.
     off_ms: i64,
+    /// Whether anybody vouches for it.
+    wall: Wall,
     /// When it booted last.
     booted: Micros,
     /// The clock of its process, and what that told last.
@@ -54,7 +56,7 @@ impl HostClock {
         let readings = Readings { wall: shown, boot: Duration::ZERO };
         let (clock, _) = OneClock::start(readings, Wall::Alone, Past::Unknown);
         let told = Timestamp::from_unix_ms(BEGIN_MS.saturating_add_signed(skew_ms));
-        Self { skew_ms, off_ms: 0, booted: 0, clock, told, told_at: 0, mark: None }
+        Self { skew_ms, off_ms: 0, wall: Wall::Alone, booted: 0, clock, told, told_at: 0, mark: None }
     }
 
     /// What was told last.
@@ -74,7 +76,7 @@ impl HostClock {
         let (told, jump) = self.clock.read(self.readings(now));
         (self.told, self.told_at) = (told, now);
         if self.mark.is_none_or(|mark| Duration::from_micros(now - mark.at) >= MARK_INTERVAL) {
-            self.mark = Some(Marked { anchor: self.clock.anchor(), booted: self.booted, at: now });
+            self.mark = Some(Marked { anchor: self.clock.anchor(self.wall), booted: self.booted, at: now });
         }
         (told, jump.is_some())
     }
@@ -89,7 +91,7 @@ impl HostClock {
         bug: Option<Bug>,
     ) -> Duration {
         let (before, passed) = (self.told, Duration::from_micros(now - self.told_at));
-        self.off_ms = shown.off_ms;
+        (self.off_ms, self.wall) = (shown.off_ms, shown.wall);
         let past = match self.mark {
             None => Past::Unknown,
             Some(_) if bug == Some(Bug::WallBelieved) => Past::Unknown,
@@ -133,10 +135,11 @@ impl World {
     pub(crate) fn wall_clock_is_set(&mut self, host: Host) {
         let off_ms = self.either_way(FAR_MS);
         if self.random.chance(500_000) {
-            self.plane.clock.off_ms = off_ms;
+            (self.plane.clock.off_ms, self.plane.clock.wall) = (off_ms, Wall::Alone);
             self.say("plane", || format!("has its wall clock set {off_ms} ms off"));
         } else {
-            self.machines[host].clock.off_ms = off_ms;
+            let clock = &mut self.machines[host].clock;
+            (clock.off_ms, clock.wall) = (off_ms, Wall::Alone);
             self.say_of(host, || format!("has its wall clock set {off_ms} ms off"));
         }
     }
