@@ -41,7 +41,7 @@ pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slot::trouble::GroundError;
+    use crate::slot::ground::GroundError;
     use mainstay_holder::client::ClientError;
     use mainstay_holder::record::{RECORD_VERSION, SpawnFailure, SpawnStage};
 

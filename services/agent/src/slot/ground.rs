@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::slot::{Incident, Spec};
-use mainstay_core::{AllocationId, CommandLine, Generation, ServerId, Timestamp};
+use mainstay_core::{AllocationId, CommandLine, Generation, ServerId, Timestamp, UnclosedQuote};
 use mainstay_holder::client::{self, ClientError, Connection, Found, Spawner, Started};
 use mainstay_holder::process::{self, Remains};
 use mainstay_holder::protocol::{Request, Target};
@@ -14,6 +14,7 @@ use mainstay_holder::spec::{ControlGroup, LaunchSpec};
 use mainstay_runtime::Clock;
 use mainstay_supervisor::{RunNumber, SessionFile};
 use mainstay_wire::native::DatedReadingView;
+use nix::errno::Errno;
 
 use crate::builds::Installed;
 use crate::builds::image;

@@ -4,10 +4,8 @@ pub(crate) mod ended;
 pub(crate) mod evidence;
 mod ground;
 mod holding;
-mod launching;
 pub(crate) mod probe;
 mod readings;
-mod trouble;
 mod worker;
 
 use std::collections::BTreeMap;

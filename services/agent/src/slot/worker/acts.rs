@@ -15,8 +15,7 @@ use crate::brain::Ended;
 use crate::builds::{Installed, Stead};
 use crate::hands::Owed;
 use crate::slot::ended::in_full;
-use crate::slot::ground::Begun;
-use crate::slot::trouble::GroundError;
+use crate::slot::ground::{Begun, GroundError};
 
 /// SIGKILL, by its number on every Linux.
 const SIGKILL: i32 = 9;
