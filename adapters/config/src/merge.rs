@@ -107,19 +107,22 @@ fn read(files: &[SourceFile]) -> Read {
     let mut check = Check::new(&sources);
     check.problems = early;
     let mut merged = Merged::default();
-    let mut paths = tree::Paths::default();
+    let mut roots = Vec::new();
     for source in &sources.0 {
         match tree::parse(&sources, source) {
             Ok(root) => {
                 merged.add(&mut check, source, &root);
-                paths.walk(&root);
+                roots.push(root);
             }
             Err(problem) => check.report(|_| *problem),
         }
     }
     merged.references(&mut check);
     let Check { mut problems, left_out, .. } = check;
-    problems.iter_mut().for_each(|problem| paths.complete(problem));
+    let paths = tree::Paths::find(&problems, &roots).each(&problems);
+    for (problem, path) in problems.iter_mut().zip(paths) {
+        problem.path.splice(0..0, path);
+    }
     (merged.config(sources), problems, left_out)
 }
 

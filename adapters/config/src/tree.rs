@@ -74,25 +74,29 @@ fn syntax(sources: &Sources, place: &Place, reason: String) -> Problem {
         .fix("mend the YAML at this place; quote values that contain ': ' or ' #', and indent with spaces")
 }
 
-/// The keys that lead to every place where something is written.
-#[derive(Default)]
-pub(crate) struct Paths(BTreeMap<Place, Vec<String>>);
+/// The keys that lead to the first places of problems.
+pub(crate) struct Paths<'p>(BTreeMap<&'p Place, Vec<String>>);
 
-impl Paths {
-    /// Notes the places of one file.
-    pub(crate) fn walk(&mut self, root: &Node) {
-        self.note(root, &mut Vec::new());
+impl<'p> Paths<'p> {
+    /// Finds them in what was read.
+    pub(crate) fn find(problems: &'p [Problem], roots: &[Node]) -> Self {
+        let places = problems.iter().filter_map(|problem| problem.marks.first());
+        let mut paths = Self(places.map(|mark| (&mark.place, Vec::new())).collect());
+        if !paths.0.is_empty() {
+            roots.iter().for_each(|root| paths.walk(root, &mut Vec::new()));
+        }
+        paths
     }
 
     /// What is deeper comes later: a block's first key is written where the block begins.
-    fn note(&mut self, node: &Node, path: &mut Vec<String>) {
-        self.0.insert(node.place.clone(), path.clone());
+    fn walk(&mut self, node: &Node, path: &mut Vec<String>) {
+        self.note(&node.place, path);
         match &node.value {
             Value::Null | Value::Scalar(_) => {}
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     path.push(format!("[{index}]"));
-                    self.note(item, path);
+                    self.walk(item, path);
                     path.pop();
                 }
             }
@@ -102,20 +106,24 @@ impl Paths {
                         Value::Scalar(name) => name.clone(),
                         Value::Null | Value::List(_) | Value::Map(_) => String::new(),
                     });
-                    self.0.insert(key.place.clone(), path.clone());
-                    self.note(value, path);
+                    self.note(&key.place, path);
+                    self.walk(value, path);
                     path.pop();
                 }
             }
         }
     }
 
-    /// Says which keys lead to a problem.
-    pub(crate) fn complete(&self, problem: &mut Problem) {
-        let place = problem.marks.first().map(|mark| &mark.place);
-        if let Some(path) = place.and_then(|place| self.0.get(place)) {
-            problem.path.splice(0..0, path.iter().cloned());
+    fn note(&mut self, place: &Place, path: &[String]) {
+        if let Some(found) = self.0.get_mut(place) {
+            *found = path.to_vec();
         }
+    }
+
+    /// Those of each problem, in their order.
+    pub(crate) fn each(self, problems: &[Problem]) -> Vec<Vec<String>> {
+        let path = |problem: &Problem| Some(self.0.get(&problem.marks.first()?.place)?.clone());
+        problems.iter().map(|problem| path(problem).unwrap_or_default()).collect()
     }
 }
 

@@ -194,7 +194,8 @@ impl BuildAnswer {
     /// A build.
     #[must_use]
     pub fn of(build: &Build, written: Written, bucket: Uuid) -> Self {
-        let there = build.release.is_some() || !build.declared.folder.is_empty();
+        let place = build.declared.folder.as_str();
+        let there = build.release.is_some() || !place.is_empty() && place != IMAGE_TO_COME;
         Self {
             build_name: build.declared.name.to_string(),
             build_id: build.id.number(),
@@ -228,12 +229,16 @@ pub struct BuildCreate {
     pub container: Option<Container>,
 }
 
+/// The place of an image whose archive is not uploaded yet; once it is, its path follows.
+pub const IMAGE_TO_COME: &str = "oci-archive:";
+
 /// A container image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Container {
     /// Where it is, as `image:` of a `mainstay.yaml` says: `docker://REGISTRY/NAME:TAG`, or on the control plane's disk
-    /// `oci-archive:/FILE.tar[:NAME]` or `oci:/FOLDER[:NAME]`.
+    /// `oci-archive:/FILE.tar[:NAME]` or `oci:/FOLDER[:NAME]`. A bare tag, as stock clients send: an archive of the OCI layout that
+    /// is uploaded as the build's one file.
     pub image_tag: String,
 }
 

@@ -217,13 +217,13 @@ pub struct ServerBreakdown {
 /// from the right one: both are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServerStates {
-    /// With an allocation.
+    /// With an allocation, or reserved.
     pub allocated: u32,
     /// Not running.
     pub available: u32,
     /// The same, as the C# model spells it.
     pub avalaible: u32,
-    /// Running, without an allocation.
+    /// The rest: running, ready or held for nobody, and those that nobody hears.
     pub online: u32,
 }
 

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp as Instant;
 use mainstay_core::FleetId;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A file a server wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,10 +111,14 @@ pub struct LogStatus {
 }
 
 /// Whether lines shall be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LogStatusRequest {
     /// Whether.
-    pub enabled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// The same by the word that is told: ENABLED or DISABLED.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
 }
 
 /// How much is kept, in bytes.
@@ -155,8 +160,28 @@ pub struct DownloadRequest {
     #[serde(alias = "source", alias = "file")]
     pub path: String,
     /// Its server, where the source does not name one.
-    #[serde(default, alias = "serverID", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "serverID",
+        deserialize_with = "number_or_text",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub server_id: Option<u64>,
+}
+
+/// The files area has a server's id as a number, the logs area as a text: either is taken.
+fn number_or_text<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Id {
+        Number(u64),
+        Text(String),
+    }
+    match Option::deserialize(reader)? {
+        None => Ok(None),
+        Some(Id::Number(id)) => Ok(Some(id)),
+        Some(Id::Text(id)) => id.parse().map(Some).map_err(|_| D::Error::custom("no id of a server")),
+    }
 }
 
 /// A file of a server, as the files area lists it.

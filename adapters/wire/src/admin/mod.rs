@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use builds::{
     BuildAnswer, BuildConfigurationAnswer, BuildConfigurationItem, BuildConfigurationRequest, BuildCreate,
     BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure, BuildInstallRegion,
-    BuildItem, BuildUpdate, Ccd, ConfigurationPair, Container, VersionRequest,
+    BuildItem, BuildUpdate, Ccd, ConfigurationPair, Container, IMAGE_TO_COME, VersionRequest,
 };
 pub use fleets::{
     FleetAnswer, FleetConfiguration, FleetCreate, FleetItem, FleetItemConfiguration, FleetItemRegion,

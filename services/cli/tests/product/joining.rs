@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
+use crate::operating::admin;
 use crate::product::{Home, Product, lives, until};
 
 /// A fleet that has one slot here, may have two, and lets machines join.
@@ -42,8 +43,6 @@ impl Agent {
                 "here",
                 "--region",
                 "Home",
-                "--slots",
-                "1",
                 "--ports",
                 "9200-9899",
                 "--games-port",
@@ -110,4 +109,25 @@ fn an_allocation_waits_for_a_machine_whose_agent_may_then_come_and_go() {
         until("the next agent is heard", everyone_is_heard);
         assert_eq!(up.pid_when(&server, "ALLOCATED"), pid, "adopted, not started again");
     }
+
+    // Issue 3, point 3: density by the fleet's usage settings, also as the admin API changes them, on a machine that joined and
+    // on this one; under the sessions that go on.
+    let known = up.json(&["fleet", "get", "here"]);
+    let usage = serde_json::json!({
+        "name": "here",
+        "buildConfigurations": [known["buildConfigurations"][0]["id"]],
+        "usageSettings": [{ "hardwareType": "METAL", "maxServersPerMachine": 2 }],
+    });
+    let path = admin(&caller, "fleets", &format!("/fleets/{}", known["id"].as_str().unwrap()));
+    let changed = caller.put(&path, usage.to_string().as_bytes());
+    assert_eq!(changed.status, 200, "{changed:?}");
+    until("both machines have two slots", || {
+        machines().iter().all(|machine| machine["servers"]["total"] == 2).then_some(())
+    });
+    for machine in machines() {
+        let host = up.json(&["machine", "get", &machine["id"].to_string()])["host"].clone();
+        assert_eq!((&host["room"], &host["bound"]), (&2.into(), &"maxServersPerMachine".into()), "{host}");
+        assert!(host["cores"].as_u64() > Some(0) && host["memoryMib"].as_u64() > Some(0), "{host}");
+    }
+    assert_eq!(up.pid_when(&server, "ALLOCATED"), pid, "more slots, and the session goes on");
 }

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
 use crate::far::{beyond, listening};
-use crate::product::{Home, Product};
+use crate::product::{Home, Product, until};
 
 /// One request over an open connection; the whole answer as text.
 fn exchange(mut wire: impl std::io::Read + std::io::Write, host: &str, path: &str, basic: &str) -> String {
@@ -91,6 +91,18 @@ fn beyond_loopback_the_api_speaks_tls_of_its_own_authority_and_nothing_else() {
         let answer = exchange(tls(address(&api), name, &ca), name, "/v1/status", &basic(&up));
         assert!(answer.starts_with("HTTP/1.1 200"), "{name}: {answer}");
     }
+    // A link to a file leads back the way it was asked for.
+    let credentials = up.file("credentials.json");
+    let text = |field: &str| credentials[field].as_str().unwrap().to_owned();
+    let (project, environment) = (text("projectId"), text("environmentId"));
+    let place = format!("/multiplay/servers/v1/projects/{project}/environments/{environment}/servers");
+    let server = up.json(&["server", "list"])[0]["id"].to_string();
+    up.json(&["allocation", "create", "--fleet", "here"]);
+    let path = format!("{place}/{server}/logs");
+    let link = format!("https://{host}/v1/files/");
+    until("what the server wrote is linked to", || {
+        exchange(tls(address(&api), &host, &ca), &host, &path, &basic(&up)).contains(&link).then_some(())
+    });
     for what in ["api", "agents"] {
         let door = urls(&up, what).into_iter().find(|url| url.starts_with("https://")).unwrap();
         let answer = exchange(TcpStream::connect(address(&door)).unwrap(), &host, "/v1/status", &basic(&up));

@@ -46,6 +46,18 @@ fn metrics_and_health_of_a_running_instance() {
         let (level, at) = (&told["level"], &told["timestamp"]);
         assert!(level.is_string() && at.is_string() && told["fields"].is_object(), "{line}");
     }
+
+    // The description of the calls is what a stock validator takes for OpenAPI.
+    let python = std::env::var_os("MAINSTAY_TEST_PYTHON")
+        .expect("MAINSTAY_TEST_PYTHON names no Python with openapi-spec-validator: run ./check");
+    let document = home.path().with_file_name("openapi.json");
+    std::fs::write(&document, caller.get("/v1/openapi.json").text).unwrap();
+    let judged =
+        std::process::Command::new(python).args(["-m", "openapi_spec_validator"]).arg(&document).output();
+    let judged = judged.unwrap_or_else(|error| panic!("{error}: run ./check"));
+    let said =
+        [judged.stdout, judged.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(judged.status.success(), "{said}");
 }
 
 /// Reference 3.10: name a file, send its bytes to the signed URL, make a version; then a server runs it, and its lines are

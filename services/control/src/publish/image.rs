@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mainstay_wire::admin::IMAGE_TO_COME;
 use mainstay_wire::builds::{ContentHash, IMAGE_MANIFEST_BYTES_MAX, ImageManifest};
 use serde::Deserialize;
 
@@ -62,6 +63,11 @@ pub(super) fn is_here(image: &str) -> bool {
 /// Brings an image into the store.
 pub(super) fn import(store: &Store, image: &str) -> Result<Imported, Unpublished> {
     let why = |why: String| Unpublished::Image { image: image.to_owned(), why };
+    if image == IMAGE_TO_COME {
+        return Err(why(
+            "it is not uploaded yet: PUT …/files, send its bytes, and POST …/versions".to_owned()
+        ));
+    }
     if let Some(rest) = image.strip_prefix("oci:") {
         let (folder, name) = named(rest);
         return Source::Layout(folder).bring(store, name).map_err(|error| error.told(why));

@@ -136,6 +136,9 @@ async fn post_fleets_makes_one_and_a_second_of_the_name_is_409_with_conflicts() 
     let refused = world.post(&gateway("fleets", "/fleets"), &wrong).await;
     refused.expect(400, "MS-U101");
     assert_eq!(refused.body["details"][0]["field"], "buildConfigurations", "{}", refused.text);
+    wrong["regions"][1]["maxServers"] = json!("many");
+    let refused = world.post(&gateway("fleets", "/fleets"), &wrong).await;
+    assert_eq!(refused.body["details"][0]["field"], "regions[1].maxServers", "{}", refused.text);
     let denied = serde_json::to_vec(&asked).unwrap();
     world
         .call("POST", &gateway("fleets", "/fleets"), Some(&basic(ALLOCATOR)), denied)
@@ -585,6 +588,10 @@ async fn builds_are_made_read_listed_and_deleted() {
         world.get(&client("builds", &format!("/builds?sort_dir=desc&limit=1&last_id={build}"))).await.body;
     assert_eq!((next.as_array().unwrap().len(), &next[0]["buildName"]), (1, &json!("arena")));
     world.post(&gateway("builds", "/builds"), &json!({ "buildName": "made" })).await.expect(400, "MS-U101");
+    // What cannot be read is told by its field as well.
+    let nameless = world.post(&gateway("builds", "/builds"), &json!({ "osFamily": "LINUX" })).await;
+    nameless.expect(400, "MS-U101");
+    assert_eq!(nameless.body["details"][0]["field"], "buildName", "{}", nameless.text);
     let s3 = json!({ "buildName": "other", "buildType": "S3" });
     world.post(&gateway("builds", "/builds"), &s3).await.expect(400, "MS-U101");
     let renamed = serde_json::to_vec(&json!({ "buildName": "new" })).unwrap();

@@ -96,6 +96,10 @@ async fn logs_status_usage_fleets_servers_and_files_are_told() {
         async |enabled: bool| world.post(&at("logs", "/logs/status"), &json!({ "enabled": enabled })).await;
     assert_eq!(set(true).await.body["status"], "ENABLED");
     set(false).await.expect(400, "MS-U101");
+    for (word, status) in [("ENABLED", 200), ("DISABLED", 400)] {
+        let answer = world.post(&at("logs", "/logs/status"), &json!({ "status": word })).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
     let usage = world.get(&at("logs", "/logs/usage")).await.body;
     assert_eq!(usage["usage"], 65.0, "{usage}");
     assert!(usage["capacity"].as_f64() > usage["remaining"].as_f64());
@@ -110,6 +114,9 @@ async fn logs_status_usage_fleets_servers_and_files_are_told() {
         .await;
     let text = world.call("GET", &token(&link.body["url"]), None, vec![]).await.text;
     assert_eq!(text, "listening\n", "{}", link.text);
+    // The logs area has servers' ids as texts.
+    let named = json!({ "path": "output/stdout", "serverId": server.to_string() });
+    assert_eq!(world.post(&at("logs", "/logs/downloadlink"), &named).await.status, 200);
 }
 
 /// Shows `at most 600 files`: "limit default and max 600" (reference 3.11).
@@ -156,6 +163,9 @@ async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
     ] {
         assert_eq!(count(asked).await, Some(found), "{asked}");
     }
+    let written = cores.body[0]["lastModified"].as_str().unwrap();
+    assert!(written.len() <= "2026-11-20T12:00:00.000Z".len(), "to the millisecond: {written}");
+    assert_eq!(world.get(&at("files", "/files?modifiedTo=1999-01-01T00:00:00Z")).await.body, json!([]));
     assert_eq!(world.get(&at("files", &format!("/files?serverIds={}", server + 1))).await.body, json!([]));
     let link = world
         .post(&at("files", "/files/download"), &json!({ "path": "evidence/7/core", "serverId": server }))

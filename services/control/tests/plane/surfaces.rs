@@ -371,11 +371,31 @@ async fn a_container_build_is_made_and_versioned_by_its_image() {
     let configured = world.post(&configurations, &boxed).await;
     assert_eq!((configured.status, &configured.body["version"]), (200, &json!(1)), "{}", configured.text);
     let versions = gateway("builds", &format!("/builds/{build}/versions"));
+    let one = format!("{configurations}/{}", configured.body["id"]);
     world.post(&versions, &json!({})).await.expect(400, "MS-U101");
+    // A studio without a registry uploads the archive as the build's one file; stock clients name it by a tag.
+    let files = gateway("builds", &format!("/builds/{build}/files"));
+    let tagged = json!({ "container": { "imageTag": "v2" } });
+    world.post(&versions, &tagged).await.expect(400, "MS-U101");
+    let named = world.put_json(&files, &json!({ "path": "game.tar" })).await;
+    world.post(&versions, &tagged).await.expect(400, "MS-U114");
+    let sent = world.call("PUT", &crate::admin::link(&named.body), None, b"an archive".to_vec()).await;
+    assert_eq!((sent.status, world.post(&versions, &tagged).await.status), (200, 202), "{}", sent.text);
+    let read = world.get(&gateway("builds", &format!("/builds/{build}"))).await.body;
+    let place = read["container"]["imageTag"].as_str().unwrap().strip_prefix("oci-archive:").unwrap();
+    assert_eq!(std::fs::read(place).unwrap(), b"an archive", "{read}");
+    assert_eq!(world.get(&one).await.body["version"], 2);
+    let awaited =
+        json!({ "buildName": "later", "buildType": "CONTAINER", "container": { "imageTag": "v1" } });
+    let awaited = world.post(&builds, &awaited).await.body;
+    assert_eq!(
+        (&awaited["buildType"], &awaited["syncStatus"]),
+        (&json!("CONTAINER"), &json!("PENDING")),
+        "{awaited}"
+    );
     let next = json!({ "container": { "imageTag": "docker://registry.example/game:2" } });
     assert_eq!(world.post(&versions, &next).await.status, 202);
     let read = world.get(&gateway("builds", &format!("/builds/{build}"))).await.body;
     assert_eq!(read["container"]["imageTag"], "docker://registry.example/game:2");
-    let one = format!("{configurations}/{}", configured.body["id"]);
-    assert_eq!(world.get(&one).await.body["version"], 2, "what starts it is another revision");
+    assert_eq!(world.get(&one).await.body["version"], 3, "what starts it is another revision");
 }

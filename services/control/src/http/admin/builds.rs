@@ -14,7 +14,8 @@ use mainstay_fleet::catalog::{
 };
 use mainstay_wire::admin::{
     BuildAnswer, BuildCreate, BuildFile, BuildFileRequest, BuildFiles, BuildInstall, BuildInstallFailure,
-    BuildInstallRegion, BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, Container, VersionRequest,
+    BuildInstallRegion, BuildItem, BuildUpdate, Ccd, Conflict, ConflictType, Container, IMAGE_TO_COME,
+    VersionRequest,
 };
 use mainstay_wire::agent::{Install, InstallStage};
 use uuid::Uuid;
@@ -108,6 +109,7 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
     }
     let folder = match (asked.build_type.as_deref(), &asked.container) {
         (None | Some("FILE_UPLOAD"), None) => String::new(),
+        (Some("CONTAINER"), Some(container)) if is_uploaded(container) => IMAGE_TO_COME.to_owned(),
         (Some("CONTAINER"), Some(container)) => image(container)?,
         (Some("CONTAINER"), None) => return Err(no_image().into()),
         (None | Some("FILE_UPLOAD"), Some(_)) => {
@@ -149,8 +151,15 @@ fn image(container: &Container) -> Result<String, Unity> {
     })
 }
 
+/// Whether the image is an archive that is uploaded as the build's one file: named by a bare tag, as stock clients name what
+/// they push to Unity's registry.
+fn is_uploaded(container: &Container) -> bool {
+    !container.image_tag.is_empty() && !container.image_tag.contains([':', '/'])
+}
+
 fn no_image() -> Unity {
-    let detail = "container.imageTag is missing: docker://REGISTRY/NAME:TAG, or oci-archive:/FILE.tar on the control plane's disk";
+    let detail = "container.imageTag is missing: docker://REGISTRY/NAME:TAG, oci-archive:/FILE.tar on the control plane's disk, or \
+        a bare tag of an archive that is uploaded";
     bad_field("container.imageTag", detail.to_owned())
 }
 
@@ -256,6 +265,10 @@ async fn version(
     let build = known(&call).await?;
     let of = answer(&call, move |known| known.id == build).await?;
     match (&of.container, &asked.container) {
+        (Some(_), Some(container)) if is_uploaded(container) => {
+            let archive = uploaded_image(&call, build).await?;
+            return new_image(&call, &of, archive, &asked).await;
+        }
         (Some(_), Some(container)) => return new_image(&call, &of, image(container)?, &asked).await,
         (Some(_), None) => return Err(no_image()),
         (None, Some(_)) => {
@@ -274,6 +287,19 @@ async fn version(
         call.app.editor.change(CatalogCommand::ForceRollout { build, edit: Edit::by(call.by()) }).await?;
     }
     Ok((StatusCode::ACCEPTED, Json(serde_json::json!({}))))
+}
+
+/// The archive that was uploaded as the only file of a build.
+async fn uploaded_image(call: &Call, build: BuildId) -> Result<String, Unity> {
+    let files = call.app.store(move |store| store.list(build)).await?;
+    let [archive] = files.as_slice() else {
+        let detail =
+            format!("an image is one archive of the OCI layout, and {} files are uploaded", files.len());
+        return Err(bad_field("container.imageTag", detail));
+    };
+    let path = archive.path.clone();
+    let version = call.app.store(move |store| store.release(build)).await?;
+    Ok(format!("{}{}", IMAGE_TO_COME, version.folder.join(path).display()))
 }
 
 /// Another image in the place of a build's: its build configurations follow as they do a version of files.

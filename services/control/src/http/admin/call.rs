@@ -144,8 +144,29 @@ pub(super) fn json<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> 
     let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
     mainstay_wire::object::read(body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
-        Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md").into()
+        let failure =
+            Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md");
+        match at_fault::<T>(body) {
+            Some(field) => failure.of_field(&field).into(),
+            None => failure.into(),
+        }
     })
+}
+
+/// The field where a body is not what a call takes, or that is missing; `None` where it is no JSON object at all.
+fn at_fault<T: DeserializeOwned>(body: &[u8]) -> Option<String> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let error = serde_path_to_error::deserialize::<_, T>(&mut reader).err()?;
+    let within = error.path().to_string();
+    let within = if within == "." { String::new() } else { within };
+    let said = error.inner().to_string();
+    let missing = said.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+    let field = match missing {
+        Some((missing, _)) if within.is_empty() => missing.to_owned(),
+        Some((missing, _)) => format!("{within}.{missing}"),
+        None => within,
+    };
+    (!field.is_empty()).then_some(field)
 }
 
 /// 409 with what stands in the way, and its code in the header.

@@ -49,11 +49,12 @@ async fn list(call: Call) -> Result<Json<Vec<FleetItem>>, Unity> {
     let mut items = Vec::new();
     for fleet in call.app.fleets.now().all() {
         let (counts, status) = fleet.read(|state, _| (Counted::fleet(state), state.status())).await?;
+        // Three words for what has seven here: together they are all.
         let states = ServerStates {
-            allocated: counts.allocated,
+            allocated: counts.claimed(),
             available: counts.available,
             avalaible: counts.available,
-            online: counts.online + counts.unreachable,
+            online: counts.online + counts.ready + counts.held + counts.unreachable,
         };
         let id = fleet.spec.id;
         items.push(FleetItem::of(&fleet.spec, status, states, counts.total(), |region| {

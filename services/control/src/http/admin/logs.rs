@@ -112,15 +112,18 @@ async fn on_disk<T: Send + 'static>(
     })
 }
 
+/// To the millisecond, as every other time: some clients read no finer ones.
 fn at(time: SystemTime) -> Instant {
-    Instant::try_from(time).unwrap_or(Instant::UNIX_EPOCH)
+    let ms =
+        time.duration_since(SystemTime::UNIX_EPOCH).ok().and_then(|it| i64::try_from(it.as_millis()).ok());
+    ms.and_then(|ms| Instant::from_millisecond(ms).ok()).unwrap_or(Instant::UNIX_EPOCH)
 }
 
 fn no_file(server: &str) -> Unity {
     let detail = format!(
         "server {server} has no such file: it never had, or it was deleted for its machine's disk budget"
     );
-    let fix = "list those it has: GET …/servers/{server}/logs";
+    let fix = "list those it has: GET …/servers/SERVER/logs";
     Failure::new(StatusCode::NOT_FOUND, "MS-S608", detail, fix).into()
 }
 
@@ -137,7 +140,8 @@ async fn known(call: &Call) -> Result<ServerId, Unity> {
 async fn server_files(call: &Call) -> Result<(ServerId, Vec<SlotFile>), Unity> {
     let id = known(call).await?;
     let files = on_disk(&call.app, move |logs| logs.files(id)).await?;
-    Ok((id, files.ok_or_else(|| no_file(call.path("server")))?))
+    // One that never started has none.
+    Ok((id, files.unwrap_or_default()))
 }
 
 async fn server_logs(call: Call, origin: Origin) -> Result<Json<Vec<LogFile>>, Unity> {
@@ -255,8 +259,11 @@ async fn status(call: Call) -> Result<Json<LogStatus>, Unity> {
 /// Output is always kept, within its rotation.
 async fn set_status(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<LogStatus>, Unity> {
     let asked: LogStatusRequest = json(body)?;
-    if !asked.enabled {
-        return Err(bad_field("enabled", "output is always kept here, within its rotation".to_owned()));
+    let always = "output is always kept here, within its rotation".to_owned();
+    match (asked.enabled, asked.status.as_deref()) {
+        (None | Some(true), None | Some("ENABLED")) => {}
+        (Some(false), _) => return Err(bad_field("enabled", always)),
+        (None | Some(true), Some(_)) => return Err(bad_field("status", always)),
     }
     call.may(Permission::Configure)?;
     Ok(Json(LogStatus { status: "ENABLED".to_owned() }))
