@@ -198,9 +198,24 @@ uuid_ids! {
     MachineKey;
     /// A join token, by its public half.
     JoinTokenId;
+    /// A ticket or a backfill ticket of a matchmaking queue, minted where it was asked for.
+    TicketId;
+    /// A match; made from the id of the ticket it was formed around.
+    MatchId;
     /// One run of a host's kernel, from boot to boot (`/proc/sys/kernel/random/boot_id`): of two words from a machine with
     /// the same boot id no process of its can have been lost to a reboot in between.
     BootId;
+}
+
+impl MatchId {
+    /// The match that is formed around a ticket. A ticket is matched at most once, so no two matches have one id; and since
+    /// an odd multiplication can be undone, no two tickets lead to the same.
+    #[must_use]
+    pub const fn around(ticket: TicketId) -> Self {
+        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        let mixed = ticket.0.as_u128().wrapping_mul(ODD);
+        Self(Uuid::from_u128((mixed ^ (mixed >> 64)).wrapping_mul(ODD)))
+    }
 }
 
 impl MachineKey {

@@ -24,7 +24,7 @@ pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
     AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, JoinTokenId,
-    MachineId, MachineKey, RegionId, ReservationId, ServerId,
+    MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, TicketId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};

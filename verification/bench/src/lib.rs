@@ -15,6 +15,7 @@ mod density;
 mod hang;
 mod idle;
 mod instance;
+mod matching;
 mod memory;
 mod postgres;
 mod report;
@@ -31,6 +32,7 @@ const USAGE: &str =
        mainstay bench density [--servers N]
        mainstay bench hang [--runs N]
        mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
+       mainstay bench match [--queue w1|w2|w3] [--tickets N | --rate N --seconds N]
        mainstay bench memory [--servers N]
        mainstay bench scale [--machines N] [--minutes N] [--rate N]";
 
@@ -45,6 +47,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("density", rest)) => density::run(rest),
         Some(("hang", rest)) => hang::run(rest),
         Some(("idle", rest)) => idle::run(rest),
+        Some(("match", rest)) => matching::run(rest),
         Some(("memory", rest)) => memory::run(rest),
         Some(("scale", rest)) => scale::run(rest),
         Some(_) | None => Err(USAGE.into()),

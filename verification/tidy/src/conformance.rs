@@ -16,6 +16,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("seed-001", "Seed 001: game server events"),
     ("seed-002", "Seed 002: game server lifecycle"),
     ("seed-003", "Seed 003: server hold"),
+    ("seed-004", "Seed 004: server backfill tickets"),
     ("multiplay", "Multiplay surfaces (reference, sections 1 to 3)"),
 ];
 

@@ -1,0 +1,248 @@
+//! The only changes of a queue's state: no rules here.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::{TicketId, Timestamp};
+
+use crate::backfill::{BackfillStage, BackfillTicket};
+use crate::engine::{Cursor, Kind, Look, LookedAt};
+use crate::entity::Entity;
+use crate::event::{Event, Filled};
+use crate::queue::{KEPT, KEPT_MAX, Queue};
+use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
+
+impl Queue {
+    pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
+        self.forget(at);
+        self.looked_at.until = Cursor::end_of(at);
+        if let Some(live) = &mut self.engine {
+            live.look = Look::Nothing;
+        }
+        match event {
+            Event::Configured { spec, form } => {
+                // By other limits tickets may match that did not: all are looked at again.
+                (self.spec, self.form) = (Some(spec.clone()), *form);
+                (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
+            }
+            Event::Closed => (self.spec, self.engine) = (None, None),
+            Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
+                let stage =
+                    if invited.is_empty() { Stage::Searching(self.arrive(at)) } else { Stage::Gathering };
+                let ticket = Ticket {
+                    id: *ticket,
+                    creator: creator.clone(),
+                    members: members.clone(),
+                    invited: invited.clone(),
+                    created: at,
+                    give_up_after: *give_up_after,
+                    changes: 1,
+                    stage,
+                };
+                self.ticket_stands(Arc::new(ticket));
+            }
+            Event::TicketJoined { ticket, member } => {
+                let Some(mut known) = self.tickets.get(ticket).map(|known| Ticket::clone(known)) else {
+                    return;
+                };
+                self.leave(ticket);
+                known.members = known.members.iter().cloned().chain([member.clone()]).collect();
+                known.changes += 1;
+                if known.missing().next().is_none() {
+                    known.stage = Stage::Searching(self.arrive(at));
+                }
+                self.ticket_stands(Arc::new(known));
+            }
+            Event::TicketCanceled { ticket, reason } => {
+                self.ticket_ended(at, *ticket, Stage::Canceled { reason: *reason, at });
+            }
+            Event::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
+                let ticket = BackfillTicket {
+                    id: *ticket,
+                    owner: owner.clone(),
+                    members: members.clone(),
+                    server: server.clone(),
+                    places: *places,
+                    created: at,
+                    give_up_after: *give_up_after,
+                    stage: BackfillStage::Searching(self.arrive(at)),
+                };
+                self.backfill_stands(Arc::new(ticket));
+            }
+            Event::BackfillCanceled { ticket, reason } => {
+                self.backfill_ended(*ticket, BackfillStage::Canceled { reason: *reason, at });
+            }
+            Event::MatchFormed { id, tickets, backfill, regions } => {
+                let formed = self.matched(tickets, backfill.as_ref());
+                for (ticket, _) in tickets.iter() {
+                    self.ticket_ended(at, *ticket, Stage::Matched { id: *id, at });
+                }
+                let server = backfill.as_ref().and_then(|filled| {
+                    let server = self.backfills.get(&filled.ticket).map(|game| game.server.clone());
+                    self.backfill_ended(filled.ticket, BackfillStage::Matched { id: *id, at });
+                    server
+                });
+                let formed = Match { id: *id, formed: at, members: formed, regions: regions.clone(), server };
+                self.match_stands(Arc::new(formed));
+            }
+            Event::Searched(cursor) => self.looked_at.until = *cursor,
+            Event::Stood { form, arrivals, looked_at } => {
+                (self.form, self.arrivals, self.looked_at) = (*form, *arrivals, *looked_at);
+            }
+            Event::TicketStood(ticket) => self.ticket_stands(ticket.clone()),
+            Event::BackfillStood(ticket) => self.backfill_stands(ticket.clone()),
+            Event::MatchStood(formed) => self.match_stands(formed.clone()),
+        }
+    }
+
+    fn arrive(&mut self, at: Timestamp) -> Searching {
+        self.arrivals += 1;
+        Searching { since: at, arrival: self.arrivals }
+    }
+
+    fn ticket_stands(&mut self, ticket: Arc<Ticket>) {
+        self.touched.insert(ticket.id);
+        match ticket.stage.ended() {
+            Some(at) => self.ended.push_back((at, ticket.id)),
+            None => {
+                self.open += 1;
+                self.give_ups.insert((ticket.gives_up(), ticket.id));
+                for member in ticket.members.iter() {
+                    self.plays(&member.entity, Kind::Ordinary, Some(ticket.id));
+                }
+            }
+        }
+        if let Stage::Searching(searching) = ticket.stage {
+            self.players_matching += ticket.members.len();
+            if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
+                live.take_in(spec, &ticket, searching);
+            }
+        }
+        self.tickets.insert(ticket.id, ticket);
+    }
+
+    fn backfill_stands(&mut self, ticket: Arc<BackfillTicket>) {
+        self.touched.insert(ticket.id);
+        match ticket.stage {
+            BackfillStage::Matched { at, .. } | BackfillStage::Canceled { at, .. } => {
+                self.ended.push_back((at, ticket.id));
+            }
+            BackfillStage::Searching(searching) => {
+                self.open += 1;
+                self.give_ups.insert((ticket.gives_up(), ticket.id));
+                for seated in ticket.members.iter() {
+                    self.plays(&seated.member.entity, Kind::Backfill, Some(ticket.id));
+                }
+                if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
+                    live.take_in_game(spec, &ticket, searching);
+                }
+            }
+        }
+        self.backfills.insert(ticket.id, ticket);
+    }
+
+    /// An open ticket is about to stand otherwise: whatever is derived from it goes.
+    fn leave(&mut self, id: &TicketId) -> Option<Arc<Ticket>> {
+        let ticket = self.tickets.get(id).cloned()?;
+        if ticket.stage.ended().is_some() {
+            return None;
+        }
+        self.open -= 1;
+        self.give_ups.remove(&(ticket.gives_up(), *id));
+        for member in ticket.members.iter() {
+            self.plays(&member.entity, Kind::Ordinary, None);
+        }
+        if let Stage::Searching(_) = ticket.stage {
+            self.players_matching -= ticket.members.len();
+            if let Some(live) = &mut self.engine {
+                live.let_go(*id);
+            }
+        }
+        Some(ticket)
+    }
+
+    fn ticket_ended(&mut self, at: Timestamp, id: TicketId, stage: Stage) {
+        let Some(ticket) = self.leave(&id) else { return };
+        if let (Stage::Matched { .. }, Stage::Searching(searching)) = (stage, ticket.stage) {
+            self.waits.add(at.since(searching.since));
+        }
+        let changes = ticket.changes + 1;
+        self.ticket_stands(Arc::new(Ticket { stage, changes, ..Ticket::clone(&ticket) }));
+    }
+
+    fn backfill_ended(&mut self, id: TicketId, stage: BackfillStage) {
+        let Some(ticket) = self.backfills.get(&id).cloned() else { return };
+        let BackfillStage::Searching(_) = ticket.stage else { return };
+        self.open -= 1;
+        self.give_ups.remove(&(ticket.gives_up(), id));
+        for seated in ticket.members.iter() {
+            self.plays(&seated.member.entity, Kind::Backfill, None);
+        }
+        if let Some(live) = &mut self.engine {
+            live.let_go(id);
+        }
+        self.backfill_stands(Arc::new(BackfillTicket { stage, ..BackfillTicket::clone(&ticket) }));
+    }
+
+    fn plays(&mut self, player: &Entity, kind: Kind, ticket: Option<TicketId>) {
+        let mut membership = self.playing.get(player).copied().unwrap_or_default();
+        match kind {
+            Kind::Ordinary => membership.ticket = ticket,
+            Kind::Backfill => membership.backfill = ticket,
+        }
+        if membership.ticket.is_none() && membership.backfill.is_none() {
+            self.playing.remove(player);
+        } else {
+            self.playing.insert(player.clone(), membership);
+        }
+    }
+
+    /// The players of a match with their teams: those of the game first, then ticket by ticket.
+    fn matched(&self, tickets: &[(TicketId, Option<u8>)], filled: Option<&Filled>) -> Vec<Seated> {
+        let team = |index: u8| -> Option<Arc<str>> {
+            self.spec.as_ref()?.teams.get(usize::from(index)).map(|team| team.name.clone())
+        };
+        let mut members = Vec::new();
+        if let Some((filled, game)) =
+            filled.and_then(|filled| Some((filled, self.backfills.get(&filled.ticket)?)))
+        {
+            let mut loose = filled.teams.iter();
+            for seated in game.members.iter() {
+                let given = || loose.next().and_then(|index| team(*index));
+                let team = seated.team.clone().or_else(given);
+                members.push(Seated { member: seated.member.clone(), team });
+            }
+        }
+        for (id, index) in tickets {
+            let Some(ticket) = self.tickets.get(id) else { continue };
+            let team = index.and_then(team);
+            members.extend(
+                ticket.members.iter().map(|member| Seated { member: member.clone(), team: team.clone() }),
+            );
+        }
+        members
+    }
+
+    fn match_stands(&mut self, formed: Arc<Match>) {
+        self.formed.push_back((formed.formed, formed.id));
+        self.matches.insert(formed.id, formed);
+    }
+
+    /// What ended long ago is forgotten, without an event: time alone decides.
+    fn forget(&mut self, now: Timestamp) {
+        let over = |list: usize, at: Timestamp| list > KEPT_MAX || now.since(at) >= KEPT;
+        while let Some((at, id)) = self.ended.front().copied()
+            && over(self.ended.len(), at)
+        {
+            self.ended.pop_front();
+            self.tickets.remove(&id);
+            self.backfills.remove(&id);
+        }
+        while let Some((at, id)) = self.formed.front().copied()
+            && over(self.formed.len(), at)
+        {
+            self.formed.pop_front();
+            self.matches.remove(&id);
+        }
+    }
+}

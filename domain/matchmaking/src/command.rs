@@ -1,0 +1,140 @@
+//! What is asked of a queue, what it answers, and what it is told.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::TicketId;
+
+use crate::backfill::ServerDetails;
+use crate::entity::{Caller, Entity};
+use crate::spec::QueueSpec;
+use crate::ticket::{Member, Seated};
+
+/// What is asked. Attributes are read by the rules of one form of the queue, told with them: a queue whose rules have come to
+/// read something else refuses them, and they are read anew.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Match by this from now on.
+    Configure(Arc<QueueSpec>),
+    /// Take no more tickets, and cancel all there are (`RemoveMatchmakingQueue`).
+    Close,
+    /// `CreateMatchmakingTicket`: a player looks for a match, with others it names.
+    CreateTicket {
+        /// The new ticket's id.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+        /// The player, with its attributes.
+        creator: Member,
+        /// Who has to join before the search begins.
+        invited: Vec<Entity>,
+        /// How many seconds it waits.
+        give_up_after: u32,
+        /// By which form of the queue the attributes were read.
+        form: u32,
+    },
+    /// `CreateServerMatchmakingTicket`: a server looks for a match for players; nobody has to join.
+    CreateServerTicket {
+        /// The new ticket's id.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+        /// The entity that stands as the ticket's creator.
+        creator: Entity,
+        /// The players.
+        members: Vec<Member>,
+        /// How many seconds it waits.
+        give_up_after: u32,
+        /// By which form of the queue the attributes were read.
+        form: u32,
+    },
+    /// `JoinMatchmakingTicket`.
+    JoinTicket {
+        /// Which.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+        /// The player, with its attributes.
+        member: Member,
+        /// By which form of the queue the attributes were read.
+        form: u32,
+    },
+    /// `CancelMatchmakingTicket`.
+    CancelTicket {
+        /// Which.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+    },
+    /// `CancelAllMatchmakingTicketsForPlayer`.
+    CancelAllTickets {
+        /// Whose.
+        player: Entity,
+        /// Who asks.
+        caller: Caller,
+    },
+    /// `CreateServerBackfillTicket`.
+    CreateBackfill {
+        /// The new ticket's id.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+        /// Who plays already.
+        members: Vec<Seated>,
+        /// How to reach the game.
+        server: ServerDetails,
+        /// How many players are wanted at most.
+        places: Option<u32>,
+        /// How many seconds it waits.
+        give_up_after: u32,
+        /// By which form of the queue the attributes were read.
+        form: u32,
+    },
+    /// `CancelServerBackfillTicket`.
+    CancelBackfill {
+        /// Which.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+    },
+    /// `CancelAllServerBackfillTicketsForPlayer`.
+    CancelAllBackfills {
+        /// Of the games of which player.
+        player: Entity,
+        /// Who asks.
+        caller: Caller,
+    },
+    /// A moment has come at which a limit changes or a ticket gives up.
+    Due,
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It is so now.
+    Done,
+    /// The ticket of that id was made before, or is made now.
+    Ticket(TicketId),
+    /// So many tickets were cancelled.
+    Cancelled(usize),
+}
+
+/// What a queue is told that nobody journals.
+#[derive(Debug, Clone, Copy)]
+pub enum Observation {
+    /// Build the engine, if it is not there.
+    Open,
+    /// Look at the next ticket whose moment has come until now.
+    Look,
+    /// Everything soft is gone.
+    Forgotten,
+}
+
+/// What a deadline of a queue is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A ticket is to be looked at.
+    Search,
+    /// A ticket gives up.
+    GiveUp,
+}

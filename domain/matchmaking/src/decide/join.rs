@@ -1,0 +1,57 @@
+//! An invited player joins. Once all have, the search begins.
+
+use mainstay_core::{TicketId, Turn};
+
+use super::create::{cancel_hopeless, fits_beside_others, not_elsewhere};
+use super::pace::Pace;
+use super::spec_of;
+use crate::attribute::Facts;
+use crate::command::Answer;
+use crate::engine::Kind;
+use crate::entity::Caller;
+use crate::event::Event;
+use crate::queue::Queue;
+use crate::rejection::Rejection;
+use crate::ticket::{Member, Stage};
+
+pub(super) fn join(
+    turn: &mut Turn<'_, Queue>,
+    pace: &mut Pace,
+    id: TicketId,
+    caller: &Caller,
+    member: &Member,
+    form: u32,
+) -> Result<Answer, Rejection> {
+    match caller {
+        Caller::Player(player) if *player == member.entity => {}
+        Caller::Player(_) | Caller::Server(_) | Caller::Title => {
+            return Err(Rejection::Unauthorized { who: "the caller", why: "a player joins by itself" });
+        }
+    }
+    let spec = spec_of(turn, form)?;
+    let state = turn.state();
+    let ticket = state.ordinary(id)?;
+    if !ticket.has(&member.entity) && !ticket.invited.contains(&member.entity) {
+        return Err(Rejection::Unauthorized { who: "a player", why: "it was not invited to this ticket" });
+    }
+    match ticket.stage {
+        Stage::Matched { .. } | Stage::Canceled { .. } => return Err(Rejection::AlreadyCompleted(id)),
+        Stage::Gathering | Stage::Searching(_) => {}
+    }
+    if ticket.has(&member.entity) {
+        return Err(Rejection::AlreadyJoined(member.entity.clone()));
+    }
+    not_elsewhere(state, Kind::Ordinary, core::iter::once(&member.entity))?;
+    // Its own attributes are judged alone, so that the fault is told to the one whose it is.
+    let facts = Facts::of(&spec, core::slice::from_ref(member))?;
+    fits_beside_others(state, &facts)?;
+    pace.catch_up(turn);
+    turn.emit(Event::TicketJoined { ticket: id, member: member.clone() });
+    if let Some(ticket) = turn.state().tickets.get(&id).cloned()
+        && let Stage::Searching(_) = ticket.stage
+        && let Ok(facts) = Facts::of(&spec, &*ticket.members)
+    {
+        cancel_hopeless(turn, id, &facts);
+    }
+    Ok(Answer::Ticket(id))
+}

@@ -1,0 +1,101 @@
+//! How far a turn looks into what is due: expiries and searches in the order of their moments, a bounded number in each turn.
+//!
+//! Whether a search runs in the turn of its own moment or later, and whether the engine was rebuilt in between, must not be
+//! seen in what it finds. So everything due is looked at in one order; what finds nothing leaves no trace; and where a turn
+//! ends with something due still open, it says durably how far it came.
+
+use mainstay_core::{TicketId, Timestamp, Turn};
+
+use crate::command::Observation;
+use crate::engine::Look;
+use crate::event::Event;
+use crate::queue::Queue;
+use crate::ticket::Cancellation;
+
+/// The most tickets looked at, and the most that give up, in one turn: at 4 µs each some two milliseconds, after which others
+/// run.
+const LOOKS_MAX: u32 = 512;
+
+/// What is left of a turn.
+#[derive(Debug)]
+pub(super) struct Pace {
+    left: u32,
+}
+
+/// What comes next.
+enum Next {
+    GiveUp(TicketId),
+    Search,
+    Nothing,
+}
+
+impl Pace {
+    pub(super) const fn new() -> Self {
+        Self { left: LOOKS_MAX }
+    }
+
+    /// Looks at what came due before the command, as long as it finds nothing: the rest waits for [`Pace::work`], so that a
+    /// command is judged by the state its caller could know. Called once the command is sure to be taken.
+    pub(super) fn catch_up(&mut self, turn: &mut Turn<'_, Queue>) {
+        while self.left > 0 && matches!(next(turn.state(), turn.now()), Next::Search) {
+            turn.observe(Observation::Look);
+            self.left -= 1;
+            match turn.state().engine.as_ref().map(|live| &live.look) {
+                Some(Look::Nobody(_)) => {}
+                Some(Look::Match(..) | Look::Nothing) | None => return,
+            }
+        }
+    }
+
+    /// Works off everything due.
+    pub(super) fn work(mut self, turn: &mut Turn<'_, Queue>) {
+        loop {
+            // A configuration takes the engine away.
+            if turn.state().engine.is_none() {
+                turn.observe(Observation::Open);
+            }
+            let next = next(turn.state(), turn.now());
+            if self.left == 0 && !matches!(next, Next::Nothing) {
+                let looked_at = turn.state().engine.as_ref().map(|live| live.looked_at);
+                turn.emit(Event::Searched(looked_at.unwrap_or(turn.state().looked_at.until)));
+                return;
+            }
+            self.left = self.left.saturating_sub(1);
+            match next {
+                Next::Nothing => return,
+                Next::GiveUp(ticket) => {
+                    turn.emit(super::canceled(turn.state(), ticket, Cancellation::Timeout));
+                }
+                Next::Search => {
+                    turn.observe(Observation::Look);
+                    let state = turn.state();
+                    let found = match state.engine.as_ref().map(|live| &live.look) {
+                        Some(Look::Match(_, found)) => state.formed(found),
+                        Some(Look::Nobody(_) | Look::Nothing) | None => None,
+                    };
+                    if let Some(formed) = found {
+                        turn.emit(formed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is due first. Who gives up at a moment is gone before that moment's searches: "Expired tickets are removed", and then
+/// matches are made.
+fn next(state: &Queue, now: Timestamp) -> Next {
+    let give_up = state.give_ups.first().filter(|(at, _)| *at <= now);
+    let search = state
+        .engine
+        .as_ref()
+        .and_then(|live| live.engine.next())
+        .map(|cursor| cursor.at)
+        .filter(|at| *at <= now);
+    match (give_up, search) {
+        (Some((at, ticket)), Some(search)) if *at <= search => Next::GiveUp(*ticket),
+        (_, Some(_)) => Next::Search,
+        (Some((_, ticket)), None) => Next::GiveUp(*ticket),
+        (None, None) => Next::Nothing,
+    }
+}

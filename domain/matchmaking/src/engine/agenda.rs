@@ -1,0 +1,203 @@
+//! When each waiting ticket has to be looked at next: when it has just come, and whenever a limit of its changes.
+//!
+//! A match can only become possible through a ticket that arrived or whose limits changed, so these moments are all there is
+//! to do. Tickets of one step pass their next boundary in the order in which they came, so each step is one queue, and neither
+//! adding nor taking out costs more than its ends.
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+use mainstay_core::Timestamp;
+
+use super::slab::{Handle, Kind, Slab};
+
+/// A place in the order of all that is to be looked at: by time, backfill tickets first, the elder first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cursor {
+    /// When.
+    pub at: Timestamp,
+    /// Of which kind.
+    pub kind: Kind,
+    /// Which one.
+    pub arrival: u64,
+}
+
+/// How far everything was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookedAt {
+    /// Everything up to here was.
+    pub until: Cursor,
+    /// When all that waited then was to be looked at anew: the last change of the queue's limits.
+    pub anew: Timestamp,
+}
+
+/// What is to be looked at, in order.
+#[derive(Debug, Clone)]
+pub(super) struct Agenda {
+    starts: Vec<u64>,
+    /// When those were put down who are to be looked at anew.
+    anew: Timestamp,
+    /// Of each kind one for each step, and then one for those who are looked at anew.
+    lanes: Vec<VecDeque<(Handle, u32)>>,
+    /// The first of each lane.
+    fronts: BTreeSet<(Cursor, usize)>,
+}
+
+/// A ticket whose moment has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Due {
+    pub cursor: Cursor,
+    pub handle: Handle,
+    /// The step it enters.
+    pub step: u16,
+}
+
+impl Cursor {
+    /// After everything of one moment.
+    #[must_use]
+    pub const fn end_of(at: Timestamp) -> Self {
+        Self { at, kind: Kind::Ordinary, arrival: u64::MAX }
+    }
+
+    /// Before everything of one moment.
+    #[must_use]
+    pub const fn start_of(at: Timestamp) -> Self {
+        Self { at, kind: Kind::Backfill, arrival: 0 }
+    }
+}
+
+impl Agenda {
+    /// For steps that begin after so many milliseconds, and a moment for looking anew.
+    pub(super) fn new(starts: &[u64], anew: Timestamp) -> Self {
+        Self {
+            starts: starts.to_vec(),
+            anew,
+            lanes: alloc::vec![VecDeque::new(); (starts.len() + 1) * 2],
+            fronts: BTreeSet::new(),
+        }
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.capacity() * size_of::<(Handle, u32)>()).sum()
+    }
+
+    /// When a ticket enters a step; `None` past the last.
+    pub(super) fn moment(&self, since: u64, kind: Kind, arrival: u64, step: usize) -> Option<Cursor> {
+        let start = self.starts.get(step)?;
+        Some(Cursor { at: Timestamp::from_unix_ms(since.saturating_add(*start)), kind, arrival })
+    }
+
+    /// Has a ticket looked at when it enters a step.
+    pub(super) fn add(&mut self, slab: &Slab, handle: Handle, step: usize) {
+        let row = slab.get(handle);
+        let Some(cursor) = self.moment(row.since(), row.shape().kind, row.arrival(), step) else { return };
+        self.put(handle, cursor, self.lane(cursor.kind, step));
+    }
+
+    /// Has a ticket looked at anew, in the step it is in.
+    pub(super) fn add_anew(&mut self, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        let cursor = Cursor { at: self.anew, kind: row.shape().kind, arrival: row.arrival() };
+        self.put(handle, cursor, self.lane(cursor.kind, self.starts.len()));
+    }
+
+    fn put(&mut self, handle: Handle, cursor: Cursor, lane: usize) {
+        if self.lanes[lane].is_empty() {
+            self.fronts.insert((cursor, lane));
+        }
+        self.lanes[lane].push_back((handle, low(cursor.arrival)));
+    }
+
+    fn lane(&self, kind: Kind, step: usize) -> usize {
+        match kind {
+            Kind::Backfill => step,
+            Kind::Ordinary => self.starts.len() + 1 + step,
+        }
+    }
+
+    /// Which step those of a lane enter; `None` where they stay in theirs.
+    fn step(&self, lane: usize) -> Option<usize> {
+        let step = lane % (self.starts.len() + 1);
+        (step < self.starts.len()).then_some(step)
+    }
+
+    /// Whose moment comes next, if it has come by now. It stays until it is [settled](Self::settle) or its ticket leaves;
+    /// those who left are dropped.
+    pub(super) fn due(&mut self, slab: &Slab, until: Timestamp) -> Option<Due> {
+        loop {
+            let (cursor, lane) = *self.fronts.first().filter(|(cursor, _)| cursor.at <= until)?;
+            let (handle, arrival) = *self.lanes[lane].front()?;
+            let row = slab.get(handle);
+            if arrival == low(row.arrival()) {
+                let step =
+                    self.step(lane).and_then(|step| u16::try_from(step).ok()).unwrap_or(row.shape().step);
+                return Some(Due { cursor, handle, step });
+            }
+            self.drop_first(slab);
+        }
+    }
+
+    /// Who enters which step at a moment that is the next to come.
+    pub(super) fn entering(&self, slab: &Slab, at: Timestamp) -> Vec<(Handle, u16)> {
+        let mut entering = Vec::new();
+        for (_, lane) in self.fronts.iter().take_while(|(cursor, _)| cursor.at == at) {
+            let Some(step) = self.step(*lane) else { continue };
+            for (handle, arrival) in &self.lanes[*lane] {
+                let row = slab.get(*handle);
+                if low(row.arrival()) != *arrival {
+                    continue;
+                }
+                let enters = self.moment(row.since(), row.shape().kind, row.arrival(), step);
+                if enters.is_none_or(|enters| enters.at != at) {
+                    break;
+                }
+                entering.push((*handle, u16::try_from(step).unwrap_or(u16::MAX)));
+            }
+        }
+        entering
+    }
+
+    /// The next moment is over: its ticket is looked at again when it enters the next step.
+    pub(super) fn settle(&mut self, slab: &Slab, due: Due) {
+        self.drop_first(slab);
+        self.add(slab, due.handle, usize::from(due.step) + 1);
+    }
+
+    fn drop_first(&mut self, slab: &Slab) {
+        let Some((cursor, lane)) = self.fronts.pop_first() else { return };
+        self.lanes[lane].pop_front();
+        self.show_front(slab, lane, cursor.kind);
+    }
+
+    fn show_front(&mut self, slab: &Slab, lane: usize, kind: Kind) {
+        while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
+            let row = slab.get(handle);
+            let cursor = match self.step(lane) {
+                Some(step) => self.moment(row.since(), kind, row.arrival(), step),
+                None => Some(Cursor { at: self.anew, kind, arrival: row.arrival() }),
+            };
+            if low(row.arrival()) == arrival
+                && let Some(cursor) = cursor
+            {
+                self.fronts.insert((cursor, lane));
+                return;
+            }
+            self.lanes[lane].pop_front();
+        }
+    }
+
+    /// The next moment, of whoever; never too late, and too early where that one has left.
+    pub(super) fn next(&self) -> Option<Cursor> {
+        self.fronts.first().map(|(cursor, _)| *cursor)
+    }
+}
+
+/// Tells a ticket from a later one in the same row: 2^32 tickets do not come within one step.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "half of an arrival is enough to tell two tenants of a row apart"
+)]
+const fn low(arrival: u64) -> u32 {
+    arrival as u32
+}

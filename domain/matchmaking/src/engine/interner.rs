@@ -1,0 +1,85 @@
+//! Small numbers for the texts that live tickets hold, given back when the last of them goes.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::Table;
+
+/// Numbers for texts. Which number a text has is never seen in a result.
+#[derive(Debug, Clone)]
+pub(super) struct Interner {
+    ids: Table<Arc<str>, u32>,
+    held: Vec<(Option<Arc<str>>, u32)>,
+    free: Vec<u32>,
+}
+
+impl Interner {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { ids: Table::seeded(seed), held: Vec::new(), free: Vec::new() }
+    }
+
+    /// The number of a text, held once more.
+    pub(super) fn hold(&mut self, text: &Arc<str>) -> u32 {
+        if let Some(id) = self.ids.get(text) {
+            self.held[*id as usize].1 += 1;
+            return *id;
+        }
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.held.push((None, 0));
+            u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.held[id as usize] = (Some(text.clone()), 1);
+        self.ids.insert(text.clone(), id);
+        id
+    }
+
+    /// Lets go of a number once.
+    pub(super) fn release(&mut self, id: u32) {
+        let Some((text, count)) = self.held.get_mut(id as usize) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0
+            && let Some(text) = text.take()
+        {
+            self.ids.remove(&text);
+            self.free.push(id);
+        }
+    }
+
+    /// How many numbers have ever been given out at once: all are below.
+    pub(super) fn span(&self) -> usize {
+        self.held.len()
+    }
+
+    /// How many a set of texts would add.
+    pub(super) fn new_among<'a>(&self, texts: impl Iterator<Item = &'a Arc<str>>) -> usize {
+        texts.filter(|text| !self.ids.contains(*text)).count()
+    }
+
+    /// How many are held.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn text(&self, id: u32) -> Option<&Arc<str>> {
+        self.held.get(id as usize).and_then(|(text, _)| text.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_given_back_with_its_last_holder() {
+        let mut interner = Interner::new(1);
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let first = interner.hold(&a);
+        assert_eq!(interner.hold(&a), first);
+        assert_ne!(interner.hold(&b), first);
+        interner.release(first);
+        assert_eq!(interner.text(first), Some(&a));
+        interner.release(first);
+        assert_eq!((interner.text(first), interner.len(), interner.span()), (None, 1, 2));
+        assert_eq!(interner.hold(&"c".into()), first);
+    }
+}

@@ -1,0 +1,335 @@
+//! The matching engine: which of the waiting tickets form a match, found by looking only at what has changed.
+//!
+//! It is soft state: fed by events as they are applied, holding handles only, and rebuilt from the tickets that wait whenever
+//! it is missing. What it finds depends on values, arrival numbers and the times at which limits change, never on how its
+//! blocks came to lie or on when it was asked; so a rebuilt engine finds what the old one would have found.
+
+mod agenda;
+mod block;
+mod games;
+mod group;
+mod index;
+mod interner;
+mod plan;
+mod pool;
+mod rank;
+mod search;
+mod slab;
+mod teams;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::Timestamp;
+
+use self::agenda::{Agenda, Due};
+pub use self::agenda::{Cursor, LookedAt};
+pub use self::games::Game;
+use self::games::Games;
+use self::interner::Interner;
+use self::plan::Plan;
+use self::pool::Pool;
+pub use self::search::Found;
+use self::search::{Field, Searcher};
+pub use self::slab::Kind;
+use self::slab::{ANY_TEXT, Handle as Slot, Layout, MIXED_TEXT, Shape, Slab, UNMEASURED, WILD};
+use crate::attribute::{Facts, Text};
+use crate::spec::QueueSpec;
+
+/// A ticket's handle in the engine.
+pub type Handle = Slot;
+
+/// The most different values of one list that live tickets may hold in all: 16 words a ticket.
+pub(crate) const LIST_VALUES_MAX: usize = 1_024;
+/// The most different regions that live tickets may name: as many as a word has bits.
+pub(crate) const REGIONS_MAX: usize = 64;
+
+/// What came of looking at the next ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// No ticket's moment has come.
+    Nothing,
+    /// One was looked at, and has nobody to match with.
+    Nobody(Cursor),
+    /// A match.
+    Match(Cursor, Found),
+}
+
+/// A ticket as the engine takes it.
+#[derive(Debug)]
+pub struct Newcomer<'a> {
+    /// What rules see of it.
+    pub facts: &'a Facts,
+    /// The most players of a match it may be in.
+    pub room: u8,
+    /// Since when it waits.
+    pub since: Timestamp,
+    /// Its place among all: larger than that of all before it.
+    pub arrival: u64,
+    /// Who plays already, of a backfill ticket.
+    pub game: Option<Game>,
+}
+
+/// How a ticket stands that is taken in: how many steps it has entered, and what it waits for.
+#[derive(Debug, Clone, Copy)]
+enum Entry {
+    /// It has just come.
+    New,
+    /// It is to be looked at anew, since the limits changed.
+    Anew { entered: usize },
+    /// It was looked at, and waits for its next step.
+    Waits { entered: usize },
+}
+
+/// The engine of one queue.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    plan: Plan,
+    slab: Slab,
+    pool: Pool,
+    agenda: Agenda,
+    games: Games,
+    searcher: Searcher,
+    /// Numbers for texts, by rule.
+    texts: Vec<Interner>,
+    /// Numbers for list values, by rule.
+    values: Vec<Interner>,
+    regions: Interner,
+    /// The moment up to which all have entered their steps.
+    entered: Option<Timestamp>,
+}
+
+impl Engine {
+    /// An empty engine, whose limits hold since `anew`. The seed is for look-up tables alone; no result depends on it.
+    pub fn new(spec: &QueueSpec, anew: Timestamp, seed: u64) -> Self {
+        let plan = Plan::new(spec);
+        let interners = |count: usize| (0..count).map(|_| Interner::new(seed)).collect::<Vec<_>>();
+        let (texts, values) = (interners(plan.texts.len()), interners(plan.sets.len()));
+        let layout = Layout::new(&plan, &alloc::vec![0; values.len()], 0);
+        Self {
+            slab: Slab::new(layout),
+            pool: Pool::default(),
+            agenda: Agenda::new(&plan.starts, anew),
+            games: Games::new(&plan),
+            searcher: Searcher::default(),
+            texts,
+            values,
+            regions: Interner::new(seed),
+            entered: None,
+            plan,
+        }
+    }
+
+    /// The most players of a match.
+    pub const fn max(&self) -> u8 {
+        self.plan.max
+    }
+
+    /// Whether a ticket's list values and regions still fit beside those of all others.
+    pub fn has_room(&self, facts: &Facts) -> bool {
+        let lists = self
+            .values
+            .iter()
+            .zip(&facts.sets)
+            .all(|(known, set)| known.len() + known.new_among(set.iter().flatten()) <= LIST_VALUES_MAX);
+        let regions = facts.latencies.iter().map(|(region, _)| region);
+        lists && self.regions.len() + self.regions.new_among(regions) <= REGIONS_MAX
+    }
+
+    /// Whether a ticket could never be in any match, however long it waits and whoever comes: it breaks a rule by itself.
+    pub fn is_hopeless(&self, facts: &Facts) -> bool {
+        let rows = || self.plan.rows.iter();
+        let texts = facts.texts.iter().enumerate();
+        let mixed =
+            texts.filter(|(_, text)| **text == Text::Mixed).fold(0_u32, |bits, (rule, _)| bits | 1 << rule);
+        let sets = facts.sets.iter().enumerate().any(|(rule, set)| {
+            set.as_ref().is_some_and(|set| rows().all(|row| set.len() < usize::from(row.sets[rule])))
+        });
+        let totals =
+            facts.totals.iter().zip(&self.plan.totals).any(|(sum, rule)| sum.millionths() > rule.max_ever);
+        let regions = self.plan.region.is_some()
+            && rows().all(|row| {
+                row.latency.is_some_and(|limit| facts.latencies.iter().all(|(_, latency)| *latency > limit))
+            });
+        rows().all(|row| row.texts & mixed != 0) || sets || totals || regions
+    }
+
+    /// Takes a ticket in, to be looked at at once; or, where everything up to a moment was looked at before the engine was
+    /// rebuilt, at its first moment after that.
+    pub fn insert(&mut self, newcomer: Newcomer<'_>, looked_at: Option<LookedAt>) -> Handle {
+        let Newcomer { facts, room, since, arrival, game } = newcomer;
+        let kind = if game.is_some() { Kind::Backfill } else { Kind::Ordinary };
+        let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
+        let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
+        let shape = Shape { players: facts.players, room, step: 0, kind, any_sets };
+        let texts: Vec<u64> = facts
+            .texts
+            .iter()
+            .zip(&mut self.texts)
+            .map(|(text, known)| match text {
+                Text::Any => ANY_TEXT,
+                Text::Mixed => MIXED_TEXT,
+                Text::Same(text) => known.hold(text).into(),
+            })
+            .collect();
+        let sets: Vec<Vec<u32>> = facts
+            .sets
+            .iter()
+            .zip(&mut self.values)
+            .map(|(set, known)| set.iter().flatten().map(|value| known.hold(value)).collect())
+            .collect();
+        let latencies: Vec<(u32, u32)> =
+            facts.latencies.iter().map(|(region, latency)| (self.regions.hold(region), *latency)).collect();
+        self.widen();
+        let handle = self.slab.add(arrival, since.unix_ms(), shape);
+        let layout = self.slab.layout().clone();
+        let row = self.slab.row_mut(handle);
+        row[layout.texts..][..texts.len()].copy_from_slice(&texts);
+        for (rule, number) in facts.numbers.iter().enumerate() {
+            row[layout.numbers + rule] = number.map_or(WILD, |number| number.millionths()).cast_unsigned();
+        }
+        for (rule, ids) in sets.iter().enumerate() {
+            let (at, _) = layout.sets[rule];
+            ids.iter().for_each(|id| row[at + *id as usize / 64] |= 1 << (id % 64));
+        }
+        let sums = |row: &mut [u64], at: usize, sums: &[crate::Amount]| {
+            for (rule, sum) in sums.iter().enumerate() {
+                row[at + rule] = sum.millionths().cast_unsigned();
+            }
+        };
+        sums(row, layout.totals, &facts.totals);
+        sums(row, layout.teams, &facts.team_sums);
+        let (at, words) = layout.latencies;
+        row[at..at + words].fill(u64::MAX);
+        for (region, latency) in latencies.into_iter().filter(|(region, _)| *region < 64) {
+            let (word, shift) = (at + region as usize / 4, region % 4 * 16);
+            let latency = u16::try_from(latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
+            row[word] = row[word] & !(u64::from(u16::MAX) << shift) | u64::from(latency) << shift;
+        }
+        if let Some(game) = game {
+            self.games.insert(handle, game);
+        }
+        let entry =
+            looked_at.map_or(Entry::New, |looked_at| self.entry(since.unix_ms(), kind, arrival, looked_at));
+        let step = match entry {
+            Entry::New => 0,
+            Entry::Anew { entered } | Entry::Waits { entered } => {
+                u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
+            }
+        };
+        self.slab.set_step(handle, step, self.plan.row(step));
+        self.pool.insert(&self.plan, &self.slab, handle);
+        match entry {
+            Entry::New => self.agenda.add(&self.slab, handle, 0),
+            Entry::Anew { .. } => self.agenda.add_anew(&self.slab, handle),
+            Entry::Waits { entered } => self.agenda.add(&self.slab, handle, entered),
+        }
+        handle
+    }
+
+    /// How a ticket stands that was there before the engine was built.
+    fn entry(&self, since: u64, kind: Kind, arrival: u64, looked_at: LookedAt) -> Entry {
+        let entered = |until: Cursor| {
+            (0..self.plan.starts.len())
+                .take_while(|step| {
+                    self.agenda.moment(since, kind, arrival, *step).is_some_and(|at| at <= until)
+                })
+                .count()
+        };
+        let LookedAt { until, anew } = looked_at;
+        if since <= anew.unix_ms() && (Cursor { at: anew, kind, arrival }) > until {
+            Entry::Anew { entered: entered(Cursor::end_of(anew)) }
+        } else {
+            Entry::Waits { entered: entered(until) }
+        }
+    }
+
+    fn widen(&mut self) {
+        let values: Vec<usize> = self.values.iter().map(Interner::span).collect();
+        let layout = Layout::new(&self.plan, &values, self.regions.span().min(REGIONS_MAX));
+        if layout != *self.slab.layout() {
+            self.slab.widen(layout);
+        }
+    }
+
+    /// Lets a ticket go.
+    pub fn remove(&mut self, handle: Handle) {
+        self.pool.remove(&self.plan, &self.slab, handle);
+        let row = self.slab.get(handle);
+        let ids = |set: &[u64]| -> Vec<u32> {
+            let bit = |id: &u32| set[*id as usize / 64] >> (id % 64) & 1 == 1;
+            (0..u32::try_from(set.len() * 64).unwrap_or(0)).filter(bit).collect()
+        };
+        for (rule, known) in self.texts.iter_mut().enumerate() {
+            if let Ok(id) = u32::try_from(row.text(rule)) {
+                known.release(id);
+            }
+        }
+        for (rule, known) in self.values.iter_mut().enumerate() {
+            ids(row.set(rule)).into_iter().for_each(|id| known.release(id));
+        }
+        let measured = (0..64_u32).filter(|region| row.latency(*region as usize) != UNMEASURED);
+        measured.for_each(|region| self.regions.release(region));
+        self.games.remove(handle);
+        self.slab.remove(handle);
+    }
+
+    /// When a ticket has next to be looked at.
+    pub fn next(&self) -> Option<Cursor> {
+        self.agenda.next()
+    }
+
+    /// Looks at the next ticket whose moment has come until now. One that has nobody to match with is done with until its
+    /// next moment; one that has stays due until its match is formed, or something else happens first.
+    pub fn look(&mut self, until: Timestamp) -> Look {
+        let Some(due) = self.agenda.due(&self.slab, until) else { return Look::Nothing };
+        let Due { cursor, handle, .. } = due;
+        self.enter_steps(cursor.at);
+        let field = Field {
+            plan: &self.plan,
+            slab: &self.slab,
+            pool: &self.pool,
+            games: &self.games,
+            names: &self.regions,
+        };
+        match self.searcher.search(field, handle) {
+            None => {
+                self.agenda.settle(&self.slab, due);
+                Look::Nobody(cursor)
+            }
+            Some(found) => Look::Match(cursor, found),
+        }
+    }
+
+    /// All who enter a step at a moment do so before any of them is looked at: a limit may tighten, too.
+    fn enter_steps(&mut self, at: Timestamp) {
+        if self.entered.replace(at) == Some(at) {
+            return;
+        }
+        for (handle, step) in self.agenda.entering(&self.slab, at) {
+            let before = self.slab.get(handle).regions();
+            self.slab.set_step(handle, step, self.plan.row(step));
+            if self.slab.get(handle).regions() != before {
+                self.pool.set_regions(&self.plan, &self.slab, handle);
+            }
+        }
+    }
+
+    /// Searches that ended for want of tries, since the engine was built.
+    pub const fn exhausted(&self) -> u64 {
+        self.searcher.exhausted
+    }
+
+    /// The name of a region.
+    pub fn region(&self, id: u32) -> Option<&Arc<str>> {
+        self.regions.text(id)
+    }
+
+    /// Bytes it holds: rows, indices and the agenda.
+    pub fn bytes(&self) -> usize {
+        self.slab.bytes() + self.pool.bytes() + self.agenda.bytes()
+    }
+}

@@ -1,0 +1,259 @@
+//! A queue compiled for the engine: its rules by kind, and what each allows at each step of waiting.
+//!
+//! A *step* is a stretch of waiting in which no limit of any rule changes. All tickets of a queue go through the same steps,
+//! so a ticket's limits are one row of one table, found by its step.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use crate::spec::{Enforced, Expansion, Missing, QueueSpec, RuleKind, Threshold, Weight};
+
+/// No limit, as a difference or a sum: far beyond any two amounts, and far from what overflows.
+pub(super) const FREE: i64 = i64::MAX / 4;
+
+/// A compiled queue.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub min: u8,
+    pub max: u8,
+    pub texts: Vec<TextRule>,
+    pub numbers: Vec<f64>,
+    /// Which number tickets are ordered by: that of the heaviest rule, the first of equals.
+    pub primary: Option<usize>,
+    pub sets: Vec<f64>,
+    pub totals: Vec<TotalRule>,
+    pub region: Option<f64>,
+    pub teams: Vec<Team>,
+    /// The most players all teams hold.
+    pub seats: u8,
+    pub team_numbers: usize,
+    /// At which waiting time each step begins, in milliseconds; the first at once.
+    pub starts: Vec<u64>,
+    /// What each step allows.
+    pub rows: Vec<Row>,
+}
+
+/// A rule of equal texts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextRule {
+    pub weight: f64,
+    pub reach: Reach,
+}
+
+/// Whether a rule of texts divides the pool for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Every ticket has a text, and the rule always restricts: tickets of different texts never meet.
+    Divides,
+    /// It may give way, or a ticket may fit anyone.
+    Filters,
+}
+
+/// A rule of sums.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TotalRule {
+    pub weight: f64,
+    /// The largest sum any step allows: what a growing group may not exceed, whoever joins it later.
+    pub max_ever: i64,
+    /// The least sum that any step asks for.
+    pub min_ever: i64,
+}
+
+/// A team's sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Team {
+    pub min: u8,
+    pub max: u8,
+}
+
+/// What one step allows, in the order of each kind's rules.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    /// One bit for each rule of texts.
+    pub texts: u32,
+    pub numbers: Vec<Limit>,
+    /// How many are shared at least.
+    pub sets: Vec<u16>,
+    /// The largest allowed latency; `None` while the rule does not restrict.
+    pub latency: Option<u32>,
+    /// By what qualities of regions are measured.
+    pub latency_scale: u32,
+    pub totals: Vec<Bounds>,
+    pub team_numbers: Vec<i64>,
+    pub balance: u8,
+    pub similarity: Similarity,
+}
+
+/// A limit, and what differences are measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub allowed: i64,
+    /// The limit as if the rule were not optional; 0 where there is none.
+    pub scale: i64,
+}
+
+/// Bounds of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub min: i64,
+    pub max: i64,
+    /// As if the rule were not optional; 0 where there is none.
+    pub scale: i64,
+}
+
+/// Whether large parties have to meet large parties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Similarity {
+    #[default]
+    Any,
+    Alike,
+}
+
+impl Plan {
+    pub(super) fn new(spec: &QueueSpec) -> Self {
+        let seconds = boundaries(spec);
+        let rows = seconds.iter().map(|at| row(spec, *at)).collect::<Vec<_>>();
+        let small = |size: u32| u8::try_from(size).unwrap_or(u8::MAX);
+        let mut plan = Self {
+            min: small(spec.min_match_size),
+            max: small(spec.max_match_size),
+            texts: Vec::new(),
+            numbers: Vec::new(),
+            primary: None,
+            sets: Vec::new(),
+            totals: Vec::new(),
+            region: None,
+            seats: spec.teams.iter().fold(0, |sum, team| small(team.max).saturating_add(sum)),
+            teams: spec
+                .teams
+                .iter()
+                .map(|team| Team { min: small(team.min), max: small(team.max) })
+                .collect(),
+            team_numbers: 0,
+            starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
+            rows,
+        };
+        for rule in &spec.rules {
+            match &rule.kind {
+                RuleKind::StringEquality { weight, missing, enforced, .. } => {
+                    let always = *enforced == Expansion::Fixed(Enforced) && rule.optional_after.is_none();
+                    let reach = match missing {
+                        Missing::UseDefault(_) if always => Reach::Divides,
+                        Missing::UseDefault(_) | Missing::MatchAny => Reach::Filters,
+                    };
+                    plan.texts.push(TextRule { weight: heavy(*weight), reach });
+                }
+                RuleKind::Difference { weight, .. } => plan.numbers.push(heavy(*weight)),
+                RuleKind::SetIntersection { weight, .. } => plan.sets.push(heavy(*weight)),
+                RuleKind::MatchTotal { weight, .. } => {
+                    let bounds = plan.rows.iter().map(|row| row.totals[plan.totals.len()]);
+                    let max_ever = bounds.clone().map(|it| it.max).max().unwrap_or(FREE);
+                    let min_ever = bounds.map(|it| it.min).min().unwrap_or(0);
+                    plan.totals.push(TotalRule { weight: heavy(*weight), max_ever, min_ever });
+                }
+                RuleKind::RegionSelection { weight, .. } => plan.region = Some(heavy(*weight)),
+                RuleKind::TeamDifference { .. } => plan.team_numbers += 1,
+                RuleKind::TeamSizeBalance { .. } | RuleKind::TeamTicketSizeSimilarity => {}
+            }
+        }
+        for (index, weight) in plan.numbers.iter().enumerate() {
+            if plan.primary.is_none_or(|best| *weight > plan.numbers[best]) {
+                plan.primary = Some(index);
+            }
+        }
+        plan
+    }
+
+    /// Whether the walk along the primary number meets candidates in the order of their summed distance.
+    pub(super) fn is_ranked_by_walk(&self) -> bool {
+        self.numbers.len() <= 1
+            && self.texts.iter().all(|rule| rule.reach == Reach::Divides)
+            && self.sets.is_empty()
+            && self.totals.is_empty()
+            && self.region.is_none()
+    }
+
+    /// What a step allows.
+    pub(super) fn row(&self, step: u16) -> &Row {
+        &self.rows[usize::from(step)]
+    }
+}
+
+fn heavy(weight: Weight) -> f64 {
+    weight.get().to_f64()
+}
+
+/// The seconds at which steps begin, the first at 0.
+fn boundaries(spec: &QueueSpec) -> Vec<u32> {
+    let mut seconds = BTreeSet::from([0]);
+    for rule in &spec.rules {
+        match &rule.kind {
+            RuleKind::StringEquality { enforced, .. } => seconds.extend(enforced.boundaries()),
+            RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
+                seconds.extend(allowed.boundaries());
+            }
+            RuleKind::SetIntersection { shared, .. } => seconds.extend(shared.boundaries()),
+            RuleKind::MatchTotal { min, max, .. } => {
+                seconds.extend(min.boundaries());
+                seconds.extend(max.boundaries());
+            }
+            RuleKind::RegionSelection { latency, .. } => seconds.extend(latency.boundaries()),
+            RuleKind::TeamSizeBalance { allowed } => seconds.extend(allowed.boundaries()),
+            RuleKind::TeamTicketSizeSimilarity => {}
+        }
+        seconds.extend(rule.optional_after);
+    }
+    seconds.into_iter().collect()
+}
+
+fn row(spec: &QueueSpec, at: u32) -> Row {
+    let mut row = Row { balance: u8::MAX, ..Row::default() };
+    let mut texts = 0;
+    for rule in &spec.rules {
+        let optional = rule.optional_after.is_some_and(|after| at >= after);
+        match &rule.kind {
+            RuleKind::StringEquality { enforced, .. } => {
+                let restricts = !optional && enforced.after(at).is_some();
+                row.texts |= u32::from(restricts) << texts;
+                texts += 1;
+            }
+            RuleKind::Difference { allowed, .. } => {
+                let scale = allowed.after(at).map(|allowed| allowed.millionths());
+                let allowed = scale.filter(|_| !optional).unwrap_or(FREE);
+                row.numbers.push(Limit { allowed, scale: scale.unwrap_or(0) });
+            }
+            RuleKind::SetIntersection { shared, .. } => {
+                let shared = restricting(shared, at, optional).unwrap_or(0);
+                row.sets.push(u16::try_from(shared).unwrap_or(u16::MAX));
+            }
+            RuleKind::MatchTotal { min, max, .. } => {
+                let (least, most) = (min.after(at), max.after(at));
+                let bound = |bound: Option<crate::Amount>, without: i64| {
+                    bound.filter(|_| !optional).map_or(without, |bound| bound.millionths())
+                };
+                let scale = most.map_or(0, |most| most.millionths());
+                row.totals.push(Bounds { min: bound(least, 0), max: bound(most, FREE), scale });
+            }
+            RuleKind::RegionSelection { latency, .. } => {
+                row.latency = restricting(latency, at, optional);
+                row.latency_scale = latency.after(at).unwrap_or(0);
+            }
+            RuleKind::TeamDifference { allowed, .. } => {
+                let allowed = restricting(allowed, at, optional);
+                row.team_numbers.push(allowed.map_or(FREE, |allowed| allowed.millionths()));
+            }
+            RuleKind::TeamSizeBalance { allowed } => {
+                let allowed = restricting(allowed, at, optional).unwrap_or(u32::MAX);
+                row.balance = u8::try_from(allowed).unwrap_or(u8::MAX);
+            }
+            RuleKind::TeamTicketSizeSimilarity => {
+                row.similarity = if optional { Similarity::Any } else { Similarity::Alike };
+            }
+        }
+    }
+    row
+}
+
+fn restricting<T: Threshold>(expansion: &Expansion<T>, at: u32, optional: bool) -> Option<T> {
+    expansion.after(at).filter(|_| !optional)
+}

@@ -1,0 +1,175 @@
+//! The waiting tickets, divided by the texts that never give way, each part with an index of its own.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::block::{Entry, fold};
+use super::index::Index;
+use super::plan::{Plan, Reach};
+use super::slab::{ANY_TEXT, Handle, Kind, Ref, Slab, WILD};
+
+/// All parts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pool {
+    parts: BTreeMap<Vec<u64>, Part>,
+}
+
+/// Tickets that could meet.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub ordinary: Index,
+    pub backfill: Index,
+    /// Ordinary tickets by their players.
+    sizes: [u32; 128],
+    /// Which sums of players can be made of tickets of the sizes there are, any number of each but at least one.
+    reachable: u128,
+    /// For each total how many ordinary tickets add something to it.
+    adding: Vec<u32>,
+}
+
+impl Part {
+    fn new(totals: usize) -> Self {
+        Self {
+            ordinary: Index::new(totals),
+            backfill: Index::new(totals),
+            sizes: [0; 128],
+            reachable: 0,
+            adding: alloc::vec![0; totals],
+        }
+    }
+
+    /// Whether others could complete a match around a ticket at all, by sizes and totals alone. It spares the search among
+    /// many look-alikes that can never match.
+    pub(super) fn is_promising(&self, plan: &Plan, row: Ref<'_>) -> bool {
+        let sums = self.reachable << row.shape().players;
+        let sizes = (u128::MAX << plan.min) & ((1_u128 << (plan.max + 1)) - 1);
+        let totals = plan.totals.iter().enumerate();
+        sums & sizes != 0
+            && totals.into_iter().all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
+    }
+
+    fn count(&mut self, row: Ref<'_>, change: impl Fn(&mut u32)) {
+        let players = usize::from(row.shape().players);
+        let before = self.sizes[players];
+        change(&mut self.sizes[players]);
+        if (before == 0) != (self.sizes[players] == 0) {
+            self.reachable = reachable(&self.sizes);
+        }
+        for (rule, adding) in self.adding.iter_mut().enumerate() {
+            if row.total(rule) > 0 {
+                change(adding);
+            }
+        }
+    }
+}
+
+fn reachable(sizes: &[u32; 128]) -> u128 {
+    let mut sums = 1_u128;
+    // Sums of up to 100 players: each pass adds one ticket more.
+    for _ in 0..100 {
+        let more =
+            (1..=100).filter(|players| sizes[*players] > 0).fold(sums, |all, players| all | sums << players);
+        if more == sums {
+            break;
+        }
+        sums = more;
+    }
+    sums & !1
+}
+
+impl Pool {
+    /// The parts with tickets that a game could take: its own, or, of a game whose players say nothing of what divides the
+    /// pool since there are none, all of them, the one with the eldest ticket first.
+    pub(super) fn parts_for(&self, plan: &Plan, game: Ref<'_>) -> Vec<&Part> {
+        let division = division(plan, game);
+        if !division.contains(&ANY_TEXT) {
+            return self.parts.get(&division).into_iter().collect();
+        }
+        let mut parts: Vec<(u64, &Part)> =
+            self.parts.values().filter_map(|part| Some((part.ordinary.eldest()?, part))).collect();
+        parts.sort_unstable_by_key(|(eldest, _)| *eldest);
+        parts.into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// The games a ticket could join: those of its part, and those without players, that are in none.
+    pub(super) fn games_for<'a>(&'a self, plan: &Plan, own: &'a Part) -> impl Iterator<Item = &'a Index> {
+        let dividing = plan.texts.iter().filter(|rule| rule.reach == Reach::Divides).count();
+        let anywhere = if dividing == 0 { None } else { self.parts.get(&alloc::vec![ANY_TEXT; dividing]) };
+        [Some(own), anywhere].into_iter().flatten().map(|part| &part.backfill).filter(|games| games.len() > 0)
+    }
+
+    /// The part a ticket is in.
+    pub(super) fn part(&self, plan: &Plan, row: Ref<'_>) -> Option<&Part> {
+        self.parts.get(&division(plan, row))
+    }
+
+    pub(super) fn insert(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        let part = self.parts.entry(division(plan, row)).or_insert_with(|| Part::new(plan.totals.len()));
+        let entry = entry(plan, row, handle);
+        match row.shape().kind {
+            Kind::Backfill => part.backfill.insert(&entry, slab),
+            Kind::Ordinary => {
+                part.ordinary.insert(&entry, slab);
+                part.count(row, |count| *count += 1);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        let division = division(plan, row);
+        let Some(part) = self.parts.get_mut(&division) else { return };
+        let key = key(plan, row);
+        match row.shape().kind {
+            Kind::Backfill => part.backfill.remove(key, slab),
+            Kind::Ordinary => {
+                part.ordinary.remove(key, slab);
+                part.count(row, |count| *count = count.saturating_sub(1));
+            }
+        }
+        if part.ordinary.len() + part.backfill.len() == 0 && !division.is_empty() {
+            self.parts.remove(&division);
+        }
+    }
+
+    /// A ticket's regions have changed with its step.
+    pub(super) fn set_regions(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
+        let regions = fold(&[row.regions()]);
+        match row.shape().kind {
+            Kind::Backfill => part.backfill.set_regions(key(plan, row), regions),
+            Kind::Ordinary => part.ordinary.set_regions(key(plan, row), regions),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let part = |part: &Part| size_of::<Part>() + part.ordinary.bytes() + part.backfill.bytes();
+        self.parts.values().map(part).sum()
+    }
+}
+
+/// The number tickets are ordered by; 0 where no rule compares numbers, so that they are in the order of arrival.
+pub(super) fn primary(plan: &Plan, row: Ref<'_>) -> i64 {
+    plan.primary.map_or(0, |rule| row.number(rule))
+}
+
+fn key(plan: &Plan, row: Ref<'_>) -> (i64, u64) {
+    (primary(plan, row), row.arrival())
+}
+
+fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
+    let dividing = plan.texts.iter().enumerate().filter(|(_, rule)| rule.reach == Reach::Divides);
+    dividing.map(|(rule, _)| row.text(rule)).collect()
+}
+
+fn entry(plan: &Plan, row: Ref<'_>, handle: Handle) -> Entry {
+    let set = match plan.sets.first() {
+        Some(_) if !row.any_set(0) => fold(row.set(0)),
+        Some(_) | None => u32::MAX,
+    };
+    Entry { key: key(plan, row), handle, players: row.shape().players, regions: fold(&[row.regions()]), set }
+}
+
+const _: () = assert!(WILD == i64::MIN, "tickets without a number come first in every index");

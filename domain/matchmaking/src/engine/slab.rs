@@ -1,0 +1,274 @@
+//! What the engine knows of each waiting ticket: one row of words, next to each other, so that judging a candidate touches
+//! one or two cache lines.
+//!
+//! A row holds arrival, start of waiting, sizes and step; then one word for each text, number, total and team sum, a bit set
+//! for each list, the bit set of regions within the current limit, and the latencies, four to a word.
+
+use alloc::vec::Vec;
+
+use super::plan::{Plan, Row};
+
+/// A ticket's place in the slab, until it leaves.
+pub(super) type Handle = u32;
+
+/// A number that fits any.
+pub(super) const WILD: i64 = i64::MIN;
+/// A text that fits any.
+pub(super) const ANY_TEXT: u64 = u64::MAX;
+/// Texts that differ within the ticket.
+pub(super) const MIXED_TEXT: u64 = u64::MAX - 1;
+/// A region that was not measured.
+pub(super) const UNMEASURED: u16 = u16::MAX;
+/// The arrival of a free row.
+const FREE_ROW: u64 = u64::MAX;
+
+const ARRIVAL: usize = 0;
+const SINCE: usize = 1;
+const SHAPE: usize = 2;
+const TEXTS: usize = 3;
+
+/// Where the parts of a row stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub texts: usize,
+    pub numbers: usize,
+    /// Where each list's bit set begins, and how many words it has.
+    pub sets: Vec<(usize, usize)>,
+    pub totals: usize,
+    pub teams: usize,
+    pub regions: usize,
+    pub latencies: (usize, usize),
+    pub stride: usize,
+}
+
+impl Layout {
+    /// For lists of so many live values each, and so many live regions.
+    pub(super) fn new(plan: &Plan, set_values: &[usize], regions: usize) -> Self {
+        let mut at = TEXTS;
+        let mut take = |words: usize| {
+            let begins = at;
+            at += words;
+            begins
+        };
+        let texts = take(plan.texts.len());
+        let numbers = take(plan.numbers.len());
+        let sets = set_values
+            .iter()
+            .map(|values| {
+                let words = values.div_ceil(64).max(1);
+                (take(words), words)
+            })
+            .collect();
+        let totals = take(plan.totals.len());
+        let teams = take(plan.team_numbers);
+        let region = usize::from(plan.region.is_some());
+        let mask = take(region);
+        let latency_words = region * regions.div_ceil(4).max(1);
+        let latencies = (take(latency_words), latency_words);
+        Self { texts, numbers, sets, totals, teams, regions: mask, latencies, stride: at }
+    }
+}
+
+/// What a ticket is, besides what rules read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub players: u8,
+    /// The most players of a match it may be in.
+    pub room: u8,
+    pub step: u16,
+    pub kind: Kind,
+    /// Which lists fit any, one bit each.
+    pub any_sets: u32,
+}
+
+/// Which of the two kinds a ticket is. Backfill comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A game that goes on.
+    Backfill,
+    /// Players.
+    Ordinary,
+}
+
+impl Shape {
+    const fn word(self) -> u64 {
+        self.players as u64
+            | (self.room as u64) << 8
+            | (self.step as u64) << 16
+            | (matches!(self.kind, Kind::Ordinary) as u64) << 32
+            | (self.any_sets as u64) << 33
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "each part is cut out of its own bits")]
+    const fn of(word: u64) -> Self {
+        let kind = if word >> 32 & 1 == 1 { Kind::Ordinary } else { Kind::Backfill };
+        Self {
+            players: word as u8,
+            room: (word >> 8) as u8,
+            step: (word >> 16) as u16,
+            kind,
+            any_sets: (word >> 33) as u32,
+        }
+    }
+}
+
+/// The rows.
+#[derive(Debug, Clone)]
+pub(super) struct Slab {
+    layout: Layout,
+    words: Vec<u64>,
+    free: Vec<Handle>,
+}
+
+/// A row to read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ref<'a> {
+    words: &'a [u64],
+    layout: &'a Layout,
+}
+
+impl Slab {
+    pub(super) const fn new(layout: Layout) -> Self {
+        Self { layout, words: Vec::new(), free: Vec::new() }
+    }
+
+    pub(super) const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Moves every row into a wider layout. Handles stay.
+    pub(super) fn widen(&mut self, layout: Layout) {
+        let rows = self.words.len() / self.layout.stride;
+        let mut words = alloc::vec![0; rows * layout.stride];
+        for row in 0..rows {
+            let from = &self.words[row * self.layout.stride..][..self.layout.stride];
+            let into = &mut words[row * layout.stride..][..layout.stride];
+            let fixed = self.layout.sets.first().map_or(self.layout.totals, |(at, _)| *at);
+            into[..fixed].copy_from_slice(&from[..fixed]);
+            for ((old, len), (new, _)) in self.layout.sets.iter().zip(&layout.sets) {
+                into[*new..new + len].copy_from_slice(&from[*old..old + len]);
+            }
+            let counted = self.layout.latencies.0 - self.layout.totals;
+            into[layout.totals..][..counted].copy_from_slice(&from[self.layout.totals..][..counted]);
+            let (new, wide) = layout.latencies;
+            into[new..new + wide].fill(u64::MAX);
+            let (old, len) = self.layout.latencies;
+            into[new..new + len].copy_from_slice(&from[old..old + len]);
+        }
+        self.words = words;
+        self.layout = layout;
+    }
+
+    /// A new row; the caller fills it.
+    pub(super) fn add(&mut self, arrival: u64, since: u64, shape: Shape) -> Handle {
+        let stride = self.layout.stride;
+        let handle = self.free.pop().unwrap_or_else(|| {
+            self.words.resize(self.words.len() + stride, 0);
+            u32::try_from(self.words.len() / stride - 1).unwrap_or(u32::MAX)
+        });
+        let row = self.row_mut(handle);
+        row.fill(0);
+        (row[ARRIVAL], row[SINCE], row[SHAPE]) = (arrival, since, shape.word());
+        handle
+    }
+
+    pub(super) fn row_mut(&mut self, handle: Handle) -> &mut [u64] {
+        let stride = self.layout.stride;
+        &mut self.words[handle as usize * stride..][..stride]
+    }
+
+    pub(super) fn remove(&mut self, handle: Handle) {
+        self.row_mut(handle)[ARRIVAL] = FREE_ROW;
+        self.free.push(handle);
+    }
+
+    pub(super) fn get(&self, handle: Handle) -> Ref<'_> {
+        let stride = self.layout.stride;
+        Ref { words: &self.words[handle as usize * stride..][..stride], layout: &self.layout }
+    }
+
+    pub(super) fn set_step(&mut self, handle: Handle, step: u16, row: &Row) {
+        let shape = Shape { step, ..self.get(handle).shape() };
+        // A game is where it is, however long it waits.
+        let limit = match shape.kind {
+            Kind::Backfill => Some(u32::MAX),
+            Kind::Ordinary => row.latency,
+        };
+        let regions = self.get(handle).regions_within(limit);
+        let at = (self.layout.latencies.1 > 0).then_some(self.layout.regions);
+        let words = self.row_mut(handle);
+        words[SHAPE] = shape.word();
+        if let Some(at) = at {
+            words[at] = regions;
+        }
+    }
+
+    /// Bytes held, whether in use or kept for later.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.capacity() * 8 + self.free.capacity() * 4
+    }
+}
+
+impl<'a> Ref<'a> {
+    pub(super) const fn arrival(&self) -> u64 {
+        self.words[ARRIVAL]
+    }
+
+    pub(super) const fn since(&self) -> u64 {
+        self.words[SINCE]
+    }
+
+    pub(super) const fn shape(&self) -> Shape {
+        Shape::of(self.words[SHAPE])
+    }
+
+    pub(super) const fn text(&self, rule: usize) -> u64 {
+        self.words[self.layout.texts + rule]
+    }
+
+    pub(super) const fn number(&self, rule: usize) -> i64 {
+        self.words[self.layout.numbers + rule].cast_signed()
+    }
+
+    pub(super) fn set(&self, rule: usize) -> &'a [u64] {
+        let (at, len) = self.layout.sets[rule];
+        &self.words[at..at + len]
+    }
+
+    pub(super) fn any_set(&self, rule: usize) -> bool {
+        self.shape().any_sets >> rule & 1 == 1
+    }
+
+    pub(super) const fn total(&self, rule: usize) -> i64 {
+        self.words[self.layout.totals + rule].cast_signed()
+    }
+
+    pub(super) const fn team_sum(&self, rule: usize) -> i64 {
+        self.words[self.layout.teams + rule].cast_signed()
+    }
+
+    /// The regions within its current limit; all where it has none.
+    pub(super) const fn regions(&self) -> u64 {
+        if self.layout.latencies.1 == 0 { u64::MAX } else { self.words[self.layout.regions] }
+    }
+
+    /// The worst latency of its players to a region.
+    #[expect(clippy::cast_possible_truncation, reason = "a quarter of a word")]
+    pub(super) fn latency(&self, region: usize) -> u16 {
+        let (at, len) = self.layout.latencies;
+        if region / 4 >= len {
+            return UNMEASURED;
+        }
+        (self.words[at + region / 4] >> (region % 4 * 16)) as u16
+    }
+
+    fn regions_within(&self, limit: Option<u32>) -> u64 {
+        let Some(limit) = limit else { return u64::MAX };
+        let (_, len) = self.layout.latencies;
+        let within = |region: &usize| {
+            let latency = self.latency(*region);
+            latency != UNMEASURED && u32::from(latency) <= limit
+        };
+        (0..len * 4).filter(within).fold(0, |mask, region| mask | 1 << region)
+    }
+}

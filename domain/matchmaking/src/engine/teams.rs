@@ -1,0 +1,336 @@
+//! Who plays on which team: tickets whole, teams within their sizes, and every rule of whole teams kept.
+//!
+//! A handful of tickets on two teams are tried in every way and the most even one wins. Larger matches are seated largest
+//! ticket first, each where the fewest and weakest are, and then improved by exchanges; only where that breaks a rule is the
+//! search for a seating that does not exhaustive, within a budget.
+
+use alloc::vec::Vec;
+
+use super::plan::{Row, Similarity, Team};
+
+/// Up to this many tickets on two teams every seating is tried: 2,048 of them at most, with symmetry.
+const EXHAUSTIVE_UNITS_MAX: usize = 12;
+/// The most steps of a search for any seating that keeps the rules; some hundred microseconds.
+const SEATINGS_MAX: u32 = 8_192;
+/// The most rounds of exchanges; each exchange makes the teams more even, and few are ever needed.
+const EXCHANGES_MAX: usize = 64;
+
+/// What is to be seated.
+#[derive(Debug)]
+pub(super) struct Demand<'a> {
+    pub teams: &'a [Team],
+    /// What the rules of whole teams allow.
+    pub row: &'a Row,
+    pub similarity: Similarity,
+    /// Players who have their teams already, by team.
+    pub seated: &'a [u8],
+    /// Their sums, by team and then by rule.
+    pub seated_sums: &'a [i64],
+    /// The players of each ticket that is to be seated.
+    pub units: &'a [u8],
+    /// Their sums, by ticket and then by rule.
+    pub unit_sums: &'a [i64],
+    /// How many rules compare averages.
+    pub numbers: usize,
+}
+
+/// A seating under construction. Kept between searches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seats {
+    players: Vec<u8>,
+    sums: Vec<i64>,
+    large: Vec<u8>,
+    order: Vec<usize>,
+    seats: Vec<u8>,
+    best: Vec<u8>,
+}
+
+impl Seats {
+    /// The team of each unit; `None` where no seating keeps the rules, or none was found within the budget.
+    pub(super) fn seat(&mut self, demand: &Demand<'_>) -> Option<&[u8]> {
+        self.begin(demand);
+        let found = if demand.teams.len() == 2 && demand.units.len() <= EXHAUSTIVE_UNITS_MAX {
+            self.try_all(demand)
+        } else {
+            self.seat_many(demand)
+        };
+        found.then_some(&self.best[..])
+    }
+
+    /// Whether tickets of these sizes have room on the teams, whatever else the rules say.
+    pub(super) fn have_room(&mut self, demand: &Demand<'_>) -> bool {
+        let free = |(team, seated): (&Team, &u8)| team.max.checked_sub(*seated);
+        let Some(free) = demand.teams.iter().zip(demand.seated).map(free).collect::<Option<Vec<u8>>>() else {
+            return false;
+        };
+        let wanted: u32 = demand.units.iter().map(|players| u32::from(*players)).sum();
+        if wanted > free.iter().map(|free| u32::from(*free)).sum() {
+            return false;
+        }
+        if demand.units.iter().all(|players| *players <= 1) {
+            return true;
+        }
+        let mut units = demand.units.to_vec();
+        units.sort_unstable_by(|a, b| b.cmp(a));
+        // The largest first, each where it first fits: nearly always that is enough.
+        let mut left = free.clone();
+        let fits = units.iter().all(|unit| {
+            let team = left.iter_mut().find(|free| **free >= *unit);
+            team.map(|free| *free -= unit).is_some()
+        });
+        let mut budget = SEATINGS_MAX;
+        fits || pack(&units, free, &mut budget)
+    }
+
+    fn begin(&mut self, demand: &Demand<'_>) {
+        self.players.clear();
+        self.players.extend_from_slice(demand.seated);
+        self.sums.clear();
+        self.sums.extend_from_slice(demand.seated_sums);
+        self.large.clear();
+        self.large.resize(demand.teams.len(), 0);
+        self.seats.clear();
+        self.seats.resize(demand.units.len(), 0);
+        self.best.clear();
+    }
+
+    fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
+        self.seats[unit] = u8::try_from(team).unwrap_or(u8::MAX);
+        self.players[team] += demand.units[unit];
+        self.large[team] += u8::from(demand.is_large(unit));
+        for rule in 0..demand.numbers {
+            self.sums[team * demand.numbers + rule] += demand.unit_sums[unit * demand.numbers + rule];
+        }
+    }
+
+    fn take(&mut self, demand: &Demand<'_>, unit: usize) {
+        let team = usize::from(self.seats[unit]);
+        self.players[team] -= demand.units[unit];
+        self.large[team] -= u8::from(demand.is_large(unit));
+        for rule in 0..demand.numbers {
+            self.sums[team * demand.numbers + rule] -= demand.unit_sums[unit * demand.numbers + rule];
+        }
+    }
+
+    /// Whether the teams as they are keep every rule.
+    fn holds(&self, demand: &Demand<'_>) -> bool {
+        let sizes = self.players.iter().zip(demand.teams);
+        let (mut smallest, mut largest) = (u8::MAX, 0);
+        for (players, team) in sizes {
+            if !(team.min..=team.max).contains(players) {
+                return false;
+            }
+            (smallest, largest) = (smallest.min(*players), largest.max(*players));
+        }
+        if largest - smallest.min(largest) > demand.row.balance {
+            return false;
+        }
+        let alike = match demand.similarity {
+            Similarity::Any => true,
+            Similarity::Alike => {
+                self.large.iter().all(|large| *large > 0) || self.large.iter().all(|large| *large == 0)
+            }
+        };
+        alike && (0..demand.numbers).all(|rule| self.spread(demand, rule) <= demand.row.team_numbers[rule])
+    }
+
+    /// The difference between the highest and the lowest average; teams without players have none.
+    fn spread(&self, demand: &Demand<'_>, rule: usize) -> i64 {
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
+        for (team, players) in self.players.iter().enumerate().filter(|(_, players)| **players > 0) {
+            let average = self.sums[team * demand.numbers + rule].div_euclid(i64::from(*players));
+            (low, high) = (low.min(average), high.max(average));
+        }
+        if low > high { 0 } else { high - low }
+    }
+
+    /// All seatings on two teams, each one exchange away from the one before.
+    fn try_all(&mut self, demand: &Demand<'_>) -> bool {
+        let count = demand.units.len();
+        (0..count).for_each(|unit| self.put(demand, unit, 0));
+        let twins = demand.teams[0] == demand.teams[1] && demand.seated == [0, 0];
+        // Of two mirrored seatings one is enough: then the first ticket stays where it is.
+        let free = if twins { count.saturating_sub(1) } else { count };
+        let first = count - free;
+        let mut best = i64::MAX;
+        for step in 0..1_u32 << free {
+            if step > 0 {
+                // The bit in which a Gray code changes.
+                let unit = first + step.trailing_zeros() as usize;
+                let team = 1 - usize::from(self.seats[unit]);
+                self.take(demand, unit);
+                self.put(demand, unit, team);
+            }
+            let sizes_hold =
+                self.players.iter().zip(demand.teams).all(|(it, team)| (team.min..=team.max).contains(it));
+            if !sizes_hold || !self.holds(demand) {
+                continue;
+            }
+            let spread = if demand.numbers > 0 { self.spread(demand, 0) } else { 0 };
+            if spread < best {
+                best = spread;
+                self.best.clone_from(&self.seats);
+                if spread == 0 {
+                    break;
+                }
+            }
+        }
+        best < i64::MAX
+    }
+
+    fn seat_many(&mut self, demand: &Demand<'_>) -> bool {
+        let mut order = core::mem::take(&mut self.order);
+        order.clear();
+        order.extend(0..demand.units.len());
+        // The largest first; among equals the strongest, and then in their own order.
+        let strength = |unit: usize| demand.unit_sums.get(unit * demand.numbers).copied().unwrap_or(0);
+        order.sort_by_key(|unit| {
+            let players = i64::from(demand.units[*unit]);
+            let number = if demand.numbers > 0 { strength(*unit) / players.max(1) } else { 0 };
+            (core::cmp::Reverse(players), core::cmp::Reverse(number), *unit)
+        });
+        let mut budget = SEATINGS_MAX;
+        let mut found = self.descend(demand, &order, Leaf::Sizes, &mut budget);
+        if found && demand.numbers > 0 {
+            self.exchange(demand);
+        }
+        if found && self.holds(demand) {
+            self.best.clone_from(&self.seats);
+        } else if found {
+            self.begin(demand);
+            let mut budget = SEATINGS_MAX;
+            found = self.descend(demand, &order, Leaf::Rules, &mut budget);
+            self.best.clone_from(&self.seats);
+        }
+        self.order = order;
+        found
+    }
+
+    /// Seats the units of an order one by one, each where the fewest and weakest are.
+    fn descend(&mut self, demand: &Demand<'_>, order: &[usize], leaf: Leaf, budget: &mut u32) -> bool {
+        let Some((unit, rest)) = order.split_first() else {
+            return match leaf {
+                Leaf::Sizes => {
+                    self.players.iter().zip(demand.teams).all(|(it, team)| (team.min..=team.max).contains(it))
+                }
+                Leaf::Rules => self.holds(demand),
+            };
+        };
+        let wanted: u32 = self
+            .players
+            .iter()
+            .zip(demand.teams)
+            .map(|(it, team)| u32::from(team.min.saturating_sub(*it)))
+            .sum();
+        let coming: u32 = order.iter().map(|unit| u32::from(demand.units[*unit])).sum();
+        if wanted > coming || *budget == 0 {
+            return false;
+        }
+        let mut teams: Vec<usize> = (0..demand.teams.len()).collect();
+        let sum = |seats: &Self, team: usize| {
+            if demand.numbers > 0 { seats.sums[team * demand.numbers] } else { 0 }
+        };
+        teams.sort_by_key(|team| (self.players[*team], sum(self, *team), *team));
+        for at in 0..teams.len() {
+            let team = teams[at];
+            if self.players[team] + demand.units[*unit] > demand.teams[team].max {
+                continue;
+            }
+            // A team that stands just as one already tried would end the same.
+            let tried = teams[..at].iter().any(|other| self.stand_alike(demand, *other, team));
+            if tried {
+                continue;
+            }
+            *budget = budget.saturating_sub(1);
+            self.put(demand, *unit, team);
+            if self.descend(demand, rest, leaf, budget) {
+                return true;
+            }
+            self.take(demand, *unit);
+        }
+        false
+    }
+
+    fn stand_alike(&self, demand: &Demand<'_>, one: usize, other: usize) -> bool {
+        let sums = |team: usize| &self.sums[team * demand.numbers..(team + 1) * demand.numbers];
+        demand.teams[one] == demand.teams[other]
+            && self.players[one] == self.players[other]
+            && self.large[one] == self.large[other]
+            && sums(one) == sums(other)
+    }
+
+    /// Exchanges tickets of one size between teams while that makes the teams more even.
+    fn exchange(&mut self, demand: &Demand<'_>) {
+        for _ in 0..EXCHANGES_MAX {
+            let before = self.spread(demand, 0);
+            let mut best = (before, None);
+            for one in 0..demand.units.len() {
+                for other in one + 1..demand.units.len() {
+                    let (from, into) = (usize::from(self.seats[one]), usize::from(self.seats[other]));
+                    if from == into || demand.units[one] != demand.units[other] {
+                        continue;
+                    }
+                    self.swap(demand, one, other);
+                    let after = self.spread(demand, 0);
+                    if after < best.0 {
+                        best = (after, Some((one, other)));
+                    }
+                    self.swap(demand, one, other);
+                }
+            }
+            let Some((one, other)) = best.1 else { return };
+            self.swap(demand, one, other);
+        }
+    }
+
+    fn swap(&mut self, demand: &Demand<'_>, one: usize, other: usize) {
+        let (from, into) = (usize::from(self.seats[one]), usize::from(self.seats[other]));
+        self.take(demand, one);
+        self.take(demand, other);
+        self.put(demand, one, into);
+        self.put(demand, other, from);
+    }
+}
+
+/// What a complete seating is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Leaf {
+    /// That teams have their sizes.
+    Sizes,
+    /// That every rule is kept.
+    Rules,
+}
+
+impl Demand<'_> {
+    /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
+    fn is_large(&self, unit: usize) -> bool {
+        let largest = self.teams.iter().map(|team| team.max).max().unwrap_or(0);
+        self.units[unit] >= 2 && u16::from(self.units[unit]) * 2 >= u16::from(largest)
+    }
+}
+
+/// Whether tickets, the largest first, fit into the free places of teams.
+fn pack(units: &[u8], mut free: Vec<u8>, budget: &mut u32) -> bool {
+    let Some((unit, rest)) = units.split_first() else { return true };
+    if *unit <= 1 {
+        let wanted: u32 = units.iter().map(|players| u32::from(*players)).sum();
+        return wanted <= free.iter().map(|free| u32::from(*free)).sum();
+    }
+    free.sort_unstable();
+    let mut last = None;
+    for team in 0..free.len() {
+        if free[team] < *unit || last == Some(free[team]) {
+            continue;
+        }
+        // Out of budget it is called possible: what is wrong shows when the teams are seated.
+        let Some(left) = budget.checked_sub(1) else { return true };
+        *budget = left;
+        last = Some(free[team]);
+        let mut with = free.clone();
+        with[team] -= unit;
+        if pack(rest, with, budget) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,156 @@
+//! The index and the walk through it, against a list that is sorted anew each time.
+
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::block::{Entry, Filter, fold};
+use super::index::Index;
+use super::plan::Plan;
+use super::slab::{Handle, Kind, Layout, Shape, Slab, WILD};
+use super::walk::Walk;
+use crate::spec::{Declared, QueueSpec, Visibility};
+
+/// What stands in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Listed {
+    number: i64,
+    arrival: u64,
+    handle: Handle,
+    players: u8,
+    regions: u32,
+    set: u32,
+}
+
+impl Listed {
+    fn entry(&self) -> Entry {
+        let Self { number, arrival, handle, players, regions, set } = *self;
+        Entry { key: (number, arrival), handle, players, regions, set }
+    }
+
+    fn passes(&self, filter: &Filter) -> bool {
+        self.players <= filter.room
+            && self.regions & filter.regions != 0
+            && (self.set & filter.set != 0 || filter.any_set != 0)
+    }
+
+    /// As the walk orders: by distance, then arrival.
+    fn away(&self, from: i64) -> i64 {
+        if self.number == WILD || from == WILD { 0 } else { (self.number - from).abs() }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Insert { number: i64, players: u8, regions: u32, set: u32 },
+    Remove(usize),
+    Regions(usize, u32),
+    Walk { from: i64, reach: i64, filter: (u8, u32, u32), narrow: (usize, u32) },
+}
+
+fn numbers() -> impl Strategy<Value = i64> {
+    prop_oneof![8 => -40_i64..40, 1 => Just(WILD), 1 => Just(7)]
+}
+
+fn masks() -> impl Strategy<Value = u32> {
+    prop_oneof![1 => Just(u32::MAX), 3 => 1_u32..16]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        12 => (numbers(), 1_u8..6, masks(), masks())
+            .prop_map(|(number, players, regions, set)| Step::Insert { number, players, regions, set }),
+        5 => any::<usize>().prop_map(Step::Remove),
+        1 => (any::<usize>(), masks()).prop_map(|(at, regions)| Step::Regions(at, regions)),
+        2 => (numbers(), 0_i64..80, (1_u8..6, masks(), masks()), (0_usize..40, masks()))
+            .prop_map(|(from, reach, filter, narrow)| Step::Walk { from, reach, filter, narrow }),
+    ];
+    proptest::collection::vec(step, 1..900)
+}
+
+fn plan() -> Plan {
+    let declared = Declared {
+        name: "q".into(),
+        min_match_size: 2,
+        max_match_size: 2,
+        max_ticket_size: None,
+        teams: Vec::new(),
+        rules: Vec::new(),
+        regions: Vec::new(),
+        visibility: Visibility::default(),
+    };
+    Plan::new(&QueueSpec::new(declared).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// Whatever came and went, the index has what the list has, in its order, and a walk meets what the list would give.
+    #[test]
+    fn an_index_is_a_sorted_list(steps in steps()) {
+        let plan = plan();
+        let mut slab = Slab::new(Layout::new(&plan, &[], 0));
+        let mut index = Index::new(0);
+        let mut list: Vec<Listed> = Vec::new();
+        let mut arrival = 0;
+        for step in steps {
+            match step {
+                Step::Insert { number, players, regions, set } => {
+                    arrival += 1;
+                    let shape = Shape { players, room: 9, step: 0, kind: Kind::Ordinary, any_sets: 0 };
+                    let handle = slab.add(arrival, 0, shape);
+                    let listed = Listed { number, arrival, handle, players, regions, set };
+                    index.insert(&listed.entry(), &slab);
+                    list.push(listed);
+                    list.sort_by_key(|it| (it.number, it.arrival));
+                }
+                Step::Remove(at) if !list.is_empty() => {
+                    let gone = list.remove(at % list.len());
+                    index.remove((gone.number, gone.arrival), &slab);
+                    slab.remove(gone.handle);
+                }
+                Step::Regions(at, regions) if !list.is_empty() => {
+                    let at = at % list.len();
+                    list[at].regions = regions;
+                    index.set_regions((list[at].number, list[at].arrival), regions);
+                }
+                Step::Remove(_) | Step::Regions(..) => {}
+                Step::Walk { from, reach, filter: (room, regions, set), narrow: (after, narrowed) } => {
+                    let filter = Filter { room, regions, set, any_set: 0, totals: Vec::new() };
+                    let mut expected: Vec<Listed> =
+                        list.iter().filter(|it| it.passes(&filter) && it.away(from) <= reach).copied().collect();
+                    if from != WILD {
+                        expected.sort_by_key(|it| (it.away(from), it.arrival));
+                    }
+                    let narrower = Filter { regions: regions & narrowed, ..filter.clone() };
+                    let mut walk = Walk::new(&index, from, reach, filter);
+                    let mut met = Vec::new();
+                    for _ in 0..after {
+                        met.extend(walk.next().map(|met| met.handle));
+                    }
+                    let first: Vec<Handle> = expected.iter().take(after).map(|it| it.handle).collect();
+                    prop_assert_eq!(met, first);
+                    // Three may have been fetched ahead; from then on only what passes the narrower filter comes.
+                    walk.narrow(narrower.clone());
+                    let later: Vec<Handle> = walk.map(|met| met.handle).collect();
+                    let passing = |it: &&Listed| it.passes(&narrower);
+                    let rest: Vec<Handle> = expected.iter().skip(after).filter(passing).map(|it| it.handle).collect();
+                    let kept: Vec<Handle> = later.iter().filter(|it| rest.contains(it)).copied().collect();
+                    prop_assert_eq!(kept, rest);
+                    prop_assert!(later.len() <= expected.iter().skip(after).filter(passing).count() + 3);
+                }
+            }
+            prop_assert_eq!(index.len(), list.len());
+        }
+        let handles: Vec<Handle> = list.iter().map(|it| it.handle).collect();
+        prop_assert_eq!(index.handles(), handles);
+        prop_assert_eq!(index.eldest(), list.iter().map(|it| it.arrival).min());
+    }
+
+    /// Two sets that meet, meet folded: a filter never refuses what fits.
+    #[test]
+    fn folding_loses_no_meeting(one in any::<[u64; 3]>(), other in any::<[u64; 3]>()) {
+        let meet = one.iter().zip(&other).any(|(one, other)| one & other != 0);
+        prop_assert!(!meet || fold(&one) & fold(&other) != 0);
+    }
+}

@@ -1,0 +1,109 @@
+//! Who plays, and who asks: PlayFab's entities.
+
+use alloc::sync::Arc;
+use alloc::{format, string::String};
+use core::fmt;
+
+/// What PlayFab calls an entity: its type and id, kept as `type!id`, the form its error details show.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entity(Arc<str>);
+
+/// Longest id or type of an entity, in bytes. PlayFab's are 16 hexadecimal digits; 128 leaves room for a studio's own,
+/// and bounds what a list of members weighs.
+pub const ENTITY_PART_BYTES_MAX: usize = 128;
+
+impl Entity {
+    /// A player of a title.
+    pub const PLAYER: &str = "title_player_account";
+    /// A game server.
+    pub const GAME_SERVER: &str = "game_server";
+
+    /// Of a type and an id; `None` where one is empty, longer than [`ENTITY_PART_BYTES_MAX`], holds a control character,
+    /// or the type holds `!`, so that the two could not be told apart again.
+    #[must_use]
+    pub fn new(kind: &str, id: &str) -> Option<Self> {
+        let fits = |part: &str| {
+            !part.is_empty() && part.len() <= ENTITY_PART_BYTES_MAX && !part.contains(char::is_control)
+        };
+        (fits(kind) && fits(id) && !kind.contains('!')).then(|| Self(format!("{kind}!{id}").into()))
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.0.split_once('!').map_or("", |(kind, _)| kind)
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.0.split_once('!').map_or("", |(_, id)| id)
+    }
+
+    /// `type!id`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&Entity> for String {
+    fn from(entity: &Entity) -> Self {
+        Self::from(entity.as_str())
+    }
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// A player, for itself.
+    Player(Entity),
+    /// One game server, for its own tickets.
+    Server(Entity),
+    /// The title: everything.
+    Title,
+}
+
+impl Caller {
+    /// Whether this is the player itself, a server or the title: who may ask about an ordinary ticket's player.
+    #[must_use]
+    pub fn speaks_for(&self, player: &Entity) -> bool {
+        match self {
+            Self::Player(caller) => caller == player,
+            Self::Server(_) | Self::Title => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_is_told_from_its_text_again() {
+        let entity = Entity::new(Entity::PLAYER, "562D72A5B184F612").unwrap();
+        assert_eq!(entity.as_str(), "title_player_account!562D72A5B184F612");
+        assert_eq!((entity.kind(), entity.id()), ("title_player_account", "562D72A5B184F612"));
+        assert_eq!(Entity::new("a", "b!c").map(|it| it.id().len()), Some(3));
+    }
+
+    #[test]
+    fn what_could_not_be_told_apart_is_no_entity() {
+        for (kind, id) in [("", "a"), ("a", ""), ("a!b", "c"), ("a", "b\n")] {
+            assert_eq!(Entity::new(kind, id), None, "{kind} {id}");
+        }
+        assert_eq!(Entity::new("a", &"x".repeat(129)), None);
+    }
+}

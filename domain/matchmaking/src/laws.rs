@@ -1,0 +1,124 @@
+//! What is always true of a queue. Run by tests, by the simulator, and by `mainstay doctor`.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+
+use mainstay_core::{TicketId, Timestamp};
+
+use crate::backfill::BackfillStage;
+use crate::entity::Entity;
+use crate::queue::{KEPT_MAX, Membership, Queue};
+use crate::ticket::{Match, Stage};
+
+/// A law that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The law.
+    pub law: Law,
+    /// Where, and how.
+    pub detail: String,
+}
+
+/// The laws of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Law {
+    /// A player is in at most one open ticket and in at most one open backfill ticket, and the index says in which.
+    Membership,
+    /// What gives up, and when, says what a full derivation says: a ticket that is missing would wait for ever.
+    GiveUps,
+    /// What ended is forgotten in the order in which it ended, and every ended ticket will be.
+    Forgetting,
+    /// The counts say what a full derivation says.
+    Counts,
+    /// A matched ticket's players are all in its match, and nobody is in a match twice.
+    Matches,
+    /// The engine holds the tickets that search, and no others.
+    Engine,
+    /// Arrivals are told apart, and none is ahead of the counter.
+    Arrivals,
+}
+
+/// Checks everything.
+///
+/// # Errors
+/// The first law found broken.
+pub fn all(queue: &Queue) -> Result<(), Broken> {
+    let mut open: BTreeMap<Entity, Membership> = BTreeMap::new();
+    let mut give_ups = BTreeSet::new();
+    let mut ended: BTreeSet<(Timestamp, TicketId)> = BTreeSet::new();
+    let mut arrivals = BTreeSet::new();
+    let mut matching = 0;
+    for ticket in queue.tickets.values() {
+        if let Stage::Searching(searching) = ticket.stage {
+            matching += ticket.members.len();
+            ensure(arrivals.insert(searching.arrival), Law::Arrivals, || {
+                format!("{} came twice", ticket.id)
+            })?;
+        }
+        if let Stage::Matched { id, .. } = ticket.stage
+            && let Some(formed) = queue.matches.get(&id)
+        {
+            let all_in = ticket.members.iter().all(|member| formed.has(&member.entity));
+            ensure(all_in, Law::Matches, || format!("{} is not whole in {id}", ticket.id))?;
+        }
+        if let Some(at) = ticket.stage.ended() {
+            ended.insert((at, ticket.id));
+            continue;
+        }
+        give_ups.insert((ticket.gives_up(), ticket.id));
+        for member in ticket.members.iter() {
+            let before = open.entry(member.entity.clone()).or_default().ticket.replace(ticket.id);
+            ensure(before.is_none(), Law::Membership, || format!("{} is in two tickets", member.entity))?;
+        }
+    }
+    for ticket in queue.backfills.values() {
+        let BackfillStage::Searching(searching) = ticket.stage else {
+            ended.extend(ticket.stage.ended().map(|at| (at, ticket.id)));
+            continue;
+        };
+        ensure(arrivals.insert(searching.arrival), Law::Arrivals, || format!("{} came twice", ticket.id))?;
+        give_ups.insert((ticket.gives_up(), ticket.id));
+        for seated in ticket.members.iter() {
+            let before = open.entry(seated.member.entity.clone()).or_default().backfill.replace(ticket.id);
+            ensure(before.is_none(), Law::Membership, || {
+                format!("{} plays two games", seated.member.entity)
+            })?;
+        }
+    }
+    let known = open.iter().all(|(player, membership)| queue.playing.get(player) == Some(membership));
+    ensure(known && open.len() == queue.playing.len(), Law::Membership, || "the index differs".into())?;
+    ensure(give_ups == queue.give_ups, Law::GiveUps, || "the index differs".into())?;
+    ensure(give_ups.len() == queue.open, Law::Counts, || {
+        format!("{} are open, not {}", give_ups.len(), queue.open)
+    })?;
+    ensure(matching == queue.players_matching, Law::Counts, || {
+        format!("{matching} players search, not {}", queue.players_matching)
+    })?;
+    let last = arrivals.last().copied().unwrap_or(0);
+    ensure(last <= queue.arrivals, Law::Arrivals, || format!("{last} came after {}", queue.arrivals))?;
+    let listed: BTreeSet<_> = queue.ended.iter().copied().collect();
+    let ordered = queue.ended.iter().zip(queue.ended.iter().skip(1)).all(|(one, next)| one.0 <= next.0);
+    ensure(listed == ended && ordered && listed.len() <= KEPT_MAX, Law::Forgetting, || {
+        "the list differs".into()
+    })?;
+    for formed in queue.matches.values() {
+        one_of_each(formed)?;
+    }
+    queue.engine.as_ref().map_or(Ok(()), |live| {
+        ensure(live.len() == arrivals.len(), Law::Engine, || {
+            format!("{} tickets search, and the engine has {}", arrivals.len(), live.len())
+        })
+    })
+}
+
+fn one_of_each(formed: &Match) -> Result<(), Broken> {
+    let players: BTreeSet<&Entity> = formed.members.iter().map(|seated| &seated.member.entity).collect();
+    ensure(players.len() == formed.members.len(), Law::Matches, || {
+        format!("a player is twice in {}", formed.id)
+    })
+}
+
+fn ensure(holds: bool, law: Law, detail: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken { law, detail: detail() }) }
+}

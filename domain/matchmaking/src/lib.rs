@@ -1,0 +1,52 @@
+//! Matching: tickets of players, backfill tickets of games, the queues they wait in, and the engine that forms matches.
+//!
+//! [`Queue`] is the state machine of one queue. Tickets and matches are durable: only events change them. The engine that
+//! finds matches is soft: it is fed by events, holds handles alone, and is rebuilt from the tickets whenever it is missing. What
+//! it finds does not depend on whether that happened (record 0040).
+//!
+//! Words and semantics are PlayFab's (Matchmaking v2, as its specification and documentation publish them); seed 004 is the
+//! specification of backfill. Where those contradict each other, record 0041 decides.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod amount;
+mod apply;
+mod attribute;
+mod backfill;
+mod command;
+mod decide;
+pub mod distance;
+mod engine;
+mod entity;
+mod event;
+pub mod laws;
+mod live;
+mod queue;
+mod rejection;
+pub mod spec;
+mod statistics;
+mod story;
+mod ticket;
+mod view;
+
+/// The engine without the state machine around it: for benchmarks, which measure the two apart.
+pub mod bare {
+    pub use crate::attribute::{Facts, Text};
+    pub use crate::engine::{Engine, Found, Game, Handle, Look, Newcomer};
+}
+
+pub use amount::Amount;
+pub use attribute::{AttributeFault, Attributes, LATENCIES_MAX, TEXT_BYTES_MAX, TEXTS_MAX, Value};
+pub use backfill::{BackfillStage, BackfillTicket, Port, Protocol, ServerDetails};
+pub use command::{Answer, Command, Observation, Why};
+pub use engine::{Cursor, Kind, LookedAt};
+pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity};
+pub use event::{Event, Filled};
+pub use queue::{EngineGauges, KEPT, KEPT_MAX, Queue, WAITING_MAX};
+pub use rejection::Rejection;
+pub use statistics::{Statistics, TimeToMatch, WAITS_MAX};
+pub use ticket::{Cancellation, Match, Member, Searching, Seated, Stage, Ticket};

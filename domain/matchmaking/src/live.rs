@@ -1,0 +1,195 @@
+//! The engine beside the tickets it knows: built from the state whenever it is missing, and kept in step by each event.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mainstay_core::{Table, TicketId, Timestamp};
+
+use crate::attribute::{Facts, folded, team_numbers};
+use crate::backfill::{BackfillStage, BackfillTicket};
+use crate::engine::{Cursor, Engine, Found, Game, Handle, Look, LookedAt, Newcomer};
+use crate::event::{Event, Filled};
+use crate::queue::Queue;
+use crate::spec::{QueueSpec, RuleKind};
+use crate::ticket::{Searching, Stage, Ticket};
+
+/// The engine, and who its handles are. Soft: it may vanish at any instant.
+#[derive(Debug, Clone)]
+pub(crate) struct Live {
+    pub engine: Engine,
+    handles: Table<TicketId, Handle>,
+    tickets: Vec<TicketId>,
+    /// What looking at the next ticket came to. A match stays until it is formed, or something else happens.
+    pub look: Look,
+    /// Everything up to here was looked at.
+    pub looked_at: Cursor,
+}
+
+impl Queue {
+    /// Builds the engine where it is missing.
+    pub(crate) fn open_engine(&mut self) {
+        if self.engine.is_none() {
+            self.engine = self.spec.clone().map(|spec| Live::build(self, &spec));
+        }
+    }
+
+    /// Looks at the next ticket whose moment has come.
+    pub(crate) fn look(&mut self, now: Timestamp) {
+        self.open_engine();
+        let Some(live) = &mut self.engine else { return };
+        live.look = live.engine.look(now);
+        if let Look::Nobody(cursor) = live.look {
+            live.looked_at = cursor;
+        }
+    }
+
+    /// The event that forms the match which was found.
+    pub(crate) fn formed(&self, found: &Found) -> Option<Event> {
+        let (live, spec) = (self.engine.as_ref()?, self.spec.as_ref()?);
+        let id = |handle: &Handle| live.tickets[*handle as usize];
+        let tickets: Arc<[_]> = found.tickets.iter().map(|(handle, team)| (id(handle), *team)).collect();
+        let backfill =
+            found.backfill.as_ref().map(|(game, teams)| Filled { ticket: id(game), teams: teams[..].into() });
+        let regions = found.regions.iter().filter_map(|region| live.engine.region(*region));
+        let regions = regions.map(|region| self.written(spec, &tickets, backfill.as_ref(), region)).collect();
+        let id = mainstay_core::MatchId::around(id(&found.seed));
+        Some(Event::MatchFormed { id, tickets, backfill, regions })
+    }
+
+    /// A region's name as the queue, the game or the eldest ticket writes it.
+    fn written(
+        &self,
+        spec: &QueueSpec,
+        tickets: &[(TicketId, Option<u8>)],
+        filled: Option<&Filled>,
+        region: &Arc<str>,
+    ) -> Arc<str> {
+        let game = filled.and_then(|filled| self.backfills.get(&filled.ticket)?.server.region.clone());
+        let sent = tickets
+            .iter()
+            .filter_map(|(id, _)| self.tickets.get(id))
+            .flat_map(|ticket| ticket.region_names());
+        let mut names = spec.regions.iter().cloned().chain(game).chain(sent);
+        names.find(|name| folded(name) == *region).unwrap_or_else(|| region.clone())
+    }
+}
+
+impl Live {
+    /// Every ticket that searches, in the order of arrival.
+    fn build(queue: &Queue, spec: &QueueSpec) -> Self {
+        let mut live = Self {
+            engine: Engine::new(spec, queue.looked_at.anew, queue.seed),
+            handles: Table::seeded(queue.seed),
+            tickets: Vec::new(),
+            look: Look::Nothing,
+            looked_at: queue.looked_at.until,
+        };
+        let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
+            Stage::Searching(searching) => Some((searching, Waiting::Ticket(ticket))),
+            Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+        });
+        let games = queue.backfills.values().filter_map(|ticket| match ticket.stage {
+            BackfillStage::Searching(searching) => Some((searching, Waiting::Game(ticket))),
+            BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } => None,
+        });
+        let mut waiting: Vec<_> = tickets.chain(games).collect();
+        waiting.sort_by_key(|(searching, _)| searching.arrival);
+        for (searching, waiting) in waiting {
+            match waiting {
+                Waiting::Ticket(ticket) => live.add(spec, ticket, searching, Some(queue.looked_at)),
+                Waiting::Game(ticket) => live.add_game(spec, ticket, searching, Some(queue.looked_at)),
+            }
+        }
+        live
+    }
+
+    /// A new ticket, to be looked at.
+    pub(crate) fn take_in(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching) {
+        self.add(spec, ticket, searching, None);
+    }
+
+    /// A new game, to be looked at.
+    pub(crate) fn take_in_game(&mut self, spec: &QueueSpec, ticket: &BackfillTicket, searching: Searching) {
+        self.add_game(spec, ticket, searching, None);
+    }
+
+    fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
+        let facts = Facts::of(spec, &*ticket.members);
+        let room = self.engine.max();
+        self.insert(ticket.id, &facts.unwrap_or_default(), searching, room, None, looked_at);
+    }
+
+    fn add_game(
+        &mut self,
+        spec: &QueueSpec,
+        ticket: &BackfillTicket,
+        searching: Searching,
+        looked_at: Option<LookedAt>,
+    ) {
+        let facts = Facts::of(spec, &ticket.party()).unwrap_or_default();
+        let wanted = ticket.places.and_then(|places| u8::try_from(places).ok());
+        let room =
+            wanted.map_or(u8::MAX, |places| places.saturating_add(facts.players)).min(self.engine.max());
+        self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
+    }
+
+    fn insert(
+        &mut self,
+        id: TicketId,
+        facts: &Facts,
+        searching: Searching,
+        room: u8,
+        game: Option<Game>,
+        looked_at: Option<LookedAt>,
+    ) {
+        let Searching { since, arrival } = searching;
+        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, game }, looked_at);
+        self.handles.insert(id, handle);
+        let at = handle as usize;
+        if self.tickets.len() <= at {
+            self.tickets.resize(at + 1, TicketId::LOWEST);
+        }
+        self.tickets[at] = id;
+    }
+
+    /// How many tickets it knows.
+    pub(crate) fn len(&self) -> usize {
+        self.handles.len()
+    }
+
+    /// A ticket is over.
+    pub(crate) fn let_go(&mut self, id: TicketId) {
+        if let Some(handle) = self.handles.remove(&id) {
+            self.engine.remove(handle);
+        }
+    }
+}
+
+enum Waiting<'a> {
+    Ticket(&'a Ticket),
+    Game(&'a BackfillTicket),
+}
+
+/// What a game weighs on its teams.
+pub(crate) fn game(spec: &QueueSpec, ticket: &BackfillTicket) -> Game {
+    let teams = spec.teams.len();
+    let rules = spec.rules.iter().filter(|rule| matches!(rule.kind, RuleKind::TeamDifference { .. })).count();
+    let mut game =
+        Game { seated: alloc::vec![0; teams], seated_sums: alloc::vec![0; teams * rules], loose: Vec::new() };
+    for seated in ticket.members.iter() {
+        let numbers: Vec<i64> = team_numbers(spec, &seated.member.attributes)
+            .into_iter()
+            .map(|number| number.millionths())
+            .collect();
+        let team = seated.team.as_ref().and_then(|name| spec.team(name));
+        match team {
+            Some(team) => {
+                game.seated[team] += 1;
+                let sums = &mut game.seated_sums[team * numbers.len()..][..numbers.len()];
+                sums.iter_mut().zip(&numbers).for_each(|(sum, number)| *sum += number);
+            }
+            None => game.loose.push(numbers),
+        }
+    }
+    game
+}

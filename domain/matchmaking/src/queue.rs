@@ -1,0 +1,194 @@
+//! The state of a queue: its tickets and matches, durable, and what is derived from them.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::{MatchId, StateMachine, Table, TicketId, Timestamp, Turn};
+
+use crate::backfill::BackfillTicket;
+use crate::command::{Answer, Command, Observation, Why};
+use crate::engine::{Cursor, Look, LookedAt};
+use crate::entity::Entity;
+use crate::event::Event;
+use crate::live::Live;
+use crate::rejection::Rejection;
+use crate::spec::QueueSpec;
+use crate::statistics::Waits;
+use crate::ticket::{Match, Ticket};
+
+/// How long a ticket that ended, and a match, can be asked about. PlayFab promises "a few minutes"; a client polls every six
+/// seconds.
+pub const KEPT: Duration = Duration::from_secs(300);
+/// The most ended tickets, and the most matches, that are kept besides: at ten thousand tickets a second the last 25 s, four
+/// polls of a client.
+pub const KEPT_MAX: usize = 250_000;
+/// The most tickets that wait in a queue. Twice the largest pool that was measured; at 600 bytes a ticket 1.2 GB.
+pub const WAITING_MAX: usize = 2_000_000;
+
+/// A queue.
+#[derive(Debug, Clone)]
+pub struct Queue {
+    pub(crate) seed: u64,
+    pub(crate) spec: Option<Arc<QueueSpec>>,
+    /// Counts the changes of what rules read.
+    pub(crate) form: u32,
+    pub(crate) arrivals: u64,
+    pub(crate) looked_at: LookedAt,
+    pub(crate) tickets: BTreeMap<TicketId, Arc<Ticket>>,
+    pub(crate) backfills: BTreeMap<TicketId, Arc<BackfillTicket>>,
+    pub(crate) matches: BTreeMap<MatchId, Arc<Match>>,
+    /// Who is in which open ticket.
+    pub(crate) playing: Table<Entity, Membership>,
+    pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
+    /// Tickets of both kinds.
+    pub(crate) open: usize,
+    pub(crate) players_matching: usize,
+    pub(crate) ended: VecDeque<(Timestamp, TicketId)>,
+    pub(crate) formed: VecDeque<(Timestamp, MatchId)>,
+    pub(crate) waits: Waits,
+    pub(crate) touched: BTreeSet<TicketId>,
+    pub(crate) engine: Option<Live>,
+}
+
+/// What the engine of a queue weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineGauges {
+    /// Bytes of rows, indices and the agenda.
+    pub bytes: usize,
+    /// Searches that ended because they had tried as many candidates as they may, since the engine was built.
+    pub exhausted: u64,
+}
+
+/// The open tickets of a player: at most one of each kind, "tracked separately".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Membership {
+    pub ticket: Option<TicketId>,
+    pub backfill: Option<TicketId>,
+}
+
+impl Queue {
+    /// A queue before its configuration. The seed keeps strangers from choosing what collides in look-up tables.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            spec: None,
+            form: 0,
+            arrivals: 0,
+            looked_at: LookedAt { until: Cursor::start_of(Timestamp::EPOCH), anew: Timestamp::EPOCH },
+            tickets: BTreeMap::new(),
+            backfills: BTreeMap::new(),
+            matches: BTreeMap::new(),
+            playing: Table::seeded(seed),
+            give_ups: BTreeSet::new(),
+            open: 0,
+            players_matching: 0,
+            ended: VecDeque::new(),
+            formed: VecDeque::new(),
+            waits: Waits::default(),
+            touched: BTreeSet::new(),
+            engine: None,
+        }
+    }
+
+    /// What it matches by; `None` where it was never configured, or is removed.
+    #[must_use]
+    pub const fn spec(&self) -> Option<&Arc<QueueSpec>> {
+        self.spec.as_ref()
+    }
+
+    /// By which form attributes have to be read.
+    #[must_use]
+    pub const fn form(&self) -> u32 {
+        self.form
+    }
+
+    /// How many tickets of both kinds are open.
+    #[must_use]
+    pub const fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Ordinary tickets, by id: those that are open, and those that ended a short while ago.
+    pub fn tickets(&self) -> impl Iterator<Item = &Arc<Ticket>> {
+        self.tickets.values()
+    }
+
+    /// Backfill tickets, likewise.
+    pub fn backfills(&self) -> impl Iterator<Item = &Arc<BackfillTicket>> {
+        self.backfills.values()
+    }
+
+    /// The matches of a short while.
+    pub fn matches(&self) -> impl Iterator<Item = &Arc<Match>> {
+        self.matches.values()
+    }
+
+    /// What the engine weighs, for whoever watches it; `None` before the first command.
+    #[must_use]
+    pub fn engine_gauges(&self) -> Option<EngineGauges> {
+        let engine = &self.engine.as_ref()?.engine;
+        Some(EngineGauges { bytes: engine.bytes(), exhausted: engine.exhausted() })
+    }
+
+    /// The moment of the next deadline and what it is for.
+    fn deadline(&self) -> Option<(Timestamp, Why)> {
+        let gives_up = self.give_ups.first().map(|(at, _)| (*at, Why::GiveUp));
+        let search = match &self.engine {
+            Some(live) => match live.look {
+                Look::Match(cursor, _) => Some(cursor.at),
+                Look::Nothing | Look::Nobody(_) => live.engine.next().map(|cursor| cursor.at),
+            },
+            // What is due is known once it is built.
+            None => (self.open > 0 && self.spec.is_some()).then_some(Timestamp::EPOCH),
+        };
+        let search = search.map(|at| (at, Why::Search));
+        // Who gives up at the same moment is gone first: "Expired tickets are removed".
+        [gives_up, search].into_iter().flatten().min_by_key(|(at, why)| (*at, *why == Why::Search))
+    }
+}
+
+impl StateMachine for Queue {
+    type Command = Command;
+    type Event = Event;
+    type Answer = Answer;
+    type Rejection = Rejection;
+    type Observation = Observation;
+    /// Whoever watches a ticket.
+    type Target = TicketId;
+    /// A queue asks nobody for anything yet: where its tickets stand is read from the state.
+    type Effects = ();
+    type Why = Why;
+
+    fn decide(turn: &mut Turn<'_, Self>, command: &Command) -> Result<Answer, Rejection> {
+        crate::decide::decide(turn, command)
+    }
+
+    fn apply(&mut self, at: Timestamp, event: &Event) {
+        self.apply_event(at, event);
+    }
+
+    fn observe(&mut self, now: Timestamp, observation: Observation) {
+        match observation {
+            Observation::Open => self.open_engine(),
+            Observation::Look => self.look(now),
+            Observation::Forgotten => (self.engine, self.waits) = (None, Waits::default()),
+        }
+    }
+
+    fn owed(&self, _target: &TicketId) {}
+
+    fn take_touched(&mut self) -> Vec<TicketId> {
+        core::mem::take(&mut self.touched).into_iter().collect()
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Why)> {
+        self.deadline()
+    }
+
+    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
+        self.story()
+    }
+}

@@ -1,0 +1,130 @@
+//! Why a command was refused: by PlayFab's names and numbers, with what is wrong and how to mend it.
+
+use alloc::vec::Vec;
+
+use mainstay_core::{MatchId, TicketId};
+
+use crate::attribute::AttributeFault;
+use crate::decide::GIVE_UP_AFTER_MAX;
+use crate::engine::Kind;
+use crate::entity::Entity;
+
+/// Why not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// `MatchmakingQueueNotFound`: the queue was never configured, or is removed.
+    #[error("there is no such queue")]
+    QueueNotFound,
+    /// The attributes were read for other rules. Read them again by the form that is told.
+    #[error("the queue's rules have changed since the attributes were read; its form is {form} now")]
+    OtherForm {
+        /// The form to read by.
+        form: u32,
+    },
+    /// `MatchmakingTicketNotFound`.
+    #[error("there is no ticket {0}, or it ended some time ago")]
+    TicketNotFound(TicketId),
+    /// `MatchmakingMatchNotFound`.
+    #[error("there is no match {0}, or it was formed some time ago")]
+    MatchNotFound(MatchId),
+    /// `MatchmakingRequestTypeMismatch`: a backfill call for an ordinary ticket, or the other way round.
+    #[error("ticket {0} is of the other kind: backfill tickets have calls of their own")]
+    RequestTypeMismatch(TicketId),
+    /// `MatchmakingUnauthorized`.
+    #[error("{who} may not do this: {why}")]
+    Unauthorized {
+        /// Who asked.
+        who: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// `MatchmakingEntityInvalid`: an entity that does not fit here.
+    #[error("{entity}: {why}")]
+    EntityInvalid {
+        /// Which.
+        entity: Entity,
+        /// Why it does not.
+        why: &'static str,
+    },
+    /// `MatchmakingAttributeInvalid`.
+    #[error(transparent)]
+    AttributeInvalid(#[from] AttributeFault),
+    /// Too many different values wait in this queue.
+    #[error(
+        "the tickets that wait hold too many different list values or regions: name the queue's regions in its configuration"
+    )]
+    TooManyValues,
+    /// `MatchmakingNumberOfPlayersInTicketTooLarge`.
+    #[error("{players} players in a ticket, at most {max}")]
+    NumberOfPlayersTooLarge {
+        /// How many.
+        players: usize,
+        /// How many may be.
+        max: u32,
+    },
+    /// `MatchmakingBadRequest`: what contradicts itself.
+    #[error("{0}")]
+    BadRequest(&'static str),
+    /// `MatchmakingCreateRequestGiveUpAfterInvalid`.
+    #[error("GiveUpAfterSeconds {seconds}: 1 to {GIVE_UP_AFTER_MAX}")]
+    GiveUpAfterInvalid {
+        /// How many seconds.
+        seconds: u32,
+    },
+    /// A team that the queue does not have.
+    #[error("the queue has no team of that name, or too many players are on it: {team}")]
+    TeamInvalid {
+        /// Which.
+        team: alloc::sync::Arc<str>,
+    },
+    /// `MatchmakingAlreadyJoinedTicket`.
+    #[error("{0} has joined this ticket")]
+    AlreadyJoined(Entity),
+    /// `MatchmakingPlayerHasNotJoinedTicket`.
+    #[error("{0} has not joined this ticket")]
+    NotJoined(Entity),
+    /// `MatchmakingTicketAlreadyCompleted`.
+    #[error("ticket {0} is matched or canceled")]
+    AlreadyCompleted(TicketId),
+    /// `MatchmakingTicketMembershipLimitExceeded`: "at any time a user may be in only one backfill ticket per queue. This
+    /// limit is tracked separately from the regular tickets".
+    #[error("User is a member of too many {}.", match .kind { Kind::Backfill => "backfill tickets", Kind::Ordinary => "tickets" })]
+    MembershipLimitExceeded {
+        /// Tickets of which kind.
+        kind: Kind,
+        /// Who is in another one.
+        users: Vec<Entity>,
+    },
+    /// Too many tickets wait.
+    #[error("{waiting} tickets wait in this queue already")]
+    TooManyWaiting {
+        /// How many.
+        waiting: usize,
+    },
+}
+
+impl Rejection {
+    /// PlayFab's name and number of it.
+    #[must_use]
+    pub const fn code(&self) -> (&'static str, u32) {
+        match self {
+            Self::QueueNotFound => ("MatchmakingQueueNotFound", 2016),
+            Self::TicketNotFound(_) => ("MatchmakingTicketNotFound", 2018),
+            Self::MatchNotFound(_) => ("MatchmakingMatchNotFound", 2017),
+            Self::RequestTypeMismatch(_) => ("MatchmakingRequestTypeMismatch", 2058),
+            Self::Unauthorized { .. } => ("MatchmakingUnauthorized", 2056),
+            Self::EntityInvalid { .. } => ("MatchmakingEntityInvalid", 2001),
+            Self::AttributeInvalid(_) | Self::TooManyValues => ("MatchmakingAttributeInvalid", 2046),
+            Self::NumberOfPlayersTooLarge { .. } => ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044),
+            Self::BadRequest(_) | Self::GiveUpAfterInvalid { .. } | Self::TeamInvalid { .. } => {
+                ("MatchmakingBadRequest", 2059)
+            }
+            Self::AlreadyJoined(_) => ("MatchmakingAlreadyJoinedTicket", 2028),
+            Self::NotJoined(_) => ("MatchmakingPlayerHasNotJoinedTicket", 2053),
+            Self::AlreadyCompleted(_) => ("MatchmakingTicketAlreadyCompleted", 2029),
+            Self::MembershipLimitExceeded { .. } => ("MatchmakingTicketMembershipLimitExceeded", 2055),
+            Self::TooManyWaiting { .. } => ("MatchmakingRateLimitExceeded", 2054),
+            Self::OtherForm { .. } => ("ServiceUnavailable", 1123),
+        }
+    }
+}

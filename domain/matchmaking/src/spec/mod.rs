@@ -1,0 +1,64 @@
+//! What a queue asks for: sizes, teams and rules.
+
+pub(crate) mod check;
+pub(crate) mod expansion;
+pub(crate) mod rule;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+pub use self::check::{Fault, QueueSpec};
+pub use self::expansion::{Delta, EXPANSIONS_MAX, Expansion, Threshold};
+pub use self::rule::{Attribute, Enforced, Merge, Missing, Rule, RuleKind, Source, Wanted, Weight};
+
+/// A queue as it is declared, before it is checked: every field as PlayFab's `MatchmakingQueueConfig` has it, less what
+/// belongs to placement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// 1 to 64 letters, digits, `_` and `-`, a letter or digit first; case-sensitive.
+    pub name: Arc<str>,
+    /// The least players of a match.
+    pub min_match_size: u32,
+    /// The most players of a match.
+    pub max_match_size: u32,
+    /// The most players of a ticket; `None`, and PlayFab's 0, where only the match bounds it.
+    pub max_ticket_size: Option<u32>,
+    /// The teams, in order; none, or at least two.
+    pub teams: Vec<TeamSpec>,
+    /// The rules, in order.
+    pub rules: Vec<Rule>,
+    /// The regions there are, where that is known: others are refused. Empty: any.
+    pub regions: Vec<Arc<str>>,
+    /// What players may see of the queue's statistics.
+    pub visibility: Visibility,
+}
+
+/// A team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamSpec {
+    /// Unique in its queue; 1 to 64 characters as a queue's name.
+    pub name: Arc<str>,
+    /// The least players.
+    pub min: u32,
+    /// The most players.
+    pub max: u32,
+}
+
+/// What players may see of a queue's statistics (`StatisticsVisibilityToPlayers`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Visibility {
+    /// How many players are matching.
+    pub players_matching: Shown,
+    /// How long matching takes.
+    pub time_to_match: Shown,
+}
+
+/// Whether something is shown to players.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shown {
+    /// To servers and the title alone.
+    #[default]
+    Hidden,
+    /// To everyone.
+    ToPlayers,
+}

@@ -1,0 +1,117 @@
+//! What callers may read of a queue's tickets and matches.
+
+use alloc::sync::Arc;
+
+use mainstay_core::{MatchId, TicketId};
+
+use crate::backfill::BackfillTicket;
+use crate::entity::{Caller, Entity};
+use crate::queue::Queue;
+use crate::rejection::Rejection;
+use crate::ticket::{Match, Ticket};
+
+impl Queue {
+    /// `GetMatchmakingTicket`: for servers, the creator and whoever was invited.
+    ///
+    /// # Errors
+    /// [`Rejection::TicketNotFound`], [`Rejection::RequestTypeMismatch`] for a backfill ticket,
+    /// [`Rejection::Unauthorized`].
+    pub fn ticket(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
+        if let (Caller::Player(_), true) = (caller, self.backfills.contains_key(&id)) {
+            // "Users cannot view or interact with backfill tickets in any way": not even by learning of one.
+            return Err(Rejection::TicketNotFound(id));
+        }
+        let ticket = self.ordinary(id)?;
+        match caller {
+            Caller::Server(_) | Caller::Title => Ok(ticket),
+            Caller::Player(player)
+                if ticket.creator == *player || ticket.has(player) || ticket.invited.contains(player) =>
+            {
+                Ok(ticket)
+            }
+            Caller::Player(_) => {
+                Err(Rejection::Unauthorized { who: "a player", why: "it is not in this ticket" })
+            }
+        }
+    }
+
+    /// `GetServerBackfillTicket`: for the server it belongs to, and the title.
+    ///
+    /// # Errors
+    /// [`Rejection::TicketNotFound`], [`Rejection::RequestTypeMismatch`] for an ordinary ticket,
+    /// [`Rejection::Unauthorized`].
+    pub fn backfill(&self, id: TicketId, caller: &Caller) -> Result<&Arc<BackfillTicket>, Rejection> {
+        if let Caller::Player(_) = caller {
+            return Err(Rejection::Unauthorized {
+                who: "a player",
+                why: "backfill tickets are game servers' alone",
+            });
+        }
+        let Some(ticket) = self.backfills.get(&id) else {
+            let known = self.tickets.contains_key(&id);
+            return Err(if known {
+                Rejection::RequestTypeMismatch(id)
+            } else {
+                Rejection::TicketNotFound(id)
+            });
+        };
+        match caller {
+            Caller::Title => Ok(ticket),
+            Caller::Server(server) if ticket.owner.as_ref() == Some(server) => Ok(ticket),
+            Caller::Server(_) | Caller::Player(_) => Err(Rejection::Unauthorized {
+                who: "a server",
+                why: "the ticket belongs to another game server",
+            }),
+        }
+    }
+
+    /// `GetMatch`: for servers and the match's players.
+    ///
+    /// # Errors
+    /// [`Rejection::MatchNotFound`], [`Rejection::Unauthorized`].
+    pub fn formed_match(&self, id: MatchId, caller: &Caller) -> Result<&Arc<Match>, Rejection> {
+        let formed = self.matches.get(&id).ok_or(Rejection::MatchNotFound(id))?;
+        match caller {
+            Caller::Server(_) | Caller::Title => Ok(formed),
+            Caller::Player(player) if formed.has(player) => Ok(formed),
+            Caller::Player(_) => {
+                Err(Rejection::Unauthorized { who: "a player", why: "it is not in this match" })
+            }
+        }
+    }
+
+    /// `ListMatchmakingTicketsForPlayer`: the open ticket of a player, for itself and servers.
+    ///
+    /// # Errors
+    /// [`Rejection::QueueNotFound`], [`Rejection::Unauthorized`].
+    pub fn tickets_of(&self, player: &Entity, caller: &Caller) -> Result<Option<TicketId>, Rejection> {
+        self.spec().ok_or(Rejection::QueueNotFound)?;
+        if !caller.speaks_for(player) {
+            return Err(Rejection::Unauthorized { who: "a player", why: "it is about another player" });
+        }
+        Ok(self.playing.get(player).and_then(|open| open.ticket))
+    }
+
+    /// `ListServerBackfillTicketsForPlayer`: "a method to discover which backfill tickets a player may be in", for servers.
+    ///
+    /// # Errors
+    /// [`Rejection::QueueNotFound`], [`Rejection::Unauthorized`].
+    pub fn backfills_of(&self, player: &Entity, caller: &Caller) -> Result<Option<TicketId>, Rejection> {
+        self.spec().ok_or(Rejection::QueueNotFound)?;
+        match caller {
+            Caller::Server(_) | Caller::Title => Ok(self.playing.get(player).and_then(|open| open.backfill)),
+            Caller::Player(_) => Err(Rejection::Unauthorized {
+                who: "a player",
+                why: "backfill tickets are game servers' alone",
+            }),
+        }
+    }
+
+    /// An ordinary ticket, whoever asks.
+    pub(crate) fn ordinary(&self, id: TicketId) -> Result<&Arc<Ticket>, Rejection> {
+        self.tickets.get(&id).ok_or_else(|| {
+            let known = self.backfills.contains_key(&id);
+            if known { Rejection::RequestTypeMismatch(id) } else { Rejection::TicketNotFound(id) }
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! What holds of every queue on every day: judged by an oracle that tries everything.
+
+use std::fmt::Write as _;
+
+use mainstay_core::{StateMachine, Timestamp};
+use mainstay_matchmaking::{Caller, Event, Queue, laws};
+use proptest::prelude::*;
+
+use crate::oracle::{Waiting, missed, why_not};
+use crate::random::{Dice, Step, queue, step};
+use crate::world::World;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => any::<u64>().prop_map(Step::Solo),
+        3 => any::<u64>().prop_map(Step::Party),
+        2 => any::<u64>().prop_map(Step::Group),
+        3 => any::<u64>().prop_map(Step::Game),
+        1 => any::<u8>().prop_map(Step::Cancel),
+        4 => (0_u16..9_000).prop_map(Step::Pass),
+        1 => any::<u64>().prop_map(Step::Configure),
+    ];
+    proptest::collection::vec(step, 1..24)
+}
+
+/// How many tickets may wait for the oracle to try everything in bearable time.
+const TRIED_MAX: usize = 9;
+
+/// The story of a day, each match judged as it is told.
+struct Judge {
+    shadow: Queue,
+    told: usize,
+}
+
+impl Judge {
+    fn judge(&mut self, world: &World) -> Result<(), TestCaseError> {
+        for (at, event) in &world.journal[self.told..] {
+            if let Event::MatchFormed { tickets, backfill, .. } = event {
+                let spec = self.shadow.spec().unwrap().clone();
+                let mut group: Vec<Waiting> = tickets
+                    .iter()
+                    .map(|(id, _)| Waiting::Ticket(self.shadow.ticket(*id, &Caller::Title).unwrap().clone()))
+                    .collect();
+                if let Some(filled) = backfill {
+                    group.push(Waiting::Game(
+                        self.shadow.backfill(filled.ticket, &Caller::Title).unwrap().clone(),
+                    ));
+                }
+                prop_assert_eq!(why_not(&spec, &group, *at), None, "at {:?}: {:#?}", at, group);
+            }
+            self.shadow.apply(*at, event);
+            if let Event::MatchFormed { id, backfill, .. } = event {
+                self.judge_seats(*id, backfill.is_some())?;
+            }
+        }
+        self.told = world.journal.len();
+        Ok(())
+    }
+
+    /// The teams of a match as it stands: sizes, wholes, and the seats that were taken before.
+    fn judge_seats(&self, id: mainstay_core::MatchId, has_game: bool) -> Result<(), TestCaseError> {
+        let spec = self.shadow.spec().unwrap();
+        let formed = self.shadow.formed_match(id, &Caller::Title).unwrap();
+        if spec.teams.is_empty() {
+            prop_assert!(formed.members.iter().all(|seated| seated.team.is_none()));
+            return Ok(());
+        }
+        for team in &spec.teams {
+            let players =
+                formed.members.iter().filter(|seated| seated.team.as_ref() == Some(&team.name)).count();
+            prop_assert!((team.min as usize..=team.max as usize).contains(&players), "{formed:#?}");
+        }
+        prop_assert_eq!(formed.server.is_some(), has_game);
+        for ticket in self.shadow.tickets() {
+            let teams: Vec<_> = ticket
+                .members
+                .iter()
+                .filter_map(|member| formed.members.iter().find(|seated| seated.member == *member))
+                .map(|seated| seated.team.clone())
+                .collect();
+            prop_assert!(teams.windows(2).all(|pair| pair[0] == pair[1]), "a ticket is not divided");
+        }
+        for game in self.shadow.backfills() {
+            for seated in game.members.iter().filter(|seated| seated.team.is_some()) {
+                let kept = formed.members.iter().find(|it| it.member == seated.member);
+                prop_assert!(kept.is_none_or(|kept| kept.team == seated.team), "a team was changed");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn told(journal: &[(Timestamp, Event)]) -> String {
+    journal.iter().fold(String::new(), |mut text, (at, event)| {
+        writeln!(text, "{at:?} {event:?}").unwrap();
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every match keeps every rule at the moment it is formed, and where few wait none is missed.
+    #[test]
+    fn every_match_is_one_and_none_is_missed(seed in any::<u64>(), steps in steps()) {
+        let mut spec = queue(&mut Dice(seed));
+        let mut world = World::new(spec.clone());
+        let mut judge = Judge { shadow: Queue::new(3), told: 0 };
+        let mut made = Vec::new();
+        for it in steps {
+            step(&mut world, &mut spec, &mut made, it);
+            judge.judge(&world)?;
+            if crate::oracle::waiting(&world.queue).len() <= TRIED_MAX {
+                let left = missed(&spec, &world.queue, world.now);
+                prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
+            }
+        }
+    }
+
+    /// Same input, same matches: also with the engine forgotten at any moment, and with the queue rebuilt from its snapshot
+    /// or its journal.
+    #[test]
+    fn a_rebuilt_queue_forms_the_same_matches(seed in any::<u64>(), steps in steps(), cuts in any::<u64>()) {
+        let mut worlds = [(); 4].map(|()| World::new(queue(&mut Dice(seed))));
+        let mut specs = [(); 4].map(|()| queue(&mut Dice(seed)));
+        let mut made = [const { Vec::new() }; 4];
+        for (at, it) in steps.into_iter().enumerate() {
+            if cuts >> (at % 64) & 1 == 1 {
+                worlds[1].forget();
+                worlds[2].queue = worlds[2].rebuilt();
+                worlds[3].queue = worlds[3].replayed();
+            }
+            for world in 0..4 {
+                step(&mut worlds[world], &mut specs[world], &mut made[world], it);
+            }
+            for other in 1..4 {
+                prop_assert_eq!(told(&worlds[0].journal), told(&worlds[other].journal), "world {}", other);
+            }
+        }
+        prop_assert_eq!(laws::all(&worlds[0].rebuilt()), Ok(()));
+        prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].rebuilt().snapshot());
+        prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].replayed().snapshot());
+    }
+}

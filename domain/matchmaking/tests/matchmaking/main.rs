@@ -1,0 +1,13 @@
+//! Matching, by example and by law.
+
+#![expect(clippy::unwrap_used, clippy::unwrap_in_result, reason = "a test may panic")]
+
+mod cursor;
+mod laws;
+mod oracle;
+mod random;
+mod rules;
+mod seed_004;
+mod tickets;
+mod weights;
+mod world;

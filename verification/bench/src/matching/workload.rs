@@ -1,0 +1,201 @@
+//! Who comes to a queue: tickets from a seed, one stream of numbers for each purpose, in integers alone, so that the same seed gives
+//! the same tickets on every machine.
+//!
+//! The distributions and their sources are those of our reference on matchmaking performance (section 11): skill normal(1500, 350),
+//! parties by a shared and an own part, ten sites, skewed modes.
+
+use std::sync::Arc;
+
+use mainstay_matchmaking::Amount;
+use mainstay_matchmaking::bare::Facts;
+
+/// Numbers from a seed (splitmix64).
+#[derive(Debug, Clone)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// The stream of one purpose.
+    pub fn new(seed: u64, purpose: u64) -> Self {
+        Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `sides`.
+    pub fn below(&mut self, sides: u32) -> u32 {
+        (((self.roll() >> 32) * u64::from(sides)) >> 32) as u32
+    }
+
+    /// Which of these shares of a hundred.
+    fn share(&mut self, shares: &[u32]) -> usize {
+        let mut left = self.below(shares.iter().sum());
+        let found = shares.iter().position(|share| {
+            let here = left < *share;
+            left = left.saturating_sub(*share);
+            here
+        });
+        found.unwrap_or(0)
+    }
+
+    /// Normal in thousandths of its deviation: twelve uniform numbers less their middle.
+    fn normal(&mut self) -> i64 {
+        (0..12).map(|_| i64::from(self.below(1_000))).sum::<i64>() - 5_994
+    }
+
+    /// How often something of one in `n` does not happen before it does: exponential around `n`.
+    fn rare(&mut self, n: u32) -> u32 {
+        let mut times = 0;
+        while times < 40 * n && self.below(n + 1) != 0 {
+            times += 1;
+        }
+        times
+    }
+}
+
+/// Parties of one to five, in percent.
+const PARTIES: [u32; 5] = [62, 24, 5, 3, 6];
+/// The ten sites: share in percent, and where on a plane in milliseconds of round trip.
+const SITES: [(u32, (i64, i64)); 10] = [
+    (10, (0, 20)),
+    (13, (15, 0)),
+    (7, (40, 10)),
+    (9, (70, 30)),
+    (17, (95, 5)),
+    (11, (110, 25)),
+    (5, (150, 70)),
+    (11, (190, 40)),
+    (12, (215, 60)),
+    (5, (240, 110)),
+];
+/// Of modes the share with which each is a ticket's first, in percent.
+const MODES: [u32; 8] = [34, 22, 14, 10, 8, 5, 4, 3];
+
+/// Which parts of a ticket a queue reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Skill; everybody comes alone.
+    Skill,
+    /// The same, and the skill of teams.
+    Teams,
+    /// Skill, regions, modes and the skill of teams; parties.
+    Everything,
+}
+
+/// Tickets without end.
+#[derive(Debug)]
+pub struct Workload {
+    reads: Reads,
+    skill: Dice,
+    party: Dice,
+    region: Dice,
+    mode: Dice,
+    regions: Vec<Arc<str>>,
+    modes: Vec<Arc<str>>,
+}
+
+impl Workload {
+    /// For a queue that reads this.
+    pub fn new(seed: u64, reads: Reads) -> Self {
+        Self {
+            reads,
+            skill: Dice::new(seed, 1),
+            party: Dice::new(seed, 2),
+            region: Dice::new(seed, 3),
+            mode: Dice::new(seed, 4),
+            regions: (0..SITES.len()).map(|site| Arc::from(format!("site{site}"))).collect(),
+            modes: (0..MODES.len()).map(|mode| Arc::from(format!("mode{mode}"))).collect(),
+        }
+    }
+
+    /// The next ticket.
+    pub fn ticket(&mut self) -> Facts {
+        let players = match self.reads {
+            Reads::Skill | Reads::Teams => 1,
+            Reads::Everything => self.party.share(&PARTIES) + 1,
+        };
+        let skills = self.skills(players);
+        let sum: i64 = skills.iter().sum();
+        let count = i64::try_from(players).unwrap_or(1);
+        let amount = |skill: i64| Amount::from_millionths(skill * 1_000_000);
+        let players = u8::try_from(players).unwrap_or(1);
+        let numbers = vec![Some(amount(sum.div_euclid(count)))];
+        match self.reads {
+            Reads::Skill => Facts { players, numbers, ..Facts::default() },
+            Reads::Teams => Facts { players, numbers, team_sums: vec![amount(sum)], ..Facts::default() },
+            Reads::Everything => Facts {
+                players,
+                numbers,
+                sets: vec![Some(self.modes())],
+                latencies: self.latencies(),
+                team_sums: vec![amount(sum)],
+                ..Facts::default()
+            },
+        }
+    }
+
+    /// 3 % are new and stand at exactly 1500; members of a party share most of theirs.
+    fn skills(&mut self, players: usize) -> Vec<i64> {
+        let shared = self.skill.normal();
+        let skill = |dice: &mut Dice| {
+            if dice.below(100) < 3 {
+                return 1_500;
+            }
+            let deviation = if players == 1 { shared } else { (84 * shared + 55 * dice.normal()) / 100 };
+            (1_500 + 350 * deviation / 1_000).clamp(0, 3_500)
+        };
+        (0..players).map(|_| skill(&mut self.skill)).collect()
+    }
+
+    fn modes(&mut self) -> Vec<Arc<str>> {
+        let wanted = self.mode.below(3) + 1;
+        let mut modes: Vec<usize> = (0..wanted).map(|_| self.mode.share(&MODES)).collect();
+        modes.sort_unstable();
+        modes.dedup();
+        modes.into_iter().map(|mode| self.modes[mode].clone()).collect()
+    }
+
+    /// 8 ms, the last mile, and the way to each site with its detours; in steps of 4 ms.
+    fn latencies(&mut self) -> Vec<(Arc<str>, u32)> {
+        let home = SITES[self.region.share(&SITES.map(|(share, _)| share))].1;
+        let mile = 8 + self.region.rare(10);
+        let lacks = (self.region.below(100) < 2).then(|| self.region.below(10) as usize);
+        let mut latencies = Vec::with_capacity(SITES.len());
+        for (site, (_, place)) in SITES.iter().enumerate() {
+            let (x, y) = (home.0 - place.0, home.1 - place.1);
+            let away = u32::try_from((x * x + y * y).isqrt()).unwrap_or(0);
+            let latency = mile + away * (1_000 + self.region.below(151)) / 1_000 + self.region.below(12);
+            if lacks != Some(site) {
+                latencies.push((self.regions[site].clone(), latency / 4 * 4));
+            }
+        }
+        latencies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::{Digest, Sha256};
+
+    /// A change of the generator is a change of every figure: it shows here.
+    #[test]
+    fn the_workload_is_the_one_that_was_measured() {
+        let mut hash = Sha256::new();
+        for seed in super::super::SEEDS {
+            for reads in [Reads::Skill, Reads::Teams, Reads::Everything] {
+                let mut workload = Workload::new(seed, reads);
+                for _ in 0..1_000 {
+                    hash.update(format!("{:?}", workload.ticket()));
+                }
+            }
+        }
+        let told: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(told, "af3c9d6853e4528d");
+    }
+}
