@@ -1,10 +1,11 @@
 //! When the store is swept, and what it may not lose.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use mainstay_core::BuildId;
+use mainstay_wire::admin::IMAGE_TO_COME;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -66,9 +67,34 @@ impl Publisher {
         let in_use = InUse {
             builds: builds.iter().map(|(id, _, _)| *id).collect(),
             versions: builds.iter().filter_map(|(_, manifest, _)| *manifest).collect(),
-            folders: folders.into_iter().map(PathBuf::from).collect::<BTreeSet<_>>(),
+            folders: folders.iter().flat_map(|place| within(place)).collect::<BTreeSet<_>>(),
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.0.clock.now().unix_ms());
         blocking(move || Ok(store.sweep(&in_use, now)?)).await
+    }
+}
+
+/// The folders that a build's place lies in: itself, where it is one; of an archive that was uploaded, every one above it, the
+/// version's among them.
+fn within(place: &str) -> Vec<PathBuf> {
+    match place.strip_prefix(IMAGE_TO_COME) {
+        // What follows the file's name is the image's.
+        Some(archive) => Path::new(archive).ancestors().skip(1).map(Path::to_owned).collect(),
+        None => vec![PathBuf::from(place)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_that_an_uploaded_image_lies_in_is_in_use() {
+        let version = PathBuf::from("/data/builds/releases/3/abcd");
+        for place in ["game.tar", "game.tar:v1", "images/game.tar"] {
+            let place = format!("oci-archive:{}/{place}", version.display());
+            assert!(within(&place).contains(&version), "{place}");
+        }
+        assert_eq!(within("/srv/game"), [PathBuf::from("/srv/game")]);
     }
 }
