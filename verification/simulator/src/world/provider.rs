@@ -95,7 +95,11 @@ impl World {
                     return Ok(());
                 }
                 let host = self.machines.len();
-                self.machines.push(Machine::made(host, machine, usize::try_from(slots).unwrap_or(1)));
+                // Whoever gave a machine another slot has told its provider: one that comes back with fewer is refused until
+                // an operator mends it, and no world rests before.
+                let had = self.machines.iter().filter(|it| it.made == Some(machine)).map(|it| it.slots.len());
+                let slots = had.chain([usize::try_from(slots).unwrap_or(1)]).max().unwrap_or(1);
+                self.machines.push(Machine::made(host, machine, slots));
                 self.provider.has.insert(machine, host);
                 self.say("provider", || format!("makes {machine}, host {host}"));
                 let boots = self.random.between(100_000, BOOT_MAX);
