@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{EUROPE, MINUTE, World, allocation, fleet_spec, ranked};
+use common::{Agent, EUROPE, MINUTE, World, allocation, fleet_spec, ranked};
 use mainstay_core::slot::Phase;
 use mainstay_core::{MachineId, StateMachine as _};
 use mainstay_fleet::{
@@ -203,22 +203,24 @@ fn a_drained_machine_that_is_lost_comes_back_drained() {
     assert!(emptied(&world, agent.machine));
 }
 
-/// What an operator withdrew is not the region's to give: growth replaces it, and a provider takes back what is removed.
-#[test]
-fn a_made_machine_that_is_removed_is_replaced_and_given_back() {
-    let provided = Provided {
-        slots: 2,
-        machines_max: 10,
-        create_timeout: 10 * MINUTE,
-        retry: std::time::Duration::from_secs(1),
-    };
+/// A world whose one machine was made by its provider, which makes so many at most.
+fn made(machines_max: u32) -> (World, MachineId, Agent) {
+    let (create_timeout, retry) = (10 * MINUTE, std::time::Duration::from_secs(1));
+    let provided = Provided { slots: 2, machines_max, create_timeout, retry };
     let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::Provided(provided));
     spec.hosting.machines = MachinePolicy { ttl: MachineTtl::Off, ..MachinePolicy::default() };
     spec.regions[0].min_available = 2;
     let mut world = World::new(spec);
     world.pass(std::time::Duration::ZERO);
-    let (first, _) = world.errands()[0];
-    let agent = world.come(first, 2);
+    let (machine, _) = world.errands()[0];
+    let agent = world.come(machine, 2);
+    (world, machine, agent)
+}
+
+/// What an operator withdrew is not the region's to give: growth replaces it, and a provider takes back what is removed.
+#[test]
+fn a_made_machine_that_is_removed_is_replaced_and_given_back() {
+    let (mut world, first, agent) = made(10);
     world.pass(std::time::Duration::ZERO);
     assert_eq!(world.must(&remove(agent.machine)), Answer::Done, "nothing runs on it");
     world.pass(std::time::Duration::ZERO);
@@ -232,19 +234,7 @@ fn a_made_machine_that_is_removed_is_replaced_and_given_back() {
 /// has not deleted yet does, so that one that fails to delete buys no more.
 #[test]
 fn a_drained_machine_leaves_its_place_to_another() {
-    let provided = Provided {
-        slots: 2,
-        machines_max: 1,
-        create_timeout: 10 * MINUTE,
-        retry: std::time::Duration::from_secs(1),
-    };
-    let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::Provided(provided));
-    spec.hosting.machines = MachinePolicy { ttl: MachineTtl::Off, ..MachinePolicy::default() };
-    spec.regions[0].min_available = 2;
-    let mut world = World::new(spec);
-    world.pass(std::time::Duration::ZERO);
-    let (first, _) = world.errands()[0];
-    let agent = world.come(first, 2);
+    let (mut world, first, agent) = made(1);
     world.place(1, ranked());
     world.pass(std::time::Duration::ZERO);
     assert_eq!(world.fleet.machines().count(), 1, "as many as may be");

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::allocations::fleet_of;
 use crate::caller::new_id;
 use crate::far::{Agent, beyond, connected, door, token, with_slots};
+use crate::game::{Game, Idle};
 use crate::operating::admin;
 use crate::product::{Home, lives, until};
 
@@ -88,9 +89,9 @@ fn a_game_that_dies_on_a_full_disk_is_back_once_there_is_room() {
         eprintln!("SKIPPED without root: a full disk of its own");
         return;
     }
-    let home = Home::new();
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
     let disk = SmallDisk::at(&home.path());
-    let up = home.up(&["--demo"]);
+    let up = home.up(&[game.file()]);
     let (caller, fleet, id) = (up.caller(), fleet_of(&up), new_id());
     caller.allocate(&fleet, &id);
     let server = caller.fulfilled(&fleet, &id)["serverId"].to_string();
@@ -223,9 +224,9 @@ fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_ro
         eprintln!("SKIPPED without root: a full disk of its own");
         return;
     }
-    let home = Home::new();
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
     let disk = SmallDisk::at(&home.path());
-    let up = home.up(&["--demo"]);
+    let up = home.up(&[game.file()]);
     let (caller, fleet) = (up.caller(), fleet_of(&up));
     let asked = |path: &str| caller.get(path);
     assert_eq!(asked("/readyz").status, 200);
@@ -234,9 +235,14 @@ fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_ro
     let named = caller.put(&format!("{builds}/{build}/files"), br#"{"path":"server"}"#);
     assert_eq!((named.status, named.code.as_deref()), (503, Some("MS-U115")), "less than 512 MiB are free");
     let mut filler = disk.fill();
+    let mut taken = Vec::new();
     let refused = until("an allocation is refused for want of room", || {
         filler = disk.fill_more();
-        let answer = caller.allocate(&fleet, &new_id());
+        let id = new_id();
+        let answer = caller.allocate(&fleet, &id);
+        if answer.status < 300 {
+            taken.push(id);
+        }
         (answer.status == 503).then_some(answer)
     });
     assert_eq!(refused.code.as_deref(), Some("MS-J102"), "{refused:?}");
@@ -246,6 +252,9 @@ fn readiness_tells_a_full_disk_and_calls_that_grow_are_refused_until_there_is_ro
     assert_eq!(asked("/healthz").status, 200, "a restart would mend nothing");
     std::fs::remove_file(filler).unwrap();
     until("it is ready again", || (asked("/readyz").status == 200).then_some(()));
+    for id in taken {
+        assert_eq!(caller.delete(&format!("{}/{id}", caller.allocations(&fleet.id))).status, 204);
+    }
     let id = new_id();
     until("a session is taken again", || (caller.allocate(&fleet, &id).status < 300).then_some(()));
     assert!(up.stop().success());
