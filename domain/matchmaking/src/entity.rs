@@ -28,6 +28,12 @@ impl Entity {
         (fits(kind) && fits(id) && !kind.contains('!')).then(|| Self(format!("{kind}!{id}").into()))
     }
 
+    /// From its text, as a journal kept it: it was checked when it came in.
+    #[must_use]
+    pub fn kept(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// Its type.
     #[must_use]
     pub fn kind(&self) -> &str {

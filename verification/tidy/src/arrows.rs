@@ -15,10 +15,10 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-supervisor", &["mainstay-core"]),
     ("mainstay-matchmaking", &["mainstay-core"]),
     // adapters: bytes in, bytes out
-    ("mainstay-journal", &["mainstay-core", "mainstay-fleet", "mainstay-supervisor"]),
+    ("mainstay-journal", &["mainstay-core", "mainstay-fleet", "mainstay-supervisor", "mainstay-matchmaking"]),
     ("mainstay-wire", &["mainstay-core", "mainstay-fleet", "mainstay-supervisor"]),
     ("mainstay-query", &["mainstay-core"]),
-    ("mainstay-config", &["mainstay-core"]),
+    ("mainstay-config", &["mainstay-core", "mainstay-matchmaking"]),
     // game: what a game links
     ("mainstay-sdk", &[]),
     ("mainstay-tugboat", &["mainstay-query", "mainstay-sdk"]),
@@ -32,6 +32,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
             "mainstay-core",
             "mainstay-fleet",
             "mainstay-journal",
+            "mainstay-matchmaking",
             "mainstay-runtime",
             "mainstay-wire",
         ],

@@ -6,6 +6,28 @@
 //! the rules know today. New code thereby always replays an old journal. An older program meets a newer format as
 //! [`StoredError::Version`] and stops before it could misread it.
 
+/// Enums whose cases the stored form and the rules name alike.
+macro_rules! alike {
+    ($($stored:ident = $domain:path { $($case:ident),* };)*) => {$(
+        impl From<$domain> for $stored {
+            fn from(value: $domain) -> Self {
+                match value {
+                    $(<$domain>::$case => Self::$case,)*
+                }
+            }
+        }
+
+        impl From<$stored> for $domain {
+            fn from(value: $stored) -> Self {
+                match value {
+                    $($stored::$case => Self::$case,)*
+                }
+            }
+        }
+    )*};
+}
+use alike;
+
 mod admission_v1;
 mod catalog_v1;
 mod catalog_v2;
@@ -14,6 +36,9 @@ mod cause_v2;
 mod fleet_v1;
 mod fleet_v2;
 mod machine_v3;
+mod queue_spec_v1;
+mod queue_ticket_v1;
+mod queue_v1;
 mod slot_v1;
 mod slot_v2;
 mod slot_v3;
@@ -22,6 +47,7 @@ mod supervisor_v1;
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_fleet::Fleet;
 use mainstay_fleet::catalog::Catalog;
+use mainstay_matchmaking::Queue;
 use mainstay_supervisor::Supervisor;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +162,7 @@ stored! {
     Fleet, mainstay_fleet::Event, V3 = fleet_v2::Event<'_>, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
+    Queue, mainstay_matchmaking::Event, V1 = queue_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }
 

@@ -18,3 +18,4 @@ mod postgres;
 mod sqlite;
 mod stored;
 mod stored_admission;
+mod stored_queue;

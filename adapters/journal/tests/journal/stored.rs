@@ -651,7 +651,7 @@ fn supervisor_event() -> impl Strategy<Value = SupervisorEvent> {
 }
 
 /// Stored and loaded, as a turn and as a snapshot in chunks, the events are what they were; and no cut of the bytes passes.
-fn survives<M: Stored>(events: &[M::Event]) -> Result<(), TestCaseError>
+pub(crate) fn survives<M: Stored>(events: &[M::Event]) -> Result<(), TestCaseError>
 where
     M::Event: PartialEq + std::fmt::Debug,
 {

@@ -69,6 +69,12 @@ impl QueueSpec {
         if faults.0.is_empty() { Ok(Self(declared)) } else { Err(faults.0) }
     }
 
+    /// As a journal kept it: it was checked when it was declared.
+    #[must_use]
+    pub const fn kept(declared: Declared) -> Self {
+        Self(declared)
+    }
+
     /// The declaration.
     #[must_use]
     pub const fn declared(&self) -> &Declared {

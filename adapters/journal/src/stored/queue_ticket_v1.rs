@@ -1,0 +1,281 @@
+//! Format 1 of what a queue's events are made of: players, how tickets stand, how games are reached.
+
+use std::sync::Arc;
+
+use mainstay_core::{MatchId, Timestamp};
+use mainstay_matchmaking::{self as domain, Amount, Entity};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Member<'a> {
+    entity: &'a str,
+    raw: Option<&'a str>,
+    #[serde(borrow)]
+    values: Vec<Option<Value<'a>>>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Value<'a> {
+    Text(&'a str),
+    /// In millionths.
+    Number(i64),
+    #[serde(borrow)]
+    Texts(Vec<&'a str>),
+    Latencies(Vec<(&'a str, u32)>),
+    /// What no rule reads is not kept, only that it was there.
+    Other,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Seated<'a> {
+    #[serde(borrow)]
+    member: Member<'a>,
+    team: Option<&'a str>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Server<'a> {
+    fqdn: Option<&'a str>,
+    ipv4_address: Option<&'a str>,
+    #[serde(borrow)]
+    ports: Vec<Port<'a>>,
+    region: Option<&'a str>,
+    server_id: Option<&'a str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Port<'a> {
+    name: &'a str,
+    number: u16,
+    protocol: Protocol,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Protocol {
+    Tcp,
+    Udp,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Cancellation {
+    User,
+    Server,
+    Timeout,
+    ServerAllocationFailed,
+    TicketUnmatchable,
+    RetryRequired,
+    Internal,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Stage {
+    Gathering,
+    Searching { since: u64, arrival: u64 },
+    Matched { id: MatchId, at: u64 },
+    Canceled { reason: Cancellation, at: u64 },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum BackfillStage {
+    Searching { since: u64, arrival: u64 },
+    Matched { id: MatchId, at: u64 },
+    Canceled { reason: Cancellation, at: u64 },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Cursor {
+    at: u64,
+    kind: Kind,
+    arrival: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Kind {
+    Backfill,
+    Ordinary,
+}
+
+pub(super) fn texts(texts: &[Arc<str>]) -> Vec<&str> {
+    texts.iter().map(|text| &**text).collect()
+}
+
+pub(super) fn shared(texts: &[&str]) -> Arc<[Arc<str>]> {
+    texts.iter().copied().map(Arc::from).collect()
+}
+
+impl<'a> From<&'a domain::Member> for Member<'a> {
+    fn from(domain::Member { entity, attributes }: &'a domain::Member) -> Self {
+        let domain::Attributes { raw, values } = attributes;
+        Self {
+            entity: entity.as_str(),
+            raw: raw.as_deref(),
+            values: values.iter().map(|value| value.as_ref().map(Into::into)).collect(),
+        }
+    }
+}
+
+impl From<Member<'_>> for domain::Member {
+    fn from(Member { entity, raw, values }: Member<'_>) -> Self {
+        let values = values.into_iter().map(|value| value.map(Into::into)).collect();
+        let attributes = domain::Attributes { raw: raw.map(Into::into), values };
+        Self { entity: Entity::kept(entity), attributes }
+    }
+}
+
+impl<'a> From<&'a domain::Value> for Value<'a> {
+    fn from(value: &'a domain::Value) -> Self {
+        match value {
+            domain::Value::Text(text) => Self::Text(text),
+            domain::Value::Number(number) => Self::Number(number.millionths()),
+            domain::Value::Texts(all) => Self::Texts(texts(all)),
+            domain::Value::Latencies(measured) => {
+                Self::Latencies(measured.iter().map(|(region, latency)| (&**region, *latency)).collect())
+            }
+            domain::Value::Other(_) => Self::Other,
+        }
+    }
+}
+
+impl From<Value<'_>> for domain::Value {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Text(text) => Self::Text(text.into()),
+            Value::Number(millionths) => Self::Number(Amount::from_millionths(millionths)),
+            Value::Texts(texts) => Self::Texts(shared(&texts)),
+            Value::Latencies(measured) => Self::Latencies(
+                measured.into_iter().map(|(region, latency)| (region.into(), latency)).collect(),
+            ),
+            Value::Other => Self::Other("something else"),
+        }
+    }
+}
+
+impl<'a> From<&'a domain::Seated> for Seated<'a> {
+    fn from(domain::Seated { member, team }: &'a domain::Seated) -> Self {
+        Self { member: member.into(), team: team.as_deref() }
+    }
+}
+
+impl From<Seated<'_>> for domain::Seated {
+    fn from(Seated { member, team }: Seated<'_>) -> Self {
+        Self { member: member.into(), team: team.map(Into::into) }
+    }
+}
+
+impl<'a> From<&'a domain::ServerDetails> for Server<'a> {
+    fn from(details: &'a domain::ServerDetails) -> Self {
+        let domain::ServerDetails { fqdn, ipv4_address, ports, region, server_id } = details;
+        let port = |port: &'a domain::Port| Port {
+            name: &port.name,
+            number: port.number,
+            protocol: match port.protocol {
+                domain::Protocol::Tcp => Protocol::Tcp,
+                domain::Protocol::Udp => Protocol::Udp,
+            },
+        };
+        Self {
+            fqdn: fqdn.as_deref(),
+            ipv4_address: ipv4_address.as_deref(),
+            ports: ports.iter().map(port).collect(),
+            region: region.as_deref(),
+            server_id: server_id.as_deref(),
+        }
+    }
+}
+
+impl From<Server<'_>> for domain::ServerDetails {
+    fn from(Server { fqdn, ipv4_address, ports, region, server_id }: Server<'_>) -> Self {
+        let port = |Port { name, number, protocol }: Port<'_>| domain::Port {
+            name: name.into(),
+            number,
+            protocol: match protocol {
+                Protocol::Tcp => domain::Protocol::Tcp,
+                Protocol::Udp => domain::Protocol::Udp,
+            },
+        };
+        Self {
+            fqdn: fqdn.map(Into::into),
+            ipv4_address: ipv4_address.map(Into::into),
+            ports: ports.into_iter().map(port).collect(),
+            region: region.map(Into::into),
+            server_id: server_id.map(Into::into),
+        }
+    }
+}
+
+super::alike! {
+    Cancellation = domain::Cancellation {
+        User, Server, Timeout, ServerAllocationFailed, TicketUnmatchable, RetryRequired, Internal
+    };
+    Kind = domain::Kind { Backfill, Ordinary };
+}
+
+impl From<domain::Stage> for Stage {
+    fn from(stage: domain::Stage) -> Self {
+        match stage {
+            domain::Stage::Gathering => Self::Gathering,
+            domain::Stage::Searching(domain::Searching { since, arrival }) => {
+                Self::Searching { since: since.unix_ms(), arrival }
+            }
+            domain::Stage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
+            domain::Stage::Canceled { reason, at } => {
+                Self::Canceled { reason: reason.into(), at: at.unix_ms() }
+            }
+        }
+    }
+}
+
+impl From<Stage> for domain::Stage {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Gathering => Self::Gathering,
+            Stage::Searching { since, arrival } => {
+                Self::Searching(domain::Searching { since: Timestamp::from_unix_ms(since), arrival })
+            }
+            Stage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
+            Stage::Canceled { reason, at } => {
+                Self::Canceled { reason: reason.into(), at: Timestamp::from_unix_ms(at) }
+            }
+        }
+    }
+}
+
+impl From<domain::BackfillStage> for BackfillStage {
+    fn from(stage: domain::BackfillStage) -> Self {
+        match stage {
+            domain::BackfillStage::Searching(domain::Searching { since, arrival }) => {
+                Self::Searching { since: since.unix_ms(), arrival }
+            }
+            domain::BackfillStage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
+            domain::BackfillStage::Canceled { reason, at } => {
+                Self::Canceled { reason: reason.into(), at: at.unix_ms() }
+            }
+        }
+    }
+}
+
+impl From<BackfillStage> for domain::BackfillStage {
+    fn from(stage: BackfillStage) -> Self {
+        match stage {
+            BackfillStage::Searching { since, arrival } => {
+                Self::Searching(domain::Searching { since: Timestamp::from_unix_ms(since), arrival })
+            }
+            BackfillStage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
+            BackfillStage::Canceled { reason, at } => {
+                Self::Canceled { reason: reason.into(), at: Timestamp::from_unix_ms(at) }
+            }
+        }
+    }
+}
+
+impl From<domain::Cursor> for Cursor {
+    fn from(domain::Cursor { at, kind, arrival }: domain::Cursor) -> Self {
+        Self { at: at.unix_ms(), kind: kind.into(), arrival }
+    }
+}
+
+impl From<Cursor> for domain::Cursor {
+    fn from(Cursor { at, kind, arrival }: Cursor) -> Self {
+        Self { at: Timestamp::from_unix_ms(at), kind: kind.into(), arrival }
+    }
+}

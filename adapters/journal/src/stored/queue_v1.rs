@@ -1,0 +1,282 @@
+//! Format 1 of a queue's events.
+
+use std::sync::Arc;
+
+use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_matchmaking::{self as domain, Entity, Event as DomainEvent};
+use serde::{Deserialize, Serialize};
+
+use super::queue_spec_v1::Spec;
+use super::queue_ticket_v1::{
+    BackfillStage, Cancellation, Cursor, Member, Seated, Server, Stage, shared, texts,
+};
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Event<'a> {
+    Configured {
+        #[serde(borrow)]
+        spec: Spec<'a>,
+        form: u32,
+    },
+    Closed,
+    TicketCreated {
+        ticket: TicketId,
+        creator: &'a str,
+        members: Vec<Member<'a>>,
+        invited: Vec<&'a str>,
+        give_up_after: u32,
+    },
+    TicketJoined {
+        ticket: TicketId,
+        member: Member<'a>,
+    },
+    TicketCanceled {
+        ticket: TicketId,
+        reason: Cancellation,
+    },
+    BackfillCreated {
+        ticket: TicketId,
+        owner: Option<&'a str>,
+        members: Vec<Seated<'a>>,
+        server: Server<'a>,
+        places: Option<u32>,
+        give_up_after: u32,
+    },
+    BackfillCanceled {
+        ticket: TicketId,
+        reason: Cancellation,
+    },
+    MatchFormed {
+        id: MatchId,
+        tickets: Vec<(TicketId, Option<u8>)>,
+        backfill: Option<(TicketId, Vec<u8>)>,
+        regions: Vec<&'a str>,
+    },
+    Searched(Cursor),
+    Stood {
+        form: u32,
+        arrivals: u64,
+        until: Cursor,
+        anew: u64,
+    },
+    TicketStood {
+        id: TicketId,
+        creator: &'a str,
+        members: Vec<Member<'a>>,
+        invited: Vec<&'a str>,
+        created: u64,
+        give_up_after: u32,
+        changes: u32,
+        stage: Stage,
+    },
+    BackfillStood {
+        id: TicketId,
+        owner: Option<&'a str>,
+        members: Vec<Seated<'a>>,
+        server: Server<'a>,
+        places: Option<u32>,
+        created: u64,
+        give_up_after: u32,
+        stage: BackfillStage,
+    },
+    MatchStood {
+        id: MatchId,
+        formed: u64,
+        members: Vec<Seated<'a>>,
+        regions: Vec<&'a str>,
+        server: Option<Server<'a>>,
+    },
+}
+
+impl<'a> From<&'a DomainEvent> for Event<'a> {
+    fn from(event: &'a DomainEvent) -> Self {
+        match event {
+            DomainEvent::Configured { spec, form } => {
+                Self::Configured { spec: (&**spec).into(), form: *form }
+            }
+            DomainEvent::Closed => Self::Closed,
+            DomainEvent::TicketCreated { ticket, creator, members, invited, give_up_after } => {
+                Self::TicketCreated {
+                    ticket: *ticket,
+                    creator: creator.as_str(),
+                    members: all(members),
+                    invited: entities(invited),
+                    give_up_after: *give_up_after,
+                }
+            }
+            DomainEvent::TicketJoined { ticket, member } => {
+                Self::TicketJoined { ticket: *ticket, member: member.into() }
+            }
+            DomainEvent::TicketCanceled { ticket, reason } => {
+                Self::TicketCanceled { ticket: *ticket, reason: (*reason).into() }
+            }
+            DomainEvent::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
+                Self::BackfillCreated {
+                    ticket: *ticket,
+                    owner: owner.as_ref().map(Entity::as_str),
+                    members: all(members),
+                    server: (&**server).into(),
+                    places: *places,
+                    give_up_after: *give_up_after,
+                }
+            }
+            DomainEvent::BackfillCanceled { ticket, reason } => {
+                Self::BackfillCanceled { ticket: *ticket, reason: (*reason).into() }
+            }
+            DomainEvent::MatchFormed { id, tickets, backfill, regions } => Self::MatchFormed {
+                id: *id,
+                tickets: tickets.to_vec(),
+                backfill: backfill.as_ref().map(|filled| (filled.ticket, filled.teams.to_vec())),
+                regions: texts(regions),
+            },
+            DomainEvent::Searched(cursor) => Self::Searched((*cursor).into()),
+            DomainEvent::Stood { form, arrivals, looked_at } => Self::Stood {
+                form: *form,
+                arrivals: *arrivals,
+                until: looked_at.until.into(),
+                anew: looked_at.anew.unix_ms(),
+            },
+            DomainEvent::TicketStood(ticket) => {
+                let domain::Ticket { id, creator, members, invited, created, give_up_after, changes, stage } =
+                    &**ticket;
+                Self::TicketStood {
+                    id: *id,
+                    creator: creator.as_str(),
+                    members: all(members),
+                    invited: entities(invited),
+                    created: created.unix_ms(),
+                    give_up_after: *give_up_after,
+                    changes: *changes,
+                    stage: (*stage).into(),
+                }
+            }
+            DomainEvent::BackfillStood(ticket) => {
+                let domain::BackfillTicket {
+                    id,
+                    owner,
+                    members,
+                    server,
+                    places,
+                    created,
+                    give_up_after,
+                    stage,
+                } = &**ticket;
+                Self::BackfillStood {
+                    id: *id,
+                    owner: owner.as_ref().map(Entity::as_str),
+                    members: all(members),
+                    server: (&**server).into(),
+                    places: *places,
+                    created: created.unix_ms(),
+                    give_up_after: *give_up_after,
+                    stage: (*stage).into(),
+                }
+            }
+            DomainEvent::MatchStood(formed) => {
+                let domain::Match { id, formed, members, regions, server } = &**formed;
+                Self::MatchStood {
+                    id: *id,
+                    formed: formed.unix_ms(),
+                    members: all(members),
+                    regions: texts(regions),
+                    server: server.as_deref().map(Into::into),
+                }
+            }
+        }
+    }
+}
+
+impl From<Event<'_>> for DomainEvent {
+    fn from(event: Event<'_>) -> Self {
+        match event {
+            Event::Configured { spec, form } => Self::Configured { spec: Arc::new(spec.into()), form },
+            Event::Closed => Self::Closed,
+            Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
+                Self::TicketCreated {
+                    ticket,
+                    creator: Entity::kept(creator),
+                    members: raised(members),
+                    invited: kept(&invited),
+                    give_up_after,
+                }
+            }
+            Event::TicketJoined { ticket, member } => Self::TicketJoined { ticket, member: member.into() },
+            Event::TicketCanceled { ticket, reason } => {
+                Self::TicketCanceled { ticket, reason: reason.into() }
+            }
+            Event::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
+                Self::BackfillCreated {
+                    ticket,
+                    owner: owner.map(Entity::kept),
+                    members: raised(members),
+                    server: Arc::new(server.into()),
+                    places,
+                    give_up_after,
+                }
+            }
+            Event::BackfillCanceled { ticket, reason } => {
+                Self::BackfillCanceled { ticket, reason: reason.into() }
+            }
+            Event::MatchFormed { id, tickets, backfill, regions } => Self::MatchFormed {
+                id,
+                tickets: tickets.into(),
+                backfill: backfill.map(|(ticket, teams)| domain::Filled { ticket, teams: teams.into() }),
+                regions: shared(&regions),
+            },
+            Event::Searched(cursor) => Self::Searched(cursor.into()),
+            Event::Stood { form, arrivals, until, anew } => {
+                let looked_at = domain::LookedAt { until: until.into(), anew: Timestamp::from_unix_ms(anew) };
+                Self::Stood { form, arrivals, looked_at }
+            }
+            Event::TicketStood { id, creator, members, invited, created, give_up_after, changes, stage } => {
+                Self::TicketStood(Arc::new(domain::Ticket {
+                    id,
+                    creator: Entity::kept(creator),
+                    members: raised(members),
+                    invited: kept(&invited),
+                    created: Timestamp::from_unix_ms(created),
+                    give_up_after,
+                    changes,
+                    stage: stage.into(),
+                }))
+            }
+            Event::BackfillStood { id, owner, members, server, places, created, give_up_after, stage } => {
+                Self::BackfillStood(Arc::new(domain::BackfillTicket {
+                    id,
+                    owner: owner.map(Entity::kept),
+                    members: raised(members),
+                    server: Arc::new(server.into()),
+                    places,
+                    created: Timestamp::from_unix_ms(created),
+                    give_up_after,
+                    stage: stage.into(),
+                }))
+            }
+            Event::MatchStood { id, formed, members, regions, server } => {
+                Self::MatchStood(Arc::new(domain::Match {
+                    id,
+                    formed: Timestamp::from_unix_ms(formed),
+                    members: members.into_iter().map(Into::into).collect(),
+                    regions: shared(&regions),
+                    server: server.map(|server| Arc::new(server.into())),
+                }))
+            }
+        }
+    }
+}
+
+fn all<'a, T, S: From<&'a T>>(items: &'a [T]) -> Vec<S> {
+    items.iter().map(S::from).collect()
+}
+
+fn raised<S, T: From<S>>(items: Vec<S>) -> Arc<[T]> {
+    items.into_iter().map(T::from).collect()
+}
+
+fn entities(entities: &[Entity]) -> Vec<&str> {
+    entities.iter().map(Entity::as_str).collect()
+}
+
+fn kept(entities: &[&str]) -> Arc<[Entity]> {
+    entities.iter().copied().map(Entity::kept).collect()
+}

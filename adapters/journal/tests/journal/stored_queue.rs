@@ -1,0 +1,543 @@
+//! The stored form of a queue's events: pinned by its bytes, and whatever is in it survives.
+//! A golden test that fails is a new format, never new bytes in this file.
+
+use std::sync::Arc;
+
+use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_journal::stored::Stored;
+use mainstay_matchmaking::spec::{
+    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, Shown,
+    Source, TeamSpec, Visibility, Weight,
+};
+use mainstay_matchmaking::{
+    Amount, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled, Kind,
+    LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage, Ticket, Value,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use crate::stored::survives;
+
+fn text() -> impl Strategy<Value = Arc<str>> {
+    "[a-zA-Z0-9 é]{0,12}".prop_map(Arc::from)
+}
+
+fn texts() -> impl Strategy<Value = Arc<[Arc<str>]>> {
+    vec(text(), 0..3).prop_map(Into::into)
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    any::<u64>().prop_map(Timestamp::from_unix_ms)
+}
+
+fn ticket_id() -> impl Strategy<Value = TicketId> {
+    any::<u128>().prop_map(|bits| format!("{bits:032x}").parse().unwrap())
+}
+
+fn match_id() -> impl Strategy<Value = MatchId> {
+    any::<u128>().prop_map(|bits| format!("{bits:032x}").parse().unwrap())
+}
+
+fn entity() -> impl Strategy<Value = Entity> {
+    ("[a-z_]{1,8}", "[A-F0-9!]{1,8}").prop_map(|(kind, id)| Entity::new(&kind, &id).unwrap())
+}
+
+fn amount() -> impl Strategy<Value = Amount> {
+    any::<i64>().prop_map(Amount::from_millionths)
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        text().prop_map(Value::Text),
+        amount().prop_map(Value::Number),
+        texts().prop_map(Value::Texts),
+        vec((text(), any::<u32>()), 0..3).prop_map(|measured| Value::Latencies(measured.into())),
+        Just(Value::Other("something else")),
+    ]
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    (entity(), option::of(text()), vec(option::of(value()), 0..3)).prop_map(|(entity, raw, values)| Member {
+        entity,
+        attributes: Attributes { raw, values: values.into() },
+    })
+}
+
+fn members() -> impl Strategy<Value = Arc<[Member]>> {
+    vec(member(), 0..3).prop_map(Into::into)
+}
+
+fn seated() -> impl Strategy<Value = Vec<Seated>> {
+    vec((member(), option::of(text())).prop_map(|(member, team)| Seated { member, team }), 0..3)
+}
+
+fn server() -> impl Strategy<Value = Arc<ServerDetails>> {
+    let protocol = prop_oneof![Just(Protocol::Tcp), Just(Protocol::Udp)];
+    let port =
+        (text(), any::<u16>(), protocol).prop_map(|(name, number, protocol)| Port { name, number, protocol });
+    let may = || option::of(text());
+    (may(), may(), vec(port, 0..3), may(), may()).prop_map(
+        |(fqdn, ipv4_address, ports, region, server_id)| {
+            Arc::new(ServerDetails { fqdn, ipv4_address, ports: ports.into(), region, server_id })
+        },
+    )
+}
+
+fn reason() -> impl Strategy<Value = Cancellation> {
+    prop_oneof![
+        Just(Cancellation::User),
+        Just(Cancellation::Server),
+        Just(Cancellation::Timeout),
+        Just(Cancellation::ServerAllocationFailed),
+        Just(Cancellation::TicketUnmatchable),
+        Just(Cancellation::RetryRequired),
+        Just(Cancellation::Internal),
+    ]
+}
+
+fn searching() -> impl Strategy<Value = Searching> {
+    (time(), any::<u64>()).prop_map(|(since, arrival)| Searching { since, arrival })
+}
+
+fn stage() -> impl Strategy<Value = Stage> {
+    prop_oneof![
+        Just(Stage::Gathering),
+        searching().prop_map(Stage::Searching),
+        (match_id(), time()).prop_map(|(id, at)| Stage::Matched { id, at }),
+        (reason(), time()).prop_map(|(reason, at)| Stage::Canceled { reason, at }),
+    ]
+}
+
+fn backfill_stage() -> impl Strategy<Value = BackfillStage> {
+    prop_oneof![
+        searching().prop_map(BackfillStage::Searching),
+        (match_id(), time()).prop_map(|(id, at)| BackfillStage::Matched { id, at }),
+        (reason(), time()).prop_map(|(reason, at)| BackfillStage::Canceled { reason, at }),
+    ]
+}
+
+fn cursor() -> impl Strategy<Value = Cursor> {
+    let kind = prop_oneof![Just(Kind::Backfill), Just(Kind::Ordinary)];
+    (time(), kind, any::<u64>()).prop_map(|(at, kind, arrival)| Cursor { at, kind, arrival })
+}
+
+fn expansion<T: Clone + std::fmt::Debug + 'static>(
+    value: impl Strategy<Value = T> + Clone + 'static,
+) -> impl Strategy<Value = Expansion<T>> {
+    let delta = prop_oneof![value.clone().prop_map(Delta::Up), value.clone().prop_map(Delta::Down)];
+    prop_oneof![
+        value.clone().prop_map(Expansion::Fixed),
+        (value.clone(), delta, option::of(value.clone()), any::<u32>())
+            .prop_map(|(from, delta, limit, every)| Expansion::Linear { from, delta, limit, every }),
+        (vec(option::of(value), 1..4), any::<u32>())
+            .prop_map(|(values, every)| Expansion::Custom { values: values.into(), every }),
+    ]
+}
+
+fn missing<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Missing<T>> {
+    option::of(value).prop_map(|value| value.map_or(Missing::MatchAny, Missing::UseDefault))
+}
+
+fn attribute() -> impl Strategy<Value = Attribute> {
+    let source = prop_oneof![Just(Source::User), Just(Source::PlayerEntity)];
+    (source, text()).prop_map(|(source, path)| Attribute { source, path })
+}
+
+fn weight() -> impl Strategy<Value = Weight> {
+    (1_i64..=1_000_000_000).prop_map(|millionths| Weight::new(Amount::from_millionths(millionths)).unwrap())
+}
+
+fn rule_kind() -> impl Strategy<Value = RuleKind> {
+    let merge = prop_oneof![Just(Merge::Min), Just(Merge::Max), Just(Merge::Average)];
+    let number = || any::<i64>().prop_map(Amount::from_millionths);
+    prop_oneof![
+        (attribute(), weight(), missing(text()), expansion(Just(Enforced))).prop_map(
+            |(attribute, weight, missing, enforced)| RuleKind::StringEquality {
+                attribute,
+                weight,
+                missing,
+                enforced
+            }
+        ),
+        (attribute(), weight(), missing(number()), merge, expansion(number())).prop_map(
+            |(attribute, weight, missing, merge, allowed)| RuleKind::Difference {
+                attribute,
+                weight,
+                missing,
+                merge,
+                allowed
+            }
+        ),
+        (attribute(), weight(), missing(texts()), expansion(any::<u32>())).prop_map(
+            |(attribute, weight, missing, shared)| RuleKind::SetIntersection {
+                attribute,
+                weight,
+                missing,
+                shared
+            }
+        ),
+        (attribute(), weight(), expansion(number()), expansion(number()))
+            .prop_map(|(attribute, weight, min, max)| RuleKind::MatchTotal { attribute, weight, min, max }),
+        (text(), weight(), expansion(any::<u32>()))
+            .prop_map(|(path, weight, latency)| RuleKind::RegionSelection { path, weight, latency }),
+        (attribute(), number(), expansion(number())).prop_map(|(attribute, default, allowed)| {
+            RuleKind::TeamDifference { attribute, default, allowed }
+        }),
+        expansion(any::<u32>()).prop_map(|allowed| RuleKind::TeamSizeBalance { allowed }),
+        Just(RuleKind::TeamTicketSizeSimilarity),
+    ]
+}
+
+fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
+    let shown = || prop_oneof![Just(Shown::Hidden), Just(Shown::ToPlayers)];
+    let visibility = (shown(), shown())
+        .prop_map(|(players_matching, time_to_match)| Visibility { players_matching, time_to_match });
+    let team = (text(), any::<u32>(), any::<u32>()).prop_map(|(name, min, max)| TeamSpec { name, min, max });
+    let rule = (text(), option::of(any::<u32>()), rule_kind())
+        .prop_map(|(name, optional_after, kind)| Rule { name, optional_after, kind });
+    let sizes = (any::<u32>(), any::<u32>(), option::of(any::<u32>()));
+    (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), visibility).prop_map(
+        |(name, (min_match_size, max_match_size, max_ticket_size), teams, rules, regions, visibility)| {
+            Arc::new(QueueSpec::kept(Declared {
+                name,
+                min_match_size,
+                max_match_size,
+                max_ticket_size,
+                teams,
+                rules,
+                regions: regions.to_vec(),
+                visibility,
+            }))
+        },
+    )
+}
+
+fn told() -> impl Strategy<Value = Event> {
+    let invited = || vec(entity(), 0..3).prop_map(Arc::from);
+    let owner = || option::of(entity());
+    prop_oneof![
+        (spec(), any::<u32>()).prop_map(|(spec, form)| Event::Configured { spec, form }),
+        Just(Event::Closed),
+        (ticket_id(), entity(), members(), invited(), any::<u32>()).prop_map(
+            |(ticket, creator, members, invited, give_up_after)| Event::TicketCreated {
+                ticket,
+                creator,
+                members,
+                invited,
+                give_up_after
+            }
+        ),
+        (ticket_id(), member()).prop_map(|(ticket, member)| Event::TicketJoined { ticket, member }),
+        (ticket_id(), reason()).prop_map(|(ticket, reason)| Event::TicketCanceled { ticket, reason }),
+        (ticket_id(), owner(), seated(), server(), option::of(any::<u32>()), any::<u32>()).prop_map(
+            |(ticket, owner, members, server, places, give_up_after)| Event::BackfillCreated {
+                ticket,
+                owner,
+                members: members.into(),
+                server,
+                places,
+                give_up_after
+            }
+        ),
+        (ticket_id(), reason()).prop_map(|(ticket, reason)| Event::BackfillCanceled { ticket, reason }),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let filled = (ticket_id(), vec(any::<u8>(), 0..3))
+        .prop_map(|(ticket, teams)| Filled { ticket, teams: teams.into() });
+    let tickets = vec((ticket_id(), option::of(any::<u8>())), 0..3);
+    let ticket = (ticket_id(), entity(), members(), vec(entity(), 0..3), time(), any::<[u32; 2]>(), stage());
+    let backfill = (
+        ticket_id(),
+        option::of(entity()),
+        seated(),
+        server(),
+        option::of(any::<u32>()),
+        time(),
+        any::<u32>(),
+        backfill_stage(),
+    );
+    prop_oneof![
+        4 => told(),
+        1 => (match_id(), tickets, option::of(filled), texts()).prop_map(|(id, tickets, backfill, regions)| {
+            Event::MatchFormed { id, tickets: tickets.into(), backfill, regions }
+        }),
+        1 => cursor().prop_map(Event::Searched),
+        1 => (any::<u32>(), any::<u64>(), cursor(), time()).prop_map(|(form, arrivals, until, anew)| {
+            Event::Stood { form, arrivals, looked_at: LookedAt { until, anew } }
+        }),
+        1 => ticket.prop_map(|(id, creator, members, invited, created, [give_up_after, changes], stage)| {
+            let invited = invited.into();
+            let ticket = Ticket { id, creator, members, invited, created, give_up_after, changes, stage };
+            Event::TicketStood(Arc::new(ticket))
+        }),
+        1 => backfill.prop_map(|(id, owner, members, server, places, created, give_up_after, stage)| {
+            let members = members.into();
+            let ticket =
+                BackfillTicket { id, owner, members, server, places, created, give_up_after, stage };
+            Event::BackfillStood(Arc::new(ticket))
+        }),
+        1 => (match_id(), time(), seated(), texts(), option::of(server())).prop_map(
+            |(id, formed, members, regions, server)| {
+                Event::MatchStood(Arc::new(Match { id, formed, members, regions, server }))
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_queue_event_survives(events in vec(event(), 0..3)) {
+        survives::<Queue>(&events)?;
+    }
+
+    #[test]
+    fn any_bytes_are_queue_events_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        let mut bytes = bytes;
+        bytes.insert(0, 1);
+        // What is shown is that none of these panics or takes memory without end.
+        if let Ok(events) = Queue::load(&bytes) {
+            prop_assert!(events.len() <= bytes.len());
+        }
+    }
+}
+
+fn keeps_its_bytes(event: Event, golden: &str) {
+    let mut bytes = Vec::new();
+    Queue::store(std::slice::from_ref(&event), &mut bytes);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, format!("0101{golden}"), "{event:?}");
+    assert_eq!(Queue::load(&bytes).unwrap(), vec![event]);
+}
+
+fn id<T: std::str::FromStr>() -> T
+where
+    T::Err: std::fmt::Debug,
+{
+    "00112233-4455-6677-8899-aabbccddeeff".parse().unwrap()
+}
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp::from_unix_ms(ms)
+}
+
+fn player(id: &str) -> Entity {
+    Entity::new("p", id).unwrap()
+}
+
+fn of_all_kinds() -> Member {
+    let values = [
+        None,
+        Some(Value::Text("a".into())),
+        Some(Value::Number(Amount::from_millionths(-2))),
+        Some(Value::Texts([Arc::from("b")].into())),
+        Some(Value::Latencies([(Arc::from("eu"), 30)].into())),
+        Some(Value::Other("something else")),
+    ];
+    Member { entity: player("A"), attributes: Attributes { raw: Some("{}".into()), values: values.into() } }
+}
+
+fn game() -> Arc<ServerDetails> {
+    let port = Port { name: "game".into(), number: 7777, protocol: Protocol::Udp };
+    Arc::new(ServerDetails {
+        fqdn: Some("f".into()),
+        ipv4_address: Some("i".into()),
+        ports: [port].into(),
+        region: Some("r".into()),
+        server_id: Some("s".into()),
+    })
+}
+
+fn seat(team: Option<&str>) -> Seated {
+    let member = Member { entity: player("B"), attributes: Attributes::default() };
+    Seated { member, team: team.map(Arc::from) }
+}
+
+#[test]
+fn tickets_keep_their_bytes() {
+    let (ticket, formed): (TicketId, MatchId) = (id(), id());
+    let (creator, members, invited) = (player("A"), [of_all_kinds()], [player("B")]);
+    let reason = Cancellation::TicketUnmatchable;
+    let stood = |stage| {
+        Event::TicketStood(Arc::new(Ticket {
+            id: ticket,
+            creator: player("A"),
+            members: [].into(),
+            invited: [].into(),
+            created: at(300),
+            give_up_after: 120,
+            changes: 3,
+            stage,
+        }))
+    };
+    let searching = Searching { since: at(300), arrival: 7 };
+    for (event, golden) in [
+        (
+            Event::TicketCreated {
+                ticket,
+                creator,
+                members: members.into(),
+                invited: invited.into(),
+                give_up_after: 120,
+            },
+            "021000112233445566778899aabbccddeeff03702141010370214101027b7d06000100016101010301020101620103010265751e0104010370214278",
+        ),
+        (
+            Event::TicketJoined { ticket, member: of_all_kinds() },
+            "031000112233445566778899aabbccddeeff0370214101027b7d06000100016101010301020101620103010265751e0104",
+        ),
+        (Event::TicketCanceled { ticket, reason }, "041000112233445566778899aabbccddeeff04"),
+        (stood(Stage::Gathering), "0a1000112233445566778899aabbccddeeff037021410000ac02780300"),
+        (
+            stood(Stage::Searching(searching)),
+            "0a1000112233445566778899aabbccddeeff037021410000ac02780301ac0207",
+        ),
+        (
+            stood(Stage::Matched { id: formed, at: at(400) }),
+            "0a1000112233445566778899aabbccddeeff037021410000ac027803021000112233445566778899aabbccddeeff9003",
+        ),
+        (
+            stood(Stage::Canceled { reason, at: at(400) }),
+            "0a1000112233445566778899aabbccddeeff037021410000ac02780303049003",
+        ),
+    ] {
+        keeps_its_bytes(event, golden);
+    }
+}
+
+#[test]
+fn backfill_tickets_and_matches_keep_their_bytes() {
+    let (ticket, formed): (TicketId, MatchId) = (id(), id());
+    let owner = Entity::new("g", "S");
+    let (members, server) = ([seat(Some("red")), seat(None)], game());
+    let stood = |stage| {
+        Event::BackfillStood(Arc::new(BackfillTicket {
+            id: ticket,
+            owner: None,
+            members: [].into(),
+            server: Arc::default(),
+            places: None,
+            created: at(300),
+            give_up_after: 60,
+            stage,
+        }))
+    };
+    let searching = Searching { since: at(300), arrival: 7 };
+    let filled = Filled { ticket, teams: [1, 0].into() };
+    for (event, golden) in [
+        (
+            Event::BackfillCreated {
+                ticket,
+                owner,
+                members: members.clone().into(),
+                server: server.clone(),
+                places: Some(4),
+                give_up_after: 60,
+            },
+            "051000112233445566778899aabbccddeeff010367215302037021420000010372656403702142000000010166010169010467616d65e13c0101017201017301043c",
+        ),
+        (
+            Event::BackfillCanceled { ticket, reason: Cancellation::Timeout },
+            "061000112233445566778899aabbccddeeff02",
+        ),
+        (
+            stood(BackfillStage::Searching(searching)),
+            "0b1000112233445566778899aabbccddeeff0000000000000000ac023c00ac0207",
+        ),
+        (
+            stood(BackfillStage::Matched { id: formed, at: at(400) }),
+            "0b1000112233445566778899aabbccddeeff0000000000000000ac023c011000112233445566778899aabbccddeeff9003",
+        ),
+        (
+            stood(BackfillStage::Canceled { reason: Cancellation::User, at: at(400) }),
+            "0b1000112233445566778899aabbccddeeff0000000000000000ac023c02009003",
+        ),
+        (
+            Event::MatchFormed {
+                id: formed,
+                tickets: [(ticket, Some(1)), (ticket, None)].into(),
+                backfill: Some(filled),
+                regions: [Arc::from("eu")].into(),
+            },
+            "071000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff00011000112233445566778899aabbccddeeff02010001026575",
+        ),
+        (
+            Event::MatchStood(Arc::new(Match {
+                id: formed,
+                formed: at(400),
+                members: members.to_vec(),
+                regions: [Arc::from("eu")].into(),
+                server: Some(server),
+            })),
+            "0c1000112233445566778899aabbccddeeff9003020370214200000103726564037021420000000102657501010166010169010467616d65e13c01010172010173",
+        ),
+    ] {
+        keeps_its_bytes(event, golden);
+    }
+}
+
+#[test]
+fn queues_keep_their_bytes() {
+    let attribute = || Attribute { source: Source::User, path: "a".into() };
+    let (weight, amount) = (Weight::DEFAULT, Amount::from_millionths);
+    let fixed = |number| Expansion::Fixed(amount(number));
+    let kinds = [
+        RuleKind::StringEquality {
+            attribute: Attribute { source: Source::PlayerEntity, path: "$.b".into() },
+            weight,
+            missing: Missing::UseDefault("c".into()),
+            enforced: Expansion::Custom { values: [Some(Enforced), None].into(), every: 5 },
+        },
+        RuleKind::Difference {
+            attribute: attribute(),
+            weight,
+            missing: Missing::MatchAny,
+            merge: Merge::Average,
+            allowed: Expansion::Linear {
+                from: amount(1),
+                delta: Delta::Up(amount(2)),
+                limit: Some(amount(3)),
+                every: 4,
+            },
+        },
+        RuleKind::SetIntersection {
+            attribute: attribute(),
+            weight,
+            missing: Missing::UseDefault([Arc::from("d")].into()),
+            shared: Expansion::Linear { from: 2, delta: Delta::Down(1), limit: None, every: 5 },
+        },
+        RuleKind::MatchTotal { attribute: attribute(), weight, min: fixed(1), max: fixed(2) },
+        RuleKind::RegionSelection { path: "l".into(), weight, latency: Expansion::Fixed(100) },
+        RuleKind::TeamDifference { attribute: attribute(), default: amount(1), allowed: fixed(2) },
+        RuleKind::TeamSizeBalance { allowed: Expansion::Fixed(1) },
+        RuleKind::TeamTicketSizeSimilarity,
+    ];
+    let rules = kinds.into_iter().map(|kind| Rule { name: "r".into(), optional_after: Some(9), kind });
+    let spec = Arc::new(QueueSpec::kept(Declared {
+        name: "q".into(),
+        min_match_size: 2,
+        max_match_size: 8,
+        max_ticket_size: Some(4),
+        teams: vec![TeamSpec { name: "t".into(), min: 1, max: 4 }],
+        rules: rules.collect(),
+        regions: vec!["eu".into()],
+        visibility: Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden },
+    }));
+    let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
+    let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
+    for (event, golden) in [
+        (
+            Event::Configured { spec, form: 3 },
+            "0001710208010401017401040801720109000103242e6280897a0001630202010005017201090100016180897a010201020004010604017201090200016180897a00010164010201010005017201090300016180897a000200040172010904016c80897a0064017201090500016102000401720109060001017201090701026575010003",
+        ),
+        (Event::Closed, "01"),
+        (Event::Searched(cursor), "08ac020107"),
+        (Event::Stood { form: 3, arrivals: 9, looked_at }, "090309ac02000702"),
+    ] {
+        keeps_its_bytes(event, golden);
+    }
+}
