@@ -1,5 +1,5 @@
-//! Every message another program sees: the agent stream, builds on their way to machines, HTTP v1, the Multiplay allocation face, the local
-//! daemon, and error codes.
+//! Every message another program sees: the agent stream, builds on their way to machines, HTTP v1, the Multiplay allocation face,
+//! PlayFab's calls, the local daemon, and error codes.
 //!
 //! Two sorts of types stand here and meet nowhere else: what travels (generated from `proto`, or derived with
 //! serde), and the domain's own. Each conversion from the outside can fail with a reason; none panics. Nothing here
@@ -14,4 +14,5 @@ pub mod join;
 pub mod multiplay;
 pub mod native;
 pub mod object;
+pub mod playfab;
 pub mod problem;

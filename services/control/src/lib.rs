@@ -23,6 +23,7 @@ mod far_files;
 pub mod history;
 mod http;
 mod invitations;
+mod kept;
 mod metrics;
 mod providers;
 mod publish;

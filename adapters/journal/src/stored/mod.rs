@@ -36,6 +36,7 @@ mod cause_v2;
 mod fleet_v1;
 mod fleet_v2;
 mod machine_v3;
+mod players_v1;
 mod queue_spec_v1;
 mod queue_ticket_v1;
 mod queue_v1;
@@ -48,6 +49,7 @@ use mainstay_core::{StateMachine, Timestamp};
 use mainstay_fleet::Fleet;
 use mainstay_fleet::catalog::Catalog;
 use mainstay_matchmaking::Queue;
+use mainstay_players::Players;
 use mainstay_supervisor::Supervisor;
 use serde::{Deserialize, Serialize};
 
@@ -163,6 +165,7 @@ stored! {
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event, V1 = queue_v1::Event<'_>;
+    Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }
 

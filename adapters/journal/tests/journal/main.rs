@@ -18,4 +18,5 @@ mod postgres;
 mod sqlite;
 mod stored;
 mod stored_admission;
+mod stored_players;
 mod stored_queue;

@@ -3,9 +3,8 @@
 //! Only its key is kept (`ca.key`, mode 0600). `ca.pem` is for callers who want to trust it; it is written anew at each
 //! start, under the same name and key, so an older copy goes on being right.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::TlsError;
 use crate::http::sha256;
+use crate::kept::{folder, only_its_owners, write};
 
 /// How long a certificate of ours lasts; it is made anew long before.
 const LEAF_LIFE: Duration = Duration::days(90);
@@ -47,7 +47,7 @@ impl Authority {
             let path = path.to_owned();
             move |source| TlsError::Files { what, path, source }
         };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(files("make", dir))?;
+        folder(dir).map_err(files("make", dir))?;
         let key = match fs::read_to_string(&path) {
             Ok(text) => {
                 only_its_owners(&path).map_err(files("close to others", &path))?;
@@ -130,28 +130,4 @@ fn moment(now: Timestamp) -> OffsetDateTime {
         .ok()
         .filter(|now| *now < latest)
         .unwrap_or(OffsetDateTime::UNIX_EPOCH + LEAF_EARLY)
-}
-
-fn only_its_owners(path: &Path) -> io::Result<()> {
-    let mode = fs::metadata(path)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), mode = format!("{:o}", mode & 0o777), "a key could be read by others; it is closed to them now");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    }
-    Ok(())
-}
-
-/// Writes a file whole or not at all.
-fn write(dir: &Path, name: &str, text: &str, mode: u32) -> io::Result<()> {
-    let unfinished = dir.join(format!("{name}.new"));
-    match fs::remove_file(&unfinished) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&unfinished, dir.join(name))?;
-    File::open(dir)?.sync_all()
 }

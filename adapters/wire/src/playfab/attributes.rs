@@ -1,0 +1,80 @@
+//! What the rules of a queue find in a player's attributes.
+//!
+//! A rule of source `User` has a dotted path into the object that came with the ticket: `Skill`, `nestExample.exp`. One of source
+//! `PlayerEntity` has a JSONPath into the player's stored objects, whose first step is the object's name:
+//! `$.playerSkill.skillDetail.mu`. Source: *Specifying attributes and matchmaking rules* of PlayFab's documentation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mainstay_matchmaking::spec::{QueueSpec, RuleKind, Source};
+use mainstay_matchmaking::{Amount, Attributes, Value as Found};
+use serde_json::Value;
+
+/// A player's stored objects, by name.
+pub type Stored = BTreeMap<String, Value>;
+
+/// Reads a player's attributes for the rules of a queue. What is wrong with them, the rules say: here nothing is refused.
+#[must_use]
+pub fn attributes(spec: &QueueSpec, sent: Option<&Value>, stored: &Stored) -> Attributes {
+    let values = spec.rules.iter().map(|rule| {
+        let attribute = rule.kind.attribute()?;
+        let value = match attribute.source {
+            Source::User => at(sent?, attribute.path.split('.')),
+            Source::PlayerEntity => {
+                let path = attribute.path.strip_prefix("$.").unwrap_or(&attribute.path);
+                let (object, rest) =
+                    path.split_once('.').map_or((path, None), |(object, rest)| (object, Some(rest)));
+                let object = stored.get(object)?;
+                rest.map_or(Some(object), |rest| at(object, rest.split('.')))
+            }
+        };
+        value.filter(|value| !value.is_null()).map(|value| found(&rule.kind, value))
+    });
+    Attributes { raw: sent.map(|sent| sent.to_string().into()), values: values.collect() }
+}
+
+fn at<'a, 'p>(object: &'a Value, mut path: impl Iterator<Item = &'p str>) -> Option<&'a Value> {
+    path.try_fold(object, |value, step| value.get(step))
+}
+
+fn found(kind: &RuleKind, value: &Value) -> Found {
+    match value {
+        Value::String(text) => Found::Text(text.as_str().into()),
+        Value::Number(number) => {
+            let amount = number.as_f64().and_then(Amount::from_f64);
+            amount.map_or(Found::Other("a number beyond what rules compare"), Found::Number)
+        }
+        Value::Array(values) if is_of_regions(kind) => latencies(values),
+        Value::Array(values) => texts(values),
+        Value::Object(_) => Found::Other("an object"),
+        Value::Bool(_) => Found::Other("true or false"),
+        Value::Null => Found::Other("null"),
+    }
+}
+
+const fn is_of_regions(kind: &RuleKind) -> bool {
+    matches!(kind, RuleKind::RegionSelection { .. })
+}
+
+fn texts(values: &[Value]) -> Found {
+    let texts: Option<Arc<[Arc<str>]>> = values.iter().map(|value| value.as_str().map(Arc::from)).collect();
+    texts.map_or(Found::Other("a list of something else"), Found::Texts)
+}
+
+/// "An array of objects with the two fields region and latency"; a latency is a number of milliseconds.
+fn latencies(values: &[Value]) -> Found {
+    let measured = values.iter().map(|value| {
+        let region = value.get("region")?.as_str()?;
+        let latency = value.get("latency")?.as_f64().filter(|latency| *latency >= 0.0)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is bounded, and not negative"
+        )]
+        let latency = latency.min(f64::from(u32::MAX)).ceil() as u32;
+        Some((Arc::from(region), latency))
+    });
+    let measured: Option<Arc<[_]>> = measured.collect();
+    measured.map_or(Found::Other("a list without region and latency"), Found::Latencies)
+}

@@ -1,0 +1,223 @@
+//! How a rule's limit changes while tickets wait, as the API writes it.
+//!
+//! Overrides are objects with a `Value`, bare numbers (the documentation's examples), or `null` where the rule does not
+//! restrict in an interval.
+
+use mainstay_matchmaking::Amount;
+use mainstay_matchmaking::spec::{Delta, Enforced, Expansion};
+use serde::{Deserialize, Serialize};
+
+use crate::playfab::lenient;
+
+/// A limit that moves by steps.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Linear {
+    /// By how much each time.
+    #[serde(deserialize_with = "lenient::or_default", serialize_with = "lenient::number")]
+    pub delta: f64,
+    /// Where it stops.
+    #[serde(serialize_with = "lenient::number_or_none", skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// Seconds between two moves.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub seconds_between_expansions: u32,
+}
+
+/// A limit for each interval. Each type of rule has one of the lists, that of sums one for each bound.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Custom {
+    /// Of rules of texts: whether it restricts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled_overrides: Option<Vec<Option<bool>>>,
+    /// The largest differences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference_overrides: Option<Vec<Option<Override>>>,
+    /// How many are shared at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_intersection_size_overrides: Option<Vec<Option<Override>>>,
+    /// The largest latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_latency_overrides: Option<Vec<Option<Override>>>,
+    /// The least sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_overrides: Option<Vec<Option<Override>>>,
+    /// The largest sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_overrides: Option<Vec<Option<Override>>>,
+    /// The length of an interval.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub seconds_between_expansions: u32,
+}
+
+/// What holds in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Override {
+    /// As the API writes it.
+    Object {
+        /// The value.
+        #[serde(rename = "Value", serialize_with = "lenient::number")]
+        value: f64,
+    },
+    /// As the documentation does.
+    Bare(#[serde(serialize_with = "lenient::number")] f64),
+}
+
+impl Override {
+    const fn value(self) -> f64 {
+        match self {
+            Self::Object { value } | Self::Bare(value) => value,
+        }
+    }
+}
+
+impl Linear {
+    pub(super) fn amounts(&self, from: Amount) -> Result<Expansion<Amount>, String> {
+        let of = |number: f64, field: &str| {
+            Amount::from_f64(number).ok_or_else(|| format!("{field} {number}: at most {}", Amount::MAX))
+        };
+        let delta = of(self.delta.abs(), "Delta")?;
+        let delta = if self.delta < 0.0 { Delta::Down(delta) } else { Delta::Up(delta) };
+        let limit = self.limit.map(|limit| of(limit, "Limit")).transpose()?;
+        Ok(Expansion::Linear { from, delta, limit, every: self.seconds_between_expansions })
+    }
+
+    pub(super) fn counts(&self, from: u32, way: fn(u32) -> Delta<u32>) -> Result<Expansion<u32>, String> {
+        let delta = way(whole(self.delta, "Delta")?);
+        let limit = self.limit.map(|limit| whole(limit, "Limit")).transpose()?;
+        Ok(Expansion::Linear { from, delta, limit, every: self.seconds_between_expansions })
+    }
+
+    pub(super) fn of_amounts(limit: &Expansion<Amount>) -> Option<Self> {
+        match limit {
+            Expansion::Linear { delta, limit, every, .. } => Some(Self {
+                delta: match delta {
+                    Delta::Up(by) => by.to_f64(),
+                    Delta::Down(by) => -by.to_f64(),
+                },
+                limit: limit.map(Amount::to_f64),
+                seconds_between_expansions: *every,
+            }),
+            Expansion::Fixed(_) | Expansion::Custom { .. } => None,
+        }
+    }
+
+    pub(super) fn of_counts(limit: &Expansion<u32>) -> Option<Self> {
+        match limit {
+            Expansion::Linear { delta: Delta::Up(by) | Delta::Down(by), limit, every, .. } => Some(Self {
+                delta: (*by).into(),
+                limit: limit.map(Into::into),
+                seconds_between_expansions: *every,
+            }),
+            Expansion::Fixed(_) | Expansion::Custom { .. } => None,
+        }
+    }
+}
+
+impl Custom {
+    pub(super) fn enforced(&self) -> Result<Expansion<Enforced>, String> {
+        let Some(overrides) = &self.enabled_overrides else {
+            return Err("its Expansion has no EnabledOverrides".to_owned());
+        };
+        let values = overrides.iter().map(|on| on.unwrap_or_default().then_some(Enforced)).collect();
+        Ok(Expansion::Custom { values, every: self.seconds_between_expansions })
+    }
+
+    /// "If MinOverrides or MaxOverrides is missing, the base value holds" (*Matchmaking configuration examples*).
+    pub(super) fn totals(
+        &self,
+        min: Amount,
+        max: Amount,
+    ) -> Result<(Expansion<Amount>, Expansion<Amount>), String> {
+        let of = |overrides: &Option<Vec<Option<Override>>>, base| match overrides {
+            None => Ok(Expansion::Fixed(base)),
+            Some(overrides) => self.each(overrides, amount),
+        };
+        Ok((of(&self.min_overrides, min)?, of(&self.max_overrides, max)?))
+    }
+
+    pub(super) fn amounts(&self, field: &str) -> Result<Expansion<Amount>, String> {
+        match &self.difference_overrides {
+            Some(overrides) => self.each(overrides, amount),
+            None => Err(format!("its CustomExpansion has no {field}Overrides")),
+        }
+    }
+
+    pub(super) fn counts(&self, field: &str) -> Result<Expansion<u32>, String> {
+        let lists =
+            [&self.difference_overrides, &self.min_intersection_size_overrides, &self.max_latency_overrides];
+        match lists.into_iter().flatten().next() {
+            Some(overrides) => self.each(overrides, |value| whole(value, "an override")),
+            None => Err(format!("its CustomExpansion has no {field}Overrides")),
+        }
+    }
+
+    fn each<T>(
+        &self,
+        overrides: &[Option<Override>],
+        read: impl Fn(f64) -> Result<T, String>,
+    ) -> Result<Expansion<T>, String> {
+        let read = |it: &Option<Override>| it.map(|it| read(it.value())).transpose();
+        let values = overrides.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Expansion::Custom { values, every: self.seconds_between_expansions })
+    }
+
+    pub(super) fn of_enforced(limit: &Expansion<Enforced>) -> Option<Self> {
+        let (values, every) = custom(limit)?;
+        let overrides = values.iter().map(|it| Some(it.is_some())).collect();
+        Some(Self { enabled_overrides: Some(overrides), ..Self::each_of(every) })
+    }
+
+    pub(super) fn of_totals(min: &Expansion<Amount>, max: &Expansion<Amount>) -> Option<Self> {
+        let shown = |limit| custom(limit).map(|(values, every)| (overrides(values, Amount::to_f64), every));
+        let (min, max) = (shown(min), shown(max));
+        let every = min.as_ref().or(max.as_ref()).map(|(_, every)| *every)?;
+        let (min_overrides, max_overrides) = (min.map(|(it, _)| it), max.map(|(it, _)| it));
+        Some(Self { min_overrides, max_overrides, ..Self::each_of(every) })
+    }
+
+    pub(super) fn of_amounts(limit: &Expansion<Amount>) -> Option<Self> {
+        let (values, every) = custom(limit)?;
+        Some(Self { difference_overrides: Some(overrides(values, Amount::to_f64)), ..Self::each_of(every) })
+    }
+
+    /// The limits of a rule that counts, under the name that the rule's type has for them.
+    pub(super) fn of_counts(
+        limit: &Expansion<u32>,
+        place: fn(&mut Self) -> &mut Option<Vec<Option<Override>>>,
+    ) -> Option<Self> {
+        let (values, every) = custom(limit)?;
+        let mut shown = Self::each_of(every);
+        *place(&mut shown) = Some(overrides(values, f64::from));
+        Some(shown)
+    }
+
+    fn each_of(every: u32) -> Self {
+        Self { seconds_between_expansions: every, ..Self::default() }
+    }
+}
+
+fn custom<T>(limit: &Expansion<T>) -> Option<(&[Option<T>], u32)> {
+    match limit {
+        Expansion::Custom { values, every } => Some((values, *every)),
+        Expansion::Fixed(_) | Expansion::Linear { .. } => None,
+    }
+}
+
+fn overrides<T: Copy>(values: &[Option<T>], show: impl Fn(T) -> f64) -> Vec<Option<Override>> {
+    values.iter().map(|value| value.map(|value| Override::Object { value: show(value) })).collect()
+}
+
+fn amount(value: f64) -> Result<Amount, String> {
+    Amount::from_f64(value).ok_or_else(|| format!("override {value}: at most {}", Amount::MAX))
+}
+
+/// A count, which JSON may write as `5` or `5.0`.
+pub(super) fn whole(number: f64, field: &str) -> Result<u32, String> {
+    let fits = number >= 0.0 && number <= f64::from(u32::MAX) && number.fract() == 0.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was just checked")]
+    let counted = fits.then_some(number as u32);
+    counted.ok_or_else(|| format!("{field} {number}: a whole number is needed, and not a negative one"))
+}

@@ -1,0 +1,220 @@
+//! `MatchmakingQueueConfig`: a queue as PlayFab's API and its Game Manager write it, and as its documentation does.
+//!
+//! The API has a list for each type of rule (`DifferenceRules`, …), the documentation one list `Rules` whose elements say
+//! their `Type`. Both are read, and the API's is written. Source: `MatchmakingQueueConfig` of PlayFab's API specification; the
+//! pages *Configuring matchmaking queues* and *Matchmaking configuration examples*.
+
+mod dialect;
+mod expansion;
+mod rule;
+
+use std::sync::Arc;
+
+use mainstay_matchmaking::spec::{Declared, Fault, Shown, TeamSpec, Visibility};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use self::expansion::{Custom, Linear, Override};
+pub use self::rule::{QueueRule, QueueRuleAttribute};
+use self::rule::{Reading, Type};
+use super::lenient;
+
+/// A queue.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct MatchmakingQueueConfig {
+    /// Its name.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub name: String,
+    /// The least players of a match.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub min_match_size: u32,
+    /// The most players of a match.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub max_match_size: u32,
+    /// The most players of a ticket; 0 as absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_ticket_size: Option<u32>,
+    /// Whether a match gets a server.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub server_allocation_enabled: bool,
+    /// What runs there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// The same, by an alias.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_alias_params: Option<BuildAliasParams>,
+    /// Its teams.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub teams: Vec<MatchmakingQueueTeam>,
+    /// What players may see of its statistics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics_visibility_to_players: Option<StatisticsVisibilityToPlayers>,
+    /// Rules of texts.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub string_equality_rules: Vec<QueueRule>,
+    /// Rules of numbers.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub difference_rules: Vec<QueueRule>,
+    /// Rules of lists.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub set_intersection_rules: Vec<QueueRule>,
+    /// Rules of sums.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub match_total_rules: Vec<QueueRule>,
+    /// The rule of latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region_selection_rule: Option<QueueRule>,
+    /// Rules of the averages of teams.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub team_difference_rules: Vec<QueueRule>,
+    /// The rule of the sizes of teams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team_size_balance_rule: Option<QueueRule>,
+    /// The rule of parties.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team_ticket_size_similarity_rule: Option<QueueRule>,
+}
+
+/// A build by its alias.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct BuildAliasParams {
+    /// The alias.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub alias_id: String,
+}
+
+/// A team.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct MatchmakingQueueTeam {
+    /// Its name.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub name: String,
+    /// The least players.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub min_team_size: u32,
+    /// The most players.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub max_team_size: u32,
+}
+
+/// What players may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct StatisticsVisibilityToPlayers {
+    /// How many players are matching.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub show_number_of_players_matching: bool,
+    /// How long matching takes.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub show_time_to_match: bool,
+}
+
+impl MatchmakingQueueConfig {
+    /// Reads a queue of either dialect.
+    ///
+    /// # Errors
+    /// What is no queue, with the reason.
+    pub fn read(body: Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(dialect::typed(body)?)
+    }
+
+    /// The queue as the rules take it, still unchecked; placement is apart.
+    ///
+    /// # Errors
+    /// Every number that is none, and every word that is unknown.
+    pub fn declared(&self, regions: Vec<Arc<str>>) -> Result<Declared, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let rules =
+            self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
+        let rules = rules.collect();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(Declared {
+            name: self.name.as_str().into(),
+            min_match_size: self.min_match_size,
+            max_match_size: self.max_match_size,
+            max_ticket_size: self.max_ticket_size.filter(|size| *size > 0),
+            teams: self.teams.iter().map(TeamSpec::from).collect(),
+            rules,
+            regions,
+            visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
+        })
+    }
+
+    fn rules(&self) -> impl Iterator<Item = (Type, &QueueRule)> {
+        let lists = [
+            (Type::StringEquality, &self.string_equality_rules[..]),
+            (Type::Difference, &self.difference_rules),
+            (Type::SetIntersection, &self.set_intersection_rules),
+            (Type::MatchTotal, &self.match_total_rules),
+            (Type::RegionSelection, self.region_selection_rule.as_slice()),
+            (Type::TeamDifference, &self.team_difference_rules),
+            (Type::TeamSizeBalance, self.team_size_balance_rule.as_slice()),
+            (Type::TeamTicketSizeSimilarity, self.team_ticket_size_similarity_rule.as_slice()),
+        ];
+        lists.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule)))
+    }
+
+    /// The queue as it is shown. Placement is added by whoever knows it.
+    #[must_use]
+    pub fn of(queue: &Declared) -> Self {
+        let mut shown = Self {
+            name: queue.name.to_string(),
+            min_match_size: queue.min_match_size,
+            max_match_size: queue.max_match_size,
+            max_ticket_size: queue.max_ticket_size,
+            teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
+            statistics_visibility_to_players: Some(queue.visibility.into()),
+            ..Self::default()
+        };
+        for rule in &queue.rules {
+            let written = QueueRule::of(rule);
+            match Type::of(&rule.kind) {
+                Type::StringEquality => shown.string_equality_rules.push(written),
+                Type::Difference => shown.difference_rules.push(written),
+                Type::SetIntersection => shown.set_intersection_rules.push(written),
+                Type::MatchTotal => shown.match_total_rules.push(written),
+                Type::RegionSelection => shown.region_selection_rule = Some(written),
+                Type::TeamDifference => shown.team_difference_rules.push(written),
+                Type::TeamSizeBalance => shown.team_size_balance_rule = Some(written),
+                Type::TeamTicketSizeSimilarity => shown.team_ticket_size_similarity_rule = Some(written),
+            }
+        }
+        shown
+    }
+}
+
+impl From<&MatchmakingQueueTeam> for TeamSpec {
+    fn from(team: &MatchmakingQueueTeam) -> Self {
+        Self { name: team.name.as_str().into(), min: team.min_team_size, max: team.max_team_size }
+    }
+}
+
+impl From<&TeamSpec> for MatchmakingQueueTeam {
+    fn from(team: &TeamSpec) -> Self {
+        Self { name: team.name.to_string(), min_team_size: team.min, max_team_size: team.max }
+    }
+}
+
+impl From<StatisticsVisibilityToPlayers> for Visibility {
+    fn from(told: StatisticsVisibilityToPlayers) -> Self {
+        let shown = |shown| if shown { Shown::ToPlayers } else { Shown::Hidden };
+        Self {
+            players_matching: shown(told.show_number_of_players_matching),
+            time_to_match: shown(told.show_time_to_match),
+        }
+    }
+}
+
+impl From<Visibility> for StatisticsVisibilityToPlayers {
+    fn from(visibility: Visibility) -> Self {
+        Self {
+            show_number_of_players_matching: visibility.players_matching == Shown::ToPlayers,
+            show_time_to_match: visibility.time_to_match == Shown::ToPlayers,
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! PlayFab's bodies: its published examples are read and told again.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+
+use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_matchmaking::spec::{Delta, Expansion, QueueSpec, RuleKind};
+use mainstay_matchmaking::{Amount, Attributes, Entity, Match, Member, Seated, Value as Found};
+use mainstay_wire::playfab::answer::MatchAnswer;
+use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
+use mainstay_wire::playfab::request::CreateServerTicket;
+use mainstay_wire::playfab::{
+    MatchmakingPlayer, MatchmakingPlayerAttributes, Objects, ServerDetails, Stored, Success, attributes,
+};
+use serde_json::{Value, json};
+
+fn read(queue: Value) -> MatchmakingQueueConfig {
+    MatchmakingQueueConfig::read(queue).unwrap()
+}
+
+/// The example of `SetMatchmakingQueue` in the API specification (Apache-2.0), which has every type of rule.
+fn published() -> Value {
+    let body: Value = serde_json::from_str(include_str!("playfab/set_matchmaking_queue.json")).unwrap();
+    body["MatchmakingQueue"].clone()
+}
+
+#[test]
+fn the_published_example_is_read_and_told_again_as_it_is() {
+    let queue = read(published());
+    let declared = queue.declared(Vec::new()).unwrap();
+    assert_eq!(declared.rules.len(), 8);
+    let mut told = MatchmakingQueueConfig::of(&declared);
+    // Placement is apart.
+    told.server_allocation_enabled = queue.server_allocation_enabled;
+    told.build_id.clone_from(&queue.build_id);
+    let (told, sent) = (serde_json::to_value(&told).unwrap(), published());
+    for (field, value) in sent.as_object().unwrap() {
+        // The base of a rule that has overrides is ignored, and told as what holds at first.
+        if field != "MatchTotalRules" {
+            assert_eq!(as_numbers(&told[field]), as_numbers(value), "{field}");
+        }
+    }
+    let totals = &told["MatchTotalRules"][0];
+    assert_eq!(
+        totals["Expansion"],
+        json!({ "MaxOverrides": [{ "Value": 4 }, { "Value": 4 }, null], "SecondsBetweenExpansions": 5 })
+    );
+    assert_eq!((&totals["Min"], &totals["Max"]), (&json!(2), &json!(4)));
+}
+
+/// 10 and 10.0 are one number.
+fn as_numbers(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64()),
+        Value::Array(all) => all.iter().map(as_numbers).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, it)| (name.clone(), as_numbers(it))).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The documentation's dialect: one list of rules, overrides as bare numbers, `MaxDifference`.
+#[test]
+fn the_documentations_dialect_is_the_same_queue() {
+    let documented = read(json!({
+        "Name": "ranked", "MinMatchSize": 4, "MaxMatchSize": 8, "ServerAllocationEnabled": false,
+        "Rules": [
+            { "Type": "StringEqualityRule", "Name": "mode", "Attribute": { "Path": "Mode", "Source": "User" },
+              "AttributeNotSpecifiedBehavior": "MatchAny", "Weight": 1.0 },
+            { "Type": "DifferenceRule", "Name": "skill", "Attribute": { "Path": "Skill", "Source": "User" },
+              "MergeFunction": "Average", "MaxDifference": 0.2, "Weight": 2,
+              "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": 0.5,
+              "Expansion": { "Type": "Linear", "Delta": 0.1, "Limit": 0.5, "SecondsBetweenExpansions": 5 } },
+            { "Type": "MatchTotalRule", "Name": "players", "Attribute": { "Path": "One", "Source": "User" },
+              "Min": 1, "Max": 50, "Weight": 1,
+              "Expansion": { "Type": "Custom", "MinOverrides": [50, 45, 40], "SecondsBetweenExpansions": 30 } },
+            { "Type": "RegionSelectionRule", "Name": "near", "Path": "Latencies", "MaxLatency": 100, "Weight": 1,
+              "Expansion": { "Type": "Custom", "MaxLatencyOverrides": [100, 150, null], "SecondsBetweenExpansions": 10 } },
+        ],
+    }));
+    let typed = read(json!({
+        "Name": "ranked", "MinMatchSize": 4, "MaxMatchSize": 8,
+        "StringEqualityRules": [{ "Name": "mode", "Attribute": { "Path": "Mode", "Source": "User" },
+            "AttributeNotSpecifiedBehavior": "MatchAny", "Weight": 1 }],
+        "DifferenceRules": [{ "Name": "skill", "Attribute": { "Path": "Skill", "Source": "User" }, "MergeFunction": "Average",
+            "Difference": 0.2, "Weight": 2, "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": 0.5,
+            "LinearExpansion": { "Delta": 0.1, "Limit": 0.5, "SecondsBetweenExpansions": 5 } }],
+        "MatchTotalRules": [{ "Name": "players", "Attribute": { "Path": "One", "Source": "User" }, "Min": 1, "Max": 50,
+            "Weight": 1, "Expansion": { "MinOverrides": [{ "Value": 50 }, { "Value": 45 }, { "Value": 40 }],
+            "SecondsBetweenExpansions": 30 } }],
+        "RegionSelectionRule": { "Name": "near", "Path": "Latencies", "MaxLatency": 100, "Weight": 1,
+            "CustomExpansion": { "MaxLatencyOverrides": [{ "Value": 100 }, { "Value": 150 }, null],
+            "SecondsBetweenExpansions": 10 } },
+        "SetIntersectionRules": {}, "Teams": null, "Something": "unknown",
+    }));
+    let of = |queue: &MatchmakingQueueConfig| queue.declared(Vec::new()).unwrap();
+    assert_eq!(of(&documented), of(&typed));
+    let queue = QueueSpec::new(of(&typed)).unwrap();
+    let RuleKind::MatchTotal { min, max, .. } = &queue.rules[2].kind else { panic!("{:?}", queue.rules[2]) };
+    let seen: Vec<_> = [0, 29, 30, 60, 600].map(|at| min.after(at).unwrap()).into();
+    assert_eq!(seen, [50, 50, 45, 40, 40].map(Amount::whole));
+    assert_eq!(*max, Expansion::Fixed(Amount::whole(50)));
+}
+
+/// Record 0041: the delta of a set rule is taken off, for an expansion relaxes.
+#[test]
+fn the_deltas_of_set_rules_go_down_and_those_of_differences_by_their_sign() {
+    let queue = read(json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2,
+        "SetIntersectionRules": [{ "Name": "maps", "Attribute": { "Path": "Maps" }, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "MinIntersectionSize": 3, "LinearExpansion": { "Delta": 1, "SecondsBetweenExpansions": 5 } }],
+        "DifferenceRules": [{ "Name": "skill", "Attribute": { "Path": "Skill" }, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "Difference": 3, "LinearExpansion": { "Delta": -1, "Limit": 1, "SecondsBetweenExpansions": 5 } }],
+    }));
+    let declared = queue.declared(Vec::new()).unwrap();
+    let deltas = |name: &str| declared.rules.iter().find(|rule| &*rule.name == name).unwrap().kind.clone();
+    let RuleKind::SetIntersection { shared: Expansion::Linear { delta, .. }, .. } = deltas("maps") else {
+        panic!()
+    };
+    assert_eq!(delta, Delta::Down(1));
+    let RuleKind::Difference { allowed: Expansion::Linear { delta, .. }, .. } = deltas("skill") else {
+        panic!()
+    };
+    assert_eq!(delta, Delta::Down(Amount::ONE));
+}
+
+#[test]
+fn everything_wrong_with_the_rules_is_told_at_once_by_their_names() {
+    let queue = read(json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2,
+        "DifferenceRules": [
+            { "Name": "a", "Attribute": { "Path": "p", "Source": "Server" }, "AttributeNotSpecifiedBehavior": "MatchAny", "Difference": 1 },
+            { "Name": "b", "Attribute": { "Path": "p" }, "AttributeNotSpecifiedBehavior": "UseDefault", "Difference": 1 },
+            { "Name": "c", "Attribute": { "Path": "p" }, "AttributeNotSpecifiedBehavior": "MatchAny", "Difference": 1, "Weight": 0 },
+            { "Name": "d", "Attribute": { "Path": "p" }, "AttributeNotSpecifiedBehavior": "MatchAny" },
+        ],
+        "TeamSizeBalanceRule": { "Name": "e", "Difference": 1.5 },
+    }));
+    let faults = queue.declared(Vec::new()).unwrap_err();
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    for (fault, says) in told.iter().zip([
+        "rule a: Attribute.Source Server",
+        "rule b: ",
+        "rule c: Weight 0",
+        "rule d: Difference",
+        "rule e: Difference 1.5",
+    ]) {
+        assert!(fault.starts_with(says), "{fault} is not {says}");
+    }
+    for wrong in [
+        json!([]),
+        json!({ "Rules": [{ "Type": "Nonsense" }] }),
+        json!({ "Rules": [{}] }),
+        json!({ "Rules": 5 }),
+        json!({ "Rules": [{ "Type": "DifferenceRule", "Expansion": { "Type": "Wild" } }] }),
+    ] {
+        MatchmakingQueueConfig::read(wrong).unwrap_err();
+    }
+}
+
+/// `DataObject` or `EscapedDataObject`, `Type` or `TypeString`, nulls as the C# SDK sends them.
+#[test]
+fn players_are_read_in_every_form_that_sdks_send() {
+    let player = |body: Value| -> MatchmakingPlayer { serde_json::from_value(body).unwrap() };
+    let one = player(json!({ "Entity": { "Id": "A", "Type": "title_player_account", "TypeString": null },
+        "Attributes": { "DataObject": { "Skill": 5 }, "EscapedDataObject": null }, "CustomTags": null }));
+    let other = player(json!({ "Entity": { "Id": "A", "TypeString": "title_player_account" },
+        "Attributes": { "EscapedDataObject": "{\"Skill\":5}" }, "TeamId": "" }));
+    assert_eq!(one.entity.entity(), other.entity.entity());
+    let object = |player: &MatchmakingPlayer| player.attributes.as_ref().unwrap().object().unwrap();
+    assert_eq!((object(&one), object(&other)), (Some(json!({ "Skill": 5 })), Some(json!({ "Skill": 5 }))));
+    for wrong in ["[1]", "5", "{"] {
+        let attributes =
+            MatchmakingPlayerAttributes { data_object: None, escaped_data_object: Some(wrong.to_owned()) };
+        attributes.object().unwrap_err();
+    }
+    let escaped = MatchmakingPlayerAttributes::told(Some("{}"), Objects::Escaped);
+    assert_eq!(
+        serde_json::to_value(escaped).unwrap(),
+        json!({ "DataObject": null, "EscapedDataObject": "{}" })
+    );
+}
+
+/// Seed 004's own sample nests each port under `Port`; the API has them flat. Both are the same, and flat is told.
+#[test]
+fn ports_are_read_nested_and_flat_and_told_flat() {
+    let details = |body: Value| -> ServerDetails { serde_json::from_value(body).unwrap() };
+    let nested = details(
+        json!({ "IPV4Address": "10.250.24.54", "Ports": [{ "Port": { "Name": "game", "Num": 1243, "Protocol": "UDP" } }],
+        "Region": "WestUS", "Fqdn": "vm.example", "ServerId": "359e" }),
+    );
+    let flat = json!({ "IPV4Address": "10.250.24.54", "Ports": [{ "Name": "game", "Num": 1243, "Protocol": "UDP" }],
+        "Region": "WestUS", "Fqdn": "vm.example", "ServerId": "359e" });
+    assert_eq!(nested.details().unwrap(), details(flat.clone()).details().unwrap());
+    assert_eq!(serde_json::to_value(ServerDetails::of(&nested.details().unwrap())).unwrap(), flat);
+    let wrong = details(json!({ "Ports": [{ "Name": "game", "Num": 70000 }] }));
+    assert!(wrong.details().unwrap_err().contains("70000"));
+    let empty: CreateServerTicket =
+        serde_json::from_value(json!({ "Members": {}, "ServerDetails": null })).unwrap();
+    assert_eq!(empty, CreateServerTicket::default());
+}
+
+/// "nestExample.exp", and a JSONPath whose first step is the name of a stored object; 40 and "40" are two things.
+#[test]
+fn attributes_are_found_by_the_paths_of_their_rules() {
+    let rule = |name: &str, source: &str, path: &str| {
+        json!({ "Name": name, "Attribute": { "Path": path, "Source": source }, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "Difference": 1, "Weight": 1 })
+    };
+    let queue = read(json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 4,
+        "DifferenceRules": [rule("nested", "User", "nestExample.exp"), rule("stored", "PlayerEntity", "$.playerSkill.skillDetail.mu"),
+            rule("absent", "User", "none.at.all"), rule("text", "User", "Text")],
+        "RegionSelectionRule": { "Name": "near", "Path": "Latencies", "MaxLatency": 100 },
+    }));
+    let spec = QueueSpec::new(queue.declared(Vec::new()).unwrap()).unwrap();
+    let sent = json!({ "nestExample": { "exp": 40 }, "Text": "40", "Latencies": [{ "region": "EastUs", "latency": 50.2 }] });
+    let stored = Stored::from([("playerSkill".to_owned(), json!({ "skillDetail": { "mu": 25.5 } }))]);
+    let read = attributes(&spec, Some(&sent), &stored);
+    let number = |number: f64| Some(Found::Number(Amount::from_f64(number).unwrap()));
+    let near: Arc<[(Arc<str>, u32)]> = [("EastUs".into(), 51)].into();
+    let expected =
+        [number(40.0), number(25.5), None, Some(Found::Text("40".into())), Some(Found::Latencies(near))];
+    assert_eq!(read.values[..], expected);
+    assert_eq!(read.raw.as_deref(), Some(sent.to_string().as_str()));
+    assert_eq!(attributes(&spec, None, &Stored::new()).values[..], [None, None, None, None, None]);
+}
+
+/// Bytes of a whole answer: ids in lower case, `TeamId` an empty text without a team, no null but the one that is published.
+#[test]
+fn a_match_is_told_in_these_bytes() {
+    let entity = Entity::new(Entity::PLAYER, "A").unwrap();
+    let member = Member {
+        entity,
+        attributes: Attributes { raw: Some("{\"Skill\":5}".into()), ..Attributes::default() },
+    };
+    let id = TicketId(uuid::Uuid::from_u128(0xABCD));
+    let formed = Match {
+        id: MatchId::around(id),
+        formed: Timestamp::from_unix_ms(0),
+        members: vec![Seated { member, team: None }],
+        regions: ["EastUs".into()].into(),
+        server: None,
+    };
+    let told = |objects| serde_json::to_string(&Success::of(MatchAnswer::of(&formed, objects))).unwrap();
+    let id = formed.id.to_string();
+    let who = r#""Entity":{"Id":"A","Type":"title_player_account","TypeString":"title_player_account"}"#;
+    assert_eq!(
+        told(None),
+        format!(
+            r#"{{"code":200,"status":"OK","data":{{"MatchId":"{id}","Members":[{{{who},"TeamId":""}}],"RegionPreferences":["EastUs"]}}}}"#
+        )
+    );
+    assert!(
+        told(Some(Objects::Escaped))
+            .contains(r#""Attributes":{"DataObject":null,"EscapedDataObject":"{\"Skill\":5}"}"#)
+    );
+    assert!(told(Some(Objects::Plain)).contains(r#""Attributes":{"DataObject":{"Skill":5}}"#));
+}
