@@ -8,8 +8,10 @@
 
 use alloc::vec::Vec;
 
+use super::games::Game;
 use super::plan::Plan;
 use super::slab::{ANY_TEXT, Handle, Kind, Layout, MIXED_TEXT, Ref, WILD};
+use super::walk::Window;
 
 /// A group under construction. Kept between searches, so that growing allocates nothing.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +40,11 @@ const LARGEST: usize = 6;
 const REGIONS: usize = 7;
 const TEXTS_ENFORCED: usize = 8;
 const TEXTS_MIXED: usize = 9;
-const TEXTS: usize = 10;
+/// Of two teams: which numbers of players the first can have, one bit each.
+const SPLITS: usize = 10;
+/// How many large parties.
+const LARGES: usize = 11;
+const TEXTS: usize = 12;
 
 const LOW: usize = 0;
 const HIGH: usize = 1;
@@ -60,7 +66,7 @@ impl Group {
         let frame = &mut self.words[..];
         // More than its teams hold is no match.
         let room = if plan.teams.is_empty() { plan.max } else { plan.max.min(plan.seats) };
-        (frame[ROOM], frame[REGIONS]) = (room.into(), u64::MAX);
+        (frame[ROOM], frame[REGIONS], frame[SPLITS]) = (room.into(), u64::MAX, 1);
         (frame[ELDEST_SINCE], frame[ELDEST_ARRIVAL]) = (u64::MAX, u64::MAX);
         frame[TEXTS..numbers].fill(ANY_TEXT);
         for span in frame[numbers..sets].chunks_exact_mut(SPAN) {
@@ -92,6 +98,11 @@ impl Group {
         self.members.pop();
     }
 
+    /// Takes back all but the first so many.
+    pub(super) fn shrink(&mut self, members: usize) {
+        self.members.truncate(members);
+    }
+
     fn fold(&mut self, plan: &Plan, row: Ref<'_>) -> bool {
         let parts = &self.shape;
         let at = self.words.len() - parts.stride;
@@ -100,14 +111,20 @@ impl Group {
         let limits = plan.row(shape.step);
         frame[PLAYERS] += u64::from(shape.players);
         frame[LARGEST] = frame[LARGEST].max(shape.players.into());
+        frame[LARGES] += u64::from(shape.players >= plan.large_from);
         frame[ROOM] = frame[ROOM].min(shape.room.into());
         if frame[PLAYERS] > frame[ROOM] {
             return false;
         }
-        if shape.kind == Kind::Backfill {
-            frame[BACKFILLS] += 1;
-            if frame[BACKFILLS] > 1 {
-                return false;
+        match shape.kind {
+            Kind::Backfill if frame[BACKFILLS] > 0 => return false,
+            Kind::Backfill => frame[BACKFILLS] = 1,
+            Kind::Ordinary => {
+                let splits = frame[SPLITS];
+                frame[SPLITS] |= splits.checked_shl(shape.players.into()).unwrap_or(0);
+                if !split_fits(plan, frame[SPLITS], frame[PLAYERS]) {
+                    return false;
+                }
             }
         }
         if (row.since(), row.arrival()) < (frame[ELDEST_SINCE], frame[ELDEST_ARRIVAL]) {
@@ -139,6 +156,43 @@ impl Group {
             && fold_totals(plan, &mut frame[parts.totals..], row)
     }
 
+    /// Seats who plays already in the game that is in the group; says whether two teams have room for them.
+    pub(super) fn seat(&mut self, plan: &Plan, game: &Game) -> bool {
+        let at = self.members.len() * self.shape.stride;
+        let frame = &mut self.words[at..];
+        let first = game.seated.first().copied().unwrap_or(0);
+        let loose = (0..game.loose.len()).fold(frame[SPLITS], |splits, _| splits | splits << 1);
+        frame[SPLITS] = loose.checked_shl(first.into()).unwrap_or(0);
+        split_fits(plan, frame[SPLITS], frame[PLAYERS])
+    }
+
+    /// The most players that one more ticket may have.
+    pub(super) fn room_left(&self, plan: &Plan) -> u8 {
+        let frame = self.frame();
+        let left = self.room() - self.players();
+        if plan.pair.is_none() {
+            return left;
+        }
+        let fits = |players: &u8| {
+            let splits = frame[SPLITS];
+            let with = splits | splits.checked_shl(u32::from(*players)).unwrap_or(0);
+            split_fits(plan, with, frame[PLAYERS] + u64::from(*players))
+        };
+        (1..=left).rev().find(fits).unwrap_or(0)
+    }
+
+    /// The numbers that one more ticket may have, by the rule of a number.
+    pub(super) fn window(&self, rule: Option<usize>) -> Window {
+        let Some(rule) = rule else { return (i64::MIN, i64::MAX) };
+        let span = &self.frame()[self.shape.numbers + SPAN * rule..][..SPAN];
+        (span[FLOOR].cast_signed(), span[CEILING].cast_signed())
+    }
+
+    /// The lowest number of the group; above all numbers where it has none.
+    pub(super) fn lowest(&self, rule: usize) -> i64 {
+        self.frame()[self.shape.numbers + SPAN * rule + LOW].cast_signed()
+    }
+
     fn frame(&self) -> &[u64] {
         &self.words[self.members.len() * self.shape.stride..][..self.shape.stride]
     }
@@ -162,6 +216,10 @@ impl Group {
     /// Whether nobody came with others: then any seating has room for all that the teams hold.
     pub(super) fn is_of_singles(&self) -> bool {
         self.frame()[LARGEST] <= 1
+    }
+
+    pub(super) fn larges(&self) -> usize {
+        self.frame()[LARGES] as usize
     }
 
     pub(super) fn has_backfill(&self) -> bool {
@@ -199,6 +257,13 @@ impl Group {
             .enumerate()
             .all(|(rule, bounds)| (bounds.min..=bounds.max).contains(&self.total(rule)))
     }
+}
+
+/// Whether two teams have room, by the numbers of players that the first can have of all. Of more teams, or none, nothing is said.
+fn split_fits(plan: &Plan, splits: u64, players: u64) -> bool {
+    let Some((first, second)) = plan.pair else { return true };
+    let least = players.saturating_sub(second);
+    least <= first && splits >> least & (u64::MAX >> (63 - (first - least))) != 0
 }
 
 fn fold_texts(plan: &Plan, frame: &mut [u64], row: Ref<'_>, enforced: u32) -> bool {

@@ -9,8 +9,17 @@ use mainstay_core::Table;
 #[derive(Debug, Clone)]
 pub(super) struct Interner {
     ids: Table<Arc<str>, u32>,
-    held: Vec<(Option<Arc<str>>, u32)>,
+    held: Vec<Held>,
     free: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Held {
+    text: Option<Arc<str>>,
+    count: u32,
+    /// The number that was asked for after this one last. Tickets name the same regions in the same order, so that most texts
+    /// are found by one comparison.
+    next: u32,
 }
 
 impl Interner {
@@ -18,27 +27,38 @@ impl Interner {
         Self { ids: Table::seeded(seed), held: Vec::new(), free: Vec::new() }
     }
 
-    /// The number of a text, held once more.
-    pub(super) fn hold(&mut self, text: &Arc<str>) -> u32 {
-        if let Some(id) = self.ids.get(text) {
-            self.held[*id as usize].1 += 1;
-            return *id;
+    /// The number of a text, held once more; `before` is the number that was asked for before it, of the same ticket.
+    pub(super) fn hold(&mut self, before: Option<u32>, text: &Arc<str>) -> u32 {
+        let guess = before.map_or(0, |before| self.held[before as usize].next);
+        if let Some(held) = self.held.get_mut(guess as usize)
+            && held.text.as_ref() == Some(text)
+        {
+            held.count += 1;
+            return guess;
         }
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.held.push((None, 0));
-            u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+        let id = self.ids.get(text).copied();
+        let id = id.unwrap_or_else(|| {
+            let id = self.free.pop().unwrap_or_else(|| {
+                self.held.push(Held::default());
+                u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+            });
+            self.held[id as usize].text = Some(text.clone());
+            self.ids.insert(text.clone(), id);
+            id
         });
-        self.held[id as usize] = (Some(text.clone()), 1);
-        self.ids.insert(text.clone(), id);
+        self.held[id as usize].count += 1;
+        if let Some(before) = before {
+            self.held[before as usize].next = id;
+        }
         id
     }
 
     /// Lets go of a number once.
     pub(super) fn release(&mut self, id: u32) {
-        let Some((text, count)) = self.held.get_mut(id as usize) else { return };
-        *count = count.saturating_sub(1);
-        if *count == 0
-            && let Some(text) = text.take()
+        let Some(held) = self.held.get_mut(id as usize) else { return };
+        held.count = held.count.saturating_sub(1);
+        if held.count == 0
+            && let Some(text) = held.text.take()
         {
             self.ids.remove(&text);
             self.free.push(id);
@@ -61,7 +81,7 @@ impl Interner {
     }
 
     pub(super) fn text(&self, id: u32) -> Option<&Arc<str>> {
-        self.held.get(id as usize).and_then(|(text, _)| text.as_ref())
+        self.held.get(id as usize).and_then(|held| held.text.as_ref())
     }
 }
 
@@ -73,13 +93,13 @@ mod tests {
     fn a_number_is_given_back_with_its_last_holder() {
         let mut interner = Interner::new(1);
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
-        let first = interner.hold(&a);
-        assert_eq!(interner.hold(&a), first);
-        assert_ne!(interner.hold(&b), first);
+        let first = interner.hold(None, &a);
+        assert_eq!(interner.hold(None, &a), first);
+        assert_ne!(interner.hold(None, &b), first);
         interner.release(first);
         assert_eq!(interner.text(first), Some(&a));
         interner.release(first);
         assert_eq!((interner.text(first), interner.len(), interner.span()), (None, 1, 2));
-        assert_eq!(interner.hold(&"c".into()), first);
+        assert_eq!(interner.hold(None, &"c".into()), first);
     }
 }

@@ -6,10 +6,13 @@
 
 mod agenda;
 mod block;
+mod complete;
+mod fill;
 mod games;
 mod group;
 mod index;
 mod interner;
+mod lanes;
 mod plan;
 mod pool;
 mod rank;
@@ -30,6 +33,7 @@ pub use self::agenda::{Cursor, LookedAt};
 pub use self::games::Game;
 use self::games::Games;
 use self::interner::Interner;
+use self::lanes::{Names, bits};
 use self::plan::Plan;
 use self::pool::Pool;
 pub use self::search::Found;
@@ -98,6 +102,9 @@ pub struct Engine {
     /// Numbers for list values, by rule.
     values: Vec<Interner>,
     regions: Interner,
+    /// The latencies of whoever is taken in, and the list values by rule. Kept, so that nothing is allocated for them.
+    measured: Vec<(u32, u32)>,
+    listed: Vec<(usize, u32)>,
     /// The moment up to which all have entered their steps.
     entered: Option<Timestamp>,
 }
@@ -118,6 +125,8 @@ impl Engine {
             texts,
             values,
             regions: Interner::new(seed),
+            measured: Vec::new(),
+            listed: Vec::new(),
             entered: None,
             plan,
         }
@@ -165,50 +174,49 @@ impl Engine {
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
         let shape = Shape { players: facts.players, room, step: 0, kind, any_sets };
-        let texts: Vec<u64> = facts
-            .texts
-            .iter()
-            .zip(&mut self.texts)
-            .map(|(text, known)| match text {
-                Text::Any => ANY_TEXT,
-                Text::Mixed => MIXED_TEXT,
-                Text::Same(text) => known.hold(text).into(),
-            })
-            .collect();
-        let sets: Vec<Vec<u32>> = facts
-            .sets
-            .iter()
-            .zip(&mut self.values)
-            .map(|(set, known)| set.iter().flatten().map(|value| known.hold(value)).collect())
-            .collect();
-        let latencies: Vec<(u32, u32)> =
-            facts.latencies.iter().map(|(region, latency)| (self.regions.hold(region), *latency)).collect();
+        let mut latencies = core::mem::take(&mut self.measured);
+        let mut before = None;
+        latencies.clear();
+        latencies.extend(facts.latencies.iter().map(|(region, latency)| {
+            before = Some(self.regions.hold(before, region));
+            (before.unwrap_or(0), *latency)
+        }));
+        let mut values = core::mem::take(&mut self.listed);
+        values.clear();
+        for (rule, (set, known)) in facts.sets.iter().zip(&mut self.values).enumerate() {
+            let mut before = None;
+            for value in set.iter().flatten() {
+                before = Some(known.hold(before, value));
+                values.push((rule, before.unwrap_or(0)));
+            }
+        }
         self.widen();
         let handle = self.slab.add(arrival, since.unix_ms(), shape);
-        let layout = self.slab.layout().clone();
-        let row = self.slab.row_mut(handle);
-        row[layout.texts..][..texts.len()].copy_from_slice(&texts);
+        let (layout, row) = self.slab.row_mut(handle);
+        for (rule, (text, known)) in facts.texts.iter().zip(&mut self.texts).enumerate() {
+            row[layout.texts + rule] = match text {
+                Text::Any => ANY_TEXT,
+                Text::Mixed => MIXED_TEXT,
+                Text::Same(text) => known.hold(None, text).into(),
+            };
+        }
         for (rule, number) in facts.numbers.iter().enumerate() {
             row[layout.numbers + rule] = number.map_or(WILD, |number| number.millionths()).cast_unsigned();
         }
-        for (rule, ids) in sets.iter().enumerate() {
-            let (at, _) = layout.sets[rule];
-            ids.iter().for_each(|id| row[at + *id as usize / 64] |= 1 << (id % 64));
+        for (rule, id) in &values {
+            row[layout.sets[*rule].0 + *id as usize / 64] |= 1 << (id % 64);
         }
-        let sums = |row: &mut [u64], at: usize, sums: &[crate::Amount]| {
-            for (rule, sum) in sums.iter().enumerate() {
-                row[at + rule] = sum.millionths().cast_unsigned();
-            }
-        };
-        sums(row, layout.totals, &facts.totals);
-        sums(row, layout.teams, &facts.team_sums);
+        for (at, sums) in [(layout.totals, &facts.totals), (layout.teams, &facts.team_sums)] {
+            row[at..].iter_mut().zip(sums).for_each(|(word, sum)| *word = sum.millionths().cast_unsigned());
+        }
         let (at, words) = layout.latencies;
         row[at..at + words].fill(u64::MAX);
-        for (region, latency) in latencies.into_iter().filter(|(region, _)| *region < 64) {
-            let (word, shift) = (at + region as usize / 4, region % 4 * 16);
-            let latency = u16::try_from(latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
+        for (region, latency) in latencies.iter().filter(|(region, _)| *region < 64) {
+            let (word, shift) = (at + *region as usize / 4, region % 4 * 16);
+            let latency = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
             row[word] = row[word] & !(u64::from(u16::MAX) << shift) | u64::from(latency) << shift;
         }
+        (self.measured, self.listed) = (latencies, values);
         if let Some(game) = game {
             self.games.insert(handle, game);
         }
@@ -247,11 +255,12 @@ impl Engine {
         }
     }
 
+    /// Makes rows wide enough for the values and regions that are known.
     fn widen(&mut self) {
-        let values: Vec<usize> = self.values.iter().map(Interner::span).collect();
-        let layout = Layout::new(&self.plan, &values, self.regions.span().min(REGIONS_MAX));
-        if layout != *self.slab.layout() {
-            self.slab.widen(layout);
+        let regions = self.regions.span().min(REGIONS_MAX);
+        if !self.slab.layout().holds(self.values.iter().map(Interner::span), regions) {
+            let values: Vec<usize> = self.values.iter().map(Interner::span).collect();
+            self.slab.widen(Layout::new(&self.plan, &values, regions));
         }
     }
 
@@ -259,20 +268,17 @@ impl Engine {
     pub fn remove(&mut self, handle: Handle) {
         self.pool.remove(&self.plan, &self.slab, handle);
         let row = self.slab.get(handle);
-        let ids = |set: &[u64]| -> Vec<u32> {
-            let bit = |id: &u32| set[*id as usize / 64] >> (id % 64) & 1 == 1;
-            (0..u32::try_from(set.len() * 64).unwrap_or(0)).filter(bit).collect()
-        };
         for (rule, known) in self.texts.iter_mut().enumerate() {
             if let Ok(id) = u32::try_from(row.text(rule)) {
                 known.release(id);
             }
         }
         for (rule, known) in self.values.iter_mut().enumerate() {
-            ids(row.set(rule)).into_iter().for_each(|id| known.release(id));
+            for (at, word) in (0..).zip(row.set(rule)) {
+                bits(*word).for_each(|bit| known.release(at * 64 + bit));
+            }
         }
-        let measured = (0..64_u32).filter(|region| row.latency(*region as usize) != UNMEASURED);
-        measured.for_each(|region| self.regions.release(region));
+        bits(row.measured()).for_each(|region| self.regions.release(region));
         self.games.remove(handle);
         self.slab.remove(handle);
     }
@@ -293,7 +299,7 @@ impl Engine {
             slab: &self.slab,
             pool: &self.pool,
             games: &self.games,
-            names: &self.regions,
+            names: Names { regions: &self.regions, values: self.values.first() },
         };
         match self.searcher.search(field, handle) {
             None => {

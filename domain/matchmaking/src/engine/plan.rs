@@ -24,6 +24,10 @@ pub(super) struct Plan {
     pub totals: Vec<TotalRule>,
     pub region: Option<f64>,
     pub teams: Vec<Team>,
+    /// The most players of each team, where there are two whose players a word can count.
+    pub pair: Option<(u64, u64)>,
+    /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
+    pub large_from: u8,
     /// The most players all teams hold.
     pub seats: u8,
     pub team_numbers: usize,
@@ -129,6 +133,13 @@ impl Plan {
                 .iter()
                 .map(|team| Team { min: small(team.min), max: small(team.max) })
                 .collect(),
+            large_from: small(spec.teams.iter().map(|team| team.max.div_ceil(2)).max().unwrap_or(0).max(2)),
+            pair: match &spec.teams[..] {
+                [first, second] if first.max.max(second.max) < u64::BITS => {
+                    Some((first.max.into(), second.max.into()))
+                }
+                _ => None,
+            },
             team_numbers: 0,
             starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
             rows,

@@ -21,7 +21,7 @@ pub(super) struct Part {
     pub backfill: Index,
     /// Ordinary tickets by their players.
     sizes: [u32; 128],
-    /// Which sums of players can be made of tickets of the sizes there are, any number of each but at least one.
+    /// Which sums of players can be made of the tickets there are, at least one of them.
     reachable: u128,
     /// For each total how many ordinary tickets add something to it.
     adding: Vec<u32>,
@@ -52,7 +52,8 @@ impl Part {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
         change(&mut self.sizes[players]);
-        if (before == 0) != (self.sizes[players] == 0) {
+        // Beyond so many of a size more of it make no other sum.
+        if before.min(self.sizes[players]) as usize * players < SUM_MAX {
             self.reachable = reachable(&self.sizes);
         }
         for (rule, adding) in self.adding.iter_mut().enumerate() {
@@ -63,16 +64,22 @@ impl Part {
     }
 }
 
+/// The largest sum of players that is of interest: a match's size.
+const SUM_MAX: usize = 100;
+
+/// Which sums can be made of so many tickets of each size.
 fn reachable(sizes: &[u32; 128]) -> u128 {
     let mut sums = 1_u128;
-    // Sums of up to 100 players: each pass adds one ticket more.
-    for _ in 0..100 {
-        let more =
-            (1..=100).filter(|players| sizes[*players] > 0).fold(sums, |all, players| all | sums << players);
-        if more == sums {
-            break;
+    for (players, count) in sizes.iter().enumerate().skip(1).filter(|(_, count)| **count > 0) {
+        // Any number up to a count, by ones, twos, fours and what is left.
+        let mut left = (*count as usize).min(SUM_MAX / players);
+        let mut step = 1;
+        while left > 0 {
+            let taken = step.min(left);
+            sums |= sums << (taken * players);
+            left -= taken;
+            step *= 2;
         }
-        sums = more;
     }
     sums & !1
 }

@@ -1,5 +1,6 @@
 //! The summed distance of a candidate to the ticket a match is built around.
 
+use super::lanes::bits;
 use super::plan::Plan;
 use super::slab::{ANY_TEXT, MIXED_TEXT, Ref, UNMEASURED, WILD};
 use crate::distance::{self, Equality};
@@ -42,8 +43,8 @@ pub(super) fn distance(plan: &Plan, seed: Ref<'_>, candidate: Ref<'_>) -> f64 {
 fn qualities(seed: Ref<'_>, candidate: Ref<'_>, allowed: u32) -> f64 {
     let common = seed.regions() & candidate.regions();
     let mut sum = 0.0;
-    for region in (0..64).filter(|region| common >> region & 1 == 1) {
-        let worst = seed.latency(region).max(candidate.latency(region));
+    for region in bits(common) {
+        let worst = seed.latency(region as usize).max(candidate.latency(region as usize));
         if worst != UNMEASURED {
             sum += distance::quality(worst.into(), allowed);
         }

@@ -1,31 +1,23 @@
 //! One search: the match around a ticket, if there is one now.
 //!
-//! As published (*How matchmaking works*): candidates ranked by their summed distance to the seed, added greedily while every
-//! rule allows it, the whole group checked at the end, and other groupings tried before the seed is given up. Three things
-//! bound the work. Candidates come from a walk outwards from the seed's primary number, so whoever is out of reach is never
-//! met. Only the nearest [`NEAREST_MIN`] or more are ranked by all rules; those further away follow in the order of the walk. And
-//! the trying of other groupings ends after [`TRIES_MAX`] of them.
+//! An ordinary ticket first looks for a game that goes on, and then for others like itself; a game looks for tickets. Either way a
+//! group is begun, and [filled](Searcher::fill) around one of its tickets.
 
 use alloc::vec::Vec;
 
 use super::block::{Filter, fold};
+use super::fill::{Near, TRIES_MAX};
 use super::games::Games;
 use super::group::Group;
-use super::interner::Interner;
-use super::plan::{FREE, Plan, Similarity};
+use super::lanes::{Lanes, Names};
+use super::plan::{Plan, Similarity};
 use super::pool::{Part, Pool, primary};
-use super::rank::distance;
 use super::slab::{Handle, Kind, Slab, WILD};
 use super::teams::{Demand, Seats};
 use super::walk::Walk;
 
-/// The fewest candidates that are ranked by all rules; twice as many as a match holds where that is more.
-const NEAREST_MIN: usize = 32;
 /// The most backfill tickets an ordinary ticket is offered to in one search: the nearest, the eldest of them first.
 const BACKFILLS_MAX: usize = 64;
-/// The most candidates tried in other groupings after the greedy one; at some 50 ns each a search ends within 0.1 ms. A match that
-/// is overlooked for it is found at the next boundary of one of its tickets, if not before.
-const TRIES_MAX: u32 = 2_000;
 /// The most tickets a number is borrowed from by a ticket without one.
 const PIVOTS_MAX: usize = 8;
 
@@ -49,32 +41,27 @@ pub(super) struct Field<'a> {
     pub slab: &'a Slab,
     pub pool: &'a Pool,
     pub games: &'a Games,
-    /// The names of regions.
-    pub names: &'a Interner,
+    pub names: Names<'a>,
 }
 
 /// What a search writes into. Kept between searches, so that they allocate next to nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Searcher {
-    group: Group,
+    pub(super) group: Group,
+    pub(super) lanes: Lanes,
     seats: Seats,
-    near: Vec<Near>,
-    /// Players of the candidates from each on.
-    left: Vec<u32>,
+    /// Who could join the group as it was begun, in the order in which they are tried.
+    pub(super) near: Vec<Near>,
+    /// Those of one lane.
+    pub(super) lane: Vec<Near>,
+    pub(super) numbers: Vec<(i64, i64, u8)>,
     games: Vec<(u64, Handle)>,
     units: Vec<u8>,
     unit_sums: Vec<i64>,
-    tries: u32,
+    /// How many candidates may still be tried in other groupings.
+    pub(super) tries: u32,
     /// Searches that ended for want of tries.
     pub exhausted: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Near {
-    distance: f64,
-    arrival: u64,
-    handle: Handle,
-    players: u8,
 }
 
 impl Searcher {
@@ -91,7 +78,8 @@ impl Searcher {
                 if self.begin(field, &[anchor]) { self.fill(field, part, anchor) } else { None }
             }),
             Kind::Ordinary => self.join_game(field, part, anchor).or_else(|| {
-                if !part.is_promising(field.plan, row) || !self.begin(field, &[anchor]) {
+                let begun = self.group.members() == [anchor] || self.begin(field, &[anchor]);
+                if !begun || !part.is_promising(field.plan, row) {
                     return None;
                 }
                 if primary(field.plan, row) == WILD {
@@ -113,13 +101,21 @@ impl Searcher {
         tickets.iter().all(|ticket| self.add(field, *ticket))
     }
 
-    fn add(&mut self, field: Field<'_>, ticket: Handle) -> bool {
-        if !self.group.push(field.plan, ticket, field.slab.get(ticket)) {
+    /// Adds a ticket if the rules allow it and the teams have room for it.
+    pub(super) fn add(&mut self, field: Field<'_>, ticket: Handle) -> bool {
+        let plan = field.plan;
+        let row = field.slab.get(ticket);
+        if !self.group.push(plan, ticket, row) {
             return false;
         }
-        let fits = field.plan.teams.is_empty()
-            || (self.group.is_of_singles() && !self.group.has_backfill())
-            || self.on_teams(field, |seats, demand| seats.have_room(demand));
+        let has_game = self.group.has_backfill();
+        let fits = if plan.teams.is_empty() || (self.group.is_of_singles() && !has_game) {
+            true
+        } else if plan.pair.is_some() {
+            row.shape().kind == Kind::Ordinary || self.group.seat(plan, field.games.game(Some(ticket)))
+        } else {
+            self.on_teams(field, |seats, demand| seats.have_room(demand))
+        };
         if !fits {
             self.group.pop();
         }
@@ -128,13 +124,16 @@ impl Searcher {
 
     /// "Backfill tickets are given priority during searching": an ordinary ticket first looks for a game that goes on.
     fn join_game(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
-        let (from, reach) = self.around(field, anchor);
+        let from = primary(field.plan, field.slab.get(anchor));
+        let window = self.group.window(field.plan.primary);
         let mut games = core::mem::take(&mut self.games);
         games.clear();
         for index in field.pool.games_for(field.plan, part) {
-            for met in Walk::new(index, from, reach, self.filter(field)) {
-                if self.group.push(field.plan, met.handle, field.slab.get(met.handle)) {
-                    self.group.pop();
+            // Who plays already is on both teams.
+            let room = self.group.room() - self.group.players();
+            let filter = Filter { room, ..self.filter(field) };
+            for met in Walk::new(index, from, window, filter) {
+                if self.fits(field, met.handle) {
                     games.push((met.arrival, met.handle));
                     if games.len() == BACKFILLS_MAX {
                         break;
@@ -150,42 +149,35 @@ impl Searcher {
         found
     }
 
+    /// Whether every rule between tickets lets a ticket join the group as it is.
+    pub(super) fn fits(&mut self, field: Field<'_>, ticket: Handle) -> bool {
+        let fits = self.group.push(field.plan, ticket, field.slab.get(ticket));
+        if fits {
+            self.group.pop();
+        }
+        fits
+    }
+
     /// A ticket that fits any number has none to walk from: it borrows those of the first it meets.
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
-        let (from, reach) = self.around(field, anchor);
-        let mut pivots: Vec<Handle> = Vec::new();
-        for met in
-            Walk::new(&part.ordinary, from, reach, self.filter(field)).filter(|met| met.handle != anchor)
-        {
-            if self.add(field, met.handle) {
-                self.group.pop();
-                pivots.push(met.handle);
-                if pivots.len() == PIVOTS_MAX {
-                    break;
-                }
-            }
-        }
+        let window = self.group.window(field.plan.primary);
+        let walk = Walk::new(&part.ordinary, WILD, window, self.filter(field));
+        let fitting = walk.map(|met| met.handle).filter(|met| *met != anchor && self.fits(field, *met));
+        let pivots: Vec<Handle> = fitting.take(PIVOTS_MAX).collect();
         pivots.into_iter().find_map(|pivot| {
             if self.begin(field, &[anchor, pivot]) { self.fill(field, part, pivot) } else { None }
         })
     }
 
-    /// Where a walk around a ticket begins, and how far it goes.
-    fn around(&self, field: Field<'_>, seed: Handle) -> (i64, i64) {
-        let row = field.slab.get(seed);
-        let limits = field.plan.row(row.shape().step);
-        (primary(field.plan, row), field.plan.primary.map_or(FREE, |rule| limits.numbers[rule].allowed))
-    }
-
     /// What the group as it is asks of any candidate.
-    fn filter(&self, field: Field<'_>) -> Filter {
+    pub(super) fn filter(&self, field: Field<'_>) -> Filter {
         let (set, any_set) = match self.group.first_set(field.slab.layout()) {
             Some((shared, need)) if need > 0 => (fold(shared), 0),
             Some(_) | None => (u32::MAX, u32::MAX),
         };
         let totals = field.plan.totals.iter().enumerate();
         Filter {
-            room: self.group.room() - self.group.players(),
+            room: self.group.room_left(field.plan),
             regions: fold(&[self.group.regions()]),
             set,
             any_set,
@@ -193,171 +185,12 @@ impl Searcher {
         }
     }
 
-    /// Fills the group up around a seed that is in it.
-    fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
-        let base = self.group.members().len();
-        let (from, reach) = self.around(field, seed);
-        let filter = self.filter(field);
-        let mut near = core::mem::take(&mut self.near);
-        near.clear();
-        let mut walk = Walk::new(&part.ordinary, from, reach, filter.clone());
-        // Where the walk's own order is the ranking there is nothing to gather for it.
-        if !field.plan.is_ranked_by_walk() {
-            self.gather(field, seed, &mut walk, &mut near);
-        }
-        let mut found = self.fill_greedily(field, &near, &mut walk);
-        if found.is_none() {
-            while self.group.members().len() > base {
-                self.group.pop();
-            }
-            if near.is_empty() && field.plan.is_ranked_by_walk() {
-                self.gather(field, seed, &mut Walk::new(&part.ordinary, from, reach, filter), &mut near);
-            }
-            if self.could_be_filled(field, &near) {
-                self.left.clear();
-                self.left.resize(near.len() + 1, 0);
-                for at in (0..near.len()).rev() {
-                    self.left[at] = self.left[at + 1] + u32::from(near[at].players);
-                }
-                found = self.fill_otherwise(field, &near, 0);
-            }
-        }
-        self.near = near;
-        found
-    }
-
-    /// The nearest that fit the group as it is, ranked by all rules.
-    fn gather(&mut self, field: Field<'_>, seed: Handle, walk: &mut Walk<'_>, near: &mut Vec<Near>) {
-        let nearest = NEAREST_MIN.max(usize::from(field.plan.max) * 2);
-        for met in walk {
-            let row = field.slab.get(met.handle);
-            if self.group.members().contains(&met.handle) || !self.group.push(field.plan, met.handle, row) {
-                continue;
-            }
-            self.group.pop();
-            let distance = distance(field.plan, field.slab.get(seed), row);
-            near.push(Near {
-                distance,
-                arrival: met.arrival,
-                handle: met.handle,
-                players: row.shape().players,
-            });
-            if near.len() == nearest {
-                break;
-            }
-        }
-        near.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.arrival.cmp(&b.arrival)));
-    }
-
-    /// Whether there are players enough for some common region and, where the first list restricts, some common value: each by
-    /// itself, which is cheap and spares most searches that cannot succeed.
-    fn could_be_filled(&self, field: Field<'_>, near: &[Near]) -> bool {
-        let wanted = u32::from(field.plan.min).saturating_sub(self.group.players().into());
-        let enough = |fits: &dyn Fn(Handle) -> bool| {
-            let fitting = near.iter().filter(|it| fits(it.handle));
-            fitting.map(|it| u32::from(it.players)).sum::<u32>() >= wanted
-        };
-        let regions = self.group.regions();
-        let some_region = regions == u64::MAX
-            || (0..64)
-                .filter(|region| regions >> region & 1 == 1)
-                .any(|region| enough(&|ticket| field.slab.get(ticket).regions() >> region & 1 == 1));
-        let some_value = match self.group.first_set(field.slab.layout()) {
-            Some((shared, need)) if need > 0 => shared.iter().enumerate().any(|(word, bits)| {
-                let mut bits = *bits;
-                let mut found = false;
-                while bits != 0 && !found {
-                    let bit = bits & bits.wrapping_neg();
-                    bits ^= bit;
-                    found = enough(&|ticket| {
-                        let row = field.slab.get(ticket);
-                        row.any_set(0) || row.set(0)[word] & bit != 0
-                    });
-                }
-                found
-            }),
-            Some(_) | None => true,
-        };
-        some_region && some_value
-    }
-
-    fn fill_greedily(&mut self, field: Field<'_>, near: &[Near], walk: &mut Walk<'_>) -> Option<Found> {
-        for candidate in near {
-            if self.group.players() == self.group.room() {
-                break;
-            }
-            self.add(field, candidate.handle);
-        }
-        if self.group.players() < self.group.room() {
-            walk.narrow(self.filter(field));
-            while let Some(met) = walk.next() {
-                if !self.group.members().contains(&met.handle) && self.add(field, met.handle) {
-                    if self.group.players() == self.group.room() {
-                        break;
-                    }
-                    walk.narrow(self.filter(field));
-                }
-            }
-        }
-        self.complete(field)
-    }
-
-    /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
-    fn fill_otherwise(&mut self, field: Field<'_>, near: &[Near], from: usize) -> Option<Found> {
-        let players = u32::from(self.group.players());
-        if players + self.left[from] < u32::from(field.plan.min) {
-            return None;
-        }
-        for at in from..near.len() {
-            if self.group.players() == self.group.room() {
-                break;
-            }
-            let tries = self.tries.checked_sub(1)?;
-            self.tries = tries;
-            if !self.add(field, near[at].handle) {
-                continue;
-            }
-            if let Some(found) = self.fill_otherwise(field, near, at + 1) {
-                return Some(found);
-            }
-            self.group.pop();
-        }
-        self.complete(field)
-    }
-
-    /// The group as a match, if every rule of whole matches allows it. "it won't return a match found until it matches at
-    /// least one other ticket".
-    fn complete(&mut self, field: Field<'_>) -> Option<Found> {
-        let plan = field.plan;
-        let tickets = self.group.members().len();
-        if tickets < 2 || self.group.players() < plan.min || !self.group.totals_hold(plan) {
-            return None;
-        }
-        let mut seats: Vec<u8> = Vec::new();
-        if !plan.teams.is_empty()
-            && !self.on_teams(field, |teams, demand| {
-                teams.seat(demand).map(|found| seats.extend_from_slice(found)).is_some()
-            })
-        {
-            return None;
-        }
-        let mut seats = seats.into_iter();
-        let mut found = Found { regions: self.regions(field), ..Found::default() };
-        for handle in self.group.members() {
-            match field.slab.get(*handle).shape().kind {
-                Kind::Backfill => {
-                    let loose = field.games.game(Some(*handle)).loose.len();
-                    found.backfill = Some((*handle, seats.by_ref().take(loose).collect()));
-                }
-                Kind::Ordinary => found.tickets.push((*handle, seats.next())),
-            }
-        }
-        found.tickets.sort_by_key(|(handle, _)| field.slab.get(*handle).arrival());
-        Some(found)
-    }
-
     /// Hands the teams' question to whoever answers it.
-    fn on_teams(&mut self, field: Field<'_>, ask: impl FnOnce(&mut Seats, &Demand<'_>) -> bool) -> bool {
+    pub(super) fn on_teams(
+        &mut self,
+        field: Field<'_>,
+        ask: impl FnOnce(&mut Seats, &Demand<'_>) -> bool,
+    ) -> bool {
         let plan = field.plan;
         self.units.clear();
         self.unit_sums.clear();
@@ -380,12 +213,12 @@ impl Searcher {
         }
         let game = field.games.game(game);
         let row = plan.row(self.group.eldest_step());
-        // "the Ticket Size Similarity Rule is ignored when matching backfill tickets."
-        let similarity = if self.group.has_backfill() { Similarity::Any } else { row.similarity };
+        let similarity = self.similarity(field);
         let demand = Demand {
             teams: &plan.teams,
             row,
             similarity,
+            large_from: plan.large_from,
             seated: &game.seated,
             seated_sums: &game.seated_sums,
             units: &self.units,
@@ -395,23 +228,13 @@ impl Searcher {
         ask(&mut self.seats, &demand)
     }
 
-    /// The common regions: the one with the least worst latency first, among equals the one with the least sum, then by name.
-    fn regions(&self, field: Field<'_>) -> Vec<u32> {
-        if field.plan.region.is_none() {
-            return Vec::new();
+    /// Whether the group's large parties have to meet others. "the Ticket Size Similarity Rule is ignored when matching backfill
+    /// tickets."
+    pub(super) fn similarity(&self, field: Field<'_>) -> Similarity {
+        if self.group.has_backfill() {
+            Similarity::Any
+        } else {
+            field.plan.row(self.group.eldest_step()).similarity
         }
-        let common = self.group.regions();
-        let rows: Vec<_> = self.group.members().iter().map(|handle| field.slab.get(*handle)).collect();
-        let judged = |region: u32| {
-            let latencies = rows.iter().map(|row| row.latency(region as usize));
-            let worst = latencies.clone().max().unwrap_or(super::slab::UNMEASURED);
-            (worst, latencies.map(u32::from).sum::<u32>())
-        };
-        let measured =
-            |region: &u32| rows.iter().any(|row| row.latency(*region as usize) != super::slab::UNMEASURED);
-        let mut regions: Vec<u32> =
-            (0..64).filter(|region| common >> region & 1 == 1).filter(measured).collect();
-        regions.sort_by_key(|region| (judged(*region), field.names.text(*region)));
-        regions
     }
 }

@@ -69,6 +69,15 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Whether lists of so many live values each, and so many live regions, have room.
+    pub(super) fn holds(&self, mut set_values: impl Iterator<Item = usize>, regions: usize) -> bool {
+        let sets =
+            self.sets.iter().all(|(_, words)| set_values.next().is_none_or(|values| values <= words * 64));
+        sets && (self.latencies.1 == 0 || regions <= self.latencies.1 * 4)
+    }
+}
+
 /// What a ticket is, besides what rules read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -112,11 +121,15 @@ impl Shape {
     }
 }
 
+/// Rows of one allocation: growing copies nothing, and leaves little unused.
+const CHUNK: usize = 256;
+
 /// The rows.
 #[derive(Debug, Clone)]
 pub(super) struct Slab {
     layout: Layout,
-    words: Vec<u64>,
+    chunks: Vec<Vec<u64>>,
+    rows: usize,
     free: Vec<Handle>,
 }
 
@@ -129,7 +142,7 @@ pub(super) struct Ref<'a> {
 
 impl Slab {
     pub(super) const fn new(layout: Layout) -> Self {
-        Self { layout, words: Vec::new(), free: Vec::new() }
+        Self { layout, chunks: Vec::new(), rows: 0, free: Vec::new() }
     }
 
     pub(super) const fn layout(&self) -> &Layout {
@@ -138,53 +151,58 @@ impl Slab {
 
     /// Moves every row into a wider layout. Handles stay.
     pub(super) fn widen(&mut self, layout: Layout) {
-        let rows = self.words.len() / self.layout.stride;
-        let mut words = alloc::vec![0; rows * layout.stride];
-        for row in 0..rows {
-            let from = &self.words[row * self.layout.stride..][..self.layout.stride];
-            let into = &mut words[row * layout.stride..][..layout.stride];
-            let fixed = self.layout.sets.first().map_or(self.layout.totals, |(at, _)| *at);
-            into[..fixed].copy_from_slice(&from[..fixed]);
-            for ((old, len), (new, _)) in self.layout.sets.iter().zip(&layout.sets) {
-                into[*new..new + len].copy_from_slice(&from[*old..old + len]);
+        let before = core::mem::replace(&mut self.layout, layout);
+        let layout = &self.layout;
+        for chunk in &mut self.chunks {
+            let mut words = alloc::vec![0; CHUNK * layout.stride];
+            let rows = chunk.chunks_exact(before.stride).zip(words.chunks_exact_mut(layout.stride));
+            for (from, into) in rows {
+                let fixed = before.sets.first().map_or(before.totals, |(at, _)| *at);
+                into[..fixed].copy_from_slice(&from[..fixed]);
+                for ((old, len), (new, _)) in before.sets.iter().zip(&layout.sets) {
+                    into[*new..new + len].copy_from_slice(&from[*old..old + len]);
+                }
+                let counted = before.latencies.0 - before.totals;
+                into[layout.totals..][..counted].copy_from_slice(&from[before.totals..][..counted]);
+                let (new, wide) = layout.latencies;
+                into[new..new + wide].fill(u64::MAX);
+                let (old, len) = before.latencies;
+                into[new..new + len].copy_from_slice(&from[old..old + len]);
             }
-            let counted = self.layout.latencies.0 - self.layout.totals;
-            into[layout.totals..][..counted].copy_from_slice(&from[self.layout.totals..][..counted]);
-            let (new, wide) = layout.latencies;
-            into[new..new + wide].fill(u64::MAX);
-            let (old, len) = self.layout.latencies;
-            into[new..new + len].copy_from_slice(&from[old..old + len]);
+            *chunk = words;
         }
-        self.words = words;
-        self.layout = layout;
     }
 
     /// A new row; the caller fills it.
     pub(super) fn add(&mut self, arrival: u64, since: u64, shape: Shape) -> Handle {
-        let stride = self.layout.stride;
         let handle = self.free.pop().unwrap_or_else(|| {
-            self.words.resize(self.words.len() + stride, 0);
-            u32::try_from(self.words.len() / stride - 1).unwrap_or(u32::MAX)
+            if self.rows == self.chunks.len() * CHUNK {
+                self.chunks.push(alloc::vec![0; CHUNK * self.layout.stride]);
+            }
+            self.rows += 1;
+            u32::try_from(self.rows - 1).unwrap_or(u32::MAX)
         });
-        let row = self.row_mut(handle);
+        let (_, row) = self.row_mut(handle);
         row.fill(0);
         (row[ARRIVAL], row[SINCE], row[SHAPE]) = (arrival, since, shape.word());
         handle
     }
 
-    pub(super) fn row_mut(&mut self, handle: Handle) -> &mut [u64] {
+    pub(super) fn row_mut(&mut self, handle: Handle) -> (&Layout, &mut [u64]) {
         let stride = self.layout.stride;
-        &mut self.words[handle as usize * stride..][..stride]
+        let row = &mut self.chunks[handle as usize / CHUNK][handle as usize % CHUNK * stride..][..stride];
+        (&self.layout, row)
     }
 
     pub(super) fn remove(&mut self, handle: Handle) {
-        self.row_mut(handle)[ARRIVAL] = FREE_ROW;
+        self.row_mut(handle).1[ARRIVAL] = FREE_ROW;
         self.free.push(handle);
     }
 
     pub(super) fn get(&self, handle: Handle) -> Ref<'_> {
         let stride = self.layout.stride;
-        Ref { words: &self.words[handle as usize * stride..][..stride], layout: &self.layout }
+        let words = &self.chunks[handle as usize / CHUNK][handle as usize % CHUNK * stride..][..stride];
+        Ref { words, layout: &self.layout }
     }
 
     pub(super) fn set_step(&mut self, handle: Handle, step: u16, row: &Row) {
@@ -196,7 +214,7 @@ impl Slab {
         };
         let regions = self.get(handle).regions_within(limit);
         let at = (self.layout.latencies.1 > 0).then_some(self.layout.regions);
-        let words = self.row_mut(handle);
+        let (_, words) = self.row_mut(handle);
         words[SHAPE] = shape.word();
         if let Some(at) = at {
             words[at] = regions;
@@ -205,7 +223,8 @@ impl Slab {
 
     /// Bytes held, whether in use or kept for later.
     pub(super) fn bytes(&self) -> usize {
-        self.words.capacity() * 8 + self.free.capacity() * 4
+        self.chunks.len() * (CHUNK * self.layout.stride * 8 + size_of::<Vec<u64>>())
+            + self.free.capacity() * 4
     }
 }
 
@@ -252,6 +271,16 @@ impl<'a> Ref<'a> {
         if self.layout.latencies.1 == 0 { u64::MAX } else { self.words[self.layout.regions] }
     }
 
+    /// The regions that all its players measured.
+    pub(super) fn measured(&self) -> u64 {
+        let (at, len) = self.layout.latencies;
+        let measured = |(word, latencies): (u32, &u64)| {
+            let region = |quarter: u32| u64::from(latencies >> (quarter * 16) & 0xffff != 0xffff) << quarter;
+            (region(0) | region(1) | region(2) | region(3)) << (word * 4)
+        };
+        (0..).zip(&self.words[at..at + len]).map(measured).fold(0, |all, regions| all | regions)
+    }
+
     /// The worst latency of its players to a region.
     #[expect(clippy::cast_possible_truncation, reason = "a quarter of a word")]
     pub(super) fn latency(&self, region: usize) -> u16 {
@@ -264,11 +293,12 @@ impl<'a> Ref<'a> {
 
     fn regions_within(&self, limit: Option<u32>) -> u64 {
         let Some(limit) = limit else { return u64::MAX };
-        let (_, len) = self.layout.latencies;
-        let within = |region: &usize| {
-            let latency = self.latency(*region);
-            latency != UNMEASURED && u32::from(latency) <= limit
+        let (at, len) = self.layout.latencies;
+        let limit = u64::from(limit.min(u32::from(UNMEASURED) - 1));
+        let within = |(word, latencies): (u32, &u64)| {
+            let region = |quarter: u32| u64::from(latencies >> (quarter * 16) & 0xffff <= limit) << quarter;
+            (region(0) | region(1) | region(2) | region(3)) << (word * 4)
         };
-        (0..len * 4).filter(within).fold(0, |mask, region| mask | 1 << region)
+        (0..).zip(&self.words[at..at + len]).map(within).fold(0, |all, regions| all | regions)
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Demand<'a> {
     pub seated: &'a [u8],
     /// Their sums, by team and then by rule.
     pub seated_sums: &'a [i64],
+    /// From how many players on a ticket is a large party.
+    pub large_from: u8,
     /// The players of each ticket that is to be seated.
     pub units: &'a [u8],
     /// Their sums, by ticket and then by rule.
@@ -48,6 +50,10 @@ pub(super) struct Seats {
 impl Seats {
     /// The team of each unit; `None` where no seating keeps the rules, or none was found within the budget.
     pub(super) fn seat(&mut self, demand: &Demand<'_>) -> Option<&[u8]> {
+        let larges = (0..demand.units.len()).filter(|unit| demand.is_large(*unit)).count();
+        if demand.similarity == Similarity::Alike && larges > 0 && larges < demand.teams.len() {
+            return None;
+        }
         self.begin(demand);
         let found = if demand.teams.len() == 2 && demand.units.len() <= EXHAUSTIVE_UNITS_MAX {
             self.try_all(demand)
@@ -152,22 +158,33 @@ impl Seats {
         // Of two mirrored seatings one is enough: then the first ticket stays where it is.
         let free = if twins { count.saturating_sub(1) } else { count };
         let first = count - free;
+        // Most seatings have too many on one team: what else they are is not asked.
+        let all = self.players[0] + self.players[1];
+        let [one, other] = [demand.teams[0], demand.teams[1]];
+        let sizes = one.min.max(all.saturating_sub(other.max))..=one.max.min(all.saturating_sub(other.min));
+        let mut players = self.players[0];
+        let mut seats = 0_u32;
+        let mut stand = 0_u32;
         let mut best = i64::MAX;
         for step in 0..1_u32 << free {
             if step > 0 {
                 // The bit in which a Gray code changes.
                 let unit = first + step.trailing_zeros() as usize;
-                let team = 1 - usize::from(self.seats[unit]);
-                self.take(demand, unit);
-                self.put(demand, unit, team);
+                seats ^= 1 << unit;
+                let moved = demand.units[unit];
+                players = if seats >> unit & 1 == 1 { players - moved } else { players + moved };
             }
-            let sizes_hold =
-                self.players.iter().zip(demand.teams).all(|(it, team)| (team.min..=team.max).contains(it));
-            if !sizes_hold || !self.holds(demand) {
+            if !sizes.contains(&players) {
                 continue;
             }
+            for unit in super::lanes::bits((seats ^ stand).into()) {
+                let team = 1 - usize::from(self.seats[unit as usize]);
+                self.take(demand, unit as usize);
+                self.put(demand, unit as usize, team);
+            }
+            stand = seats;
             let spread = if demand.numbers > 0 { self.spread(demand, 0) } else { 0 };
-            if spread < best {
+            if spread < best && self.holds(demand) {
                 best = spread;
                 self.best.clone_from(&self.seats);
                 if spread == 0 {
@@ -302,10 +319,8 @@ enum Leaf {
 }
 
 impl Demand<'_> {
-    /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
     fn is_large(&self, unit: usize) -> bool {
-        let largest = self.teams.iter().map(|team| team.max).max().unwrap_or(0);
-        self.units[unit] >= 2 && u16::from(self.units[unit]) * 2 >= u16::from(largest)
+        self.units[unit] >= self.large_from
     }
 }
 

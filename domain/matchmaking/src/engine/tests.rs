@@ -123,7 +123,8 @@ proptest! {
                         expected.sort_by_key(|it| (it.away(from), it.arrival));
                     }
                     let narrower = Filter { regions: regions & narrowed, ..filter.clone() };
-                    let mut walk = Walk::new(&index, from, reach, filter);
+                    let window = if from == WILD { (i64::MIN, i64::MAX) } else { (from - reach, from + reach) };
+                    let mut walk = Walk::new(&index, from, window, filter);
                     let mut met = Vec::new();
                     for _ in 0..after {
                         met.extend(walk.next().map(|met| met.handle));
@@ -131,7 +132,7 @@ proptest! {
                     let first: Vec<Handle> = expected.iter().take(after).map(|it| it.handle).collect();
                     prop_assert_eq!(met, first);
                     // Three may have been fetched ahead; from then on only what passes the narrower filter comes.
-                    walk.narrow(narrower.clone());
+                    walk.narrow(narrower.clone(), window);
                     let later: Vec<Handle> = walk.map(|met| met.handle).collect();
                     let passing = |it: &&Listed| it.passes(&narrower);
                     let rest: Vec<Handle> = expected.iter().skip(after).filter(passing).map(|it| it.handle).collect();

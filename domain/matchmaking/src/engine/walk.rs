@@ -12,18 +12,28 @@ pub(super) struct Met {
     pub handle: Handle,
 }
 
-/// A walk. The filter may be narrowed on the way; the index does not change meanwhile.
+/// The lowest and the highest number that is of interest; tickets without a number always are.
+pub(super) type Window = (i64, i64);
+
+/// A walk. Filter and window may be narrowed on the way; the index does not change meanwhile.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
-    index: &'a Index,
-    filter: Filter,
-    from: i64,
-    reach: i64,
+    ground: Ground<'a>,
     /// Tickets without a number: at no distance from anyone.
     any: Option<Up>,
     above: Option<Up>,
     below: Option<Down>,
+    /// The next of each way, in this order.
     heads: [Option<Met>; 3],
+}
+
+/// What is walked through, and what for.
+#[derive(Debug)]
+struct Ground<'a> {
+    index: &'a Index,
+    filter: Filter,
+    from: i64,
+    window: Window,
 }
 
 /// Goes up from a place, to the last entry or the last of one number.
@@ -44,80 +54,90 @@ struct Down {
 }
 
 impl<'a> Walk<'a> {
-    /// Outwards from a number, at most `reach` far. A walk from [`WILD`] goes through everything, the lowest first.
-    pub(super) fn new(index: &'a Index, from: i64, reach: i64, filter: Filter) -> Self {
-        let mut walk =
-            Self { index, filter, from, reach, any: None, above: None, below: None, heads: [None; 3] };
-        if from == WILD {
-            walk.above = walk.up((WILD, 0), None);
-            walk.heads[1] = walk.step_up(Side::Above);
-            return walk;
-        }
-        walk.any = walk.up((WILD, 0), Some(WILD));
-        walk.above = walk.up((from, 0), None);
-        walk.below = index.at((from, 0)).map(|Place { run, block, slot }| Down {
-            run,
-            block,
-            left: walk.mask(run, block) & below(slot),
-            equals: None,
-        });
-        walk.heads = [walk.step_up(Side::Any), walk.step_up(Side::Above), walk.step_down()];
+    /// Outwards from a number. A walk from [`WILD`] goes through everything, the lowest first.
+    pub(super) fn new(index: &'a Index, from: i64, window: Window, filter: Filter) -> Self {
+        let ground = Ground { index, filter, from, window };
+        let (any, above, below) = if from == WILD {
+            (None, ground.up((WILD, 0), None), None)
+        } else {
+            let below = index.at((from, 0)).map(|Place { run, block, slot }| Down {
+                run,
+                block,
+                left: ground.mask(run, block) & below(slot),
+                equals: None,
+            });
+            (ground.up((WILD, 0), Some(WILD)), ground.up((from, 0), None), below)
+        };
+        let mut walk = Self { ground, any, above, below, heads: [None; 3] };
+        (0..3).for_each(|way| walk.fetch(way));
         walk
     }
 
-    /// From now on only what passes this, too.
-    pub(super) fn narrow(&mut self, filter: Filter) {
-        self.filter = filter;
-        for side in [self.any.as_mut(), self.above.as_mut()].into_iter().flatten() {
-            side.left &= mask_of(self.index, &self.filter, side.place.run, side.place.block);
+    /// From now on only what passes this, too. What was fetched ahead may not.
+    pub(super) fn narrow(&mut self, filter: Filter, window: Window) {
+        self.ground.filter = filter;
+        self.ground.window = window;
+        for way in [self.any.as_mut(), self.above.as_mut()].into_iter().flatten() {
+            way.left &= self.ground.mask(way.place.run, way.place.block);
         }
         if let Some(down) = &mut self.below {
-            down.left &= mask_of(self.index, &self.filter, down.run, down.block);
+            down.left &= self.ground.mask(down.run, down.block);
             if let Some(equals) = &mut down.equals {
-                equals.left &= mask_of(self.index, &self.filter, equals.place.run, equals.place.block);
+                equals.left &= self.ground.mask(equals.place.run, equals.place.block);
             }
         }
     }
 
+    fn fetch(&mut self, way: usize) {
+        let ground = &self.ground;
+        let met = match way {
+            0 => self.any.as_mut().and_then(|up| ground.step_up(up)),
+            1 => self.above.as_mut().and_then(|up| ground.step_up(up)),
+            _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
+        };
+        if met.is_none() {
+            match way {
+                0 => self.any = None,
+                1 => self.above = None,
+                _ => self.below = None,
+            }
+        }
+        self.heads[way] = met;
+    }
+}
+
+impl Ground<'_> {
     fn mask(&self, run: usize, block: usize) -> u64 {
-        mask_of(self.index, &self.filter, run, block)
+        let block = &self.index.runs[run].blocks[block];
+        if block.summary.admits(&self.filter) { block.candidates(&self.filter) } else { 0 }
     }
 
     fn up(&self, key: (i64, u64), only: Option<i64>) -> Option<Up> {
         let place = self.index.first_at(key)?;
+        let first = self.index.runs[place.run].blocks[place.block].number(place.slot);
+        if only.is_some_and(|only| only != first) {
+            return None;
+        }
         let left = self.mask(place.run, place.block) & !below(place.slot);
         Some(Up { place, left, only })
     }
 
-    fn step_up(&mut self, side: Side) -> Option<Met> {
-        let mut up = match side {
-            Side::Any => self.any.take()?,
-            Side::Above => self.above.take()?,
-        };
-        let met = self.advance(&mut up)?;
-        match side {
-            Side::Any => self.any = Some(up),
-            Side::Above => self.above = Some(up),
-        }
-        Some(met)
-    }
-
     /// The next entry of an upward way; `None` at its end.
-    fn advance(&self, up: &mut Up) -> Option<Met> {
+    fn step_up(&self, up: &mut Up) -> Option<Met> {
+        let ends = |number: i64| up.only.map_or(number > self.window.1, |only| only != number);
         loop {
             let block = &self.index.runs[up.place.run].blocks[up.place.block];
             if up.left != 0 {
                 let slot = up.left.trailing_zeros() as usize;
                 up.left &= up.left - 1;
                 let number = block.number(slot);
-                if up.only.is_some_and(|only| only != number) || self.too_far(number) {
+                if ends(number) {
                     return None;
                 }
                 return Some(self.met(number, block.key(slot).1, block.handle(slot)));
             }
             // What follows is beyond the end already.
-            let last = block.number(block.len() - 1);
-            if up.only.is_some_and(|only| only != last) || self.too_far(last) {
+            if ends(block.number(block.len() - 1)) {
                 return None;
             }
             (up.place.run, up.place.block) = self.next_block(up.place.run, up.place.block)?;
@@ -155,18 +175,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn step_down(&mut self) -> Option<Met> {
-        let mut down = self.below.take()?;
-        let met = loop {
-            if let Some(mut equals) = down.equals.take()
-                && let Some(met) = self.advance(&mut equals)
-            {
-                down.equals = Some(equals);
-                break met;
+    /// The next entry downwards; `None` at the end, where those without a number begin.
+    fn step_down(&self, down: &mut Down) -> Option<Met> {
+        loop {
+            if let Some(equals) = &mut down.equals {
+                if let Some(met) = self.step_up(equals) {
+                    return Some(met);
+                }
+                down.equals = None;
             }
             let block = &self.index.runs[down.run].blocks[down.block];
             if down.left == 0 {
-                if block.len() > 0 && self.too_far(block.number(0)) {
+                if block.len() > 0 && block.number(0) < self.window.0 {
                     return None;
                 }
                 (down.run, down.block) = self.previous_block(down.run, down.block)?;
@@ -175,7 +195,7 @@ impl<'a> Walk<'a> {
             }
             let slot = 63 - down.left.leading_zeros() as usize;
             let number = block.number(slot);
-            if number == WILD || self.too_far(number) {
+            if number == WILD || number < self.window.0 {
                 return None;
             }
             let equal_before = slot.checked_sub(1).map_or_else(
@@ -184,16 +204,14 @@ impl<'a> Walk<'a> {
             );
             if !equal_before {
                 down.left &= below(slot);
-                break self.met(number, block.key(slot).1, block.handle(slot));
+                return Some(self.met(number, block.key(slot).1, block.handle(slot)));
             }
             // Several of one number: the eldest is the lowest of them.
             let first = self.index.at((number, 0))?;
             (down.run, down.block) = (first.run, first.block);
             down.left = self.mask(first.run, first.block) & below(first.slot);
             down.equals = self.up((number, 0), Some(number));
-        };
-        self.below = Some(down);
-        Some(met)
+        }
     }
 
     fn last_before(&self, run: usize, block: usize) -> Option<i64> {
@@ -209,15 +227,8 @@ impl<'a> Walk<'a> {
     }
 
     const fn met(&self, number: i64, arrival: u64, handle: Handle) -> Met {
-        Met { distance: self.away(number), arrival, handle }
-    }
-
-    const fn away(&self, number: i64) -> i64 {
-        if number == WILD || self.from == WILD { 0 } else { (number - self.from).abs() }
-    }
-
-    const fn too_far(&self, number: i64) -> bool {
-        self.away(number) > self.reach
+        let away = if number == WILD || self.from == WILD { 0 } else { (number - self.from).abs() };
+        Met { distance: away, arrival, handle }
     }
 }
 
@@ -227,25 +238,10 @@ impl Iterator for Walk<'_> {
     fn next(&mut self) -> Option<Met> {
         let order = |met: &Met| (met.distance, met.arrival);
         let nearest = (0..3)
-            .filter(|side| self.heads[*side].is_some())
-            .min_by_key(|side| self.heads[*side].as_ref().map(order))?;
+            .filter(|way| self.heads[*way].is_some())
+            .min_by_key(|way| self.heads[*way].as_ref().map(order))?;
         let met = self.heads[nearest].take();
-        self.heads[nearest] = match nearest {
-            0 => self.step_up(Side::Any),
-            1 => self.step_up(Side::Above),
-            _ => self.step_down(),
-        };
+        self.fetch(nearest);
         met
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Side {
-    Any,
-    Above,
-}
-
-fn mask_of(index: &Index, filter: &Filter, run: usize, block: usize) -> u64 {
-    let block = &index.runs[run].blocks[block];
-    if block.summary.admits(filter) { block.candidates(filter) } else { 0 }
 }

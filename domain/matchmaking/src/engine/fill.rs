@@ -1,0 +1,287 @@
+//! Filling a group around a seed.
+//!
+//! As published (*How matchmaking works*): candidates ranked by their summed distance to the seed, added greedily while every
+//! rule allows it, the whole group checked at the end, and other groupings tried before the seed is given up. What bounds the
+//! work:
+//!
+//! - Candidates come from a walk outwards from the seed's primary number, so whoever is out of reach is never met. Only the
+//!   nearest [`NEAREST_MIN`] or more are ranked by all rules; those further away follow in the order of the walk.
+//! - A group is tried only in a [lane](super::lanes) with players enough, the first in which there are. A group in which the first
+//!   candidates left nothing to share is so never begun, and a seed without a match is known by counting.
+//! - Other groupings are tried only in such lanes, only where enough of their players are near enough to each other, and no
+//!   more than [`TRIES_MAX`] of them.
+
+use alloc::vec::Vec;
+
+use super::lanes::{Parties, bits};
+use super::plan::{FREE, Similarity};
+use super::pool::{Part, primary};
+use super::rank::distance;
+use super::search::{Field, Found, Searcher};
+use super::slab::{Handle, Ref, WILD};
+use super::walk::Walk;
+
+/// The fewest candidates that are ranked by all rules; twice as many as a match holds where that is more.
+const NEAREST_MIN: usize = 16;
+/// The most candidates that are kept. Where so many do not do, the fullest lane is filled further away, by whoever still fits.
+const NEAR_MAX: usize = 128;
+/// The most candidates tried in other groupings after the greedy one; at some 50 ns each a search ends within 0.1 ms. A match that
+/// is overlooked for it is found at the next boundary of one of its tickets, if not before.
+pub(super) const TRIES_MAX: u32 = 2_000;
+
+/// A candidate: it fits the group as it was begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Near {
+    distance: f64,
+    arrival: u64,
+    number: i64,
+    /// How far its number may be from others.
+    reach: i64,
+    handle: Handle,
+    players: u8,
+    similarity: Similarity,
+    lanes: u64,
+}
+
+impl Searcher {
+    /// Fills the group up around a seed that is in it.
+    pub(super) fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
+        let mut near = core::mem::take(&mut self.near);
+        near.clear();
+        let found = self.fill_from(field, part, field.slab.get(seed), &mut near);
+        self.near = near;
+        found
+    }
+
+    fn fill_from(
+        &mut self,
+        field: Field<'_>,
+        part: &Part,
+        seed: Ref<'_>,
+        near: &mut Vec<Near>,
+    ) -> Option<Found> {
+        let plan = field.plan;
+        let base = self.group.members().len();
+        let wanted = self.group.room() - self.group.players();
+        if wanted == 0 {
+            return self.complete(field);
+        }
+        let parties = match (self.similarity(field), self.group.larges()) {
+            (Similarity::Any, _) => Parties::Any,
+            (Similarity::Alike, 0) => Parties::NoneOrEach { large_from: plan.large_from },
+            (Similarity::Alike, _) => Parties::Each,
+        };
+        self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
+        let window = self.group.window(plan.primary);
+        let mut walk = Walk::new(&part.ordinary, primary(plan, seed), window, self.filter(field));
+        if !plan.is_ranked_by_walk() {
+            self.meet(field, &mut walk, near, NEAREST_MIN.max(usize::from(plan.max) * 2));
+            for candidate in &mut near[..] {
+                candidate.distance = distance(plan, seed, field.slab.get(candidate.handle));
+            }
+            near.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.arrival.cmp(&b.arrival)));
+        }
+        let mut at = 0;
+        loop {
+            if at == near.len() {
+                self.meet(field, &mut walk, near, usize::from(wanted).min(NEAR_MAX - at));
+            }
+            let Some(candidate) = near.get(at) else { break };
+            at += 1;
+            for lane in bits(self.lanes.count(candidate.lanes, candidate.players)) {
+                self.fill_lane(field, &near[..at], lane);
+                if self.group.players() == self.group.room()
+                    && let Some(found) = self.complete(field)
+                {
+                    return Some(found);
+                }
+                self.group.shrink(base);
+                self.lanes.put_off(lane);
+            }
+        }
+        if near.len() == NEAR_MAX
+            && let Some(fullest) = self.lanes.fullest(0).next()
+        {
+            self.fill_lane(field, near, fullest);
+            self.fill_further(field, &mut walk);
+            if let Some(found) = self.complete(field) {
+                return Some(found);
+            }
+            self.group.shrink(base);
+        }
+        self.fill_otherwise(field, near)
+    }
+
+    /// Puts down the next so many who fit the group as it is, or fewer where there are none.
+    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Vec<Near>, count: usize) {
+        let first = near.len();
+        while near.len() < first + count {
+            // All rows are read before any is judged: so the memory answers for many at a time.
+            let from = near.len();
+            let met = walk.by_ref().take(first + count - from);
+            near.extend(met.map(|met| {
+                let row = field.slab.get(met.handle);
+                let shape = row.shape();
+                let limits = field.plan.row(shape.step);
+                Near {
+                    distance: 0.0,
+                    arrival: met.arrival,
+                    number: primary(field.plan, row),
+                    reach: field.plan.primary.map_or(FREE, |rule| limits.numbers[rule].allowed),
+                    handle: met.handle,
+                    players: shape.players,
+                    similarity: limits.similarity,
+                    lanes: self.lanes.of(row),
+                }
+            }));
+            if near.len() == from {
+                return;
+            }
+            let mut kept = from;
+            for at in from..near.len() {
+                let handle = near[at].handle;
+                if !self.group.members().contains(&handle) && self.fits(field, handle) {
+                    near[kept] = near[at];
+                    kept += 1;
+                }
+            }
+            near.truncate(kept);
+        }
+    }
+
+    /// Adds whoever of a lane fits, in their order; where a group needs large parties, those first.
+    fn fill_lane(&mut self, field: Field<'_>, near: &[Near], lane: u32) {
+        let room = self.group.room();
+        let plan = field.plan;
+        let here = || near.iter().filter(|it| it.lanes >> lane & 1 == 1);
+        if self.lanes.is_of_large(lane) {
+            let missing = plan.teams.len().saturating_sub(self.group.larges());
+            let larges = || here().filter(|it| it.players >= plan.large_from);
+            if larges().count() < missing {
+                return;
+            }
+            for large in larges() {
+                if self.group.larges() >= plan.teams.len() {
+                    break;
+                }
+                self.add(field, large.handle);
+            }
+            if self.group.larges() < plan.teams.len() {
+                return;
+            }
+        }
+        let base = self.group.members().len();
+        for candidate in here() {
+            if self.group.players() == room {
+                return;
+            }
+            if !self.group.members()[..base].contains(&candidate.handle) {
+                self.add(field, candidate.handle);
+            }
+        }
+    }
+
+    /// Adds whoever fits on the rest of the way.
+    fn fill_further(&mut self, field: Field<'_>, walk: &mut Walk<'_>) {
+        while self.group.players() < self.group.room() {
+            walk.narrow(self.filter(field), self.group.window(field.plan.primary));
+            let joins = |met: &super::walk::Met| {
+                !self.group.members().contains(&met.handle) && self.add(field, met.handle)
+            };
+            if walk.find(joins).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
+    fn fill_otherwise(&mut self, field: Field<'_>, near: &[Near]) -> Option<Found> {
+        let wanted = field.plan.min.saturating_sub(self.group.players());
+        let mut lane = core::mem::take(&mut self.lane);
+        let found = self.lanes.fullest(wanted).find_map(|at| {
+            lane.clear();
+            lane.extend(near.iter().filter(|it| it.lanes >> at & 1 == 1));
+            if self.are_near_enough(field, &lane, wanted) { self.try_all(field, &lane) } else { None }
+        });
+        self.lane = lane;
+        found.or_else(|| self.complete(field))
+    }
+
+    /// Whether so many players are as near to each other as the lowest of them lets its match be, whoever that is.
+    fn are_near_enough(&mut self, field: Field<'_>, near: &[Near], wanted: u8) -> bool {
+        let Some(rule) = field.plan.primary else { return true };
+        let numbered = |it: &&Near| it.number != WILD;
+        let wild = near.iter().filter(|it| !numbered(it)).map(|it| u32::from(it.players)).sum::<u32>();
+        self.numbers.clear();
+        self.numbers.extend(near.iter().filter(numbered).map(|it| (it.number, it.reach, it.players)));
+        self.numbers.sort_unstable();
+        let lowest = self.group.lowest(rule);
+        let enough = |low: i64, reach: i64| {
+            let from = self.numbers.partition_point(|(number, ..)| *number < low);
+            let within = self.numbers[from..].iter().take_while(|(number, ..)| *number - low <= reach);
+            within.map(|(_, _, players)| u32::from(*players)).sum::<u32>() + wild >= wanted.into()
+        };
+        let (_, highest) = self.group.window(Some(rule));
+        let mut below = self.numbers.iter().take_while(|(number, ..)| *number < lowest);
+        // Without a number in the group anybody may be the lowest, and the group itself asks nothing.
+        (lowest < i64::MAX && enough(lowest, highest - lowest))
+            || below.any(|(number, reach, _)| {
+                (lowest == i64::MAX || number + reach >= lowest) && enough(*number, *reach)
+            })
+            || (lowest == i64::MAX && wild >= wanted.into())
+    }
+
+    /// Every grouping of these, in their order, until one is a match.
+    fn try_all(&mut self, field: Field<'_>, near: &[Near]) -> Option<Found> {
+        if !self.could_suffice(field, near) {
+            return None;
+        }
+        let room = self.group.room();
+        for at in 0..near.len() {
+            if self.group.players() == room {
+                break;
+            }
+            let tries = self.tries.checked_sub(1)?;
+            self.tries = tries;
+            if !self.add(field, near[at].handle) {
+                continue;
+            }
+            if let Some(found) = self.try_all(field, &near[at + 1..]) {
+                return Some(found);
+            }
+            self.group.pop();
+        }
+        self.complete(field)
+    }
+
+    /// Whether those who still fit by number and size are enough, also to have a large party on each team or none.
+    fn could_suffice(&self, field: Field<'_>, near: &[Near]) -> bool {
+        let plan = field.plan;
+        let mut wanted = plan.min.saturating_sub(self.group.players());
+        let mut larges = match (self.similarity(field), self.group.larges()) {
+            (Similarity::Any, _) | (Similarity::Alike, 0) => 0,
+            (Similarity::Alike, larges) => plan.teams.len().saturating_sub(larges),
+        };
+        let (low, high) = self.group.window(plan.primary);
+        let room = self.group.room_left(plan);
+        for candidate in near {
+            if wanted == 0 && larges == 0 {
+                break;
+            }
+            if candidate.players > room
+                || (candidate.number != WILD && !(low..=high).contains(&candidate.number))
+            {
+                continue;
+            }
+            wanted = wanted.saturating_sub(candidate.players);
+            match candidate.similarity {
+                // It may come to be the eldest, and then decides.
+                Similarity::Any => larges = 0,
+                Similarity::Alike => {
+                    larges = larges.saturating_sub(usize::from(candidate.players >= plan.large_from));
+                }
+            }
+        }
+        wanted == 0 && larges == 0
+    }
+}
