@@ -359,7 +359,7 @@ fn average(numbers: &[Amount]) -> Option<Amount> {
     Some(Amount::from_millionths(sum.div_euclid(count)))
 }
 
-fn worst_of_both(some: &[(Arc<str>, u32)], others: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, u32)> {
+pub(crate) fn worst_of_both(some: &[(Arc<str>, u32)], others: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, u32)> {
     let both = some.iter().filter_map(|(region, latency)| {
         let at = others.binary_search_by(|(other, _)| other.cmp(region)).ok()?;
         Some((region.clone(), (*latency).max(others[at].1)))

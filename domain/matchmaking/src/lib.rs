@@ -32,6 +32,7 @@ mod statistics;
 mod story;
 mod ticket;
 mod view;
+pub mod why;
 
 /// The engine without the state machine around it: for benchmarks, which measure the two apart.
 pub mod bare {

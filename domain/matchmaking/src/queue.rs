@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Bound;
 use core::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, Table, TicketId, Timestamp, Turn};
@@ -116,6 +117,21 @@ impl Queue {
         self.tickets.values()
     }
 
+    /// Ordinary tickets behind an id, in the order of ids: a page of a list goes on where the one before ended.
+    pub fn tickets_after(&self, after: Option<TicketId>) -> impl Iterator<Item = &Arc<Ticket>> {
+        self.tickets.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket)
+    }
+
+    /// Backfill tickets, likewise.
+    pub fn backfills_after(&self, after: Option<TicketId>) -> impl Iterator<Item = &Arc<BackfillTicket>> {
+        self.backfills.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket)
+    }
+
+    /// The matches of a short while, likewise.
+    pub fn matches_after(&self, after: Option<MatchId>) -> impl Iterator<Item = &Arc<Match>> {
+        self.matches.range((behind(after), Bound::Unbounded)).map(|(_, formed)| formed)
+    }
+
     /// Backfill tickets, likewise.
     pub fn backfills(&self) -> impl Iterator<Item = &Arc<BackfillTicket>> {
         self.backfills.values()
@@ -148,6 +164,10 @@ impl Queue {
         // Who gives up at the same moment is gone first: "Expired tickets are removed".
         [gives_up, search].into_iter().flatten().min_by_key(|(at, why)| (*at, *why == Why::Search))
     }
+}
+
+fn behind<Id>(after: Option<Id>) -> Bound<Id> {
+    after.map_or(Bound::Unbounded, Bound::Excluded)
 }
 
 impl StateMachine for Queue {

@@ -50,6 +50,9 @@ pub enum StartError {
     /// The catalog gave no answer.
     #[error("failed to ask the catalog")]
     Runtime(#[from] mainstay_runtime::Error),
+    /// A queue did not open.
+    #[error("failed to open the queues")]
+    Queues(#[from] crate::queues::QueueError),
     /// A credential was refused.
     #[error("failed to admit a credential")]
     Credential(#[source] CatalogRejection),

@@ -2,16 +2,18 @@
 
 use mainstay_core::density::{Host, MachineSize};
 use mainstay_core::slot::{Fault, Incident};
-use mainstay_core::{AllocationId, ServerId};
+use mainstay_core::{AllocationId, ServerId, TicketId};
 use mainstay_fleet::catalog::admission::AdmissionEvent;
 use mainstay_fleet::catalog::{Catalog, CatalogEvent};
 use mainstay_fleet::{End, Event, Fleet, Wish};
 use mainstay_journal::history::Told;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
+use mainstay_matchmaking::{self as matchmaking, Queue};
 use mainstay_wire::native::IncidentView;
 use serde_json::{Value, json};
 
+use crate::queues::QUEUE_PREFIX;
 use crate::shards::{CATALOG, FLEET_PREFIX};
 
 /// The empty state of one of this control plane's shards.
@@ -20,6 +22,9 @@ pub fn empty_fold(shard: &ShardName) -> Option<Box<dyn Fold>> {
     let name = shard.as_str();
     if name == CATALOG {
         return Some(Box::new(StoredFold::new(Catalog::default())));
+    }
+    if name.starts_with(QUEUE_PREFIX) {
+        return Some(Box::new(StoredFold::new(Queue::new(0))));
     }
     name.starts_with(FLEET_PREFIX).then(|| -> Box<dyn Fold> { Box::new(StoredFold::new(Fleet::new(0))) })
 }
@@ -35,6 +40,9 @@ pub fn tell(turn: &TurnRecord) -> Result<Vec<Told>, Cause> {
     }
     if name.starts_with(FLEET_PREFIX) {
         return Ok(rows(Fleet::load(&turn.bytes)?.iter().map(fleet_row)));
+    }
+    if name.starts_with(QUEUE_PREFIX) {
+        return Ok(rows(Queue::load(&turn.bytes)?.iter().filter_map(queue_row)));
     }
     Ok(Vec::new())
 }
@@ -87,6 +95,41 @@ fn catalog_row(event: &CatalogEvent) -> Row {
             ("configuration.revised", vec![by.to_string()], json!({ "revision": number, "by": &**by }))
         }
         CatalogEvent::Admission(event) => admission_row(event),
+    }
+}
+
+/// What an operator looks for later: how queues were configured, which matches there were, and who ended without one. Of the
+/// tickets of a match, their ids are told with it.
+fn queue_row(event: &matchmaking::Event) -> Option<Row> {
+    use matchmaking::Event;
+    let canceled = |kind, ticket: &TicketId, reason: &matchmaking::Cancellation| {
+        Some((kind, vec![ticket.to_string()], json!({ "reason": reason.as_str() })))
+    };
+    match event {
+        Event::Configured { spec, form } => {
+            Some(("queue.configured", vec![spec.name.to_string()], json!({ "form": form })))
+        }
+        Event::Closed => Some(("queue.removed", vec![], Value::Null)),
+        Event::MatchFormed { id, tickets, backfill, regions } => {
+            let filled = backfill.as_ref().map(|filled| filled.ticket);
+            let tickets = tickets.iter().map(|(ticket, _)| *ticket).chain(filled);
+            let subjects = std::iter::once(id.to_string()).chain(tickets.map(|ticket| ticket.to_string()));
+            let detail = json!({
+                "backfill": filled.map(|ticket| ticket.to_string()),
+                "region": regions.first().map(|region| &**region),
+            });
+            Some(("match.formed", subjects.collect(), detail))
+        }
+        Event::TicketCanceled { ticket, reason } => canceled("ticket.canceled", ticket, reason),
+        Event::BackfillCanceled { ticket, reason } => canceled("backfill.canceled", ticket, reason),
+        Event::TicketCreated { .. }
+        | Event::TicketJoined { .. }
+        | Event::BackfillCreated { .. }
+        | Event::Searched(_)
+        | Event::Stood { .. }
+        | Event::TicketStood(_)
+        | Event::BackfillStood(_)
+        | Event::MatchStood(_) => None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
+use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -23,6 +24,7 @@ use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve,
 use crate::invitations::Invitations;
 use crate::providers::{Errands, Office};
 use crate::publish::Publisher;
+use crate::queues::{QueueError, Queues};
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
@@ -55,6 +57,7 @@ pub struct Handle {
     catalog: mainstay_runtime::Handle<Catalog>,
     editor: Editor,
     fleets: Fleets,
+    queues: Queues,
     closing: watch::Sender<bool>,
     failed: watch::Receiver<Option<Arc<str>>>,
     serving: Vec<JoinHandle<()>>,
@@ -86,6 +89,7 @@ impl Control {
             Arc::clone(&config.metrics),
         );
         let catalog = start_catalog(&config, hands).await?;
+        let queues = Queues::open(config.journal.clone()).await?;
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let own_accounts = config.credentials.iter().map(|own| own.key.to_string()).collect();
         let access = admit(&catalog, config.credentials).await?;
@@ -98,6 +102,7 @@ impl Control {
             catalog: catalog.clone(),
             editor: editor.clone(),
             fleets: fleets.clone(),
+            queues: queues.clone(),
             closing,
             failed,
             serving: vec![keeping],
@@ -141,6 +146,7 @@ impl Control {
 
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
+            queues,
             access,
             own_accounts,
             tokens: Arc::new(TokenKeys::of(&config.join_token)),
@@ -209,6 +215,17 @@ impl Handle {
         self.editor.declare(declaration, Edit::by(ITSELF)).await
     }
 
+    /// Has queues match by these from now on; others stay as they are.
+    ///
+    /// # Errors
+    /// Where one does not take it; those before it have.
+    pub async fn set_queues(&self, specs: Vec<Arc<QueueSpec>>) -> Result<(), QueueError> {
+        for spec in specs {
+            self.queues.set(spec).await?;
+        }
+        Ok(())
+    }
+
     /// Waits until something failed that the process should end for; says what.
     pub async fn failed(&self) -> Arc<str> {
         let mut failed = self.failed.clone();
@@ -242,6 +259,7 @@ impl Handle {
         for fleet in self.fleets.now().all() {
             fleet.shard.drain().await?;
         }
+        self.queues.drain().await?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub const PAGE: &str = "docs/reference/error-codes.md";
 
 /// The rooms a code can belong to, by the letter after `MS-`.
-const ROOMS: &str = "CPSJAUH";
+const ROOMS: &str = "CPSJAUHM";
 
 /// How a code begins, and the crate that gives it its meaning. The longest beginning counts.
 pub const OWNERS: &[(&str, &str)] = &[
@@ -20,6 +20,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("H", "mainstay-fleet"),
     ("J", "mainstay-journal"),
     ("J1", "mainstay-runtime"),
+    ("M", "mainstay-control"),
     ("P", "mainstay-fleet"),
     ("S0", "mainstay-fleet"),
     ("S1", "mainstay-holder"),

@@ -13,6 +13,7 @@ mod configuration;
 mod doctor;
 mod join;
 mod lives;
+mod matching;
 mod of_state;
 mod supervision;
 
@@ -20,6 +21,10 @@ pub use accounts::{AccountRole, ServiceAccountRequest, ServiceAccountView};
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
+pub use matching::{
+    BackfillRequest, JudgedView, KeptAwayView, MatchView, NeighbourView, PlayerOfTicket, PortProtocol,
+    PortView, QueueView, ReachView, StepView, TicketRequest, TicketView, TimeToMatchView, WhyView,
+};
 pub use of_state::Within;
 pub use supervision::{DatedReadingView, IncidentView, ReadingView};
 

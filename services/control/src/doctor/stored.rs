@@ -6,7 +6,10 @@ use mainstay_fleet::{Event, Fleet, catalog, laws as fleet_laws};
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{CompactError, Head, Reader, StoredFold, Unwatched, Walked, Watch, replay, walk};
 
+use mainstay_matchmaking::{Queue, laws as queue_laws};
+
 use super::{Finding, TOLD_MAX, laws};
+use crate::queues::QUEUE_PREFIX;
 use crate::shards::{CATALOG, FLEET_PREFIX};
 
 /// Checks the chain of every shard; every law of a fleet's turns after each that is kept, and every law of the state they lead
@@ -41,6 +44,13 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
                 let mut broken = told(&turns.broken);
                 broken.extend(told(&fleet_laws::all(state)));
                 (held, broken)
+            })
+        } else if name.starts_with(QUEUE_PREFIX) {
+            laws_of(reader, head, Queue::new(0), Unwatched, |state, Unwatched| {
+                let queue = state.spec().map_or("removed", |spec| &spec.name);
+                let held = format!("replayed: queue {queue}, {} open tickets", state.open());
+                let broken = queue_laws::all(state).err();
+                (held, broken.iter().map(|it| format!("{:?}: {}", it.law, it.detail)).collect())
             })
         } else {
             continue;

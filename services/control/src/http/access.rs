@@ -39,6 +39,8 @@ pub(crate) enum Permission {
     Operate,
     /// Change builds, build configurations and fleets.
     Configure,
+    /// Make and cancel tickets.
+    Match,
     /// Let machines in, and turn them out.
     Admit,
     /// Make service accounts, and revoke them.
@@ -218,6 +220,7 @@ impl Permission {
             Self::Read => "multiplay.machines.list",
             Self::Operate => "mainstay.servers.operate",
             Self::Configure => "mainstay.configure",
+            Self::Match => "mainstay.tickets.write",
             Self::Admit => "mainstay.machines.admit",
             Self::Accounts => "mainstay.accounts",
         }

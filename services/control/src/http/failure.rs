@@ -1,5 +1,7 @@
 //! How each face tells what went wrong.
 
+mod matching;
+
 use std::error::Error as _;
 
 use axum::Json;

@@ -31,6 +31,7 @@ use crate::config::LogTail;
 use crate::doctor::HostChecks;
 use crate::editor::Editor;
 use crate::metrics::Metrics;
+use crate::queues::Queues;
 use crate::samples::Samples;
 use crate::shards::Fleets;
 use crate::store::Store;
@@ -45,6 +46,7 @@ pub(crate) struct App {
     pub(crate) catalog: Handle<Catalog>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
+    pub(crate) queues: Queues,
     pub(crate) access: Access,
     /// The accounts that the next start admits again.
     pub(crate) own_accounts: BTreeSet<String>,

@@ -137,8 +137,8 @@ impl Keeper {
     }
 }
 
-/// Where the look-up tables of a fleet's callers' ids begin: random, so that nobody can choose collisions.
-fn seed() -> u64 {
+/// Where look-up tables begin: random, so that nobody can choose collisions.
+pub(crate) fn seed() -> u64 {
     getrandom::u64().unwrap_or_else(|error| {
         tracing::warn!(%error, "no random seed; look-up tables start at a fixed one");
         0

@@ -11,7 +11,7 @@ use mainstay_fleet::catalog::Catalog;
 use mainstay_fleet::{Fleet, FleetSpec};
 use mainstay_runtime::{Growth, Handle, Reply};
 
-pub(crate) use keeper::{CatalogHands, Configured, Keeper};
+pub(crate) use keeper::{CatalogHands, Configured, Keeper, seed};
 pub(crate) use owed::FleetHands;
 
 /// The name of the catalog's shard.

@@ -6,6 +6,7 @@ mod configuration;
 mod doctor;
 mod fleets;
 mod machines;
+mod matching;
 mod paging;
 mod servers;
 mod status;
@@ -39,6 +40,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(tokens::routes())
         .merge(accounts::routes())
         .merge(doctor::routes())
+        .merge(matching::routes())
         .routes(routes!(openapi))
         .layer(axum::middleware::from_fn(tell))
 }
@@ -65,7 +67,7 @@ async fn openapi() -> Response {
 #[derive(OpenApi)]
 #[openapi(
     servers((url = "/", description = "The control plane that this document came from")),
-    info(title = "Mainstay", description = "Game-server hosting: fleets, machines, servers, allocations. Errors are application/problem+json."),
+    info(title = "Mainstay", description = "Game-server hosting and matchmaking: fleets, machines, servers, allocations, queues, tickets, matches. Errors are application/problem+json."),
     security(("basic" = []), ("token" = [])),
     modifiers(&Schemes)
 )]

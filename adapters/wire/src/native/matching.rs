@@ -1,0 +1,501 @@
+//! Queues, tickets, backfill tickets and matches on the native face.
+
+use jiff::Timestamp as Instant;
+use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::{
+    BackfillStage, BackfillTicket, Entity, Kind, Match, Member, Port, Protocol, Seated, ServerDetails, Stage,
+    Statistics, Ticket,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::multiplay::instant;
+
+/// A queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueView {
+    /// Its name.
+    pub name: String,
+    /// How many tickets and backfill tickets are open.
+    pub open_tickets: usize,
+    /// How many players search.
+    pub players_matching: usize,
+    /// How long the last thousand matched tickets searched; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_to_match: Option<TimeToMatchView>,
+    /// What it matches by, as PlayFab's `SetMatchmakingQueue` takes it.
+    pub configuration: Value,
+}
+
+/// Seconds from a search's beginning to its match.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeToMatchView {
+    /// On average.
+    pub average_seconds: f64,
+    /// At most so long for half of the tickets.
+    pub p50_seconds: f64,
+    /// For nine of ten.
+    pub p90_seconds: f64,
+    /// For 99 of 100.
+    pub p99_seconds: f64,
+}
+
+/// A player who is to be matched.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlayerOfTicket {
+    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    pub player: String,
+    /// Its team, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// What the queue's rules read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Value>,
+}
+
+/// A ticket that is asked for: players who look for a match together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TicketRequest {
+    /// Who.
+    pub players: Vec<PlayerOfTicket>,
+    /// How many seconds it waits: 1 to 86400.
+    pub give_up_after_seconds: u32,
+}
+
+/// A backfill ticket that is asked for: a game that goes on and wants more players.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BackfillRequest {
+    /// Who plays already.
+    pub players: Vec<PlayerOfTicket>,
+    /// How the game is reached.
+    pub server: ReachView,
+    /// How many players are wanted at most; absent: as many as fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<u32>,
+    /// How many seconds it waits: 1 to 86400.
+    pub give_up_after_seconds: u32,
+}
+
+/// A ticket of either kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketView {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub id: TicketId,
+    /// Its queue.
+    pub queue: String,
+    /// `WaitingForPlayers`, `WaitingForMatch`, `Matched` or `Canceled`.
+    pub status: String,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created: Instant,
+    /// When it gives up.
+    #[schema(value_type = String, format = DateTime)]
+    pub gives_up: Instant,
+    /// Who is in it.
+    pub players: Vec<PlayerOfTicket>,
+    /// Who was invited and has not joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Of a backfill ticket: how its game is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ReachView>,
+    /// Of a backfill ticket: how many players it wants at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<u32>,
+    /// The match it ended in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
+    pub match_id: Option<MatchId>,
+    /// Why it ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancellation_reason: Option<String>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended: Option<Instant>,
+}
+
+/// A match.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchView {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub id: MatchId,
+    /// Its queue.
+    pub queue: String,
+    /// When it was formed.
+    #[schema(value_type = String, format = DateTime)]
+    pub formed: Instant,
+    /// Who plays, each with its team.
+    pub players: Vec<PlayerOfTicket>,
+    /// Where it could be played, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<String>,
+    /// Where it is played, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ReachView>,
+}
+
+/// How a game is reached. All of it may be absent, and the address may be any text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ReachView {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fqdn: Option<String>,
+    /// Its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipv4_address: Option<String>,
+    /// Its ports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortView>,
+    /// Where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_id: Option<String>,
+}
+
+/// A port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PortView {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub number: u16,
+    /// `tcp` or `udp`.
+    pub protocol: PortProtocol,
+}
+
+/// What a port speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PortProtocol {
+    /// Streams.
+    Tcp,
+    /// Packets.
+    Udp,
+}
+
+/// Why a ticket is not matched yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WhyView {
+    /// For how many seconds it has searched.
+    pub waited_seconds: u32,
+    /// How many players a match has at least.
+    pub players_min: u32,
+    /// And at most.
+    pub players_max: u32,
+    /// How many other tickets search.
+    pub others: usize,
+    /// How many of them were looked at.
+    pub looked_at: usize,
+    /// How many of those fit it by every rule between two tickets.
+    pub fitting: usize,
+    /// How many players these have.
+    pub fitting_players: usize,
+    /// How many of those looked at each rule keeps away, the rule that keeps most first.
+    pub kept_away: Vec<KeptAwayView>,
+    /// The nearest of them.
+    pub nearest: Vec<NeighbourView>,
+    /// When a rule next gives way for this ticket; absent where none will.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<StepView>,
+}
+
+/// What a rule keeps away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptAwayView {
+    /// The rule; `matchSize`: together they are too many players.
+    pub rule: String,
+    /// How many tickets.
+    pub tickets: usize,
+}
+
+/// Another ticket, and what is between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NeighbourView {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub id: TicketId,
+    /// Whether it is a game's.
+    pub backfill: bool,
+    /// With how many players.
+    pub players: usize,
+    /// By each rule.
+    pub rules: Vec<JudgedView>,
+}
+
+/// What a rule says of two tickets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgedView {
+    /// The rule.
+    pub rule: String,
+    /// Whether they fit by it.
+    pub fits: bool,
+    /// What is missing, in words with numbers, where they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A rule that gives way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// Which.
+    pub rule: String,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Instant,
+    /// What it asks until then.
+    pub from: String,
+    /// What it asks from then on.
+    pub to: String,
+}
+
+impl PlayerOfTicket {
+    /// Who: a player by its id alone, or any entity as `type!id`; `None` where the text is neither.
+    #[must_use]
+    pub fn entity(text: &str) -> Option<Entity> {
+        let (kind, id) = text.split_once('!').unwrap_or((Entity::PLAYER, text));
+        Entity::new(kind, id)
+    }
+
+    fn told(entity: &Entity) -> String {
+        if entity.kind() == Entity::PLAYER { entity.id().to_owned() } else { entity.to_string() }
+    }
+
+    fn of(member: &Member) -> Self {
+        // What was sent was JSON.
+        let attributes = member.attributes.raw.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
+        Self { player: Self::told(&member.entity), team: None, attributes }
+    }
+
+    fn seated(seated: &Seated) -> Self {
+        Self { team: seated.team.as_deref().map(str::to_owned), ..Self::of(&seated.member) }
+    }
+}
+
+impl TimeToMatchView {
+    /// How long matching took; `None` before the first match.
+    #[must_use]
+    pub fn of(statistics: &Statistics) -> Option<Self> {
+        statistics.time_to_match.map(|times| Self {
+            average_seconds: times.average.as_secs_f64(),
+            p50_seconds: times.percentile50.as_secs_f64(),
+            p90_seconds: times.percentile90.as_secs_f64(),
+            p99_seconds: times.percentile99.as_secs_f64(),
+        })
+    }
+}
+
+/// How a ticket ended: in which match, or why without one, and when.
+type End = (Option<MatchId>, Option<String>, Option<Timestamp>);
+
+impl TicketView {
+    /// A ticket of players.
+    #[must_use]
+    pub fn of(ticket: &Ticket, queue: &str) -> Self {
+        let end: End = match ticket.stage {
+            Stage::Gathering | Stage::Searching(_) => (None, None, None),
+            Stage::Matched { id, at } => (Some(id), None, Some(at)),
+            Stage::Canceled { reason, at } => (None, Some(reason.as_str().to_owned()), Some(at)),
+        };
+        let waiting = ticket.stage == Stage::Gathering;
+        Self {
+            players: ticket.members.iter().map(PlayerOfTicket::of).collect(),
+            missing: ticket.missing().filter(|_| waiting).map(PlayerOfTicket::told).collect(),
+            ..Self::new(ticket.id, queue, ticket.stage.as_str(), (ticket.created, ticket.gives_up()), end)
+        }
+    }
+
+    /// A backfill ticket.
+    #[must_use]
+    pub fn of_game(ticket: &BackfillTicket, queue: &str) -> Self {
+        let end: End = match ticket.stage {
+            BackfillStage::Searching(_) => (None, None, None),
+            BackfillStage::Matched { id, at } => (Some(id), None, Some(at)),
+            BackfillStage::Canceled { reason, at } => (None, Some(reason.as_str().to_owned()), Some(at)),
+        };
+        Self {
+            players: ticket.members.iter().map(PlayerOfTicket::seated).collect(),
+            server: Some(ReachView::of(&ticket.server)),
+            places: ticket.places,
+            ..Self::new(ticket.id, queue, ticket.stage.as_str(), (ticket.created, ticket.gives_up()), end)
+        }
+    }
+
+    fn new(
+        id: TicketId,
+        queue: &str,
+        status: &str,
+        (created, gives_up): (Timestamp, Timestamp),
+        (match_id, cancellation_reason, ended): End,
+    ) -> Self {
+        Self {
+            id,
+            queue: queue.to_owned(),
+            status: status.to_owned(),
+            created: instant(created),
+            gives_up: instant(gives_up),
+            players: Vec::new(),
+            missing: Vec::new(),
+            server: None,
+            places: None,
+            match_id,
+            cancellation_reason,
+            ended: ended.map(instant),
+        }
+    }
+}
+
+impl MatchView {
+    /// A match.
+    #[must_use]
+    pub fn of(formed: &Match, queue: &str) -> Self {
+        Self {
+            id: formed.id,
+            queue: queue.to_owned(),
+            formed: instant(formed.formed),
+            players: formed.members.iter().map(PlayerOfTicket::seated).collect(),
+            regions: formed.regions.iter().map(ToString::to_string).collect(),
+            server: formed.server.as_deref().map(ReachView::of),
+        }
+    }
+}
+
+impl ReachView {
+    fn of(details: &ServerDetails) -> Self {
+        let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
+        let port = |port: &Port| PortView {
+            name: port.name.to_string(),
+            number: port.number,
+            protocol: match port.protocol {
+                Protocol::Tcp => PortProtocol::Tcp,
+                Protocol::Udp => PortProtocol::Udp,
+            },
+        };
+        Self {
+            fqdn: text(&details.fqdn),
+            ipv4_address: text(&details.ipv4_address),
+            ports: details.ports.iter().map(port).collect(),
+            region: text(&details.region),
+            server_id: text(&details.server_id),
+        }
+    }
+
+    /// What the rules keep.
+    #[must_use]
+    pub fn details(self) -> ServerDetails {
+        let text = |text: Option<String>| text.map(Into::into);
+        let port = |port: PortView| Port {
+            name: port.name.into(),
+            number: port.number,
+            protocol: match port.protocol {
+                PortProtocol::Tcp => Protocol::Tcp,
+                PortProtocol::Udp => Protocol::Udp,
+            },
+        };
+        ServerDetails {
+            fqdn: text(self.fqdn),
+            ipv4_address: text(self.ipv4_address),
+            ports: self.ports.into_iter().map(port).collect(),
+            region: text(self.region),
+            server_id: text(self.server_id),
+        }
+    }
+}
+
+impl From<&WhyNot> for WhyView {
+    fn from(why: &WhyNot) -> Self {
+        let (players_min, players_max) = why.players_wanted;
+        let kept = |(rule, tickets): &(std::sync::Arc<str>, usize)| KeptAwayView {
+            rule: rule.to_string(),
+            tickets: *tickets,
+        };
+        Self {
+            waited_seconds: why.waited,
+            players_min,
+            players_max,
+            others: why.others,
+            looked_at: why.looked_at,
+            fitting: why.fitting,
+            fitting_players: why.fitting_players,
+            kept_away: why.kept_away.iter().map(kept).collect(),
+            nearest: why.nearest.iter().map(NeighbourView::from).collect(),
+            next: why.next.as_ref().map(StepView::from),
+        }
+    }
+}
+
+impl From<&Neighbour> for NeighbourView {
+    fn from(neighbour: &Neighbour) -> Self {
+        Self {
+            id: neighbour.ticket,
+            backfill: neighbour.kind == Kind::Backfill,
+            players: neighbour.players,
+            rules: neighbour.rules.iter().map(JudgedView::from).collect(),
+        }
+    }
+}
+
+impl From<&Judged> for JudgedView {
+    fn from(judged: &Judged) -> Self {
+        let why = match &judged.verdict {
+            Verdict::Fits => None,
+            Verdict::Fails(short) => Some(words(short)),
+        };
+        Self { rule: judged.rule.to_string(), fits: why.is_none(), why }
+    }
+}
+
+fn words(short: &Short) -> String {
+    match short {
+        Short::Players { players, max } => format!("{players} players together, at most {max}"),
+        Short::Texts { own, other } => {
+            let told = |text: &Option<std::sync::Arc<str>>| {
+                text.as_deref().map_or_else(|| "players who differ".to_owned(), |text| format!("`{text}`"))
+            };
+            format!("{} here, {} there", told(own), told(other))
+        }
+        Short::Apart { by, allowed } => format!("{by} apart, at most {allowed}"),
+        Short::Shared { shared, needed } => format!("{shared} in common, at least {needed}"),
+        Short::Total { sum, max } => format!("{sum} together, at most {max}"),
+        Short::Region { best: Some((region, latency)), allowed } => {
+            format!("{latency} ms to {region}, the best for both; at most {allowed} ms")
+        }
+        Short::Region { best: None, .. } => "no region that both measured".to_owned(),
+    }
+}
+
+impl From<&Step> for StepView {
+    fn from(step: &Step) -> Self {
+        Self { rule: step.rule.to_string(), at: instant(step.at), from: asked(step.from), to: asked(step.to) }
+    }
+}
+
+fn asked(asked: Asked) -> String {
+    match asked {
+        Asked::Nothing => "anything".to_owned(),
+        Asked::Sameness => "the same".to_owned(),
+        Asked::Numbers(most, None) => most.to_string(),
+        Asked::Numbers(least, Some(most)) => format!("{least} to {most}"),
+        Asked::Count(count) => count.to_string(),
+    }
+}

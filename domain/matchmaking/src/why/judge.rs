@@ -1,0 +1,199 @@
+//! Two tickets, rule by rule: whether they fit, and by how much they do not.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::amount::Amount;
+use crate::attribute::{Facts, Text, worst_of_both};
+use crate::distance;
+use crate::spec::{QueueSpec, Rule, RuleKind};
+
+/// A ticket as the rules see it.
+pub(super) struct Side {
+    pub facts: Facts,
+    /// In seconds.
+    pub waited: u32,
+}
+
+/// What a rule says of two tickets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// Its name; that of the match's size is `matchSize`.
+    pub rule: Arc<str>,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// Whether two tickets fit by a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// They do, or the rule does not restrict either of them, or it looks at whole teams.
+    Fits,
+    /// They do not.
+    Fails(Short),
+}
+
+/// What keeps two tickets apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Short {
+    /// Too many players for a match.
+    Players {
+        /// How many they are.
+        players: u32,
+        /// How many a match has at most.
+        max: u32,
+    },
+    /// Different texts; `None` of a ticket whose own players differ.
+    Texts {
+        /// This ticket's.
+        own: Option<Arc<str>>,
+        /// The other's.
+        other: Option<Arc<str>>,
+    },
+    /// Numbers too far apart.
+    Apart {
+        /// By how much they differ.
+        by: Amount,
+        /// By how much they may, for the stricter of the two.
+        allowed: Amount,
+    },
+    /// Too few values in common.
+    Shared {
+        /// How many.
+        shared: u32,
+        /// How many it takes, for the stricter of the two.
+        needed: u32,
+    },
+    /// A sum that is too large already.
+    Total {
+        /// It.
+        sum: Amount,
+        /// How large it may be.
+        max: Amount,
+    },
+    /// No region near enough for both.
+    Region {
+        /// The best of those both measured, with the worse latency.
+        best: Option<(Arc<str>, u32)>,
+        /// The largest latency, for the stricter of the two.
+        allowed: u32,
+    },
+}
+
+impl Judged {
+    /// Whether the rule keeps them apart.
+    #[must_use]
+    pub const fn fails(&self) -> bool {
+        matches!(self.verdict, Verdict::Fails(_))
+    }
+}
+
+/// How the size of a match is named among the rules.
+const MATCH_SIZE: &str = "matchSize";
+
+/// The name of what stands at a place of [`judge`]'s list.
+pub(super) fn name(spec: &QueueSpec, index: usize) -> Arc<str> {
+    spec.rules.get(index).map_or_else(|| MATCH_SIZE.into(), |rule| rule.name.clone())
+}
+
+/// Every rule in order and then the size of a match; and how far apart the two are by those that measure.
+pub(super) fn judge(spec: &QueueSpec, own: &Side, other: &Side) -> (Vec<Judged>, f64) {
+    let mut at = Places::default();
+    let mut apart = 0.0;
+    let mut judged: Vec<Judged> = Vec::with_capacity(spec.rules.len() + 1);
+    for rule in &spec.rules {
+        let (short, distance) = between(rule, own, other, &mut at);
+        apart += distance;
+        let verdict = short.map_or(Verdict::Fits, Verdict::Fails);
+        judged.push(Judged { rule: rule.name.clone(), verdict });
+    }
+    let players = u32::from(own.facts.players) + u32::from(other.facts.players);
+    let max = spec.max_match_size;
+    let verdict = if players > max { Verdict::Fails(Short::Players { players, max }) } else { Verdict::Fits };
+    judged.push(Judged { rule: MATCH_SIZE.into(), verdict });
+    (judged, apart)
+}
+
+/// How many rules of each kind came before.
+#[derive(Default)]
+struct Places {
+    texts: usize,
+    numbers: usize,
+    sets: usize,
+    totals: usize,
+}
+
+fn next(place: &mut usize) -> usize {
+    *place += 1;
+    *place - 1
+}
+
+fn between(rule: &Rule, own: &Side, other: &Side, at: &mut Places) -> (Option<Short>, f64) {
+    let restricts = |side: &Side| rule.optional_after.is_none_or(|after| side.waited < after);
+    // Of rules between tickets each ticket's own limit holds (record 0041, 11).
+    let sides = [own, other];
+    match &rule.kind {
+        RuleKind::StringEquality { enforced, .. } => {
+            let index = next(&mut at.texts);
+            let restricted =
+                sides.iter().any(|side| restricts(side) && enforced.after(side.waited).is_some());
+            let texts = (own.facts.texts.get(index), other.facts.texts.get(index));
+            let (Some(one), Some(two)) = texts else { return (None, 0.0) };
+            let same = matches!((one, two), (Text::Any, _) | (_, Text::Any))
+                || matches!((one, two), (Text::Same(one), Text::Same(two)) if one == two);
+            let told = |text: &Text| match text {
+                Text::Same(text) => Some(text.clone()),
+                Text::Any | Text::Mixed => None,
+            };
+            let short = (restricted && !same).then(|| Short::Texts { own: told(one), other: told(two) });
+            (short, if same { 0.0 } else { 1.0 })
+        }
+        RuleKind::Difference { allowed, .. } => {
+            let index = next(&mut at.numbers);
+            let number = |side: &Side| side.facts.numbers.get(index).copied().flatten();
+            let (Some(one), Some(two)) = (number(own), number(other)) else { return (None, 0.0) };
+            let by = Amount::from_millionths((one.millionths() - two.millionths()).abs());
+            let limits = sides.iter().filter(|side| restricts(side));
+            let limit = limits.filter_map(|side| allowed.after(side.waited)).min();
+            let scale = allowed.after(own.waited).unwrap_or(Amount::ONE);
+            let short = limit.filter(|limit| by > *limit).map(|allowed| Short::Apart { by, allowed });
+            (short, distance::difference(by.to_f64(), scale.to_f64()))
+        }
+        RuleKind::SetIntersection { shared, .. } => {
+            let index = next(&mut at.sets);
+            let set = |side: &'_ Side| side.facts.sets.get(index).cloned().flatten();
+            let (Some(one), Some(two)) = (set(own), set(other)) else { return (None, 0.0) };
+            let common = one.iter().filter(|text| two.contains(text)).count();
+            let common = u32::try_from(common).unwrap_or(u32::MAX);
+            let needed = sides.iter().filter(|side| restricts(side));
+            let needed = needed.filter_map(|side| shared.after(side.waited)).max().unwrap_or(0);
+            let short = (common < needed).then_some(Short::Shared { shared: common, needed });
+            (short, distance::set(common))
+        }
+        RuleKind::MatchTotal { max, .. } => {
+            let index = next(&mut at.totals);
+            let total = |side: &Side| side.facts.totals.get(index).copied().unwrap_or_default();
+            let sum = total(own) + total(other);
+            // Of rules of the whole match, the age of whoever has waited longest counts.
+            let waited = own.waited.max(other.waited);
+            let restricts = rule.optional_after.is_none_or(|after| waited < after);
+            let max = max.after(waited).filter(|max| restricts && sum > *max);
+            (max.map(|max| Short::Total { sum, max }), 0.0)
+        }
+        RuleKind::RegionSelection { latency, .. } => {
+            let limits = sides.iter().filter(|side| restricts(side));
+            let Some(allowed) = limits.filter_map(|side| latency.after(side.waited)).min() else {
+                return (None, 0.0);
+            };
+            let both = worst_of_both(&own.facts.latencies, &other.facts.latencies);
+            let best = both.into_iter().min_by_key(|(_, latency)| *latency);
+            let near = best.as_ref().map(|(_, latency)| distance::quality(*latency, allowed));
+            let short = best.as_ref().is_none_or(|(_, latency)| *latency > allowed);
+            let short = short.then_some(Short::Region { best, allowed });
+            (short, distance::region(near.unwrap_or(0.0)))
+        }
+        RuleKind::TeamDifference { .. }
+        | RuleKind::TeamSizeBalance { .. }
+        | RuleKind::TeamTicketSizeSimilarity => (None, 0.0),
+    }
+}

@@ -1,0 +1,272 @@
+//! Why a ticket is not matched yet: who is nearest, which rule keeps them apart and by how much, and when a rule gives way next.
+//!
+//! Told of pairs. A match of more than two tickets, and its teams, are the engine's to judge: two tickets that fit each other
+//! may still wait for others.
+
+mod judge;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::time::Duration;
+
+use mainstay_core::{TicketId, Timestamp};
+
+pub use self::judge::{Judged, Short, Verdict};
+use crate::amount::Amount;
+use crate::attribute::Facts;
+use crate::backfill::{BackfillStage, BackfillTicket};
+use crate::engine::Kind;
+use crate::queue::Queue;
+use crate::spec::{Expansion, QueueSpec, Rule, RuleKind, Threshold};
+use crate::ticket::{Searching, Stage, Ticket};
+
+/// Of how many other tickets a ticket is told why they are no match for it. Copied within a turn and judged outside of it; a
+/// queue with more is a busy one, and its tickets wait for no lack of others.
+pub const LOOKED_AT_MAX: usize = 2_000;
+/// How many of them are told one by one.
+pub const NEAREST_MAX: usize = 5;
+
+/// A ticket that searches and the others it could meet, as they are at one moment.
+#[derive(Debug, Clone)]
+pub struct Around {
+    spec: Arc<QueueSpec>,
+    subject: Waiting,
+    others: Vec<Waiting>,
+    waiting: usize,
+}
+
+/// Somebody who searches.
+#[derive(Debug, Clone)]
+enum Waiting {
+    Ticket(Arc<Ticket>, Searching),
+    Game(Arc<BackfillTicket>, Searching),
+}
+
+/// Why a ticket still searches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhyNot {
+    /// How long it has searched, in whole seconds.
+    pub waited: u32,
+    /// How many players a match has, at least and at most.
+    pub players_wanted: (u32, u32),
+    /// How many other tickets search.
+    pub others: usize,
+    /// How many of them were looked at: at most [`LOOKED_AT_MAX`].
+    pub looked_at: usize,
+    /// How many of those fit it by every rule between two tickets.
+    pub fitting: usize,
+    /// How many players they have together.
+    pub fitting_players: usize,
+    /// How many of those looked at each rule keeps away; the rule that keeps most first.
+    pub kept_away: Vec<(Arc<str>, usize)>,
+    /// The nearest: those with the fewest rules in between, then the least apart.
+    pub nearest: Vec<Neighbour>,
+    /// The next time that a rule gives way for this ticket.
+    pub next: Option<Step>,
+}
+
+/// Another ticket, by each rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbour {
+    /// Which.
+    pub ticket: TicketId,
+    /// Of which kind.
+    pub kind: Kind,
+    /// With how many players.
+    pub players: usize,
+    /// By each rule, in the queue's order.
+    pub rules: Vec<Judged>,
+    apart: f64,
+}
+
+/// A change of what a rule asks of a ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Of which rule.
+    pub rule: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+    /// What it asks until then.
+    pub from: Asked,
+    /// What it asks from then on.
+    pub to: Asked,
+}
+
+/// What a rule asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing: it does not restrict.
+    Nothing,
+    /// That texts are the same.
+    Sameness,
+    /// That numbers differ by at most so much; of sums, that they are within these.
+    Numbers(Amount, Option<Amount>),
+    /// So many: shared values at least, milliseconds or players apart at most.
+    Count(u32),
+}
+
+impl Queue {
+    /// A ticket of either kind and those it could meet; `None` where it does not search.
+    #[must_use]
+    pub fn around(&self, ticket: TicketId) -> Option<Around> {
+        let spec = Arc::clone(self.spec()?);
+        let subject = self.searching(&ticket)?;
+        let others = self.give_ups.iter().filter(|(_, id)| *id != ticket);
+        let others = others.filter_map(|(_, id)| self.searching(id));
+        // Two games never meet.
+        let others = others.filter(|other| !(subject.is_game() && other.is_game()));
+        let others = others.take(LOOKED_AT_MAX).collect();
+        Some(Around { spec, subject, others, waiting: self.open.saturating_sub(1) })
+    }
+
+    fn searching(&self, id: &TicketId) -> Option<Waiting> {
+        if let Some(ticket) = self.tickets.get(id) {
+            return match ticket.stage {
+                Stage::Searching(searching) => Some(Waiting::Ticket(ticket.clone(), searching)),
+                Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+            };
+        }
+        let game = self.backfills.get(id)?;
+        match game.stage {
+            BackfillStage::Searching(searching) => Some(Waiting::Game(game.clone(), searching)),
+            BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } => None,
+        }
+    }
+}
+
+impl Waiting {
+    const fn is_game(&self) -> bool {
+        matches!(self, Self::Game(..))
+    }
+
+    fn since(&self) -> Timestamp {
+        let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
+        searching.since
+    }
+
+    fn waited(&self, now: Timestamp) -> u32 {
+        u32::try_from(now.since(self.since()).as_secs()).unwrap_or(u32::MAX)
+    }
+
+    /// What the rules see of it. It was read when it came, and reads as it did.
+    fn facts(&self, spec: &QueueSpec) -> Facts {
+        let facts = match self {
+            Self::Ticket(ticket, _) => Facts::of(spec, &*ticket.members),
+            Self::Game(game, _) => Facts::of(spec, &game.party()),
+        };
+        facts.unwrap_or_default()
+    }
+
+    fn named(&self) -> (TicketId, Kind, usize) {
+        match self {
+            Self::Ticket(ticket, _) => (ticket.id, Kind::Ordinary, ticket.members.len()),
+            Self::Game(game, _) => (game.id, Kind::Backfill, game.members.len()),
+        }
+    }
+}
+
+impl Around {
+    /// Judges everyone looked at.
+    #[must_use]
+    pub fn why(&self, now: Timestamp) -> WhyNot {
+        let own = judge::Side { facts: self.subject.facts(&self.spec), waited: self.subject.waited(now) };
+        let mut kept_away: BTreeMap<usize, usize> = BTreeMap::new();
+        let (mut fitting, mut fitting_players) = (0, 0);
+        let mut nearest: Vec<Neighbour> = Vec::new();
+        for other in &self.others {
+            let side = judge::Side { facts: other.facts(&self.spec), waited: other.waited(now) };
+            let (rules, apart) = judge::judge(&self.spec, &own, &side);
+            let (ticket, kind, players) = other.named();
+            for (index, _) in rules.iter().enumerate().filter(|(_, rule)| rule.fails()) {
+                *kept_away.entry(index).or_default() += 1;
+            }
+            if !rules.iter().any(Judged::fails) {
+                (fitting, fitting_players) = (fitting + 1, fitting_players + players);
+            }
+            nearest.push(Neighbour { ticket, kind, players, rules, apart });
+        }
+        nearest.sort_by(|a, b| a.between().cmp(&b.between()).then(a.apart.total_cmp(&b.apart)));
+        nearest.truncate(NEAREST_MAX);
+        let name = |index: usize| judge::name(&self.spec, index);
+        let mut kept_away: Vec<_> =
+            kept_away.into_iter().map(|(index, count)| (name(index), count)).collect();
+        kept_away.sort_by_key(|(_, count)| Reverse(*count));
+        WhyNot {
+            waited: own.waited,
+            players_wanted: (self.spec.min_match_size, self.spec.max_match_size),
+            others: self.waiting,
+            looked_at: self.others.len(),
+            fitting,
+            fitting_players,
+            kept_away,
+            nearest,
+            next: self
+                .spec
+                .rules
+                .iter()
+                .filter_map(|rule| self.step(rule, own.waited))
+                .min_by_key(|step| step.at),
+        }
+    }
+
+    fn step(&self, rule: &Rule, waited: u32) -> Option<Step> {
+        let expands = boundaries(&rule.kind, waited);
+        let at = expands.into_iter().chain(rule.optional_after.filter(|at| *at > waited)).min()?;
+        let (from, to) = (asked(rule, waited), asked(rule, at));
+        let since = self.subject.since() + Duration::from_secs(at.into());
+        (from != to).then(|| Step { rule: rule.name.clone(), at: since, from, to })
+    }
+}
+
+impl Neighbour {
+    /// How many rules are between.
+    fn between(&self) -> usize {
+        self.rules.iter().filter(|rule| rule.fails()).count()
+    }
+}
+
+/// The next moment of waiting at which a rule's limit changes.
+fn boundaries(kind: &RuleKind, waited: u32) -> Option<u32> {
+    fn next<T: Threshold>(expansion: &Expansion<T>, waited: u32) -> Option<u32> {
+        expansion.boundaries().find(|at| *at > waited)
+    }
+    match kind {
+        RuleKind::StringEquality { enforced, .. } => next(enforced, waited),
+        RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
+            next(allowed, waited)
+        }
+        RuleKind::SetIntersection { shared, .. } => next(shared, waited),
+        RuleKind::MatchTotal { min, max, .. } => {
+            [next(min, waited), next(max, waited)].into_iter().flatten().min()
+        }
+        RuleKind::RegionSelection { latency, .. } => next(latency, waited),
+        RuleKind::TeamSizeBalance { allowed } => next(allowed, waited),
+        RuleKind::TeamTicketSizeSimilarity => None,
+    }
+}
+
+/// What a rule asks of a ticket that has waited so many seconds.
+fn asked(rule: &Rule, waited: u32) -> Asked {
+    if rule.optional_after.is_some_and(|after| waited >= after) {
+        return Asked::Nothing;
+    }
+    let count = |limit: Option<u32>| limit.map_or(Asked::Nothing, Asked::Count);
+    match &rule.kind {
+        RuleKind::StringEquality { enforced, .. } => {
+            enforced.after(waited).map_or(Asked::Nothing, |_| Asked::Sameness)
+        }
+        RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
+            allowed.after(waited).map_or(Asked::Nothing, |limit| Asked::Numbers(limit, None))
+        }
+        RuleKind::SetIntersection { shared, .. } => count(shared.after(waited)),
+        RuleKind::MatchTotal { min, max, .. } => match (min.after(waited), max.after(waited)) {
+            (None, None) => Asked::Nothing,
+            (min, max) => Asked::Numbers(min.unwrap_or(Amount::ZERO), Some(max.unwrap_or(Amount::MAX))),
+        },
+        RuleKind::RegionSelection { latency, .. } => count(latency.after(waited)),
+        RuleKind::TeamSizeBalance { allowed } => count(allowed.after(waited)),
+        RuleKind::TeamTicketSizeSimilarity => Asked::Sameness,
+    }
+}

@@ -1,0 +1,147 @@
+//! Queues and tickets over the native face: what a studio's own matchmaking service would do.
+
+use serde_json::{Value, json};
+
+use crate::caller::{Answer, Caller};
+use crate::product::{Home, until};
+
+/// Two teams of one, as PlayFab's documentation writes a queue, with a skill that may differ by more the longer one waits.
+fn duel() -> Value {
+    json!({ "MatchmakingQueue": {
+        "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2,
+        "Teams": [
+            { "Name": "red", "MinTeamSize": 1, "MaxTeamSize": 1 },
+            { "Name": "blue", "MinTeamSize": 1, "MaxTeamSize": 1 },
+        ],
+        "Rules": [{
+            "Type": "DifferenceRule", "Name": "skill", "Attribute": { "Path": "skill", "Source": "User" },
+            "Difference": 2, "MergeFunction": "Average", "AttributeNotSpecifiedBehavior": "UseDefault",
+            "DefaultAttributeValue": 0, "Weight": 1,
+            "Expansion": { "Type": "Linear", "Delta": 1, "Limit": 4, "SecondsBetweenExpansions": 600 },
+        }],
+    } })
+}
+
+fn make(caller: &Caller, player: &str, skill: i64) -> Value {
+    let body = json!({
+        "players": [{ "player": player, "attributes": { "skill": skill } }], "giveUpAfterSeconds": 3600,
+    });
+    let made = caller.post("/v1/queues/duel/tickets", body.to_string().as_bytes());
+    assert_eq!(made.status, 201, "{made:?}");
+    made.json()
+}
+
+fn path(ticket: &Value) -> String {
+    format!("/v1/queues/duel/tickets/{}", ticket["id"].as_str().unwrap())
+}
+
+fn set(caller: &Caller, queue: &Value) -> Answer {
+    caller.put("/v1/queues/duel", queue.to_string().as_bytes())
+}
+
+/// The events of a stream that ended, as JSON.
+fn events(stream: &str) -> Vec<Value> {
+    stream.lines().filter_map(|line| line.strip_prefix("data: ")).map(|data| data.parse().unwrap()).collect()
+}
+
+/// Issue 4, point 4: "The native face: the same over `/v1`, with server-sent events so that nobody polls, idempotency keys,
+/// and *why not matched yet*: for a ticket, the nearest tickets, the rule that fails and by how much, and when the next
+/// expansion comes"; point 7: "an acknowledged ticket survives SIGKILL".
+#[test]
+fn a_ticket_says_why_it_waits_outlives_a_kill_and_tells_when_it_is_matched() {
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    let caller = up.caller();
+    assert_eq!(set(&caller, &duel()).status, 200);
+    let (alice, bob) = (make(&caller, "alice", 10), make(&caller, "bob", 13));
+    assert_eq!((&alice["status"], &bob["status"]), (&json!("WaitingForMatch"), &json!("WaitingForMatch")));
+
+    let why = caller.get(&format!("{}/why", path(&alice))).json();
+    assert_eq!((&why["lookedAt"], &why["fitting"]), (&json!(1), &json!(0)), "{why}");
+    assert_eq!(why["nearest"][0]["id"], bob["id"]);
+    assert_eq!(why["nearest"][0]["rules"][0]["why"], "3 apart, at most 2", "{why}");
+    assert_eq!((&why["next"]["from"], &why["next"]["to"]), (&json!("2"), &json!("3")));
+    up.kill_nine();
+
+    let up = home.up(&["--demo"]);
+    let caller = up.caller();
+    assert_eq!(caller.get(&path(&alice)).json(), alice, "as it was acknowledged");
+    let watching = {
+        let (caller, path) = (caller.clone(), format!("{}/events", path(&alice)));
+        std::thread::spawn(move || caller.get(&path))
+    };
+    // What the rule asks for changes under those who wait: who fits now is matched at once.
+    let mut wider = duel();
+    wider["MatchmakingQueue"]["Rules"][0]["Difference"] = json!(3);
+    assert_eq!(set(&caller, &wider).status, 200);
+    let matched = until("alice is matched", || {
+        let seen = caller.get(&path(&alice)).json();
+        (seen["status"] == "Matched").then_some(seen)
+    });
+    let told = events(&watching.join().unwrap().text);
+    assert_eq!(told.last(), Some(&matched), "the stream ends with the ticket: {told:?}");
+    let formed =
+        caller.get(&format!("/v1/queues/duel/matches/{}", matched["matchId"].as_str().unwrap())).json();
+    let mut seated: Vec<_> =
+        formed["players"].as_array().unwrap().iter().map(|it| (&it["player"], &it["team"])).collect();
+    seated.sort_by_key(|(_, team)| team.to_string());
+    assert_eq!(seated.iter().map(|(_, team)| *team).collect::<Vec<_>>(), [&json!("blue"), &json!("red")]);
+    assert_eq!(formed["players"][0]["attributes"], json!({ "skill": 10 }));
+}
+
+/// Issue 4, point 10: "wrong types (40 and "40"), attributes too large, … teams that cannot be filled: refused at the door
+/// …, named by code, never silently unmatchable"; and point 2's backfill over the native face.
+#[test]
+fn what_cannot_be_matched_is_refused_with_a_code() {
+    let home = Home::new();
+    let up = home.up(&["--demo"]);
+    let caller = up.caller();
+    let mut wrong = duel();
+    wrong["MatchmakingQueue"]["Teams"][0]["MaxTeamSize"] = json!(0);
+    wrong["MatchmakingQueue"]["MinMatchSize"] = json!(1);
+    let refused = set(&caller, &wrong).json();
+    assert_eq!(refused["code"], "MS-M001");
+    assert!(refused["problems"].as_array().unwrap().len() >= 2, "all at once: {refused}");
+    assert_eq!(set(&caller, &duel()).status, 200);
+
+    let send = |what: &str, body: Value| {
+        caller.post(&format!("/v1/queues/duel/{what}"), body.to_string().as_bytes())
+    };
+    let of = |attributes: Value| json!({ "players": [{ "player": "eve", "attributes": attributes }], "giveUpAfterSeconds": 9 });
+    for (body, code) in [
+        (of(json!({ "skill": "40" })), "MS-M006"),
+        (of(json!({ "skill": 1e12 })), "MS-M006"),
+        (json!({ "players": [{ "player": "" }], "giveUpAfterSeconds": 9 }), "MS-U101"),
+        (json!({ "players": [{ "player": "eve" }], "giveUpAfterSeconds": 0 }), "MS-M006"),
+        (
+            json!({ "players": [{ "player": "eve" }, { "player": "mal" }], "giveUpAfterSeconds": 9 }),
+            "MS-M006",
+        ),
+        (json!({ "players": "eve", "giveUpAfterSeconds": 9 }), "MS-U101"),
+    ] {
+        let refused = send("tickets", body.clone()).json();
+        assert_eq!(refused["code"], code, "{body}: {refused}");
+    }
+    assert_eq!(send("tickets", of(json!({}))).status, 201);
+    assert_eq!(send("tickets", of(json!({}))).json()["code"], "MS-M008");
+
+    let game = json!({
+        "players": [{ "player": "zoe", "team": "red" }], "giveUpAfterSeconds": 60,
+        "server": { "ipv4Address": "192.0.2.1", "ports": [{ "name": "game", "number": 7777, "protocol": "udp" }] },
+    });
+    let backfill = send("backfills", game);
+    assert_eq!(backfill.status, 201, "{backfill:?}");
+    let filled = until("eve joins the game of zoe", || {
+        let seen = caller.get(&path(&backfill.json())).json();
+        (seen["status"] == "Matched").then_some(seen)
+    });
+    let formed =
+        caller.get(&format!("/v1/queues/duel/matches/{}", filled["matchId"].as_str().unwrap())).json();
+    assert_eq!(formed["server"]["ipv4Address"], "192.0.2.1");
+    assert_eq!(
+        (&formed["players"][0]["team"], &formed["players"][1]["team"]),
+        (&json!("red"), &json!("blue"))
+    );
+    assert_eq!(caller.delete("/v1/queues/duel").status, 204);
+    assert_eq!(caller.get("/v1/queues/duel").json()["code"], "MS-M002");
+}

@@ -1,0 +1,114 @@
+//! What goes wrong with queues and tickets, as the native face tells it.
+
+use axum::http::StatusCode;
+use mainstay_core::TicketId;
+use mainstay_matchmaking::Rejection;
+use mainstay_matchmaking::spec::Fault;
+use serde_json::json;
+
+use super::Failure;
+use crate::queues::QueueError;
+
+impl Failure {
+    /// A queue that may not be used: every fault at once.
+    pub(in crate::http) fn queue(faults: &[Fault]) -> Self {
+        let problems = faults.iter().map(|fault| json!({ "place": fault.place, "what": fault.what }));
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let fix = "mend them all; the rules are in docs/reference/queues.md";
+        Self {
+            problems: problems.collect(),
+            ..Self::new(
+                StatusCode::BAD_REQUEST,
+                "MS-M001",
+                format!("the queue has faults: {}", told.join("; ")),
+                fix,
+            )
+        }
+    }
+
+    pub(in crate::http) fn no_queue(name: &str) -> Self {
+        Self::not_found("MS-M002", format!("there is no queue {name}"), "list them: mainstay queue list")
+    }
+
+    pub(in crate::http) fn no_ticket(ticket: TicketId) -> Self {
+        let detail = Rejection::TicketNotFound(ticket).to_string();
+        Self::not_found("MS-M003", detail, "list them: mainstay ticket list --queue NAME")
+    }
+
+    pub(in crate::http) fn not_searching(ticket: TicketId, status: &str) -> Self {
+        let detail = format!("ticket {ticket} does not search: it is {status}");
+        Self::new(StatusCode::CONFLICT, "MS-M010", detail, "ask about a ticket that is WaitingForMatch")
+    }
+
+    pub(in crate::http) fn too_many_watched() -> Self {
+        let detail = "as many tickets are watched in this queue as can be".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-M011", detail, "end streams of tickets that are over")
+    }
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        const SEE: &str = "see docs/reference/queues.md";
+        let (status, code, fix) = match &rejection {
+            Rejection::QueueNotFound => (StatusCode::NOT_FOUND, "MS-M002", "list them: mainstay queue list"),
+            Rejection::TicketNotFound(_) => {
+                (StatusCode::NOT_FOUND, "MS-M003", "list them: mainstay ticket list --queue NAME")
+            }
+            Rejection::MatchNotFound(_) => (
+                StatusCode::NOT_FOUND,
+                "MS-M004",
+                "take the matchId of a ticket; matches are kept for minutes",
+            ),
+            Rejection::AttributeInvalid(_)
+            | Rejection::EntityInvalid { .. }
+            | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::BadRequest(_)
+            | Rejection::GiveUpAfterInvalid { .. }
+            | Rejection::TeamInvalid { .. } => (StatusCode::BAD_REQUEST, "MS-M006", SEE),
+            Rejection::RequestTypeMismatch(_)
+            | Rejection::AlreadyJoined(_)
+            | Rejection::NotJoined(_)
+            | Rejection::AlreadyCompleted(_) => {
+                (StatusCode::CONFLICT, "MS-M007", "look how the ticket stands")
+            }
+            Rejection::MembershipLimitExceeded { .. } => {
+                (StatusCode::CONFLICT, "MS-M008", "cancel the other ticket, or wait for its end")
+            }
+            Rejection::TooManyValues | Rejection::TooManyWaiting { .. } => {
+                (StatusCode::TOO_MANY_REQUESTS, "MS-M009", "wait until tickets are matched, or give up")
+            }
+            Rejection::OtherForm { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, "MS-M012", "the queue is being configured: ask again")
+            }
+            Rejection::Unauthorized { .. } => (StatusCode::FORBIDDEN, "MS-M013", SEE),
+        };
+        Self::new(status, code, rejection.to_string(), fix)
+    }
+}
+
+impl From<QueueError> for Failure {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::TooMany => Self::new(
+                StatusCode::CONFLICT,
+                "MS-M005",
+                error.to_string(),
+                "remove the instance's old data, or use fewer queues",
+            ),
+            QueueError::Refused(rejection) => rejection.into(),
+            QueueError::Runtime(error) => error.into(),
+            QueueError::Start(_) | QueueError::Read(_) => {
+                let detail = format!(
+                    "{error}: {}",
+                    std::error::Error::source(&error).map_or_else(String::new, ToString::to_string)
+                );
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "MS-M014",
+                    detail,
+                    "see the log; the journal may be damaged: mainstay doctor",
+                )
+            }
+        }
+    }
+}

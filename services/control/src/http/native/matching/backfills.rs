@@ -1,0 +1,91 @@
+//! `/v1/queues/{queue}/backfills`: making and listing them. What is done with one is done as with any ticket.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use mainstay_core::TicketId;
+use mainstay_matchmaking::{Caller as Asker, Command};
+use mainstay_wire::native::{BackfillRequest, Page, TicketView};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::super::App;
+use super::super::super::access::Permission;
+use super::super::super::failure::{Failure, Native};
+use super::super::paging::{Asked, page};
+use super::{create, entities, new_ticket, queue_of, seated, tickets};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list, make))
+}
+
+/// Asks for more players for a game that goes on. With an `Idempotency-Key`, a repeat answers with the same ticket.
+#[utoipa::path(
+    post,
+    operation_id = "createBackfill",
+    path = "/v1/queues/{queue}/backfills",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
+    request_body = BackfillRequest,
+    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another backfill ticket", body = Problem)),
+)]
+async fn make(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Native> {
+    let caller = app.caller(&headers)?;
+    let asked: BackfillRequest = super::super::body(body)?;
+    caller.may(Permission::Match)?;
+    let queue = queue_of(&app, &name)?;
+    let ticket = new_ticket(&headers, &caller, &name)?;
+    let (players, server) = (entities(&asked.players)?, asked.server.details());
+    let made = create(&queue, |spec, form| Command::CreateBackfill {
+        ticket,
+        caller: Asker::Title,
+        members: players
+            .iter()
+            .zip(&asked.players)
+            .map(|(entity, sent)| seated(spec, entity, sent))
+            .collect(),
+        server: server.clone(),
+        places: asked.places,
+        give_up_after: asked.give_up_after_seconds,
+        form,
+    });
+    let made = made.await?;
+    let view = queue.read(move |queue, _| tickets::view(queue, made)).await?;
+    let view = view.ok_or_else(|| Failure::no_ticket(made))?;
+    Ok((StatusCode::CREATED, Json(TicketView { queue: name, ..view })).into_response())
+}
+
+#[utoipa::path(
+    get,
+    operation_id = "listBackfills",
+    path = "/v1/queues/{queue}/backfills",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), Asked),
+    responses((status = 200, description = "Those that are open, and those that ended a short while ago", body = Page<TicketView>)),
+)]
+async fn list(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Page<TicketView>>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let asked = super::asked(query)?;
+    let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
+    let queue = queue_of(&app, &name)?;
+    let games =
+        queue.read(move |queue, _| queue.backfills_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
+    let views = games.await?.iter().map(|game| TicketView::of_game(game, &name)).collect();
+    Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
+}

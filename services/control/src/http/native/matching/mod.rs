@@ -1,0 +1,126 @@
+//! `/v1/queues`: queues, tickets, backfill tickets and matches, for the studio's own services: a service account asks as the
+//! title, for players and games it vouches for.
+
+mod backfills;
+mod events;
+mod matches;
+mod queues;
+mod tickets;
+
+use std::sync::Arc;
+
+use axum::extract::{Query, rejection::QueryRejection};
+use axum::http::HeaderMap;
+use mainstay_core::TicketId;
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Answer, Command, Entity, Member, Rejection, Seated};
+use mainstay_wire::native::PlayerOfTicket;
+use mainstay_wire::playfab::{Stored, attributes};
+use utoipa_axum::router::OpenApiRouter;
+use uuid::Uuid;
+
+use super::super::App;
+use super::super::access::Caller;
+use super::super::failure::{Failure, Native};
+use super::tokens::random;
+use crate::declare::named;
+use crate::queues::OpenQueue;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .merge(queues::routes())
+        .merge(tickets::routes())
+        .merge(backfills::routes())
+        .merge(matches::routes())
+}
+
+/// The header that makes a creation safe to repeat.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Longest such key: a UUID with a prefix, or a hash in hexadecimal.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// The ids of tickets that were asked for with a key are made of it, the asker and the queue.
+const KEYED: Uuid = Uuid::from_u128(0x61c7_02f5_97d3_4e52_b1e8_94d0_5f3a_2c07);
+
+/// Who the tickets of a service account belong to: the title.
+const TITLE: &str = "title";
+
+fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
+    app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
+}
+
+/// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made.
+fn new_ticket(headers: &HeaderMap, caller: &Caller, queue: &str) -> Result<TicketId, Native> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(TicketId(uuid::Builder::from_random_bytes(random()?).into_uuid()));
+    };
+    let bytes = key.as_bytes();
+    match key.to_str() {
+        Ok(key) if !key.is_empty() && bytes.len() <= IDEMPOTENCY_KEY_BYTES_MAX => {
+            let asker = named(named(KEYED, caller.key()), queue);
+            Ok(TicketId(named(asker, key)))
+        }
+        Ok(_) | Err(_) => {
+            let detail = format!(
+                "Idempotency-Key has {} bytes: 1 to {IDEMPOTENCY_KEY_BYTES_MAX} of printable ASCII",
+                bytes.len()
+            );
+            Err(Failure::bad_request(detail, "send a UUID that is new for each ticket").into())
+        }
+    }
+}
+
+fn ticket_of(text: &str) -> Result<TicketId, Native> {
+    let fix = "take the id that the ticket was made with";
+    text.parse()
+        .map_err(|_| Failure::bad_request(format!("`{text}` is no ticket id: it is a UUID"), fix).into())
+}
+
+/// The entities of players that were sent; all who are none at once.
+fn entities(players: &[PlayerOfTicket]) -> Result<Vec<Entity>, Native> {
+    let mut found = Vec::with_capacity(players.len());
+    let mut wrong = Vec::new();
+    for (index, player) in players.iter().enumerate() {
+        match PlayerOfTicket::entity(&player.player) {
+            Some(entity) => found.push(entity),
+            None => wrong.push(format!("players[{index}]")),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(found);
+    }
+    let detail = format!(
+        "{} {} no player: an id, or type!id, of 1 to {} bytes each",
+        wrong.join(", "),
+        if wrong.len() == 1 { "is" } else { "are" },
+        mainstay_matchmaking::ENTITY_PART_BYTES_MAX
+    );
+    Err(Failure::bad_request(detail, "send ids that your players are known by").into())
+}
+
+/// A player with what the rules of a queue find in its attributes.
+fn member(spec: &QueueSpec, entity: &Entity, sent: &PlayerOfTicket) -> Member {
+    let stored = Stored::new();
+    Member { entity: entity.clone(), attributes: attributes(spec, sent.attributes.as_ref(), &stored) }
+}
+
+fn seated(spec: &QueueSpec, entity: &Entity, sent: &PlayerOfTicket) -> Seated {
+    Seated { member: member(spec, entity, sent), team: sent.team.as_deref().map(Into::into) }
+}
+
+/// Makes a ticket.
+async fn create(queue: &OpenQueue, read: impl Fn(&QueueSpec, u32) -> Command) -> Result<TicketId, Native> {
+    match queue.ask_reading(read).await?? {
+        Answer::Ticket(id) => Ok(id),
+        // Only a creation is asked for, and a creation answers with its ticket.
+        Answer::Done | Answer::Cancelled(_) => Err(Native::from(Rejection::QueueNotFound)),
+    }
+}
+
+fn title() -> Entity {
+    Entity::new(TITLE, TITLE).expect("`title` is a type and an id")
+}
+
+/// A page's worth of ids in order, behind a cursor.
+fn asked(query: Result<Query<super::paging::Asked>, QueryRejection>) -> Result<super::paging::Asked, Native> {
+    super::paging::Asked::read(query)
+}

@@ -1,0 +1,153 @@
+//! `/v1/queues` itself.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use mainstay_matchmaking::Caller as Asker;
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_wire::native::{Page, QueueView, TimeToMatchView};
+use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
+use mainstay_wire::problem::Problem;
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::super::App;
+use super::super::super::access::Permission;
+use super::super::super::failure::{Failure, Native};
+use super::super::paging::{Asked, page};
+use super::queue_of;
+use crate::queues::OpenQueue;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read, set, remove))
+}
+
+#[utoipa::path(
+    get,
+    operation_id = "listQueues",
+    path = "/v1/queues",
+    tag = "matchmaking",
+    params(Asked),
+    responses((status = 200, description = "As asked", body = Page<QueueView>)),
+)]
+async fn list(
+    State(app): State<Arc<App>>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Page<QueueView>>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let asked = Asked::read(query)?;
+    let (after, limit): (Option<String>, _) = (asked.after()?, asked.limit());
+    let queues = app.queues.now();
+    let mut views = Vec::new();
+    let listed = queues.iter().filter(|(name, _)| after.as_deref().is_none_or(|after| ***name > *after));
+    for (name, queue) in listed.take(limit + 1) {
+        // One that was removed meanwhile is no longer listed.
+        views.extend(view(name, queue).await?);
+    }
+    Ok(Json(page(views, limit, |queue| queue.name.clone())))
+}
+
+#[utoipa::path(
+    get,
+    operation_id = "getQueue",
+    path = "/v1/queues/{queue}",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "As asked", body = QueueView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn read(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<QueueView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let queue = queue_of(&app, &name)?;
+    Ok(Json(view(&name, &queue).await?.ok_or_else(|| Failure::no_queue(&name))?))
+}
+
+/// Has a queue match by what is sent: PlayFab's JSON, in the shape of its API or of its documentation. Tickets that the new
+/// rules read as the old ones did stay.
+#[utoipa::path(
+    put,
+    operation_id = "putQueue",
+    path = "/v1/queues/{queue}",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    request_body = Value,
+    responses((status = 200, description = "It matches by this", body = QueueView), (status = 400, description = "Every fault at once, in `problems`", body = Problem)),
+)]
+async fn set(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<QueueView>, Native> {
+    let caller = app.caller(&headers)?;
+    let mut sent: Value = super::super::body(body)?;
+    caller.may(Permission::Configure)?;
+    // As PlayFab's call wraps it, or bare.
+    if let Some(wrapped) = sent.get_mut("MatchmakingQueue") {
+        sent = wrapped.take();
+    }
+    let spec = spec(sent, &name)?;
+    app.queues.set(Arc::new(spec)).await?;
+    let queue = queue_of(&app, &name)?;
+    Ok(Json(view(&name, &queue).await?.ok_or_else(|| Failure::no_queue(&name))?))
+}
+
+#[utoipa::path(
+    delete,
+    operation_id = "deleteQueue",
+    path = "/v1/queues/{queue}",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 204, description = "It is removed, and its tickets are cancelled"), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn remove(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Native> {
+    app.permit(&headers, Permission::Configure)?;
+    queue_of(&app, &name)?;
+    app.queues.remove(&name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native> {
+    let read = queue.read(|queue, _| {
+        let spec = queue.spec()?.clone();
+        Some((spec, queue.open(), queue.statistics(&Asker::Title).ok()?))
+    });
+    let Some((spec, open_tickets, statistics)) = read.await? else { return Ok(None) };
+    let configuration = serde_json::to_value(MatchmakingQueueConfig::of(spec.declared()));
+    Ok(Some(QueueView {
+        name: name.to_owned(),
+        open_tickets,
+        players_matching: statistics.players_matching.unwrap_or_default(),
+        time_to_match: TimeToMatchView::of(&statistics),
+        configuration: configuration.expect("a queue is plain data"),
+    }))
+}
+
+/// What is sent, as a queue of that name.
+fn spec(sent: Value, name: &str) -> Result<QueueSpec, Native> {
+    let fix = "see docs/reference/queues.md";
+    let mut config = MatchmakingQueueConfig::read(sent)
+        .map_err(|error| Failure::bad_request(format!("this is no queue: {error}"), fix))?;
+    if config.name.is_empty() {
+        name.clone_into(&mut config.name);
+    }
+    if config.name != name {
+        let detail = format!("the body names the queue {}, the path {name}", config.name);
+        return Err(Failure::bad_request(detail, "leave the name out of the body, or write it alike").into());
+    }
+    let declared = config.declared(Vec::new()).and_then(QueueSpec::new);
+    declared.map_err(|faults| Failure::queue(&faults).into())
+}

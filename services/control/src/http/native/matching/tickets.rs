@@ -1,0 +1,191 @@
+//! `/v1/queues/{queue}/tickets`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use mainstay_core::TicketId;
+use mainstay_matchmaking::{Caller as Asker, Command, Queue};
+use mainstay_wire::native::{Page, TicketRequest, TicketView, WhyView};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::super::App;
+use super::super::super::access::Permission;
+use super::super::super::failure::{Failure, Native};
+use super::super::paging::{Asked, page};
+use super::{create, entities, events, member, new_ticket, queue_of, ticket_of, title};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(list, make))
+        .routes(routes!(read, cancel))
+        .routes(routes!(why))
+        .routes(routes!(watch))
+}
+
+/// Makes a ticket for players that the caller vouches for. With an `Idempotency-Key`, a repeat answers with the same ticket.
+#[utoipa::path(
+    post,
+    operation_id = "createTicket",
+    path = "/v1/queues/{queue}/tickets",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
+    request_body = TicketRequest,
+    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another ticket", body = Problem)),
+)]
+async fn make(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Native> {
+    let caller = app.caller(&headers)?;
+    let asked: TicketRequest = super::super::body(body)?;
+    caller.may(Permission::Match)?;
+    let queue = queue_of(&app, &name)?;
+    let ticket = new_ticket(&headers, &caller, &name)?;
+    let players = entities(&asked.players)?;
+    let made = create(&queue, |spec, form| Command::CreateServerTicket {
+        ticket,
+        caller: Asker::Title,
+        creator: title(),
+        members: players
+            .iter()
+            .zip(&asked.players)
+            .map(|(entity, sent)| member(spec, entity, sent))
+            .collect(),
+        give_up_after: asked.give_up_after_seconds,
+        form,
+    });
+    let made = made.await?;
+    let view =
+        queue.read(move |queue, _| view(queue, made)).await?.ok_or_else(|| Failure::no_ticket(made))?;
+    Ok((StatusCode::CREATED, Json(TicketView { queue: name, ..view })).into_response())
+}
+
+#[utoipa::path(
+    get,
+    operation_id = "listTickets",
+    path = "/v1/queues/{queue}/tickets",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), Asked),
+    responses((status = 200, description = "Those that are open, and those that ended a short while ago", body = Page<TicketView>)),
+)]
+async fn list(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    query: Result<Query<Asked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Page<TicketView>>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let asked = super::asked(query)?;
+    let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
+    let queue = queue_of(&app, &name)?;
+    let tickets =
+        queue.read(move |queue, _| queue.tickets_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
+    let views = tickets.await?.iter().map(|ticket| TicketView::of(ticket, &name)).collect();
+    Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
+}
+
+#[utoipa::path(
+    get,
+    operation_id = "getTicket",
+    path = "/v1/queues/{queue}/tickets/{ticket}",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
+    responses((status = 200, description = "As asked", body = TicketView), (status = 404, description = "There is no such thing, or it ended some time ago", body = Problem)),
+)]
+async fn read(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<TicketView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let view = queue.read(move |queue, _| view(queue, ticket)).await?;
+    let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
+    Ok(Json(TicketView { queue: name, ..view }))
+}
+
+#[utoipa::path(
+    delete,
+    operation_id = "cancelTicket",
+    path = "/v1/queues/{queue}/tickets/{ticket}",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
+    responses((status = 204, description = "It is over"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is matched", body = Problem)),
+)]
+async fn cancel(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Native> {
+    app.permit(&headers, Permission::Match)?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let is_game = queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?;
+    let caller = Asker::Title;
+    let command = if is_game {
+        Command::CancelBackfill { ticket, caller }
+    } else {
+        Command::CancelTicket { ticket, caller }
+    };
+    queue.ask(command).await??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The nearest other tickets, the rule that keeps each away and by how much, and when a rule gives way next.
+#[utoipa::path(
+    get,
+    operation_id = "whyTicket",
+    path = "/v1/queues/{queue}/tickets/{ticket}/why",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
+    responses((status = 200, description = "Why it is not matched yet", body = WhyView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It does not search", body = Problem)),
+)]
+async fn why(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<WhyView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let read = queue
+        .read(move |queue, now| (view(queue, ticket).map(|view| view.status), queue.around(ticket), now));
+    let (status, around, now) = read.await?;
+    let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
+    let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
+    Ok(Json(WhyView::from(&around.why(now))))
+}
+
+/// What becomes of a ticket, as it happens: an event with each change, the first at once, the last when it is over.
+#[utoipa::path(
+    get,
+    operation_id = "watchTicket",
+    path = "/v1/queues/{queue}/tickets/{ticket}/events",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
+    responses((status = 200, description = "Server-sent events of type `ticket`", body = TicketView, content_type = "text/event-stream"), (status = 404, description = "There is no such thing", body = Problem), (status = 503, description = "Too many tickets are watched", body = Problem)),
+)]
+async fn watch(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    Ok(events::stream(&queue, name, ticket).await?.into_response())
+}
+
+/// A ticket of either kind, without its queue's name.
+pub(super) fn view(queue: &Queue, ticket: TicketId) -> Option<TicketView> {
+    let of_players = queue.ticket(ticket, &Asker::Title).map(|ticket| TicketView::of(ticket, ""));
+    let any =
+        of_players.or_else(|_| queue.backfill(ticket, &Asker::Title).map(|it| TicketView::of_game(it, "")));
+    any.ok()
+}

@@ -1,0 +1,260 @@
+//! Matchmaking queues: one shard each in the journal, and the list of those that are open.
+//!
+//! A queue's own shard is where it is configured: no other list knows it. Whoever configures it, a file or a call, comes
+//! through [`Queues::set`], and the last one is right. What a file does not name stays as it is.
+
+mod watched;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mainstay_core::{StateMachine, Timestamp};
+use mainstay_journal::{ReadError, ShardName};
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Command, Queue, Rejection};
+use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use self::watched::QueueHands;
+pub(crate) use self::watched::{News, Watched, Watching};
+use crate::declare::named;
+
+/// What the names of queues' shards begin with; the UUID of the queue's name follows.
+pub(crate) const QUEUE_PREFIX: &str = "queue/";
+/// The most queues, with those that were removed: each is a task, an engine and a place in every look at all of them. A title
+/// has tens.
+pub(crate) const QUEUES_MAX: usize = 1_000;
+/// Queues' names may have capitals, and be as long as the name of a shard, so shards are called by a UUID of them.
+const NAMES: Uuid = Uuid::from_u128(0x3d0f_51b4_8e6b_4c0e_a1f9_27c4_6b0a_94de);
+
+/// The queues of a running control plane.
+#[derive(Debug, Clone)]
+pub(crate) struct Queues(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    journal: JournalHandle,
+    /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
+    open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
+    /// Every shard that runs, also of removed queues: a shard is led once. Locked while a queue is opened or changed.
+    shards: Mutex<BTreeMap<ShardName, Running>>,
+}
+
+/// A queue's shard.
+#[derive(Debug, Clone)]
+struct Running {
+    shard: Handle<Queue>,
+    watched: Watched,
+}
+
+/// A queue that takes tickets.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenQueue {
+    running: Running,
+    rules: Arc<RwLock<Rules>>,
+}
+
+/// What attributes are read by. Kept beside the shard, so that a ticket costs one turn and not two.
+#[derive(Debug, Clone)]
+struct Rules {
+    spec: Arc<QueueSpec>,
+    form: u32,
+}
+
+/// How often attributes are read anew because the queue's rules changed meanwhile: each time somebody configured it, so this
+/// many would have to do so in a row.
+const READINGS_MAX: usize = 8;
+
+/// Why a queue did not open or change.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// There are too many.
+    #[error("there are {QUEUES_MAX} queues, removed ones included: no more are opened (MS-M005)")]
+    TooMany,
+    /// The rules refuse it.
+    #[error(transparent)]
+    Refused(#[from] Rejection),
+    /// Its shard did not start.
+    #[error("the queue's shard did not start")]
+    Start(#[from] mainstay_runtime::StartError),
+    /// It gave no answer: ask again.
+    #[error(transparent)]
+    Runtime(#[from] mainstay_runtime::Error),
+    /// The journal did not say which queues there are.
+    #[error("the journal did not list its shards")]
+    Read(#[from] ReadError),
+}
+
+impl Queues {
+    /// Opens every queue that the journal holds.
+    ///
+    /// # Errors
+    /// Where the journal or a shard does not open.
+    pub(crate) async fn open(journal: JournalHandle) -> Result<Self, QueueError> {
+        let heads = journal.work(|journal| journal.heads()).await??;
+        let queues =
+            Self(Arc::new(Inner { journal, open: RwLock::default(), shards: Mutex::new(BTreeMap::new()) }));
+        let mut shards = queues.0.shards.lock().await;
+        for head in heads.into_iter().filter(|head| head.shard.as_str().starts_with(QUEUE_PREFIX)) {
+            let running = queues.start(head.shard.clone()).await?;
+            queues.list(&running).await?;
+            shards.insert(head.shard, running);
+        }
+        drop(shards);
+        Ok(queues)
+    }
+
+    /// Those that take tickets, by name.
+    pub(crate) fn now(&self) -> Arc<BTreeMap<Arc<str>, OpenQueue>> {
+        Arc::clone(&self.0.open.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// One of them.
+    pub(crate) fn named(&self, name: &str) -> Option<OpenQueue> {
+        self.now().get(name).cloned()
+    }
+
+    /// Has a queue match by this from now on, whether it was there or not.
+    ///
+    /// # Errors
+    /// See [`QueueError`].
+    pub(crate) async fn set(&self, spec: Arc<QueueSpec>) -> Result<(), QueueError> {
+        let mut shards = self.0.shards.lock().await;
+        let name = shard_name(&spec.name);
+        let running = match shards.get(&name) {
+            Some(running) => running.clone(),
+            None if shards.len() >= QUEUES_MAX => return Err(QueueError::TooMany),
+            None => {
+                let running = self.start(name.clone()).await?;
+                shards.insert(name, running.clone());
+                running
+            }
+        };
+        running.shard.command(Command::Configure(spec), Growth::Grows).await??;
+        Ok(self.list(&running).await?)
+    }
+
+    /// Removes a queue: its tickets are cancelled.
+    ///
+    /// # Errors
+    /// See [`QueueError`]; [`Rejection::QueueNotFound`] where there is none.
+    pub(crate) async fn remove(&self, name: &str) -> Result<(), QueueError> {
+        let _changing = self.0.shards.lock().await;
+        let queue = self.named(name).ok_or(Rejection::QueueNotFound)?;
+        queue.running.shard.command(Command::Close, Growth::Shrinks).await??;
+        self.change(|open| open.remove(name));
+        Ok(())
+    }
+
+    /// Waits until everything accepted is durable and answered.
+    ///
+    /// # Errors
+    /// Where a shard's leadership ended first.
+    pub(crate) async fn drain(&self) -> Result<(), mainstay_runtime::Error> {
+        for running in self.0.shards.lock().await.values() {
+            running.shard.drain().await?;
+        }
+        Ok(())
+    }
+
+    /// Lists a queue, if it takes tickets.
+    async fn list(&self, running: &Running) -> Result<(), mainstay_runtime::Error> {
+        if let Some(rules) = running.rules().await? {
+            let name = Arc::clone(&rules.spec.name);
+            let rules = Arc::new(RwLock::new(rules));
+            let queue = OpenQueue { running: running.clone(), rules };
+            self.change(|open| open.insert(name, queue));
+        }
+        Ok(())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<Arc<str>, OpenQueue>) -> Option<OpenQueue>) {
+        let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = BTreeMap::clone(&open);
+        change(&mut changed);
+        *open = Arc::new(changed);
+    }
+
+    async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
+        let watched = Watched::default();
+        let shard = Shard::start(mainstay_runtime::Config {
+            name,
+            journal: self.0.journal.clone(),
+            initial: Queue::new(crate::shards::seed()),
+            codec: StoredCodec,
+            hands: QueueHands::new(watched.clone()),
+            due: |_why| Command::Due,
+            mailbox_max: MAILBOX_MAX,
+        });
+        Ok(Running { shard: shard.await?, watched })
+    }
+}
+
+impl Running {
+    async fn rules(&self) -> Result<Option<Rules>, mainstay_runtime::Error> {
+        let read = |queue: &Queue, _| Some(Rules { spec: queue.spec()?.clone(), form: queue.form() });
+        self.shard.query(read).await
+    }
+}
+
+impl OpenQueue {
+    /// Asks; a full mailbox is an error. Answers once what was decided is durable.
+    pub(crate) async fn ask(&self, command: Command) -> Result<Reply<Queue>, mainstay_runtime::Error> {
+        let growth = growth(&command);
+        self.running.shard.try_command(command, growth).await
+    }
+
+    /// Asks with attributes: `read` reads them for the rules and form it is given, and does so anew where these changed
+    /// meanwhile.
+    pub(crate) async fn ask_reading(
+        &self,
+        read: impl Fn(&QueueSpec, u32) -> Command,
+    ) -> Result<Reply<Queue>, mainstay_runtime::Error> {
+        let mut readings = 1;
+        loop {
+            let Rules { spec, form } = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
+            match self.ask(read(&spec, form)).await? {
+                Err(Rejection::OtherForm { .. }) if readings < READINGS_MAX => readings += 1,
+                answered => return Ok(answered),
+            }
+            let Some(rules) = self.running.rules().await? else { return Ok(Err(Rejection::QueueNotFound)) };
+            *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+        }
+    }
+
+    /// Reads the state once it is durable.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Queue, Timestamp) -> T + Send + 'static,
+    ) -> Result<T, mainstay_runtime::Error> {
+        self.running.shard.query(read).await
+    }
+
+    /// Who waits for news of its tickets.
+    pub(crate) const fn watched(&self) -> &Watched {
+        &self.running.watched
+    }
+}
+
+fn shard_name(queue: &str) -> ShardName {
+    let name = format!("{QUEUE_PREFIX}{}", named(NAMES, queue));
+    ShardName::new(&name).expect("`queue/` and a UUID is a shard name")
+}
+
+/// What a command does to the size of what is stored.
+const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
+    match command {
+        Command::Configure(_)
+        | Command::CreateTicket { .. }
+        | Command::CreateServerTicket { .. }
+        | Command::JoinTicket { .. }
+        | Command::CreateBackfill { .. } => Growth::Grows,
+        Command::Close
+        | Command::CancelTicket { .. }
+        | Command::CancelAllTickets { .. }
+        | Command::CancelBackfill { .. }
+        | Command::CancelAllBackfills { .. }
+        | Command::Due => Growth::Shrinks,
+    }
+}

@@ -1,0 +1,104 @@
+//! Who waits for news of a ticket, so that nobody has to poll.
+//!
+//! News is what the ticket is after a durable turn. A watcher that is slow sees the newest of it alone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::{BackfillTicket, Caller, Queue, Ticket};
+use mainstay_runtime::{Hands, TakenUp};
+use tokio::sync::watch;
+
+/// What a ticket has become.
+#[derive(Debug, Clone)]
+pub(crate) enum News {
+    /// A ticket of players.
+    Ticket(Arc<Ticket>),
+    /// A game's.
+    Backfill(Arc<BackfillTicket>),
+}
+
+/// The tickets of a queue that somebody watches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watched(Arc<RwLock<HashMap<TicketId, watch::Sender<Option<News>>>>>);
+
+/// Somebody who watches a ticket.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    news: watch::Receiver<Option<News>>,
+    ticket: TicketId,
+    watched: Watched,
+}
+
+/// Most tickets that are watched in one queue: a stream each, and as many connections as a control plane answers.
+const WATCHED_MAX: usize = 100_000;
+
+impl Watched {
+    /// Watches a ticket from now on; `None` where too many are watched.
+    pub(crate) fn watch(&self, ticket: TicketId) -> Option<Watching> {
+        let mut watched = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() >= WATCHED_MAX && !watched.contains_key(&ticket) {
+            return None;
+        }
+        let news = watched.entry(ticket).or_insert_with(|| watch::Sender::new(None)).subscribe();
+        Some(Watching { news, ticket, watched: self.clone() })
+    }
+
+    fn is_watched(&self, ticket: &TicketId) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(ticket)
+    }
+}
+
+impl Watching {
+    /// The next news, once there is some.
+    pub(crate) async fn next(&mut self) -> Option<News> {
+        // The sender stays as long as anybody watches.
+        self.news.changed().await.ok()?;
+        self.news.borrow_and_update().clone()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut watched = self.watched.0.write().unwrap_or_else(PoisonError::into_inner);
+        // This one still counts.
+        if watched.get(&self.ticket).is_some_and(|news| news.receiver_count() <= 1) {
+            watched.remove(&self.ticket);
+        }
+    }
+}
+
+/// Hands news of watched tickets to those who watch.
+#[derive(Debug)]
+pub(super) struct QueueHands(Watched);
+
+impl QueueHands {
+    pub(super) const fn new(watched: Watched) -> Self {
+        Self(watched)
+    }
+}
+
+impl Hands<Queue> for QueueHands {
+    type Delivery = (TicketId, News);
+
+    fn take_up(&mut self, ticket: &TicketId, queue: &Queue) -> Option<TakenUp<Queue, Self::Delivery>> {
+        if !self.0.is_watched(ticket) {
+            return None;
+        }
+        let of_players = queue.ticket(*ticket, &Caller::Title).cloned().map(News::Ticket);
+        let news = of_players
+            .or_else(|_| queue.backfill(*ticket, &Caller::Title).cloned().map(News::Backfill))
+            .ok()?;
+        Some(TakenUp { delivery: (*ticket, news), noted: None })
+    }
+
+    fn deliver(&mut self, deliveries: Vec<Self::Delivery>) {
+        let watched = self.0.0.read().unwrap_or_else(PoisonError::into_inner);
+        for (ticket, news) in deliveries {
+            if let Some(watchers) = watched.get(&ticket) {
+                watchers.send_replace(Some(news));
+            }
+        }
+    }
+}
