@@ -16,17 +16,19 @@ pub(super) struct Found<'a> {
 }
 
 /// The process crashed: it is restarted with the allocation it has, until it has crashed more often than its policy
-/// allows within the window ("attempts to recover the game session by restarting it with the same allocation ID").
+/// allows within the window ("attempts to recover the game session by restarting it with the same allocation ID"). One that
+/// was stopped for what it failed, without misbehaving, is then treated by that check.
 pub(super) fn crash(
     turn: &mut Turn<'_, Supervisor>,
     server: ServerId,
     run: &Run,
+    failed: Option<Check>,
     cause: Arc<str>,
     found: &Found<'_>,
 ) {
     note(turn, server, run, Fault::Crash, &cause, Some(found));
     strike(turn, server, run, &cause);
-    back_off_or_begin_again(turn, server, run, cause);
+    treat(turn, server, run, failed, cause);
 }
 
 /// The process of a misbehaving run has ended. It counts in back-off whatever its exit, and is then treated by the check it
@@ -43,25 +45,18 @@ pub(super) fn misbehaved(
     note(turn, server, run, Fault::Misbehaviour(check), &cause, Some(found));
     let cause = words::misbehaviour(&cause);
     strike(turn, server, run, &cause);
-    treat(turn, server, run, check, cause);
+    treat(turn, server, run, Some(check), cause);
 }
 
-/// The process never answered: it crashed, and is treated as one that is silent to its query.
-pub(super) fn never_answered(
+/// What follows on a crash, by the check that failed before it.
+fn treat(
     turn: &mut Turn<'_, Supervisor>,
     server: ServerId,
     run: &Run,
+    failed: Option<Check>,
     cause: Arc<str>,
-    found: &Found<'_>,
 ) {
-    note(turn, server, run, Fault::Crash, &cause, Some(found));
-    strike(turn, server, run, &cause);
-    treat(turn, server, run, Check::Query, cause);
-}
-
-/// What follows on a failed check.
-fn treat(turn: &mut Turn<'_, Supervisor>, server: ServerId, run: &Run, check: Check, cause: Arc<str>) {
-    if waits_for_an_allocation(turn.state(), server, run, check) {
+    if failed.is_some_and(|check| waits_for_an_allocation(turn.state(), server, run, check)) {
         end(turn, server, Ending::PreRecovery { cause });
     } else {
         back_off_or_begin_again(turn, server, run, cause);

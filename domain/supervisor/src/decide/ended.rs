@@ -1,6 +1,6 @@
 //! A process is gone. Why, decides what follows.
 
-use mainstay_core::slot::{Exit, Intent, Scene};
+use mainstay_core::slot::{Check, Exit, Intent, Scene};
 use mainstay_core::{ServerId, Turn};
 
 use crate::decide::crash::{self, Found};
@@ -26,7 +26,7 @@ pub(super) fn exited(
         // The session that is over is an earlier one: this one's process has yet to come.
         (_, Exit::Code(0)) if turn.state().is_untold(server) => begin_again(turn, server),
         (_, Exit::Code(0)) => end(turn, server, Ending::Completed),
-        (_, exit) => crash::crash(turn, server, &run, words::ended(exit), &found),
+        (_, exit) => crash::crash(turn, server, &run, None, words::ended(exit), &found),
     }
     Answer::Done
 }
@@ -82,7 +82,7 @@ fn stopped(
             let grace = turn.state().spec(run.configuration).and_then(|spec| spec.query.as_ref());
             let cause = words::silent(grace.map(|query| query.start_grace).unwrap_or_default());
             match found {
-                Some(found) => crash::never_answered(turn, server, run, cause, found),
+                Some(found) => crash::crash(turn, server, run, Some(Check::Query), cause, found),
                 // It never was: nothing has crashed.
                 None => begin_again(turn, server),
             }
