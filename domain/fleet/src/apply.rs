@@ -77,6 +77,7 @@ impl Fleet {
             Event::ServersAdded { machine, first, ports, configuration } => {
                 self.servers_added(*machine, *first, ports, *configuration);
             }
+            Event::ServersForgotten { machine, servers } => self.servers_forgotten(*machine, servers),
             Event::ServerOrdered { server, generation, configuration, intent, cause } => {
                 self.ordered(*server, *generation, *configuration, *intent, *cause);
             }

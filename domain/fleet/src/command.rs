@@ -35,7 +35,7 @@ pub enum Command {
         name: Arc<str>,
         /// How players reach it.
         addresses: Addresses,
-        /// Its slots. A machine that comes back may bring more, never fewer or others.
+        /// Its slots. A machine that comes back may bring more; fewer or others only where nobody can be on those that it had.
         slots: Vec<Ports>,
         /// The run of its kernel; `None` where its agent does not say.
         boot: Option<BootId>,

@@ -65,6 +65,13 @@ pub enum Event {
         /// What they run when they run.
         configuration: ConfigurationRef,
     },
+    /// A machine is back without slots that it had: nobody is on them any more.
+    ServersForgotten {
+        /// The machine.
+        machine: MachineId,
+        /// The servers, its last ones.
+        servers: Vec<ServerId>,
+    },
     /// A region's provider is to make a machine.
     MachineRequested {
         /// The id it has.

@@ -89,6 +89,7 @@ pub fn after(fleet: &Fleet, event: &Event) -> Result<(), Broken> {
         Event::MachineJoined { machine, .. }
         | Event::MachineReaddressed { machine, .. }
         | Event::ServersAdded { machine, .. }
+        | Event::ServersForgotten { machine, .. }
         | Event::MachineRequested { machine, .. }
         | Event::MachineCame { machine }
         | Event::MachineBooted { machine, .. }

@@ -85,7 +85,14 @@ impl Fleet {
         if server.generation > obeyed.max(server.sent) {
             self.debts.entry(machine).or_default().insert(id);
             self.touched.insert(machine);
-        } else if let Some(debts) = self.debts.get_mut(&machine) {
+        } else {
+            self.settled(machine, id);
+        }
+    }
+
+    /// Nothing is owed to a machine for one of its servers.
+    pub(crate) fn settled(&mut self, machine: MachineId, id: ServerId) {
+        if let Some(debts) = self.debts.get_mut(&machine) {
             debts.remove(&id);
             if debts.is_empty() {
                 self.debts.remove(&machine);

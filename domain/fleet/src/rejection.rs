@@ -116,7 +116,7 @@ pub enum Rejection {
     /// The machine has another, newer stream.
     #[error("the stream is not the machine's current one")]
     StaleStream,
-    /// A machine came back with fewer or other slots than it had.
+    /// A machine came back with fewer or other slots than it had, and somebody may play on those.
     #[error("{0}")]
     SlotsChanged(String),
     /// The machine was given back to its provider, or never was this fleet's.
@@ -221,7 +221,7 @@ impl Rejection {
             Self::NotAReservationFleet => "set the fleet's `allocationType: RESERVATION`, or do not reserve",
             Self::NotAnAllocationFleet => "join one of its servers, or allocate in an allocation fleet",
             Self::StaleStream => "the agent connects again by itself",
-            Self::SlotsChanged(_) => "give the machine its old slots and ports back, or a new data directory",
+            Self::SlotsChanged(_) => "end what is on those slots, or give the machine its old slots and ports back",
             Self::TooManySlots { .. } => "split the host into several machines",
             Self::MachineGone(_) => {
                 "the provider deletes it; to join it by hand, give it a new data directory"

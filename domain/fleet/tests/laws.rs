@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use common::{Agent, World, allocation, casual, fleet_spec, ranked};
 use mainstay_core::slot::{Phase, Status, Stopped};
-use mainstay_core::{StateMachine, Timestamp};
+use mainstay_core::{BootId, StateMachine, Timestamp};
 use mainstay_fleet::{
     AllocationTtl, ClaimedBy, Command, Event, Fleet, Growth, IdleServers, MachinePolicy, MachineTtl,
     Observation, OnLoss, Origin, Outcome, Parting, Provided, Wish, laws,
@@ -172,8 +172,10 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
             let made = world.fleet.machines().filter(|(_, machine)| machine.origin == Origin::Made);
             let made: Vec<_> = made.map(|(id, machine)| (id, machine.key)).collect();
             let Some((_, key)) = made.get(usize::from(*n) % made.len().max(1)) else { return };
-            if world.run(&World::joining(*key, 3, None)).is_ok() {
-                let agent = world.join_as(*key, 3, None);
+            // As often as not its kernel has been started again since, and it brings fewer slots or more than before.
+            let (slots, boot) = (1 + u16::from(n % 4), BootId(uuid::Uuid::from_u128(u128::from(n / 128))));
+            if world.run(&World::joining(*key, slots, Some(boot))).is_ok() {
+                let agent = world.join_as(*key, slots, Some(boot));
                 world.connect(&agent);
                 world.obey(&agent);
             }

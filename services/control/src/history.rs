@@ -185,6 +185,10 @@ fn fleet_row(event: &Event) -> Row {
             vec![machine.to_string()],
             json!({ "first": first.to_string(), "count": ports.len() }),
         ),
+        Event::ServersForgotten { machine, servers } => {
+            let of = std::iter::once(machine.to_string()).chain(servers.iter().map(ToString::to_string));
+            ("machine.serversForgotten", of.collect(), json!({ "count": servers.len() }))
+        }
         Event::MachineRequested { machine, region, slots, until, .. } => (
             "machine.requested",
             vec![machine.to_string(), region.to_string()],

@@ -65,6 +65,7 @@ fn every_kind_of_fault_strikes() {
         sum.lost += counts.lost;
         sum.emptied += counts.emptied;
         sum.withdrawn += counts.withdrawn;
+        sum.shrunk += counts.shrunk;
         sum.removed += counts.removed;
         sum.jumps += counts.jumps;
         sum.holds += counts.holds;
@@ -80,7 +81,7 @@ fn every_kind_of_fault_strikes() {
     assert!(low.iter().all(|&count| count >= 20), "{sum:?}");
     let machines =
         [sum.errands, sum.deaths, sum.cuts, sum.lost, sum.emptied, sum.withdrawn, sum.removed, sum.jumps];
-    assert!(machines.iter().all(|&count| count >= 10) && sum.orphans > 0, "{sum:?}");
+    assert!(machines.iter().all(|&count| count >= 10) && sum.orphans > 0 && sum.shrunk > 0, "{sum:?}");
     let games = [sum.holds, sum.reservations, sum.idle_ends, sum.aged_ends, sum.rollouts, sum.kills];
     assert!(games.iter().all(|&count| count >= 10), "{sum:?}");
     assert!(sum.provider_failures >= 10 && sum.provider_hangs >= 10, "{sum:?}");

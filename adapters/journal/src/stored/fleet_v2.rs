@@ -139,6 +139,11 @@ pub(super) enum Event<'a> {
     },
     /// Since format 3, in the place of `Configured` where a region's machines go by times of their own: those of each.
     ConfiguredWithTimes(catalog_v3::FleetSpec<'a>, Vec<Option<Ttl>>),
+    /// Since format 3.
+    ServersForgotten {
+        machine: MachineId,
+        servers: Vec<ServerId>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,6 +232,9 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
                 let Host { size: MachineSize { cores, speed_mhz, memory_mib }, processor } = host;
                 let (cores, speed_mhz, memory_mib) = (*cores, *speed_mhz, *memory_mib);
                 Self::Described { machine: *machine, cores, speed_mhz, memory_mib, processor }
+            }
+            DomainEvent::ServersForgotten { machine, servers } => {
+                Self::ServersForgotten { machine: *machine, servers: servers.clone() }
             }
             DomainEvent::ServerHeld { server, until } => {
                 Self::ServerHeld { server: *server, until_ms: until.unix_ms() }
@@ -365,6 +373,7 @@ impl From<Event<'_>> for DomainEvent {
                 let size = MachineSize { cores, speed_mhz, memory_mib };
                 Self::MachineDescribed { machine, host: Host { size, processor: processor.into() } }
             }
+            Event::ServersForgotten { machine, servers } => Self::ServersForgotten { machine, servers },
             Event::ServerHeld { server, until_ms } => {
                 Self::ServerHeld { server, until: Timestamp::from_unix_ms(until_ms) }
             }

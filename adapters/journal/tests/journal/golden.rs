@@ -417,6 +417,7 @@ fn of_a_fleets_tests_and_hosts() {
         (FleetEvent::AllocationFulfilled { id, server: server_known }, "0301 17 UUID SERVER"),
         (FleetEvent::AllocationEnded { id, server: server_known, end }, "0301 18 UUID SERVER 04"),
         (FleetEvent::MachineDescribed { machine, host }, "0301 19 8280808010 04 01ac02 8004 0170"),
+        (FleetEvent::ServersForgotten { machine, servers: vec![server] }, "0301 1b 8280808010 01 SERVER"),
     ] {
         keeps_its_bytes::<Fleet>(event, &bytes(golden));
     }

@@ -338,6 +338,8 @@ fn machine_event() -> impl Strategy<Value = FleetEvent> {
         (machine(), proptest::sample::select(why.to_vec()))
             .prop_map(|(machine, why)| FleetEvent::MachineParting { machine, why }),
         machine().prop_map(|machine| FleetEvent::MachineRemoved { machine }),
+        (machine(), prop::collection::vec(server(), 0..3))
+            .prop_map(|(machine, servers)| FleetEvent::ServersForgotten { machine, servers }),
         (machine(), proptest::sample::select([Wish::Serve, Wish::Drain, Wish::Leave].to_vec()))
             .prop_map(|(machine, wish)| FleetEvent::MachineDutySet { machine, wish }),
         any::<[u32; 2]>().prop_map(|[machines, servers]| FleetEvent::CountersKept { machines, servers }),

@@ -122,7 +122,6 @@ impl Fleet {
         for server in machine.servers.clone() {
             self.forget_server(region, server);
         }
-        self.debts.remove(&id);
         self.stop_missing(id);
         self.fates.remove(&id);
         if let Some(machine) = self.machines.remove(&id) {
@@ -133,10 +132,30 @@ impl Fleet {
         self.touched.insert(id);
     }
 
+    /// Forgets a machine's last servers. Nobody has claimed them.
+    pub(super) fn servers_forgotten(&mut self, id: MachineId, servers: &[ServerId]) {
+        let Some(region) = self.machines.get(&id).map(|machine| machine.region) else { return };
+        for server in servers {
+            let Some(known) = self.servers.get(server) else { continue };
+            let (status, held) = (known.status(), known.held_until());
+            self.forget_server(region, *server);
+            if let Some(machine) = self.machines.get_mut(&id) {
+                machine.counts.remove(status);
+                machine.servers.retain(|known| known != server);
+                if let Some(until) = held {
+                    machine.holds.remove(&(until, *server));
+                }
+            }
+        }
+        self.settle_machine(id);
+        self.touched.insert(id);
+    }
+
     fn forget_server(&mut self, region: RegionId, id: ServerId) {
         self.unshelve(id);
         self.stop_idle_clock(id);
         let Some(server) = self.servers.remove(&id) else { return };
+        self.settled(server.machine, id);
         if let Some(counts) = self.counts.get_mut(&region) {
             counts.remove(server.status());
         }

@@ -32,10 +32,14 @@ pub(super) fn take(
     Ok(Answer::Done)
 }
 
-/// Misbehaviour is told twice: when it is found, and once it is known how the process ended.
+/// Misbehaviour is told twice: when it is found, and once it is known how the process ended. A machine that was made anew
+/// counts its runs from the beginning: a lower number at a later time is another run.
 fn news(newest: Option<&Incident>, told: &Incident) -> Option<Event> {
     let incident = || Box::new(told.clone());
     match newest {
+        Some(newest) if newest.run >= told.run && newest.at < told.at => {
+            Some(Event::IncidentTold { incident: incident() })
+        }
         Some(newest) if newest.run > told.run => None,
         Some(newest) if newest.run == told.run => (newest.exit.is_none() && told.exit.is_some())
             .then(|| Event::IncidentClosed { incident: incident() }),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::density::Host;
 use mainstay_core::{BootId, MachineId, MachineKey, RegionId, ServerId, Turn};
 
-use super::{lose, ordering};
+use super::{lose, ordering, shrink};
 use crate::cause::Cause;
 use crate::command::{Answer, JoinedSlot, Observation};
 use crate::event::Event;
@@ -43,8 +43,12 @@ pub(super) fn join(
     let known = turn.state().machines_by_key.get(&(region, key)).copied();
     still_here(turn.state(), &spec, known, key)?;
     let had = known.map_or_else(Vec::new, |machine| ports_of(turn.state(), machine));
-    if let Some(changed) = (0..had.len()).find(|&slot| slots.get(slot) != had.get(slot)) {
-        return Err(Rejection::SlotsChanged(describe_change(changed, &had, slots)));
+    let kept = had.iter().zip(slots).take_while(|(had, has)| had == has).count();
+    if let Some(machine) = known
+        && kept < had.len()
+        && !shrink::may_be_forgotten(turn.state(), machine, kept, boot)
+    {
+        return Err(Rejection::SlotsChanged(describe_change(kept, &had, slots)));
     }
 
     let machine = if let Some(machine) = known {
@@ -65,15 +69,16 @@ pub(super) fn join(
     {
         turn.emit(Event::MachineDescribed { machine, host: host.clone() });
     }
+    shrink::forget(turn, machine, region, kept);
     arrive(turn, machine, region, boot);
-    if let (Some(new), Some(configuration)) = (slots.get(had.len()..), spec.idle_configuration())
+    if let (Some(new), Some(configuration)) = (slots.get(kept..), spec.idle_configuration())
         && !new.is_empty()
     {
         let first = ServerId::of(spec.number, turn.state().server_counter + 1);
         turn.emit(Event::ServersAdded { machine, first, ports: new.into(), configuration });
         let serves = turn.state().machine(machine).is_some_and(Machine::takes);
         if serves && spec.idle_servers == IdleServers::StartOnProvision {
-            let added = turn.state().machine(machine).map(|machine| machine.servers[had.len()..].to_vec());
+            let added = turn.state().machine(machine).map(|machine| machine.servers[kept..].to_vec());
             for server in added.unwrap_or_default() {
                 ordering::run_idle(turn, server, Cause::Provisioned);
             }

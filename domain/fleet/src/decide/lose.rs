@@ -39,13 +39,22 @@ fn lose(turn: &mut Turn<'_, Fleet>, machine: MachineId) {
     waiting::place(turn, region);
 }
 
-/// What a server of a lost machine is for goes elsewhere, or ends; and its next order stops what it may still run.
+/// What a server of a lost machine is for goes elsewhere, or ends; and its next order stops what it may still run. A hold
+/// keeps its machine until it runs out, wherever the machine is.
 fn give_up(turn: &mut Turn<'_, Fleet>, server: ServerId) {
     let Some(known) = turn.state().server(server) else { return };
-    let configuration = known.configuration;
+    let (configuration, is_claimed) = (known.configuration, !known.claim.is_open());
+    if is_claimed {
+        end_claim(turn, server);
+        ordering::order(turn, server, configuration, Intent::Stop, Cause::MachineLost);
+    }
+}
+
+/// What a server is for whose machine is lost goes elsewhere, or ends. Whoever calls places what waits then.
+pub(super) fn end_claim(turn: &mut Turn<'_, Fleet>, server: ServerId) {
+    let Some(known) = turn.state().server(server) else { return };
     match known.claim {
-        // A hold keeps its machine until it runs out, wherever the machine is.
-        Claim::Free | Claim::Held { .. } => return,
+        Claim::Free | Claim::Held { .. } => {}
         Claim::Allocated(id) => match turn.state().machine_policy().on_loss {
             OnLoss::Fail => {
                 turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::MachineLost })
@@ -57,7 +66,6 @@ fn give_up(turn: &mut Turn<'_, Fleet>, server: ServerId) {
         },
         Claim::Reserved(_) => reserve::end_without_placing(turn, server, ReservationEnd::MachineLost),
     }
-    ordering::order(turn, server, configuration, Intent::Stop, Cause::MachineLost);
 }
 
 /// A lost machine is back.
@@ -71,10 +79,15 @@ pub(super) fn come_back(turn: &mut Turn<'_, Fleet>, machine: MachineId, boot: Op
         | Life::Emptied { .. }
         | Life::Removing { .. } => return,
     }
-    let absence = match (known.boot, boot) {
+    let absence = absence(known.boot, boot);
+    turn.emit(Event::MachineReturned { machine, absence });
+}
+
+/// What a machine's silence was, by the run of its kernel before and the one after.
+pub(super) fn absence(before: Option<BootId>, now: Option<BootId>) -> Absence {
+    match (before, now) {
         (Some(before), Some(now)) if before == now => Absence::CutOff,
         (Some(_), Some(_)) => Absence::Rebooted,
         (None, _) | (_, None) => Absence::Unknown,
-    };
-    turn.emit(Event::MachineReturned { machine, absence });
+    }
 }

@@ -20,6 +20,7 @@ mod ready;
 mod report;
 mod reserve;
 mod rollout;
+mod shrink;
 mod waiting;
 
 use mainstay_core::Turn;

@@ -79,6 +79,7 @@ impl Metrics {
             | Event::MachineJoined { .. }
             | Event::MachineReaddressed { .. }
             | Event::ServersAdded { .. }
+            | Event::ServersForgotten { .. }
             | Event::MachineCame { .. }
             | Event::MachineBooted { .. }
             | Event::MachineDescribed { .. }

@@ -87,11 +87,20 @@ async fn a_stream_speaks_for_its_own_machines_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_comes_back_with_other_slots_is_refused() {
+async fn a_machine_that_comes_back_with_fewer_slots_is_refused_while_somebody_is_on_the_others() {
     let (world, agent) = World::with_agent(2, Habit::Obeys).await;
+    for n in 1..=2 {
+        world.allocate(id(n)).await;
+        world.eventually(&allocation(id(n)), |it| it.get("fulfilled").is_some()).await;
+    }
+    let servers = agent.servers.clone();
     agent.vanish();
     let status = refused(&world, agent::hello(TOKEN, vec![joining(1, "arena", 1)])).await;
     assert!(status.message().starts_with("MS-S005"), "{status:?}");
+    for n in 1..=2 {
+        assert_eq!(world.delete(&allocation(id(n))).await.status, 204);
+    }
+    assert_eq!(world.agent(1, 1, Habit::Obeys).await.servers, servers[..1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -97,6 +97,8 @@ pub struct Counts {
     pub emptied: u64,
     /// Machines that an operator withdrew.
     pub withdrawn: u64,
+    /// Times a machine was back without slots that it had.
+    pub shrunk: u64,
     /// Machines that were removed.
     pub removed: u64,
     /// Times the plane noticed that its wall clock had been set.
@@ -128,6 +130,8 @@ impl Counts {
             self.emptied += 1;
         } else if let Event::MachineDutySet { wish: Wish::Drain | Wish::Leave, .. } = event {
             self.withdrawn += 1;
+        } else if let Event::ServersForgotten { .. } = event {
+            self.shrunk += 1;
         } else if let Event::MachineRemoved { .. } = event {
             self.removed += 1;
         } else if let Event::ServerHeld { .. } = event {

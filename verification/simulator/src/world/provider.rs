@@ -95,10 +95,11 @@ impl World {
                     return Ok(());
                 }
                 let host = self.machines.len();
-                // Whoever gave a machine another slot has told its provider: one that comes back with fewer is refused until
-                // an operator mends it, and no world rests before.
-                let had = self.machines.iter().filter(|it| it.made == Some(machine)).map(|it| it.slots.len());
-                let slots = had.chain([usize::try_from(slots).unwrap_or(1)]).max().unwrap_or(1);
+                // One that is made anew has as many slots as its provider thinks right by then.
+                let is_anew = self.machines.iter().any(|it| it.made == Some(machine));
+                let slots = u64::from(slots);
+                let slots = if is_anew { self.random.between(1, slots + 1) } else { slots };
+                let slots = usize::try_from(slots).unwrap_or(1);
                 self.machines.push(Machine::made(host, machine, slots));
                 self.provider.has.insert(machine, host);
                 self.say("provider", || format!("makes {machine}, host {host}"));
@@ -179,7 +180,8 @@ impl World {
         }
     }
 
-    /// A machine that the provider made is gone without a word: the cloud lost its host.
+    /// A machine that the provider made is gone without a word: the cloud lost its host. Some clouds make it anew by
+    /// themselves, under the name it had.
     pub(crate) fn machine_dies(&mut self, host: Host) -> Result<(), Broken> {
         let Some(machine) = self.machines[host].made.filter(|_| !self.machines[host].gone) else {
             return Ok(());
@@ -187,6 +189,12 @@ impl World {
         self.counts.deaths += 1;
         self.provider.has.remove(&machine);
         self.say("provider", || format!("loses {machine}, host {host}"));
+        if self.struck(500_000) {
+            let slots = u32::try_from(self.machines[host].slots.len()).unwrap_or(1);
+            let verb = Verb::Create { slots, until: self.at() };
+            let late = self.random.below(LATE_MAX);
+            self.after(late, Happening::ProviderActs { machine, verb });
+        }
         self.machine_ends(host)
     }
 

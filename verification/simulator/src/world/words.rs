@@ -58,6 +58,9 @@ pub(super) fn told(event: &Event, events: usize) -> String {
         Event::MachineJoined { machine, .. } => format!("{machine} joined"),
         Event::MachineReaddressed { machine, .. } => format!("{machine} readdressed"),
         Event::ServersAdded { first, ports, .. } => format!("{} servers from {first}", ports.len()),
+        Event::ServersForgotten { machine, servers } => {
+            format!("{machine} forgets {} servers", servers.len())
+        }
         Event::MachineRequested { machine, slots, .. } => format!("{machine} requested with {slots} slots"),
         Event::MachineCame { machine } => format!("{machine} came"),
         Event::MachineDescribed { machine, .. } => format!("{machine} described"),

@@ -520,7 +520,8 @@ fn join(host: Host, made: Option<MachineId>, slots: usize, boot: u64) -> Command
 /// Where a server is in the world.
 impl World {
     pub(crate) fn place_of(&self, server: ServerId) -> Option<(Host, usize)> {
-        self.machines.iter().enumerate().find_map(|(host, machine)| {
+        // The newest of those that a provider made under one name.
+        self.machines.iter().enumerate().rev().find_map(|(host, machine)| {
             machine.servers.iter().position(|of| *of == server).map(|slot| (host, slot))
         })
     }
