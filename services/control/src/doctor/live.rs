@@ -34,6 +34,7 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
         findings.push(machines(fleet).await);
     }
     findings.push(disks(app).await);
+    findings.extend(builds(app).await);
     findings.push(configured(app).await);
     findings.push(clocks(app));
     findings.push(history(app).await);
@@ -181,6 +182,25 @@ async fn disks(app: &App) -> Finding {
         return Finding::warn(check, why, "MS-S623", fix);
     }
     Finding::ok(check, format!("{told} machines have told theirs; at most {most} % of a budget is used"))
+}
+
+/// What was found damaged of the builds that are kept here, where any are.
+async fn builds(app: &App) -> Option<Finding> {
+    app.store.as_ref()?;
+    let check = "builds";
+    let fix = "upload the named files again with the same bytes: every version that has them is mended; what no build names is of a \
+               folder or an image, and is kept again when a machine asks for it";
+    Some(match app.store(|store| store.damage()).await {
+        Err(error) => Finding::warn(check, error.to_string(), "MS-U115", "see the control plane's disk and its rights"),
+        Ok(damage) if damage.is_empty() => Finding::ok(check, "none of their files was found damaged when it was sent"),
+        Ok(damage) => {
+            let told = damage.iter().take(super::TOLD_MAX).map(|(hash, files)| {
+                if files.is_empty() { hash.clone() } else { format!("{hash} ({})", files.join(", ")) }
+            });
+            let told = told.collect::<Vec<_>>().join("; ");
+            Finding::fail(check, format!("{} were found damaged: {told}", damage.len()), "MS-S648", fix)
+        }
+    })
 }
 
 /// How far the clocks of machines that joined are from this one. Nothing depends on them but logs.

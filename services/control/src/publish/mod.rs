@@ -199,6 +199,7 @@ impl Publisher {
         let blob = self.blob(hash);
         let opened = blocking(move || match store.open_object(hash)? {
             Some(file) => Ok(file),
+            None if store.is_damaged(&hash.to_string()) => Err(Unpublished::Damaged(hash)),
             None => blob.ok_or(Unpublished::Unknown)?.open(),
         })
         .await;
@@ -206,6 +207,16 @@ impl Publisher {
             self.look_again(folder.clone());
         }
         opened
+    }
+
+    /// What was sent as the bytes of a hash, whole, was something else: an object is set aside.
+    pub(crate) async fn was_not(&self, hash: ContentHash, found: ContentHash) {
+        let set_aside = match self.0.store.clone() {
+            Some(store) => blocking(move || Ok(store.set_aside(&hash.to_string())?)).await,
+            None => Err(Unpublished::NoStore),
+        };
+        let set_aside = set_aside.err().map(|error| error.to_string());
+        tracing::error!(%hash, %found, set_aside, code = "MS-S648", "bytes of a build were damaged on this disk");
     }
 
     /// Looks at every folder that was published, so that a change made while the control plane was away is found, and

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use mainstay_wire::builds::{CODE_HEADER, ManifestError};
+use mainstay_wire::builds::{CODE_HEADER, ContentHash, ManifestError};
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
@@ -50,6 +50,9 @@ pub(crate) enum Unpublished {
     /// Nobody has such bytes.
     #[error("no published build has bytes of this hash")]
     Unknown,
+    /// What was kept of them is something else now.
+    #[error("the bytes of {0} were damaged on the control plane's disk, and set aside")]
+    Damaged(ContentHash),
     /// Too many at once.
     #[error("{0} files are being sent already, which is the most at once")]
     Busy(usize),
@@ -85,6 +88,7 @@ impl Unpublished {
             Self::Changed { .. } => "MS-S644",
             Self::Unknown => "MS-S645",
             Self::Busy(_) => "MS-S646",
+            Self::Damaged(_) => "MS-S648",
             Self::Disk(_) | Self::Store(_) => "MS-U115",
             Self::Catalog(_) | Self::Runtime(_) | Self::Bug(_) => "MS-U109",
         }
@@ -102,6 +106,10 @@ impl Unpublished {
             Self::Image { .. } => "make the image anew as said; skopeo inspect shows what is in it",
             Self::Unknown => "it is asked for again by itself, once the machine has the newest specification",
             Self::Busy(_) => "it is asked for again by itself",
+            Self::Damaged(_) => {
+                "upload the file that mainstay doctor names again, with the same bytes; what is of a folder or an image is kept \
+                 again by itself"
+            }
             Self::Disk(_) | Self::Store(_) => "see the control plane's disk and its rights",
             Self::Catalog(_) | Self::Runtime(_) => "see the control plane's log",
             Self::Bug(_) => "this is our bug: please report it with the log",
@@ -120,6 +128,7 @@ impl Unpublished {
             Self::NoStore => Code::Unimplemented,
             Self::Unknown => Code::NotFound,
             Self::Busy(_) => Code::ResourceExhausted,
+            Self::Damaged(_) => Code::DataLoss,
             Self::Disk(_) | Self::Store(_) | Self::Catalog(_) | Self::Runtime(_) => Code::Unavailable,
             Self::Bug(_) => Code::Internal,
         }

@@ -27,13 +27,17 @@ impl Store {
         Ok(entry)
     }
 
-    /// A file of a build.
+    /// A file of a build. One whose bytes were found damaged has none.
     ///
     /// # Errors
     /// The disk.
     pub(super) fn entry(&self, build: BuildId, path: &str) -> Result<Option<Entry>, StoreError> {
         match fs::read(self.draft(build, path)) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).map_err(io::Error::from)?)),
+            Ok(bytes) => {
+                let entry: Entry = serde_json::from_slice(&bytes).map_err(io::Error::from)?;
+                let content = entry.content.filter(|content| !self.is_damaged(&content.sha256));
+                Ok(Some(Entry { content, ..entry }))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -50,7 +54,7 @@ impl Store {
         sync_folder(&self.drafts(build))
     }
 
-    /// Every file, by path.
+    /// Every file, by path. Those whose bytes were found damaged have none.
     ///
     /// # Errors
     /// The disk.
@@ -59,11 +63,13 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             opened => opened?,
         };
-        let mut entries = Vec::new();
+        let (mut entries, damaged) = (Vec::new(), self.damaged()?);
         for file in folder {
             let file = file?.path();
             if file.extension().is_some_and(|suffix| suffix == "json") {
-                entries.push(serde_json::from_slice(&fs::read(file)?).map_err(io::Error::from)?);
+                let entry: Entry = serde_json::from_slice(&fs::read(file)?).map_err(io::Error::from)?;
+                let content = entry.content.filter(|content| !damaged.contains(&content.sha256));
+                entries.push(Entry { content, ..entry });
             }
         }
         entries.sort_by(|one: &Entry, other: &Entry| one.path.cmp(&other.path));

@@ -4,6 +4,7 @@
 //! objects/ab/abcd…           a file's bytes, named by their SHA-256; read-only, shared by every build and version
 //! drafts/BUILD/HASH.json     one file of a build as it will be in the next version; HASH is of its path
 //! uploads/BUILD-HASH         bytes of a file that have come so far; an upload goes on from their number
+//! damaged/abcd…              an object that was found not to be what its name says, until somebody keeps its content again
 //! published/BUILD.json       a folder's files as they were hashed for machines elsewhere (crate::publish)
 //! releases/BUILD/MANIFEST/   a version's files at their paths: links to objects, for machines that share this disk
 //! ```
@@ -12,6 +13,7 @@
 //! manifest's hash, which the catalog keeps, can fetch and verify every byte of the version. Nothing here is promised
 //! before it is synced.
 
+mod damage;
 mod draft;
 mod published;
 mod release;
@@ -116,7 +118,7 @@ impl Store {
     /// # Errors
     /// Where the folder cannot be made.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        for part in ["objects", "drafts", "uploads", "releases", "published"] {
+        for part in ["objects", "damaged", "drafts", "uploads", "releases", "published"] {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
         }
         Ok(Self { root: root.into(), busy: Arc::default(), objects: Arc::default() })

@@ -38,9 +38,11 @@ impl Store {
         let folder = self.root.join("releases").join(build.number().to_string()).join(&name);
         let bytes = whole.iter().map(|(_, content)| content.size).sum();
         let files = u32::try_from(whole.len()).unwrap_or(u32::MAX);
-        if !folder.is_dir() {
+        if !self.is_here(&name)? {
             self.room(text.len() as u64)?;
             self.keep_bytes(&text, &name)?;
+        }
+        if !folder.is_dir() {
             self.lay_out(&whole, &folder)?;
         }
         Ok(Version { manifest, files, bytes, folder })
@@ -56,6 +58,7 @@ impl Store {
         file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
         let found = hex(&Sha256::digest(&text));
         if found != hex(hash) {
+            self.set_aside(&hex(hash))?;
             return Err(StoreError::Differs { kind: "SHA-256", found });
         }
         Ok(serde_json::from_slice(&text).map_err(io::Error::from)?)

@@ -58,7 +58,9 @@ impl Store {
         self.sweep_of_builds(in_use, &is_old)?;
         self.sweep_uploads(&is_old, &mut swept)?;
         let named = self.named()?;
-        for folder in listed(&self.root.join("objects"))? {
+        let mut folders = listed(&self.root.join("objects"))?;
+        folders.push(self.root.join("damaged"));
+        for folder in folders {
             for object in listed(&folder)? {
                 let name = file_name(&object);
                 // Nobody writes it or begins to refer to it between the look and the end.
@@ -176,15 +178,15 @@ impl Store {
 }
 
 /// What lies in a folder.
-fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }
 
 /// What lies in the folders of a folder.
-fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(listed(folder)?.iter().map(|folder| listed(folder)).collect::<io::Result<Vec<_>>>()?.concat())
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -196,6 +196,86 @@ fn a_sweep_that_cannot_read_something_deletes_no_object() {
     assert!(store.open_object(unused).unwrap().is_some());
 }
 
+fn rots(file: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut bytes = fs::read(file).unwrap();
+    bytes[0] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_file_is_named_and_the_same_content_mends_it_in_every_version() {
+    let (dir, store) = store();
+    put(&store, "maps/harbour", b"harbour").unwrap();
+    put(&store, "server", b"1").unwrap();
+    let old = store.release(BUILD).unwrap();
+    put(&store, "server", b"2").unwrap();
+    let new = store.release(BUILD).unwrap();
+    let name = hash(b"harbour");
+    rots(&store.object(&name));
+    assert_eq!(fs::read(old.folder.join("maps/harbour")).unwrap(), b"iarbour");
+    store.set_aside(&name).unwrap();
+    store.set_aside(&name).unwrap();
+
+    let store = Store::open(dir.path()).unwrap();
+    assert!(store.open_object(name.parse().unwrap()).unwrap().is_none() && store.is_damaged(&name));
+    assert_eq!(store.damage().unwrap()[&name], [format!("{}: maps/harbour", BUILD.number())]);
+    assert_eq!(store.list(BUILD).unwrap()[0].content, None, "as if it had never been uploaded");
+    assert!(matches!(store.release(BUILD), Err(StoreError::Incomplete { missing: 1, all: 2, .. })));
+
+    put(&store, "maps/harbour", b"harbour").unwrap();
+    assert!(store.damage().unwrap().is_empty());
+    assert_eq!(store.release(BUILD).unwrap(), new);
+    for version in [old, new] {
+        assert_eq!(fs::read(version.folder.join("maps/harbour")).unwrap(), b"harbour");
+    }
+    assert_eq!(fs::read_dir(dir.path().join("uploads")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_damaged_list_is_found_when_it_is_read_and_a_version_made_again_mends_it() {
+    let (_dir, store) = store();
+    put(&store, "server", b"1").unwrap();
+    let version = store.release(BUILD).unwrap();
+    let name = hex(&version.manifest);
+    rots(&store.object(&name));
+    assert!(matches!(store.manifest(&version.manifest), Err(StoreError::Differs { .. })));
+    assert_eq!(store.damage().unwrap().keys().collect::<Vec<_>>(), [&name]);
+    assert_eq!(store.release(BUILD).unwrap(), version);
+    assert_eq!(store.manifest(&version.manifest).unwrap(), store.list(BUILD).unwrap());
+    assert!(store.damage().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_published_anew_mends_what_was_damaged_of_it() {
+    let (_dir, store) = store();
+    let (list, layer) = (store.keep_manifest(b"list").unwrap(), hash(b"layer").parse().unwrap());
+    assert!(store.keep_blob(layer, &mut &b"layer"[..]).unwrap());
+    for kept in [list, layer] {
+        rots(&store.object(&kept.to_string()));
+        store.set_aside(&kept.to_string()).unwrap();
+    }
+    assert_eq!(store.keep_manifest(b"list").unwrap(), list);
+    assert!(store.keep_blob(layer, &mut &b"layer"[..]).unwrap());
+    assert!(store.damage().unwrap().is_empty());
+    assert_eq!(fs::read(store.object(&layer.to_string())).unwrap(), b"layer");
+}
+
+#[test]
+fn a_sweep_takes_what_is_damaged_once_nothing_refers_to_it() {
+    let (_dir, store) = store();
+    put(&store, "a", b"1").unwrap();
+    let name = hash(b"1");
+    store.set_aside(&name).unwrap();
+    let [late, _] = later(&store);
+    store.sweep(&in_use(&[]), late).unwrap();
+    assert!(store.is_damaged(&name), "the next version has it");
+    store.remove(BUILD, "a").unwrap();
+    store.sweep(&in_use(&[]), late).unwrap();
+    assert!(!store.is_damaged(&name));
+}
+
 #[test]
 fn a_path_that_leaves_the_build_is_none() {
     for path in ["", "/", "/etc/passwd", "..", "a/../../b", "a//b", "a/", "./a", "a\0b", "a\\..\\b", "a\nb"] {

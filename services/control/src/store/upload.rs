@@ -163,7 +163,8 @@ impl Store {
         fs::create_dir_all(folder)?;
         fs::set_permissions(file, fs::Permissions::from_mode(OBJECT_MODE))?;
         fs::rename(file, &object)?;
-        sync_folder(folder)
+        sync_folder(folder)?;
+        self.mend(sha256)
     }
 }
 

@@ -8,8 +8,9 @@ use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_wire::agent::Malformed;
 use mainstay_wire::builds::proto::builds_server::Builds;
 use mainstay_wire::builds::proto::{Chunk, FetchRequest, ResolveRequest, Resolved};
-use mainstay_wire::builds::{CHUNK_BYTES_MAX, CREDENTIAL_HEADER, hash};
+use mainstay_wire::builds::{CHUNK_BYTES_MAX, CREDENTIAL_HEADER, ContentHash, hash};
 use mainstay_wire::join::Credential;
+use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
@@ -98,12 +99,21 @@ impl Builds for BuildDesk {
         let mut file = tokio::fs::File::from_std(file);
         file.seek(SeekFrom::Start(from.min(size))).await.map_err(Unpublished::Disk)?;
         let left = size.saturating_sub(from);
-        let sending = Sending { file: file.take(left), _place: place };
+        // Whoever goes on from somewhere compares the whole, and asks for all of it again where that is not what it should be.
+        let check = (from == 0).then(|| (self.publisher.clone(), hash, Sha256::new()));
+        let sending = Sending { file: file.take(left), check, _place: place };
         let chunks = futures_util::stream::try_unfold(sending, |mut sending| async move {
             let mut data = Vec::with_capacity(CHUNK_BYTES_MAX);
             let limit = u64::try_from(CHUNK_BYTES_MAX).unwrap_or(u64::MAX);
             (&mut sending.file).take(limit).read_to_end(&mut data).await.map_err(Unpublished::Disk)?;
-            Ok::<_, Status>((!data.is_empty()).then_some((Chunk { data }, sending)))
+            if data.is_empty() {
+                sending.judge().await;
+                return Ok::<_, Status>(None);
+            }
+            if let Some((_, _, sent)) = &mut sending.check {
+                sent.update(&data);
+            }
+            Ok(Some((Chunk { data }, sending)))
         });
         Ok(Response::new(Box::pin(chunks)))
     }
@@ -112,7 +122,20 @@ impl Builds for BuildDesk {
 /// A file on its way to a machine.
 struct Sending {
     file: tokio::io::Take<tokio::fs::File>,
+    /// Who is told where it is not what its name says, the name, and the hash of what was sent of it; where all of it is sent.
+    check: Option<(Publisher, ContentHash, Sha256)>,
     _place: OwnedSemaphorePermit,
+}
+
+impl Sending {
+    /// All of it is sent: was it what was asked for?
+    async fn judge(self) {
+        let Some((publisher, wanted, sent)) = self.check else { return };
+        let found = ContentHash::of(sent.finalize().into());
+        if found != wanted {
+            publisher.was_not(wanted, found).await;
+        }
+    }
 }
 
 fn malformed(malformed: Malformed) -> Status {
