@@ -9,7 +9,7 @@ pub struct MachinePolicy {
     pub ttl: MachineTtl,
     /// How long an agent may be silent before its machine is lost. A slow one answers before that.
     pub lost_after: Duration,
-    /// What becomes of the allocations of a lost machine.
+    /// What becomes of the allocations of a lost machine, and of one whose process its machine lost, as by a reboot.
     pub on_loss: OnLoss,
 }
 
@@ -28,7 +28,7 @@ pub enum MachineTtl {
     },
 }
 
-/// What becomes of the allocations of a lost machine.
+/// What becomes of the allocations of a lost machine, and of one whose process its machine lost, as by a reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnLoss {
     /// They end as failed.

@@ -221,7 +221,9 @@ impl Rejection {
             Self::NotAReservationFleet => "set the fleet's `allocationType: RESERVATION`, or do not reserve",
             Self::NotAnAllocationFleet => "join one of its servers, or allocate in an allocation fleet",
             Self::StaleStream => "the agent connects again by itself",
-            Self::SlotsChanged(_) => "end what is on those slots, or give the machine its old slots and ports back",
+            Self::SlotsChanged(_) => {
+                "end what is on those slots, or give the machine its old slots and ports back"
+            }
             Self::TooManySlots { .. } => "split the host into several machines",
             Self::MachineGone(_) => {
                 "the provider deletes it; to join it by hand, give it a new data directory"

@@ -548,6 +548,28 @@ fn a_lost_machines_allocations_are_placed_anew_where_policy_says_so() {
     assert!(matches!(stage, Stage::Fulfilled { .. }), "{stage:?}");
 }
 
+/// A machine may reboot before it counts as lost; then its agent says what went with it, and the same policy holds: here its
+/// own server is the one that is free.
+#[test]
+fn a_session_that_a_reboot_took_is_placed_anew_where_policy_says_so() {
+    for (on_loss, ended) in [(OnLoss::PlaceAnew, None), (OnLoss::Fail, Some(End::Lost))] {
+        let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::MachinesMayJoin);
+        spec.hosting.machines.on_loss = on_loss;
+        let mut world = World::new(spec);
+        let agent = world.machine(1, 1);
+        let server = world.place(1, ranked());
+        world.obey(&agent);
+        let before = world.process(server);
+        world.says(&agent, server, Phase::Lost);
+        assert_eq!(world.end(1), ended);
+        world.obey(&agent);
+        assert_eq!(world.status(server), if ended.is_none() { "ALLOCATED" } else { "AVAILABLE" });
+        assert!(world.process(server) > before, "the lost run's reports mean nothing any more");
+        let stage = world.fleet.allocation(allocation(1), world.now).unwrap().stage.clone();
+        assert_eq!(matches!(stage, Stage::Fulfilled { .. }), ended.is_none(), "{stage:?}");
+    }
+}
+
 /// "and a machine that comes back is fenced by generation".
 #[test]
 fn a_machine_that_comes_back_stops_its_stale_session_before_anything_begins_there() {
@@ -618,78 +640,6 @@ fn a_return_tells_whether_the_machine_had_died() {
         let returned = world.fleet.machine(agent.machine).unwrap().returned;
         assert_eq!(returned, Some((world.now, absence)));
     }
-}
-
-/// A machine that its provider made anew has lost everything: what had been on slots that it no longer has is lost with
-/// them, by the policy, and its slots are what it says now.
-#[test]
-fn a_machine_made_anew_with_fewer_slots_shrinks() {
-    for (on_loss, end) in [(OnLoss::Fail, Some(End::MachineLost)), (OnLoss::PlaceAnew, None)] {
-        let mut spec = fleet_spec(IdleServers::StartOnProvision, Growth::MachinesMayJoin);
-        spec.hosting.machines.on_loss = on_loss;
-        let mut world = World::new(spec);
-        let key = MachineKey(uuid::Uuid::from_u128(1));
-        let agent = world.join_as(key, 3, boot(1));
-        world.connect(&agent);
-        world.obey(&agent);
-        let servers: Vec<_> = (1..=3).map(|n| world.place(n, ranked())).collect();
-        world.obey(&agent);
-        let of = |server| (1..=3).find(|n| servers[*n as usize - 1] == server).unwrap();
-        let (kept, missing) = (of(agent.slots[0].server), of(agent.slots[2].server));
-        let anew = world.join_as(key, 2, boot(2));
-        assert_eq!(anew.machine, agent.machine);
-        assert_eq!(anew.slots, agent.slots[..2]);
-        assert_eq!((world.end(kept), world.end(missing)), (None, end.clone()));
-        assert!(world.fleet.server(agent.slots[2].server).is_none());
-        assert_eq!(world.fleet.counts().total(), 2);
-        // What waits is placed where there is room again: ids are never given out twice.
-        let more = world.machine(2, 1);
-        assert!(more.slots[0].server > agent.slots[2].server);
-        let placed = world.fleet.allocation(allocation(missing), world.now).unwrap().placed();
-        let server = if end.is_none() { more.slots[0].server } else { agent.slots[2].server };
-        assert_eq!(placed.map(|placed| placed.server), Some(server));
-    }
-}
-
-/// One that merely rejoins with fewer slots shrinks at once where nobody is on the others, and is refused where somebody may
-/// be: its kernel is the same, or nobody knows.
-#[test]
-fn a_machine_that_rejoins_with_fewer_slots_is_refused_while_somebody_is_on_the_others() {
-    for (before, after) in [(boot(1), boot(1)), (None, boot(2)), (boot(1), None)] {
-        let mut world = joined(MachineTtl::Off);
-        let key = MachineKey(uuid::Uuid::from_u128(1));
-        let agent = world.join_as(key, 3, before);
-        world.connect(&agent);
-        world.obey(&agent);
-        let last = agent.slots[2].server;
-        world.hold(last, MINUTE).unwrap();
-        let refused = world.run(&World::joining(key, 2, after));
-        assert!(matches!(refused, Err(Rejection::SlotsChanged(_))), "{refused:?}");
-        assert_eq!(world.fleet.machine(agent.machine).unwrap().servers.len(), 3);
-        world.must(&Command::Release(last));
-        assert_eq!(world.join_as(key, 2, after).slots, agent.slots[..2]);
-        assert!(world.fleet.server(last).is_none());
-    }
-}
-
-/// Other ports for a slot are another slot, and whatever comes behind it.
-#[test]
-fn a_machine_made_anew_with_other_ports_has_other_servers() {
-    let mut world = joined(MachineTtl::Off);
-    let key = MachineKey(uuid::Uuid::from_u128(1));
-    let agent = world.join_as(key, 3, boot(1));
-    world.connect(&agent);
-    world.obey(&agent);
-    world.hold(agent.slots[1].server, MINUTE).unwrap();
-    let mut command = World::joining(key, 3, boot(2));
-    let Command::Join { slots, .. } = &mut command else { panic!("{command:?}") };
-    slots[1].game = 12_345;
-    let brought = slots.clone();
-    let Answer::Joined { slots, .. } = world.must(&command) else { panic!("it joins") };
-    assert_eq!(slots.iter().map(|slot| slot.ports).collect::<Vec<_>>(), brought);
-    assert_eq!(slots[0], agent.slots[0]);
-    assert!(slots[1].server > agent.slots[2].server && slots[2].server > slots[1].server);
-    assert_eq!(world.fleet.machine(agent.machine).unwrap().held_until(), None, "the hold went with its server");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! what it may still run is stopped before anything else begins there, whenever it comes back.
 
 use mainstay_core::slot::Intent;
-use mainstay_core::{BootId, MachineId, ServerId, Turn};
+use mainstay_core::{AllocationId, BootId, MachineId, ServerId, Turn};
 
 use super::{ordering, reserve, waiting};
 use crate::allocation::End;
@@ -55,16 +55,20 @@ pub(super) fn end_claim(turn: &mut Turn<'_, Fleet>, server: ServerId) {
     let Some(known) = turn.state().server(server) else { return };
     match known.claim {
         Claim::Free | Claim::Held { .. } => {}
-        Claim::Allocated(id) => match turn.state().machine_policy().on_loss {
-            OnLoss::Fail => {
-                turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::MachineLost })
-            }
-            OnLoss::PlaceAnew => {
-                let patience = turn.state().spec().map(|spec| spec.placement_timeout).unwrap_or_default();
-                turn.emit(Event::AllocationDisplaced { id, until: turn.now() + patience });
-            }
-        },
+        Claim::Allocated(id) => bereave(turn, id, server, End::MachineLost),
         Claim::Reserved(_) => reserve::end_without_placing(turn, server, ReservationEnd::MachineLost),
+    }
+}
+
+/// What becomes of an allocation whose machine is lost, or whose process went with it: by the fleet's policy it ends, or waits
+/// for a server again. Whoever calls gives its server another order, and places what waits.
+pub(super) fn bereave(turn: &mut Turn<'_, Fleet>, id: AllocationId, server: ServerId, end: End) {
+    match turn.state().machine_policy().on_loss {
+        OnLoss::Fail => turn.emit(Event::AllocationEnded { id, server: Some(server), end }),
+        OnLoss::PlaceAnew => {
+            let patience = turn.state().spec().map(|spec| spec.placement_timeout).unwrap_or_default();
+            turn.emit(Event::AllocationDisplaced { id, until: turn.now() + patience });
+        }
     }
 }
 

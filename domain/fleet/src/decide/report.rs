@@ -116,8 +116,9 @@ fn judge_allocated(turn: &mut Turn<'_, Fleet>, server: ServerId, id: AllocationI
             turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::Completed });
             ordering::after_the_end(turn, server, Cause::Exited);
         }
+        // Its machine rebooted before anybody missed it, or its holder died.
         Phase::Lost => {
-            turn.emit(Event::AllocationEnded { id, server: Some(server), end: End::Lost });
+            lose::bereave(turn, id, server, End::Lost);
             ordering::after_the_end(turn, server, Cause::Lost);
         }
         Phase::BackedOff { crashes, cause } => {

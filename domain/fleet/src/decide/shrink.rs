@@ -13,12 +13,7 @@ use crate::life::Absence;
 
 /// Whether all slots of a machine but the first `kept` may be forgotten: nobody is on them; or its kernel has been started
 /// again since, and whoever was has gone with it.
-pub(super) fn may_be_forgotten(
-    state: &Fleet,
-    machine: MachineId,
-    kept: usize,
-    boot: Option<BootId>,
-) -> bool {
+pub(super) fn may_be_forgotten(state: &Fleet, machine: MachineId, kept: usize, boot: Option<BootId>) -> bool {
     let Some(known) = state.machine(machine) else { return true };
     match lose::absence(known.boot, boot) {
         Absence::Rebooted => true,

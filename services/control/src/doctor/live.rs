@@ -191,8 +191,12 @@ async fn builds(app: &App) -> Option<Finding> {
     let fix = "upload the named files again with the same bytes: every version that has them is mended; what no build names is of a \
                folder or an image, and is kept again when a machine asks for it";
     Some(match app.store(|store| store.damage()).await {
-        Err(error) => Finding::warn(check, error.to_string(), "MS-U115", "see the control plane's disk and its rights"),
-        Ok(damage) if damage.is_empty() => Finding::ok(check, "none of their files was found damaged when it was sent"),
+        Err(error) => {
+            Finding::warn(check, error.to_string(), "MS-U115", "see the control plane's disk and its rights")
+        }
+        Ok(damage) if damage.is_empty() => {
+            Finding::ok(check, "none of their files was found damaged when it was sent")
+        }
         Ok(damage) => {
             let told = damage.iter().take(super::TOLD_MAX).map(|(hash, files)| {
                 if files.is_empty() { hash.clone() } else { format!("{hash} ({})", files.join(", ")) }
