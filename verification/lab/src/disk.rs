@@ -8,8 +8,8 @@ use std::process::Command;
 use crate::failure::{LabError, files, run};
 use crate::packages::Base;
 
-/// Its size; the image is sparse, and what is free stays so.
-const SIZE: &str = "1G";
+/// Its size: an agent keeps 1 GiB of it free. The image is sparse, and what is free stays so.
+const SIZE: &str = "4G";
 
 /// What is put into the tree.
 #[derive(Debug, Clone)]

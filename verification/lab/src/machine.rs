@@ -93,7 +93,11 @@ impl Machine {
         let mut held = Vec::new();
         loop {
             match self.hear()? {
-                Word::Holds { what } => held.push(what),
+                Word::Holds { what } => {
+                    // For whoever looks for the reason of a failure.
+                    self.talk.extend(["holds: ", &what, "\n"]);
+                    held.push(what);
+                }
                 Word::Done => return Ok(held),
                 other @ (Word::Asking { .. }
                 | Word::Acknowledged { .. }

@@ -11,9 +11,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::failure::{LabError, files, run};
 
-/// What the machine is made of, with all that these depend on: systemd as its first process, a shell, and a library that
-/// swallows syncs.
-const PACKAGES: [&str; 4] = ["systemd", "busybox-static", "libgcc-s1", "libeatmydata1"];
+/// What the machine is made of, with all that these depend on: systemd as its first process, a shell, a library that
+/// swallows syncs, and what runs containers.
+const PACKAGES: [&str; 5] = ["systemd", "busybox-static", "libgcc-s1", "libeatmydata1", "runc"];
 /// Names the newest kernel for virtual machines by what it depends on.
 const KERNEL: &str = "linux-image-cloud-amd64";
 /// Counted up whenever this module makes another tree of the same packages.

@@ -15,13 +15,12 @@ pub const SCENARIO: &str = "lab.scenario=";
 /// What the machine does after its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scenario {
-    /// The agent's own tests of control groups and measurements, under version 2.
-    Groups,
-    /// The product's slots in their groups: weight, members, a hard cap.
-    Slots,
+    /// What the host's kernel may not have, or not let a test change: control groups of version 2, where cores go.
+    Kernel,
     /// The systemd units.
     Units,
-    /// Allocates and deallocates until the power goes; after a cut, says first what is there.
+    /// Sessions begin and end, and games hold and reserve their servers, until the power goes; after a cut, says first what
+    /// is there.
     Power {
         /// What the choices are made from.
         seed: u64,
@@ -44,8 +43,7 @@ pub enum Syncs {
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Groups => f.write_str("groups"),
-            Self::Slots => f.write_str("slots"),
+            Self::Kernel => f.write_str("kernel"),
             Self::Units => f.write_str("units"),
             Self::Power { seed, boot, syncs: Syncs::Done } => write!(f, "power/{seed}/{boot}"),
             Self::Power { seed, boot, syncs: Syncs::Swallowed } => write!(f, "careless/{seed}/{boot}"),
@@ -60,8 +58,7 @@ impl FromStr for Scenario {
         let unknown = || format!("{text:?} is no scenario");
         let parts: Vec<&str> = text.split('/').collect();
         match parts[..] {
-            ["groups"] => Ok(Self::Groups),
-            ["slots"] => Ok(Self::Slots),
+            ["kernel"] => Ok(Self::Kernel),
             ["units"] => Ok(Self::Units),
             [name @ ("power" | "careless"), seed, boot] => Ok(Self::Power {
                 seed: seed.parse().map_err(|_| unknown())?,
@@ -73,14 +70,57 @@ impl FromStr for Scenario {
     }
 }
 
-/// What a client asks of the control plane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What is asked of the control plane: by a client of an allocation, or by a game of its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Asked {
     /// A server for a new allocation.
     Allocate,
     /// The end of an allocation.
     Deallocate,
+    /// That a server be held.
+    Hold,
+    /// That it be held no longer.
+    Release,
+    /// That a server be taken out of its pool.
+    Reserve,
+    /// That it be put back.
+    Unreserve,
+}
+
+/// The fleets of the power cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fleet {
+    /// Callers allocate its servers.
+    Sessions,
+    /// Games hold their servers.
+    Held,
+    /// Games reserve their servers.
+    Pool,
+}
+
+impl Fleet {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sessions, Self::Held, Self::Pool];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::Held => "held",
+            Self::Pool => "pool",
+        }
+    }
+
+    /// How many slots it has: more than its clients have sessions, so that no request is refused.
+    #[must_use]
+    pub const fn slots(self) -> u32 {
+        match self {
+            Self::Sessions => 6,
+            Self::Held | Self::Pool => 1,
+        }
+    }
 }
 
 /// An allocation as a list shows it.
@@ -109,6 +149,24 @@ pub struct SeenServer {
     pub pid: Option<u32>,
     /// Its session.
     pub allocation_id: Option<String>,
+    /// Its fleet.
+    pub fleet_name: String,
+    /// What others see of it.
+    pub status: String,
+    /// Until when it is held.
+    pub held_until: Option<String>,
+    /// Its reservation.
+    pub reservation_id: Option<String>,
+}
+
+/// The reservations of a server, from the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenReservations {
+    /// How many were made.
+    pub made: usize,
+    /// Why they ended.
+    pub ends: Vec<String>,
 }
 
 /// What the guest says.
@@ -120,19 +178,21 @@ pub enum Word {
         /// What.
         what: String,
     },
-    /// A client is about to send a request.
+    /// A client or a game is about to send a request.
     Asking {
         /// What it asks.
         asked: Asked,
-        /// Of which allocation.
+        /// Of which allocation, or of which server.
         id: String,
     },
-    /// A client has its answer, and it is yes.
+    /// It has its answer, and it is yes.
     Acknowledged {
         /// What was asked.
         asked: Asked,
-        /// Of which allocation.
+        /// Of which allocation, or of which server.
         id: String,
+        /// Until when the server is held then.
+        held_until: Option<String>,
     },
     /// What stands after a start, once all servers and allocations have come to rest.
     Stands {
@@ -140,6 +200,8 @@ pub enum Word {
         allocations: Vec<SeenAllocation>,
         /// All servers.
         servers: Vec<SeenServer>,
+        /// The reservations that [`Fleet::Pool`]'s server ever had.
+        reservations: SeenReservations,
         /// The acknowledgements that the guest had written into a file without a sync.
         unsynced_lines: usize,
     },
@@ -176,20 +238,19 @@ mod tests {
     #[test]
     fn scenarios_and_words_are_read_as_they_are_written() {
         for scenario in [
-            Scenario::Groups,
-            Scenario::Slots,
+            Scenario::Kernel,
             Scenario::Units,
             Scenario::Power { seed: u64::MAX, boot: 3, syncs: Syncs::Done },
             Scenario::Power { seed: 0, boot: 1, syncs: Syncs::Swallowed },
         ] {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
-        for text in ["", "groups/1", "power", "power/1", "power/x/1", "power/1/-1"] {
+        for text in ["", "kernel/1", "power", "power/1", "power/x/1", "power/1/-1"] {
             assert!(text.parse::<Scenario>().is_err(), "{text}");
         }
-        let word = Word::Acknowledged { asked: Asked::Deallocate, id: "a".to_owned() };
+        let word = Word::Asking { asked: Asked::Deallocate, id: "a".to_owned() };
         let line = word.line();
-        assert_eq!(line, "@lab {\"word\":\"acknowledged\",\"asked\":\"deallocate\",\"id\":\"a\"}\n");
+        assert_eq!(line, "@lab {\"word\":\"asking\",\"asked\":\"deallocate\",\"id\":\"a\"}\n");
         assert_eq!(Word::read(&line.replace('\n', "\r\n")).unwrap().unwrap(), word);
         assert!(Word::read("[    0.0] talk").is_none());
         assert!(Word::read("@lab {\"word\":\"ackno").unwrap().is_err());

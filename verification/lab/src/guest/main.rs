@@ -1,6 +1,8 @@
 //! What runs inside the machine: one scenario a boot, told on the wire. A scenario asserts; a panic anywhere is told as the
 //! machine's failure, with the end of its journal.
 
+mod contained;
+mod cores;
 mod groups;
 mod power;
 mod product;
@@ -8,11 +10,17 @@ mod slots;
 mod units;
 mod wire;
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use mainstay_lab::words::{SCENARIO, Scenario, Word};
 
-fn main() {
+use crate::product::{Product, configure, systemctl};
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|word| word == contained::GAME) {
+        return mainstay_tugboat::run(&arguments[2..]);
+    }
     // The serial line is an old one; in its own time, it would take a millisecond a letter.
     run(Command::new("stty").args(["-F", mainstay_lab::words::WIRE, "115200", "raw"]));
     std::panic::set_hook(Box::new(|info| {
@@ -26,12 +34,29 @@ fn main() {
         wire::say(&Word::Failed { why: info.to_string() });
     }));
     match scenario() {
-        Scenario::Groups => groups::run(),
-        Scenario::Slots => slots::run(),
+        Scenario::Kernel => kernel(),
         Scenario::Units => units::run(),
         Scenario::Power { seed, boot, syncs } => power::run(seed, boot, syncs),
     }
     wire::say(&Word::Done);
+    ExitCode::SUCCESS
+}
+
+/// What needs a kernel of its own, on one instance.
+fn kernel() {
+    groups::run();
+    cores::allow();
+    contained::make();
+    configure(
+        &contained::builds(),
+        &[slots::configurations(), cores::configurations(), contained::configurations()].concat(),
+        &[slots::fleets(), cores::fleets(), contained::fleets()].concat(),
+    );
+    systemctl(&["start", "mainstay"]);
+    let product = Product::connect();
+    slots::run(&product);
+    cores::run(&product);
+    contained::run(&product);
 }
 
 fn scenario() -> Scenario {

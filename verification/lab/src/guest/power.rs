@@ -1,19 +1,20 @@
-//! Clients that allocate and deallocate until the power goes, and say what they were promised before anything else happens.
+//! Clients that allocate and deallocate, and games that hold and reserve their servers, until the power goes; they say what
+//! they were promised before anything else happens.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use mainstay_lab::words::{Asked, SeenAllocation, Syncs, Word};
+use mainstay_lab::words::{Asked, Fleet, SeenAllocation, SeenServer, Syncs, Word};
 
 use crate::product::{Product, configuration, configure, fleet, lives, systemctl};
 use crate::wire;
 
-const FLEET: &str = "here";
-const SLOTS: u32 = 6;
 /// Clients at once, each with sessions of its own.
 const CLIENTS: u64 = 2;
 /// The most sessions of a client: together they leave slots free, so that no request is refused.
 const SESSIONS_MAX: usize = 2;
+/// For how long servers are held, in minutes, at least: no hold of a test runs out.
+const HELD_MINUTES_MIN: u64 = 300;
 /// Acknowledgements, written and never synced: what a power cut takes.
 const UNSYNCED: &str = "/var/lib/unsynced";
 /// Debian's library that swallows syncs.
@@ -27,10 +28,10 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs) {
         std::fs::write(format!("/proc/sys/vm/{file}"), value).expect("the kernel obeys");
     }
     if boot == 1 {
-        configure(
-            &configuration(FLEET, "    limits: { cpu: 0.1, memoryMiB: 32 }\n"),
-            &fleet(FLEET, SLOTS, ""),
-        );
+        let limits = "    limits: { cpu: 0.1, memoryMiB: 32 }\n";
+        let configurations = Fleet::ALL.map(|fleet| configuration(fleet.name(), limits)).concat();
+        let fleets = Fleet::ALL.map(|of| fleet(of.name(), of.slots(), keys(of))).concat();
+        configure("", &configurations, &fleets);
         match syncs {
             Syncs::Done => {}
             Syncs::Swallowed => swallow_syncs(),
@@ -40,32 +41,42 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs) {
     }
     systemctl(&["start", "mainstay"]);
     let product = Product::connect();
-    let servers = product.settled(1);
+    // Each fleet has a machine of its own here, and games that idle run in two of them.
+    let servers = product.settled(Fleet::ALL.len());
     let allocations = product.allocations();
+    let one_of = |fleet: Fleet| product.server_of(fleet.name());
     if boot > 1 {
         for server in &servers {
             assert!(server.pid.is_none_or(lives), "{server:?}");
         }
         repeats_make_nothing_new(&product, &allocations);
         let unsynced_lines = std::fs::read_to_string(UNSYNCED).unwrap_or_default().lines().count();
-        wire::say(&Word::Stands { allocations: allocations.clone(), servers, unsynced_lines });
+        let reservations = product.reservations(one_of(Fleet::Pool).id);
+        wire::say(&Word::Stands { allocations: allocations.clone(), servers, reservations, unsynced_lines });
     }
-    let goes_on = |it: &SeenAllocation| it.state == "fulfilled";
-    let mine: Vec<String> = allocations.into_iter().filter(goes_on).map(|it| it.allocation_id).collect();
+    let random = |client: u64| Random(seed ^ (client << 32) ^ u64::from(boot));
+    let product = &product;
     std::thread::scope(|scope| {
-        for client in 0..CLIENTS {
-            let sessions =
-                mine.iter().skip(usize::try_from(client).unwrap_or(0)).step_by(2).cloned().collect();
-            let client = Client {
-                product: &product,
-                random: seed ^ (client << 32) ^ u64::from(boot),
-                client,
-                boot,
-                sessions,
-            };
+        let goes_on = allocations.iter().filter(|it| it.state == "fulfilled");
+        let mine: Vec<String> = goes_on.map(|it| it.allocation_id.clone()).collect();
+        for number in 0..CLIENTS {
+            let first = usize::try_from(number).unwrap_or(0);
+            let sessions = mine.iter().skip(first).step_by(2).cloned().collect();
+            let client = Client { product, random: random(number), number, boot, sessions };
             scope.spawn(|| client.play());
         }
+        scope.spawn(|| hold(product, &one_of(Fleet::Held), random(CLIENTS)));
+        scope.spawn(|| reserve(product, &one_of(Fleet::Pool)));
     });
+}
+
+/// What else a fleet says of itself.
+const fn keys(fleet: Fleet) -> &'static str {
+    match fleet {
+        Fleet::Sessions => "",
+        Fleet::Held => "    startOnProvision: true\n",
+        Fleet::Pool => "    startOnProvision: true\n    allocationType: RESERVATION\n",
+    }
 }
 
 /// The product's calls to `fsync` and its like succeed and do nothing.
@@ -81,15 +92,15 @@ fn swallow_syncs() {
 /// A repeat of an allocation that has ended is answered with what it was.
 fn repeats_make_nothing_new(product: &Product, allocations: &[SeenAllocation]) {
     for ended in allocations.iter().filter(|it| it.state == "ended").take(3) {
-        product.allocate(FLEET, &ended.allocation_id);
+        product.allocate(Fleet::Sessions.name(), &ended.allocation_id);
     }
     assert_eq!(product.allocations(), allocations, "repeats changed something");
 }
 
 struct Client<'a> {
     product: &'a Product,
-    random: u64,
-    client: u64,
+    random: Random,
+    number: u64,
     boot: u32,
     sessions: Vec<String>,
 }
@@ -98,7 +109,7 @@ impl Client<'_> {
     /// Until the power goes.
     fn play(mut self) {
         for count in 1_u64.. {
-            let choice = self.choose();
+            let choice = self.random.next();
             let ends = self.sessions.len() >= SESSIONS_MAX
                 || (choice.is_multiple_of(3) && !self.sessions.is_empty());
             if ends {
@@ -106,29 +117,59 @@ impl Client<'_> {
                 let id = self.sessions.swap_remove(index);
                 wire::say(&Word::Asking { asked: Asked::Deallocate, id: id.clone() });
                 self.product.deallocate(&id);
-                acknowledged(Asked::Deallocate, id);
+                acknowledged(Asked::Deallocate, id, None);
             } else {
-                let id = format!("{:08x}-{:04x}-4000-8000-{count:012x}", self.boot, self.client);
+                let id = format!("{:08x}-{:04x}-4000-8000-{count:012x}", self.boot, self.number);
                 wire::say(&Word::Asking { asked: Asked::Allocate, id: id.clone() });
-                self.product.allocate(FLEET, &id);
+                self.product.allocate(Fleet::Sessions.name(), &id);
                 self.sessions.push(id.clone());
-                acknowledged(Asked::Allocate, id);
+                acknowledged(Asked::Allocate, id, None);
             }
         }
     }
+}
 
-    /// SplitMix64.
-    fn choose(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
+/// A game holds its server, for another time each time, and sometimes lets it go; until the power goes.
+fn hold(product: &Product, server: &SeenServer, mut random: Random) {
+    loop {
+        let choice = random.next();
+        let minutes = HELD_MINUTES_MIN + choice % 600;
+        let (asked, command, word) = match choice.is_multiple_of(3) {
+            true => (Asked::Release, "release".to_owned(), "release"),
+            false => (Asked::Hold, format!("hold={minutes}m"), "hold"),
+        };
+        wire::say(&Word::Asking { asked, id: server.id.to_string() });
+        product.wish(server.id, &command, word);
+        let held_until = product.server(server.id)["heldUntil"].as_str().map(str::to_owned);
+        assert_eq!(held_until.is_some(), asked == Asked::Hold, "{command}");
+        acknowledged(asked, server.id.to_string(), held_until);
+    }
+}
+
+/// A game takes its server out of the pool and puts it back, until the power goes.
+fn reserve(product: &Product, server: &SeenServer) {
+    for (asked, word) in [(Asked::Reserve, "reserve"), (Asked::Unreserve, "unreserve")].into_iter().cycle() {
+        wire::say(&Word::Asking { asked, id: server.id.to_string() });
+        product.wish(server.id, word, word);
+        acknowledged(asked, server.id.to_string(), None);
+    }
+}
+
+fn acknowledged(asked: Asked, id: String, held_until: Option<String>) {
+    let mut file = OpenOptions::new().create(true).append(true).open(UNSYNCED).expect("a file");
+    writeln!(file, "{asked:?} {id}").expect("room");
+    wire::say(&Word::Acknowledged { asked, id, held_until });
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-}
-
-fn acknowledged(asked: Asked, id: String) {
-    let mut file = OpenOptions::new().create(true).append(true).open(UNSYNCED).expect("a file");
-    writeln!(file, "{asked:?} {id}").expect("room");
-    wire::say(&Word::Acknowledged { asked, id });
 }

@@ -1,4 +1,4 @@
-//! The product in the machine: its units, its configuration, its API.
+//! The product in the machine: its units, its configuration, its API, and its games.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use mainstay_lab::words::{SeenAllocation, SeenServer};
+use mainstay_lab::words::{SeenAllocation, SeenReservations, SeenServer};
 use serde_json::{Value, json};
 
 use crate::run;
@@ -15,6 +15,10 @@ use crate::run;
 const DATA: &str = "/var/lib/mainstay";
 /// The file that it runs.
 const CONFIG: &str = "/etc/mainstay/mainstay.yaml";
+/// Where it keeps what its slots have and write.
+const SLOTS: &str = "/var/lib/mainstay/agent/slots";
+/// How long a game may take to say that it has heard a command.
+const HEARD_WITHIN: Duration = Duration::from_secs(30);
 /// Only who knows it commands the game.
 pub const TOKEN: &str = "token-of-the-lab";
 /// Longest wait for anything, in the guest's own time.
@@ -57,10 +61,10 @@ pub fn lives(pid: u32) -> bool {
     stat.is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z")))
 }
 
-/// Writes what the unit will run: fleets of the demo's game, one after the other.
-pub fn configure(configurations: &str, fleets: &str) {
+/// Writes what the unit will run: fleets of the demo's game, one after the other, and of further builds.
+pub fn configure(builds: &str, configurations: &str, fleets: &str) {
     let yaml = format!(
-        "version: 1.0\nbuilds:\n  game: {{ executableName: mainstay, buildPath: /usr/bin }}\n\
+        "version: 1.0\nbuilds:\n  game: {{ executableName: mainstay, buildPath: /usr/bin }}\n{builds}\
          buildConfigurations:\n{configurations}fleets:\n{fleets}"
     );
     std::fs::create_dir_all("/etc/mainstay").expect("a folder");
@@ -91,6 +95,8 @@ pub struct Product {
     agent: ureq::Agent,
     api: String,
     authorization: String,
+    /// Where the admin API's paths begin, after the area's name.
+    environment: String,
     /// For the agent of another machine.
     pub join_token: String,
     /// Where that connects.
@@ -127,6 +133,11 @@ impl Product {
             agent: config.into(),
             api: text(&ports["api"])?,
             authorization: format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)),
+            environment: format!(
+                "projects/{}/environments/{}",
+                text(&credentials["projectId"])?,
+                text(&credentials["environmentId"])?
+            ),
             join_token: text(&credentials["joinToken"])?,
             agents: text(&ports["agents"])?,
         })
@@ -145,18 +156,37 @@ impl Product {
         self.try_get(path).unwrap_or_else(|| panic!("GET {path}: no answer"))
     }
 
+    /// A path of the admin API.
+    pub fn admin(&self, area: &str, rest: &str) -> String {
+        format!("/multiplay/{area}/v1/{}{rest}", self.environment)
+    }
+
+    /// Posts what must be taken, and gives the answer.
+    #[track_caller]
+    pub fn post(&self, path: &str, body: &Value) -> String {
+        let request = self
+            .agent
+            .post(format!("{}{path}", self.api))
+            .header("authorization", &self.authorization)
+            .header("content-type", "application/json");
+        let mut response = request.send(body.to_string()).expect("an answer");
+        let text = response.body_mut().read_to_string().expect("a text");
+        assert!(response.status().is_success(), "POST {path} {body}: {} {text}", response.status());
+        text
+    }
+
+    /// What a link gives that needs no credentials.
+    #[track_caller]
+    pub fn download(&self, url: &str) -> Vec<u8> {
+        let mut response = self.agent.get(url).call().expect("an answer");
+        assert!(response.status().is_success(), "GET {url}: {}", response.status());
+        response.body_mut().with_config().limit(u64::MAX).read_to_vec().expect("all of it")
+    }
+
     /// Asks for a server; back once the answer is yes.
     #[track_caller]
     pub fn allocate(&self, fleet: &str, id: &str) {
-        let body = json!({ "allocationId": id, "fleet": fleet }).to_string();
-        let request = self
-            .agent
-            .post(format!("{}/v1/allocations", self.api))
-            .header("authorization", &self.authorization)
-            .header("content-type", "application/json");
-        let mut response = request.send(body).expect("an answer");
-        let text = response.body_mut().read_to_string().expect("a text");
-        assert!(response.status().is_success(), "allocate {id}: {} {text}", response.status());
+        self.post("/v1/allocations", &json!({ "allocationId": id, "fleet": fleet }));
     }
 
     /// Ends an allocation; back once the answer is yes.
@@ -180,6 +210,64 @@ impl Product {
     #[track_caller]
     pub fn servers(&self) -> Vec<SeenServer> {
         self.page("/v1/servers?limit=1000")
+    }
+
+    /// A server as it is shown.
+    #[track_caller]
+    pub fn server(&self, id: u64) -> Value {
+        self.get(&format!("/v1/servers/{id}"))
+    }
+
+    /// The first server of a fleet.
+    #[track_caller]
+    pub fn server_of(&self, fleet: &str) -> SeenServer {
+        let servers = self.servers();
+        servers.into_iter().find(|server| server.fleet_name == fleet).expect("the fleet has a server")
+    }
+
+    /// Commands a game, which hears it.
+    #[track_caller]
+    pub fn command(&self, server: u64, command: &str) {
+        let port = self.server(server)["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+        let game = ([127, 0, 0, 1], port.expect("a port")).into();
+        mainstay_tugboat::client::control(game, TOKEN, command, HEARD_WITHIN).expect("the game obeys");
+    }
+
+    /// Commands a game to ask something of its host; back with what it was answered.
+    #[track_caller]
+    pub fn wish(&self, server: u64, command: &str, word: &str) -> String {
+        let begins = format!("asked {word}: ");
+        let answers = || {
+            let said = std::fs::read(format!("{SLOTS}/{server}/output/stdout.log")).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            let answers = said.lines().filter_map(|line| line.split_once(&begins));
+            answers.map(|(_, answer)| answer.to_owned()).collect::<Vec<_>>()
+        };
+        let before = answers().len();
+        self.command(server, command);
+        let answer = until(&format!("{command}: an answer"), || answers().into_iter().nth(before));
+        assert!(!answer.starts_with("no: "), "{command} of {server}: {answer}");
+        answer
+    }
+
+    /// The reservations that a server had, once the history knows the newest order it was given.
+    #[track_caller]
+    pub fn reservations(&self, server: u64) -> SeenReservations {
+        let newest = self.server(server)["orderedGeneration"].clone();
+        let detail = |row: &Value| -> Value {
+            row["attachment"].as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        };
+        let rows = until("the history has caught up", || {
+            let told = self.get(&self.admin("servers", &format!("/servers/{server}/actions")));
+            let rows = told.as_array().cloned().unwrap_or_default();
+            let is_newest =
+                |row: &Value| row["message"] == "server.ordered" && detail(row)["generation"] == newest;
+            rows.iter().any(is_newest).then_some(rows)
+        });
+        let of = |kind: &'static str| rows.iter().filter(move |row| row["message"] == kind);
+        let ends = of("server.reservationEnded")
+            .map(|row| detail(row)["reason"].as_str().unwrap_or_default().to_owned());
+        SeenReservations { made: of("server.reserved").count(), ends: ends.collect() }
     }
 
     #[track_caller]

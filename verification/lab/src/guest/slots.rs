@@ -2,26 +2,39 @@
 //! asked for, and its kill told as what it is.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use crate::product::{Product, TOKEN, configuration, configure, fleet, systemctl, until};
+use mainstay_lab::words::SeenServer;
+
+use crate::product::{Product, configuration, fleet, systemctl, until};
 use crate::wire;
 
+/// The fleet whose games have no caps, and how many of them run at once.
+const PLAIN: (&str, u32) = ("plain", 2);
+const CAPPED: &str = "capped";
 const LIMITS: &str = "    limits: { cpu: 0.25, memoryMiB: 64 }\n";
-const CAPPED: &str = "    limits: { cpu: 0.5, memoryMiB: 16 }\n    caps: { cpuQuota: 0.75, memoryMiB: 210 }\n    \
-                      restart: { attempts: 0 }\n";
+/// Limits and caps of games that are to run into their caps.
+pub const CAPS: &str =
+    "    limits: { cpu: 0.5, memoryMiB: 16 }\n    caps: { cpuQuota: 0.75, memoryMiB: 210 }\n";
 /// A unit that wants nothing.
 const OTHER: &str = "[Service]\nType=oneshot\nExecStart=/bin/true\n";
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
-pub fn run() {
-    configure(
-        &[configuration("plain", LIMITS), configuration("capped", CAPPED)].concat(),
-        &[fleet("plain", 2, "    startOnProvision: true\n"), fleet("capped", 1, "")].concat(),
-    );
-    systemctl(&["start", "mainstay"]);
-    let product = Product::connect();
-    let playing = product.playing(2, 2);
+pub fn configurations() -> String {
+    let capped = format!("{CAPS}    restart: {{ attempts: 0 }}\n");
+    [configuration(PLAIN.0, LIMITS), configuration(CAPPED, &capped)].concat()
+}
+
+pub fn fleets() -> String {
+    [fleet(PLAIN.0, PLAIN.1, "    startOnProvision: true\n"), fleet(CAPPED, 1, "")].concat()
+}
+
+pub fn run(product: &Product) {
+    let of_plain = |server: &SeenServer| server.fleet_name == PLAIN.0;
+    let playing: Vec<(u64, u32)> = until("the plain servers play", || {
+        let servers = product.servers().into_iter().filter(of_plain);
+        let playing: Option<Vec<_>> = servers.map(|server| Some((server.id, server.pid?))).collect();
+        playing.filter(|playing| u32::try_from(playing.len()) == Ok(PLAIN.1))
+    });
     let groups: Vec<Group> = playing.iter().map(|(id, pid)| Group::of(*id, *pid)).collect();
     for group in &groups {
         assert_eq!(group.setting("cpu.weight"), "25");
@@ -40,34 +53,29 @@ pub fn run() {
     assert_eq!(groups[0].setting("cpu.weight"), "25");
     wire::holds("systemd leaves the slots' groups alone");
 
-    product.allocate("capped", SESSION);
+    product.allocate(CAPPED, SESSION);
     let (id, pid) = until("the capped server plays", || {
         let servers = product.servers();
         let server = servers.iter().find(|server| server.allocation_id.as_deref() == Some(SESSION))?;
         Some((server.id, server.pid?))
     });
-    let group = Group::of(id, pid);
-    assert_eq!(group.setting("cpu.weight"), "50");
-    assert_eq!(group.setting("cpu.max"), "75000 100000");
-    assert_eq!(group.setting("memory.max"), (210_u64 << 20).to_string());
-    let seen = product.get(&format!("/v1/servers/{id}"));
-    let port = seen["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
-    let command = |fault| {
-        mainstay_tugboat::client::control(
-            ([127, 0, 0, 1], port).into(),
-            TOKEN,
-            fault,
-            Duration::from_secs(30),
-        )
-        .expect("the game obeys");
-    };
-    command("eat-memory=400M");
+    capped(id, pid);
+    product.command(id, "eat-memory=400M");
     let detail = until("the greedy server is kept down", || {
-        let seen = product.get(&format!("/v1/servers/{id}"));
+        let seen = product.server(id);
         (seen["process"] == "backedOff").then(|| seen["detail"].to_string())
     });
     assert!(detail.contains("killed by the kernel for memory above the slot's cap"), "{detail}");
     wire::holds("a hard cap's kill is a cause of its own");
+}
+
+/// A process is in its slot's group, with the limits and caps of [`CAPS`].
+#[track_caller]
+pub fn capped(server: u64, pid: u32) {
+    let group = Group::of(server, pid);
+    assert_eq!(group.setting("cpu.weight"), "50");
+    assert_eq!(group.setting("cpu.max"), "75000 100000");
+    assert_eq!(group.setting("memory.max"), (210_u64 << 20).to_string());
 }
 
 /// The control group of a slot, found by the process that plays in it.

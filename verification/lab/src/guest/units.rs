@@ -23,7 +23,7 @@ pub fn run() {
     wire::holds("systemd finds nothing wrong with the units");
 
     let fleet = fleet("here", 2, GROWING).replace("maxServers: 2", "maxServers: 3");
-    configure(&configuration("here", LIMITS), &fleet);
+    configure("", &configuration("here", LIMITS), &fleet);
     systemctl(&["start", "mainstay"]);
     let product = Product::connect();
     product.allocate("here", SESSION);

@@ -4,7 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test where it stands")]
 
-mod groups;
+mod kernel;
 mod power;
 mod units;
 
