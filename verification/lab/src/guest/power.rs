@@ -3,6 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::time::Duration;
 
 use mainstay_lab::words::{Asked, Fleet, SeenAllocation, SeenServer, Syncs, Word};
 
@@ -13,6 +14,8 @@ use crate::wire;
 const CLIENTS: u64 = 2;
 /// The most sessions of a client: together they leave slots free, so that no request is refused.
 const SESSIONS_MAX: usize = 2;
+/// A client's pause between two requests: the games' own have to come through on the same emulated core.
+const THINKS: Duration = Duration::from_millis(100);
 /// For how long servers are held, in minutes, at least: no hold of a test runs out.
 const HELD_MINUTES_MIN: u64 = 300;
 /// Acknowledgements, written and never synced: what a power cut takes.
@@ -125,18 +128,19 @@ impl Client<'_> {
                 self.sessions.push(id.clone());
                 acknowledged(Asked::Allocate, id, None);
             }
+            std::thread::sleep(THINKS);
         }
     }
 }
 
-/// A game holds its server, for another time each time, and sometimes lets it go; until the power goes.
+/// A game holds its server, for another time each time, and lets it go; until the power goes.
 fn hold(product: &Product, server: &SeenServer, mut random: Random) {
-    loop {
-        let choice = random.next();
-        let minutes = HELD_MINUTES_MIN + choice % 600;
-        let (asked, command, word) = match choice.is_multiple_of(3) {
-            true => (Asked::Release, "release".to_owned(), "release"),
-            false => (Asked::Hold, format!("hold={minutes}m"), "hold"),
+    for asked in [Asked::Hold, Asked::Release].into_iter().cycle() {
+        let minutes = HELD_MINUTES_MIN + random.next() % 600;
+        let (command, word) = if asked == Asked::Hold {
+            (format!("hold={minutes}m"), "hold")
+        } else {
+            ("release".to_owned(), "release")
         };
         wire::say(&Word::Asking { asked, id: server.id.to_string() });
         product.wish(server.id, &command, word);

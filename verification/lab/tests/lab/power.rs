@@ -89,6 +89,16 @@ impl Reservations {
 }
 
 impl Promises {
+    /// How often the clients, the game that holds and the one that reserves were answered.
+    fn answered(&self) -> [usize; 3] {
+        let count = |asked| self.counts.get(&asked).copied().unwrap_or_default();
+        [
+            count(Asked::Allocate) + count(Asked::Deallocate),
+            count(Asked::Hold) + count(Asked::Release),
+            count(Asked::Reserve) + count(Asked::Unreserve),
+        ]
+    }
+
     fn hear(&mut self, word: &Word) {
         match word {
             Word::Asking { asked, id } => match asked {
@@ -183,7 +193,7 @@ fn everything_acknowledged_outlives_power_cuts() {
         if boot > 1 {
             stand(&mut promises, &mut machine, boot);
         }
-        cut(&mut promises, machine, seed);
+        cut(&mut promises, machine, boot, seed);
     }
     let boot = u32::try_from(SEEDS.len()).unwrap() + 1;
     let mut machine = lab.boot(Scenario::Power { seed: 0, boot, syncs: Syncs::Done });
@@ -205,7 +215,7 @@ fn a_product_that_forgot_to_sync_is_found_out() {
     let Some(lab) = Lab::new() else { return };
     let mut promises = Promises::default();
     let machine = lab.boot(Scenario::Power { seed: 1, boot: 1, syncs: Syncs::Swallowed });
-    cut(&mut promises, machine, 1);
+    cut(&mut promises, machine, 1, 1);
     let mut machine = lab.boot(Scenario::Power { seed: 1, boot: 2, syncs: Syncs::Swallowed });
     let looked = catch_unwind(AssertUnwindSafe(|| stand(&mut promises, &mut machine, 2)));
     let found = looked.expect_err("promises, and no sync: all kept");
@@ -215,12 +225,19 @@ fn a_product_that_forgot_to_sync_is_found_out() {
     assert!(ways.iter().any(|way| found.contains(way)), "{found}");
 }
 
-/// Cuts the power after so many words as the seed says, and a little later, so that every stage of a request has its turn.
-fn cut(promises: &mut Promises, mut machine: Machine, seed: u64) {
-    let words = 20 + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40;
-    for _ in 0..words {
+/// Cuts the power once every asker was answered as often as the machine was started (so that what a game has taken is sometimes
+/// its own at the cut, and sometimes given back), after so many words more as the seed says and a little later: every stage of
+/// a request has its turn.
+fn cut(promises: &mut Promises, mut machine: Machine, boot: u32, seed: u64) {
+    let hear = |promises: &mut Promises, machine: &mut Machine| {
         promises.hear(&machine.hear().unwrap_or_else(|error| panic!("{error}")));
+    };
+    let before = promises.answered();
+    while promises.answered().iter().zip(before).any(|(now, before)| now - before < boot as usize) {
+        hear(promises, &mut machine);
     }
+    let words = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40;
+    (0..words).for_each(|_| hear(promises, &mut machine));
     sleep(Duration::from_millis(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) % 50));
     let last = machine.cut().unwrap_or_else(|error| panic!("{error}"));
     last.iter().for_each(|word| promises.hear(word));
