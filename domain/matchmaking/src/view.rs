@@ -17,11 +17,7 @@ impl Queue {
     /// [`Rejection::TicketNotFound`], [`Rejection::RequestTypeMismatch`] for a backfill ticket,
     /// [`Rejection::Unauthorized`].
     pub fn ticket(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
-        if let (Caller::Player(_), true) = (caller, self.backfills.contains_key(&id)) {
-            // "Users cannot view or interact with backfill tickets in any way": not even by learning of one.
-            return Err(Rejection::TicketNotFound(id));
-        }
-        let ticket = self.ordinary(id)?;
+        let ticket = self.ordinary_for(id, caller)?;
         match caller {
             Caller::Server(_) | Caller::Title => Ok(ticket),
             Caller::Player(player)
@@ -107,11 +103,13 @@ impl Queue {
         }
     }
 
-    /// An ordinary ticket, whoever asks.
-    pub(crate) fn ordinary(&self, id: TicketId) -> Result<&Arc<Ticket>, Rejection> {
-        self.tickets.get(&id).ok_or_else(|| {
-            let known = self.backfills.contains_key(&id);
-            if known { Rejection::RequestTypeMismatch(id) } else { Rejection::TicketNotFound(id) }
+    /// An ordinary ticket. "Users cannot view or interact with backfill tickets in any way": not even by learning of one.
+    pub(crate) fn ordinary_for(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
+        self.tickets.get(&id).ok_or_else(|| match caller {
+            Caller::Server(_) | Caller::Title if self.backfills.contains_key(&id) => {
+                Rejection::RequestTypeMismatch(id)
+            }
+            Caller::Server(_) | Caller::Title | Caller::Player(_) => Rejection::TicketNotFound(id),
         })
     }
 }

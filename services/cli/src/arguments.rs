@@ -157,7 +157,7 @@ pub enum TlsChoice {
 /// Which ports an instance listens on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PortChoice {
-    /// The documented ones: 7420, 7421 and 8086.
+    /// The documented ones: 7420, 7421, 7422 and 8086.
     Fixed,
     /// Whatever is free; DIR/ports.json says which.
     Auto,

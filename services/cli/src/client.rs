@@ -33,6 +33,12 @@ pub struct Ports {
     pub agents: String,
     /// The local daemon of Multiplay's SDKs.
     pub multiplay: String,
+    /// Matchmaking for PlayFab's SDKs, on this very host.
+    #[serde(default)]
+    pub playfab: String,
+    /// The same over TLS, which PlayFab's SDK for Node asks for; none with `--tls off`.
+    #[serde(rename = "playfabTls", default, skip_serializing_if = "Option::is_none")]
+    pub playfab_tls: Option<String>,
     /// Every address listened to, both versions of IP.
     #[serde(default)]
     pub listening: Listening,
@@ -54,6 +60,9 @@ pub struct Listening {
     pub agents: Vec<String>,
     /// The local daemon.
     pub multiplay: Vec<String>,
+    /// Matchmaking for PlayFab's SDKs.
+    #[serde(default)]
+    pub playfab: Vec<String>,
 }
 
 /// `DIR/credentials.json`.
@@ -70,6 +79,12 @@ pub struct Credentials {
     pub environment_id: uuid::Uuid,
     /// What agents show when they connect.
     pub join_token: String,
+    /// What PlayFab's SDKs name this instance by; empty in a file of before there was one, until the next start.
+    #[serde(default)]
+    pub title_id: String,
+    /// What proves the title to them (`X-SecretKey`); likewise.
+    #[serde(default)]
+    pub playfab_secret_key: String,
 }
 
 /// The name of the file with the ports.

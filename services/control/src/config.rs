@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::doctor::HostChecks;
 use crate::metrics::Metrics;
+use crate::playfab::PlayFab;
 use crate::providers::Programs;
 use crate::slot_files::SlotFile;
 use crate::tls::Tls;
@@ -53,6 +54,8 @@ pub struct Config {
     pub host: Arc<dyn HostChecks>,
     /// The programs of machine providers.
     pub providers: Programs,
+    /// Matchmaking as PlayFab's SDKs know it; `None`: it is not served.
+    pub playfab: Option<PlayFab>,
 }
 
 impl std::fmt::Debug for Config {

@@ -85,6 +85,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
+    /// Whom it is with.
+    pub(crate) const fn peer(&self) -> Peer {
+        self.peer
+    }
+
     /// How it is protected.
     pub(crate) const fn protected(&self) -> Protected {
         self.peer.protected

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use mainstay_fleet::catalog::CatalogRejection;
 
+use crate::identity::IdentityError;
 use crate::tls::TlsError;
 
 /// Why a control plane did not start.
@@ -41,8 +42,11 @@ pub enum StartError {
     /// No certificates.
     #[error("failed to set up TLS")]
     Tls(#[from] TlsError),
+    /// No keys of the title.
+    #[error("failed to open the title's keys")]
+    Identity(#[from] IdentityError),
     /// The system gave no thread.
-    #[error("failed to read certificates: the thread ended (MS-U125)")]
+    #[error("failed to read certificates or keys: the thread ended (MS-U125)")]
     Thread,
     /// A shard did not start.
     #[error("failed to start a shard")]

@@ -10,11 +10,12 @@ use mainstay_journal::history::Told;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
 use mainstay_matchmaking::{self as matchmaking, Queue};
+use mainstay_players::Players;
 use mainstay_wire::native::IncidentView;
 use serde_json::{Value, json};
 
 use crate::queues::QUEUE_PREFIX;
-use crate::shards::{CATALOG, FLEET_PREFIX};
+use crate::shards::{CATALOG, FLEET_PREFIX, PLAYERS};
 
 /// The empty state of one of this control plane's shards.
 #[must_use]
@@ -25,6 +26,9 @@ pub fn empty_fold(shard: &ShardName) -> Option<Box<dyn Fold>> {
     }
     if name.starts_with(QUEUE_PREFIX) {
         return Some(Box::new(StoredFold::new(Queue::new(0))));
+    }
+    if name == PLAYERS {
+        return Some(Box::new(StoredFold::new(Players::default())));
     }
     name.starts_with(FLEET_PREFIX).then(|| -> Box<dyn Fold> { Box::new(StoredFold::new(Fleet::new(0))) })
 }

@@ -1,7 +1,7 @@
 //! The control plane: shards, the agents' streams, and the HTTP faces.
 //!
 //! ```text
-//!  callers ── HTTP ──▶ http::{multiplay, native} ──▶ shards (catalog, one a fleet) ──▶ journal
+//!  callers ── HTTP ──▶ http::{multiplay, native}, playfab ──▶ shards (catalog, one a fleet) ──▶ journal
 //!  agents ── gRPC ──▶ streams ───────────────────────▶  │ owed, once durable
 //!     ▲───────────── frames ◀── streams::Outboxes ◀─────┘
 //!  both come in by doors: TLS (tls) from anywhere, in the clear from loopback alone
@@ -22,9 +22,12 @@ mod error;
 mod far_files;
 pub mod history;
 mod http;
+mod identity;
 mod invitations;
 mod kept;
+mod limiter;
 mod metrics;
+mod playfab;
 mod providers;
 mod publish;
 mod queues;
@@ -40,8 +43,10 @@ pub use mainstay_runtime::slot_files;
 pub use config::{Config, Listen, LogTail, NoLogs, OpenFile, SECRET_BYTES_MAX, SlotBytes};
 pub use declare::{declaration, fleet_id, programs, region_id};
 pub use error::{ApplyError, StartError};
+pub use identity::{IdentityError, Title};
 pub use mainstay_config::MachineSize;
 pub use metrics::Metrics;
+pub use playfab::{Logins, PlayFab};
 pub use providers::{Program, Programs};
 pub use queues::QueueError;
 pub use service::{Control, Handle};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
 use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_players::Players;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -22,6 +23,7 @@ use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
+use crate::playfab::Opened;
 use crate::providers::{Errands, Office};
 use crate::publish::Publisher;
 use crate::queues::{QueueError, Queues};
@@ -58,6 +60,9 @@ pub struct Handle {
     editor: Editor,
     fleets: Fleets,
     queues: Queues,
+    playfab: Vec<SocketAddr>,
+    /// Where players' stored objects are, where PlayFab's SDKs are served.
+    players: Option<mainstay_runtime::Handle<Players>>,
     closing: watch::Sender<bool>,
     failed: watch::Receiver<Option<Arc<str>>>,
     serving: Vec<JoinHandle<()>>,
@@ -68,7 +73,7 @@ impl Control {
     ///
     /// # Errors
     /// Where an address is taken, or what is stored cannot be read.
-    pub async fn start(config: Config) -> Result<Handle, StartError> {
+    pub async fn start(mut config: Config) -> Result<Handle, StartError> {
         protected(&config)?;
         let synced = Arc::clone(&config.metrics);
         config.journal.hear_syncs(move |took| synced.synced(took));
@@ -90,6 +95,10 @@ impl Control {
         );
         let catalog = start_catalog(&config, hands).await?;
         let queues = Queues::open(config.journal.clone()).await?;
+        let playfab = match config.playfab.take() {
+            Some(playfab) => Some(playfab.open(queues.clone(), &config.journal, &config.clock).await?),
+            None => None,
+        };
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let own_accounts = config.credentials.iter().map(|own| own.key.to_string()).collect();
         let access = admit(&catalog, config.credentials).await?;
@@ -103,6 +112,8 @@ impl Control {
             editor: editor.clone(),
             fleets: fleets.clone(),
             queues: queues.clone(),
+            playfab: playfab.as_ref().map(|open| addresses(&open.listeners)).unwrap_or_default(),
+            players: playfab.as_ref().map(|open| open.players.clone()),
             closing,
             failed,
             serving: vec![keeping],
@@ -139,6 +150,10 @@ impl Control {
             agents: handle.agents.clone(),
         };
         handle.serving.push(tokio::spawn(office.run(owed, closed.clone())));
+        if let Some(Opened { listeners, router, identity, .. }) = playfab {
+            handle.serving.push(tokio::spawn(identity.keep(Arc::clone(&config.clock), closed.clone())));
+            handle.serving.push(tokio::spawn(serve(listeners, faces.clone(), router, closed.clone())));
+        }
         let app = Arc::new(App {
             catalog,
             editor,
@@ -198,6 +213,12 @@ impl Handle {
     #[must_use]
     pub fn agents(&self) -> SocketAddr {
         first(&self.agents)
+    }
+
+    /// Where PlayFab's SDKs are served: the first address.
+    #[must_use]
+    pub fn playfab(&self) -> Option<SocketAddr> {
+        self.playfab.first().copied()
     }
 
     /// What agents pin: the public key of the certificate authority; `None` without TLS.
@@ -260,6 +281,9 @@ impl Handle {
             fleet.shard.drain().await?;
         }
         self.queues.drain().await?;
+        if let Some(players) = self.players {
+            players.drain().await?;
+        }
         Ok(())
     }
 }
@@ -274,7 +298,8 @@ fn protected(config: &Config) -> Result<(), StartError> {
     if api.is_empty() || agents.is_empty() {
         return Err(StartError::Nowhere);
     }
-    let mut all = api.iter().chain(agents);
+    let playfab = config.playfab.iter().flat_map(|playfab| &playfab.listen);
+    let mut all = api.iter().chain(agents).chain(playfab);
     match all.find(|address| config.tls.is_none() && !doors::is_loopback(address.ip())) {
         Some(&address) => Err(StartError::Unprotected { address }),
         None => Ok(()),

@@ -180,7 +180,7 @@ fn a_player_cannot_cancel_the_ticket_of_its_game() {
     let canceled = world.run(Command::CancelBackfill { ticket: game, caller: caller.clone() });
     assert!(matches!(canceled, Err(Rejection::Unauthorized { .. })), "{canceled:?}");
     let canceled = world.cancel(game, caller);
-    assert_eq!(canceled, Err(Rejection::RequestTypeMismatch(game)));
+    assert_eq!(canceled, Err(Rejection::TicketNotFound(game)));
     assert_eq!(world.backfill_status(game), "WaitingForMatch");
 }
 

@@ -36,6 +36,8 @@ fn line(ready: &Ready<'_>) -> String {
         "api": ports.api,
         "agents": ports.agents,
         "multiplay": ports.multiplay,
+        "playfab": ports.playfab,
+        "playfabTls": ports.playfab_tls,
         "listening": ports.listening,
         "dataDir": data_dir,
         "source": source,
@@ -66,11 +68,13 @@ fn screen(ready: &Ready<'_>) -> String {
     }
     parts.push(row("data", &format!("{} (kept between runs)", data_dir.display()), "--data-dir"));
     parts.push(format!(
-        "\n  API         {}/v1\n  Multiplay   {}/v1/allocations   (credentials: {})\n  Game SDKs   {}\n",
+        "\n  API         {}/v1\n  Multiplay   {}/v1/allocations   (credentials: {})\n  Game SDKs   {}\n  \
+         PlayFab     {}\n",
         ports.api,
         ports.api,
         data_dir.join(crate::client::CREDENTIALS_FILE).display(),
-        ports.multiplay
+        ports.multiplay,
+        ports.playfab
     ));
     parts.push(format!(
         "\n  {} slots ready · {} servers online\n  Ready in {:.1} s\n",

@@ -28,11 +28,14 @@ pub fn make(data_dir: &Path) -> Result<PathBuf, Failure> {
 pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
     let path = data_dir.join(CREDENTIALS_FILE);
     match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(|error| {
-            Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
-                .why(error)
-                .fix(mend(CREDENTIALS_FILE))
-        }),
+        Ok(text) => {
+            let known: Credentials = serde_json::from_slice(&text).map_err(|error| {
+                Failure::new(Exit::Failed, "MS-U003", format!("{} is damaged", path.display()))
+                    .why(error)
+                    .fix(mend(CREDENTIALS_FILE))
+            })?;
+            titled(data_dir, known)
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let credentials = make_credentials()?;
             write(data_dir, CREDENTIALS_FILE, &credentials)?;
@@ -42,6 +45,16 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
             .why(error)
             .fix("make it readable for the user who runs this")),
     }
+}
+
+/// The credentials with a title, which a file of before there was one has not.
+fn titled(data_dir: &Path, known: Credentials) -> Result<Credentials, Failure> {
+    if !known.title_id.is_empty() && !known.playfab_secret_key.is_empty() {
+        return Ok(known);
+    }
+    let titled = Credentials { title_id: title()?, playfab_secret_key: secret()?, ..known };
+    write(data_dir, CREDENTIALS_FILE, &titled)?;
+    Ok(titled)
 }
 
 /// Writes a file of the directory whole or not at all, for its owner's eyes alone.
@@ -70,7 +83,14 @@ fn make_credentials() -> Result<Credentials, Failure> {
         project_id: uuid()?,
         environment_id: uuid()?,
         join_token: secret()?,
+        title_id: title()?,
+        playfab_secret_key: secret()?,
     })
+}
+
+/// A title's id as PlayFab's look: hexadecimal digits, in capitals.
+fn title() -> Result<String, Failure> {
+    Ok(format!("{:08X}", u32::from_be_bytes(random()?)))
 }
 
 /// 256 random bits.

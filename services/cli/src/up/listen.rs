@@ -21,6 +21,8 @@ pub struct Addresses {
     pub agents: Vec<SocketAddr>,
     /// The local daemon of Multiplay's SDKs: 8086 is hard-coded in two of them.
     pub multiplay: Vec<SocketAddr>,
+    /// Matchmaking for PlayFab's SDKs.
+    pub playfab: Vec<SocketAddr>,
 }
 
 /// The way out where a port of `up` is taken.
@@ -33,29 +35,37 @@ pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> 
         let url = before.map(url).unwrap_or_default();
         Wanted::Any { had: url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(0) }
     };
-    let [api, agents, multiplay] = match choice {
-        PortChoice::Fixed => [7420, 7421, 8086].map(Wanted::Only),
-        PortChoice::Auto => [had(|it| &it.api), had(|it| &it.agents), had(|it| &it.multiplay)],
+    let [api, agents, multiplay, playfab] = match choice {
+        PortChoice::Fixed => [7420, 7421, 8086, 7422].map(Wanted::Only),
+        PortChoice::Auto => {
+            [had(|it| &it.api), had(|it| &it.agents), had(|it| &it.multiplay), had(|it| &it.playfab)]
+        }
     };
     let (loopback, all) = (loopback(), hosts(beyond));
-    // Held together, so that three free ports are three different ones.
+    // Held together, so that four free ports are four different ones.
     let held = every([
         hold(&all, api, "the API", AUTO),
         hold(&all, agents, "the agents' stream", AUTO),
         hold(&loopback, multiplay, "the Multiplay daemon", AUTO),
+        hold(&all, playfab, "matchmaking for PlayFab's SDKs", AUTO),
     ])?;
     let addresses = |listeners: &[TcpListener]| {
         listeners.iter().map(TcpListener::local_addr).collect::<std::io::Result<Vec<SocketAddr>>>().map_err(
             |error| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error),
         )
     };
-    let [api, agents, multiplay] = &held;
-    Ok(Addresses { api: addresses(api)?, agents: addresses(agents)?, multiplay: addresses(multiplay)? })
+    let [api, agents, multiplay, playfab] = &held;
+    Ok(Addresses {
+        api: addresses(api)?,
+        agents: addresses(agents)?,
+        multiplay: addresses(multiplay)?,
+        playfab: addresses(playfab)?,
+    })
 }
 
-/// All that are held, or one failure that names every port that is not free: who mends one after the other starts three
+/// All that are held, or one failure that names every port that is not free: who mends one after the other starts four
 /// times.
-fn every(held: [Result<Vec<TcpListener>, Failure>; 3]) -> Result<[Vec<TcpListener>; 3], Failure> {
+fn every(held: [Result<Vec<TcpListener>, Failure>; 4]) -> Result<[Vec<TcpListener>; 4], Failure> {
     let (mut free, mut taken) = (Vec::new(), Vec::new());
     for held in held {
         match held {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mainstay_agent::{HostSecret, Pass};
-use mainstay_control::{Control, Metrics};
+use mainstay_control::{Control, Logins, Metrics};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use mainstay_journal::Limits;
 use mainstay_journal::history::History;
@@ -219,8 +219,22 @@ impl Up<'_> {
             builds: Some(self.data_dir.join("builds")),
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
+            playfab: Some(self.playfab()),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
+    }
+
+    /// Matchmaking for PlayFab's SDKs. Who they are, players say by themselves only where nobody else can.
+    fn playfab(&self) -> mainstay_control::PlayFab {
+        mainstay_control::PlayFab {
+            listen: self.addresses.playfab.clone(),
+            title: mainstay_control::Title {
+                id: self.credentials.title_id.as_str().into(),
+                secret_sha256: sha2::Sha256::digest(self.credentials.playfab_secret_key.as_bytes()).into(),
+                dir: self.data_dir.join("identity"),
+            },
+            logins: if self.arguments.listen.is_empty() { Logins::Open } else { Logins::Vouched },
+        }
     }
 
     /// This host's machines; `None` where every region has its machines from a provider.
@@ -293,7 +307,7 @@ impl Up<'_> {
     }
 
     fn ports(&self) -> Ports {
-        let Addresses { api, agents, multiplay } = &self.addresses;
+        let Addresses { api, agents, multiplay, playfab } = &self.addresses;
         let url = |address: std::net::SocketAddr| {
             let scheme = if address.ip().is_loopback() { "http" } else { "https" };
             format!("{scheme}://{address}")
@@ -303,7 +317,17 @@ impl Up<'_> {
             api: url(listen::first(api)),
             agents: url(listen::first(agents)),
             multiplay: url(listen::first(multiplay)),
-            listening: Listening { api: all(api), agents: all(agents), multiplay: all(multiplay) },
+            playfab: url(listen::first(playfab)),
+            playfab_tls: match self.arguments.tls {
+                TlsChoice::On => Some(format!("https://{}", listen::first(playfab))),
+                TlsChoice::Off => None,
+            },
+            listening: Listening {
+                api: all(api),
+                agents: all(agents),
+                multiplay: all(multiplay),
+                playfab: all(playfab),
+            },
         }
     }
 

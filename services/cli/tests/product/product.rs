@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::caller::Caller;
 
 /// Longest wait for anything: far above what a busy machine needs, below the runner's own limit.
-const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 /// Pause between two looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -92,7 +92,7 @@ impl Drop for Home {
 }
 
 /// The lines of a stream, read by a thread so that nobody waits for ever.
-fn lines_of(stream: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
+pub fn lines_of(stream: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {

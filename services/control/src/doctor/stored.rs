@@ -7,10 +7,11 @@ use mainstay_journal::stored::Stored;
 use mainstay_journal::{CompactError, Head, Reader, StoredFold, Unwatched, Walked, Watch, replay, walk};
 
 use mainstay_matchmaking::{Queue, laws as queue_laws};
+use mainstay_players::{Players, laws as players_laws};
 
 use super::{Finding, TOLD_MAX, laws};
 use crate::queues::QUEUE_PREFIX;
-use crate::shards::{CATALOG, FLEET_PREFIX};
+use crate::shards::{CATALOG, FLEET_PREFIX, PLAYERS};
 
 /// Checks the chain of every shard; every law of a fleet's turns after each that is kept, and every law of the state they lead
 /// to. Reads all that is kept.
@@ -51,6 +52,10 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
                 let held = format!("replayed: queue {queue}, {} open tickets", state.open());
                 let broken = queue_laws::all(state).err();
                 (held, broken.iter().map(|it| format!("{:?}: {}", it.law, it.detail)).collect())
+            })
+        } else if name == PLAYERS {
+            laws_of(reader, head, Players::default(), Unwatched, |state, Unwatched| {
+                (format!("replayed: {} bytes of objects", state.bytes()), players_laws::all(state))
             })
         } else {
             continue;

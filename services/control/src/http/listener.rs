@@ -91,8 +91,9 @@ pub(crate) async fn accept(
 async fn connection(wire: Wire, router: Router, mut closed: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
-    let protected = wire.protected();
+    let (peer, protected) = (wire.peer(), wire.protected());
     let told = MapRequest::new(router, move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         request.extensions_mut().insert(protected);
         request
     });

@@ -57,14 +57,14 @@ pub(crate) struct OpenQueue {
 
 /// What attributes are read by. Kept beside the shard, so that a ticket costs one turn and not two.
 #[derive(Debug, Clone)]
-struct Rules {
-    spec: Arc<QueueSpec>,
-    form: u32,
+pub(crate) struct Rules {
+    pub(crate) spec: Arc<QueueSpec>,
+    pub(crate) form: u32,
 }
 
 /// How often attributes are read anew because the queue's rules changed meanwhile: each time somebody configured it, so this
 /// many would have to do so in a row.
-const READINGS_MAX: usize = 8;
+pub(crate) const READINGS_MAX: usize = 8;
 
 /// Why a queue did not open or change.
 #[derive(Debug, thiserror::Error)]
@@ -213,14 +213,27 @@ impl OpenQueue {
     ) -> Result<Reply<Queue>, mainstay_runtime::Error> {
         let mut readings = 1;
         loop {
-            let Rules { spec, form } = self.rules.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let Rules { spec, form } = self.rules();
             match self.ask(read(&spec, form)).await? {
                 Err(Rejection::OtherForm { .. }) if readings < READINGS_MAX => readings += 1,
                 answered => return Ok(answered),
             }
-            let Some(rules) = self.running.rules().await? else { return Ok(Err(Rejection::QueueNotFound)) };
-            *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+            if let Err(rejection) = self.learn().await? {
+                return Ok(Err(rejection));
+            }
         }
+    }
+
+    /// What attributes are read by, as far as it is known here.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Learns it anew, for whoever was refused with [`Rejection::OtherForm`].
+    pub(crate) async fn learn(&self) -> Result<Result<(), Rejection>, mainstay_runtime::Error> {
+        let Some(rules) = self.running.rules().await? else { return Ok(Err(Rejection::QueueNotFound)) };
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+        Ok(Ok(()))
     }
 
     /// Reads the state once it is durable.

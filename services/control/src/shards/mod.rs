@@ -18,6 +18,8 @@ pub(crate) use owed::FleetHands;
 pub(crate) const CATALOG: &str = "catalog";
 /// What the names of fleets' shards begin with; their number follows.
 pub(crate) const FLEET_PREFIX: &str = "fleet/";
+/// The name of the shard of players' stored objects: the first slice, and for now the only one.
+pub(crate) const PLAYERS: &str = "players/0";
 
 /// A fleet whose shard runs.
 #[derive(Debug, Clone)]

@@ -33,6 +33,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         builds: None,
         host: Arc::new(NoHostChecks),
         providers: mainstay_control::Programs::new(),
+        playfab: None,
     }
 }
 

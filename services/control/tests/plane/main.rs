@@ -13,6 +13,7 @@ mod durable;
 mod logs;
 mod native;
 mod operating;
+mod playfab;
 mod refusals;
 mod series;
 mod streams;

@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
-use mainstay_control::{Config, Control, Handle, Listen, LogTail, Metrics, OpenFile};
+use mainstay_control::{Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title};
 use mainstay_core::slot::{
     Caps, Checks, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy, StopPolicy,
 };
@@ -38,6 +38,8 @@ pub const ENVIRONMENT: Uuid = Uuid::from_bytes([0x22; 16]);
 pub const FLEET: FleetId = FleetId(Uuid::from_bytes([0x33; 16]));
 pub const REGION: RegionId = RegionId(Uuid::from_bytes([0x44; 16]));
 pub const TOKEN: &str = "join-token";
+pub const TITLE: &str = "A1B2C3D4";
+pub const TITLE_SECRET: &str = "title-secret";
 pub const ADMIN: (&str, &str) = ("admin", "admin-secret");
 pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
 pub const OPERATOR: (&str, &str) = ("operator", "operator-secret");
@@ -105,6 +107,13 @@ impl World {
         Self::at(tempfile::tempdir().unwrap()).await
     }
 
+    /// With players who may, or may not, say by themselves who they are.
+    pub async fn with_logins(logins: Logins) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteJournal::open(&dir.path().join("journal")).unwrap();
+        Self::over(dir, Some(store.clone()), Box::new(store), logins).await
+    }
+
     /// Starts on what a directory holds.
     pub async fn at(dir: TempDir) -> Self {
         let store = loop {
@@ -114,15 +123,21 @@ impl World {
                 opened => break opened.unwrap(),
             }
         };
-        Self::over(dir, Some(store.clone()), Box::new(store)).await
+        Self::over(dir, Some(store.clone()), Box::new(store), Logins::Open).await
     }
 
     /// Starts on a store in memory, whose faults the test commands.
     pub async fn in_memory(store: &MemoryStore) -> Self {
-        Self::over(tempfile::tempdir().unwrap(), None, Box::new(store.open("node", 1))).await
+        let dir = tempfile::tempdir().unwrap();
+        Self::over(dir, None, Box::new(store.open("node", 1)), Logins::Open).await
     }
 
-    async fn over(dir: TempDir, store: Option<SqliteJournal>, journal: Box<dyn Journal>) -> Self {
+    async fn over(
+        dir: TempDir,
+        store: Option<SqliteJournal>,
+        journal: Box<dyn Journal>,
+        logins: Logins,
+    ) -> Self {
         let clock = Arc::new(SystemClock::start());
         let journal = JournalThread::start(journal, WriterLimits::STANDARD, clock.clone()).unwrap();
         let metrics = Arc::new(Metrics::default());
@@ -154,6 +169,15 @@ impl World {
             builds: Some(dir.path().join("builds")),
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
+            playfab: Some(PlayFab {
+                listen: vec![free],
+                title: Title {
+                    id: TITLE.into(),
+                    secret_sha256: sha2::Sha256::digest(TITLE_SECRET.as_bytes()).into(),
+                    dir: dir.path().join("identity"),
+                },
+                logins,
+            }),
         })
         .await
         .unwrap();
@@ -224,7 +248,21 @@ impl World {
         path: &str,
         body: Vec<u8>,
     ) -> Answer {
-        let request = request.method(method).uri(format!("http://{}{path}", self.plane.api()));
+        self.sent(request.uri(format!("http://{}{path}", self.plane.api())), method, body).await
+    }
+
+    /// A call of the PlayFab face.
+    pub async fn playfab(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+        let face = self.plane.playfab().unwrap();
+        let mut request = hyper::Request::builder().uri(format!("http://{face}{path}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.sent(request, method, body).await
+    }
+
+    async fn sent(&self, request: hyper::http::request::Builder, method: &str, body: Vec<u8>) -> Answer {
+        let request = request.method(method);
         let request = request.body(Full::new(Bytes::from(body))).unwrap();
         let response = self.client.request(request).await.unwrap();
         let (parts, body) = response.into_parts();

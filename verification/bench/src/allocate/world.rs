@@ -69,6 +69,7 @@ impl World {
             builds: None,
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
+            playfab: None,
         })
         .await?;
         control.apply(declaration()).await?;

@@ -21,7 +21,7 @@ const DISK_FREE_WARN: u64 = 4 << 30;
 const DOOR_WITHIN: Duration = Duration::from_secs(2);
 
 /// What `up` listens on unless it is told otherwise.
-const PORTS: [u16; 3] = [7420, 7421, 8086];
+const PORTS: [u16; 4] = [7420, 7421, 7422, 8086];
 
 /// Everything that this host shows.
 pub fn look(data_dir: &Path) -> Vec<Finding> {

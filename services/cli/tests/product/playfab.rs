@@ -1,0 +1,91 @@
+//! PlayFab's own SDKs, as npm and PyPI have them, against a `mainstay up`: only their base URL is changed.
+//!
+//! `./check` installs both and says in `MAINSTAY_TEST_NODE` and `MAINSTAY_TEST_PYTHON` where; without them this test fails, because
+//! a test that did not run proves nothing. The SDK for Node speaks HTTPS alone, the one for Python is given plain HTTP.
+
+mod results;
+mod scenario;
+mod sdk;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use self::scenario::{Title, drive};
+use self::sdk::Sdk;
+use crate::product::{Home, Product};
+
+/// Where `./check` put something.
+#[track_caller]
+fn given(variable: &str) -> PathBuf {
+    std::env::var_os(variable)
+        .map(PathBuf::from)
+        .unwrap_or_else(|| panic!("{variable} is not set: run ./check"))
+}
+
+fn title(up: &Product<'_>) -> Title {
+    let credentials = up.file("credentials.json");
+    let text = |name: &str| credentials[name].as_str().unwrap().to_owned();
+    Title { id: text("titleId"), secret: text("playfabSecretKey") }
+}
+
+/// The SDK for Node, over TLS with the certificate that `up` made. A title's prefix before the calls' paths is passed over.
+fn node(home: &Home, up: &Product<'_>) -> Sdk {
+    let folder = given("MAINSTAY_TEST_NODE");
+    let bridge = folder.join("bridge.js");
+    std::fs::write(&bridge, include_str!("playfab/bridge.js")).unwrap();
+    let url = format!("{}/titles/{}", up.file("ports.json")["playfabTls"].as_str().unwrap(), title(up).id);
+    let mut command = Command::new("node");
+    command
+        .arg(bridge)
+        .args([&url, &title(up).id])
+        .env("NODE_EXTRA_CA_CERTS", home.path().join("tls/ca.pem"));
+    Sdk::start("node", command)
+}
+
+/// The SDK for Python, in the clear.
+fn python(up: &Product<'_>) -> Sdk {
+    let url = up.file("ports.json")["playfab"].as_str().unwrap().to_owned();
+    let mut command = Command::new(given("MAINSTAY_TEST_PYTHON"));
+    command.arg("-c").arg(include_str!("playfab/bridge.py")).args([&url, &title(up).id]);
+    Sdk::start("python", command)
+}
+
+/// Every Match call, good and bad, and the logins before them, by both SDKs; each answer is one of the published specification. Between
+/// the two the program is killed: tokens, queues, tickets and stored objects are there afterwards.
+///
+/// Shows `npm playfab-sdk` and `PyPI playfab`.
+#[test]
+fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    let home = Home::new();
+    let up = home.up(&[&file]);
+
+    let mut sdk = node(&home, &up);
+    drive(&mut sdk, &title(&up));
+    let left = scenario::leave_a_ticket(&mut sdk, &title(&up));
+    sdk.end();
+    up.kill_nine();
+
+    let up = home.up(&[&file]);
+    let mut sdk = python(&up);
+    scenario::find_it_again(&mut sdk, &left);
+    drive(&mut sdk, &title(&up));
+    sdk.end();
+
+    // Neither the title's secret nor a token is told to anybody who reads the log.
+    let log = up.log();
+    for secret in [title(&up).secret.as_str(), left.token.as_str()] {
+        assert!(!log.contains(secret));
+    }
+    assert_eq!(up.stop().code(), Some(0));
+}
+
+/// What every call's outcome is asked with: nothing, or what proves somebody.
+fn nobody() -> Value {
+    json!({})
+}

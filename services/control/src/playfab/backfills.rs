@@ -1,0 +1,90 @@
+//! Backfill tickets: a game looks for more players (seed 004). Servers' alone.
+
+use mainstay_matchmaking::{Command, Entity, Member, Seated};
+use mainstay_wire::playfab::answer::{BackfillAnswer, Created, Done, Listed};
+use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket};
+
+use super::callers::Server;
+use super::members::{Named, give_up_after, made, new_ticket, player_of, sent};
+use super::refusal::Refusal;
+use super::tickets::objects;
+use super::{Face, limits};
+
+impl Face {
+    /// `CreateServerBackfillTicket`.
+    pub(super) async fn create_backfill(
+        &self,
+        server: &Server,
+        asked: CreateServerTicket,
+    ) -> Result<Created, Refusal> {
+        let queue = self.queue(&asked.queue_name)?;
+        let give_up_after = give_up_after(asked.give_up_after_seconds)?;
+        let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
+        let details = asked.server_details.clone().unwrap_or_default();
+        let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
+        let charged = players.iter().map(|player| &player.entity);
+        self.limits.backfill(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let ticket = new_ticket()?;
+        let command = |members: Vec<Member>, form| {
+            let teams = players.iter().map(|player| player.team.clone());
+            Command::CreateBackfill {
+                ticket,
+                caller: server.caller.clone(),
+                members: members
+                    .into_iter()
+                    .zip(teams)
+                    .map(|(member, team)| Seated { member, team })
+                    .collect(),
+                server: details.clone(),
+                places: asked.places,
+                give_up_after,
+                form,
+            }
+        };
+        let answer = self.ask_with(&queue, &players, command).await?;
+        Ok(Created { ticket_id: made(answer, ticket) })
+    }
+
+    /// `GetServerBackfillTicket`.
+    pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
+        let (queue, ticket) = self.of_ticket(&asked)?;
+        let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
+        self.limits.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let found =
+            queue.open.read(move |queue, _| queue.backfill(ticket, &server.caller).cloned()).await??;
+        Ok(BackfillAnswer::of(&found, &queue.name, objects(asked.escape_object)))
+    }
+
+    /// `CancelServerBackfillTicket`.
+    pub(super) async fn cancel_backfill(&self, server: Server, asked: OfTicket) -> Result<Done, Refusal> {
+        let (queue, ticket) = self.of_ticket(&asked)?;
+        queue.open.ask(Command::CancelBackfill { ticket, caller: server.caller }).await??;
+        Ok(Done {})
+    }
+
+    /// `CancelAllServerBackfillTicketsForPlayer`.
+    pub(super) async fn cancel_all_backfills(
+        &self,
+        server: Server,
+        asked: OfPlayer,
+    ) -> Result<Done, Refusal> {
+        let (queue, player) = self.of_player(&asked)?;
+        queue.open.ask(Command::CancelAllBackfills { player, caller: server.caller }).await??;
+        Ok(Done {})
+    }
+
+    /// `ListServerBackfillTicketsForPlayer`.
+    pub(super) async fn list_backfills(&self, server: Server, asked: OfPlayer) -> Result<Listed, Refusal> {
+        let (queue, player) = self.of_player(&asked)?;
+        let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: player.as_str() };
+        self.limits.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let found = queue.open.read(move |queue, _| queue.backfills_of(&player, &server.caller)).await??;
+        Ok(Listed { ticket_ids: found.into_iter().collect() })
+    }
+
+    fn of_player(&self, asked: &OfPlayer) -> Result<(Named, Entity), Refusal> {
+        let queue = self.queue(&asked.queue_name)?;
+        let key = asked.entity.as_ref().ok_or_else(|| Refusal::entity("Entity is missing"))?;
+        Ok((queue, player_of(key)?))
+    }
+}

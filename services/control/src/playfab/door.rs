@@ -1,0 +1,185 @@
+//! Every request's way in and out: path, method, body; and the envelope, whatever became of it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CONTENT_TYPE, RETRY_AFTER,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use mainstay_wire::playfab::Success;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Face;
+use super::call::Call;
+use super::refusal::Refusal;
+use crate::doors::Peer;
+use crate::identity::Holder;
+
+/// The largest body of one who showed a token: a hundred players whose attributes are of the largest size, and their names.
+pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// The largest of anybody else: a login.
+const STRANGERS_BODY_BYTES_MAX: usize = 16 * 1024;
+/// How long a call may take, its body included; see the other faces.
+const CALL_WITHIN: Duration = Duration::from_secs(30);
+/// By this a client asks for HTTP status 200 whatever happened: where its library hides the bodies of errors.
+const ERROR_AS_SUCCESS: &str = "x-reporterrorassuccess";
+/// The headers that a page may send: those of PlayFab's SDK for the web.
+const ALLOWED_HEADERS: &str = "content-type, x-playfabsdk, x-entitytoken, x-authorization, x-authentication, x-secretkey, \
+                               x-reporterrorassuccess";
+
+/// A call on its way to its handler.
+pub(super) struct Asked {
+    pub(super) headers: HeaderMap,
+    /// From where it came.
+    pub(super) from: Option<IpAddr>,
+    /// Who showed an entity token.
+    pub(super) holder: Result<Holder, Refusal>,
+    body: Bytes,
+}
+
+impl Asked {
+    /// What the call is asked with. An empty body is an empty object: some calls need nothing.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        let body = self.body.trim_ascii();
+        let body = if body.is_empty() { b"{}" } else { body };
+        // A list would be read as the fields in their order.
+        if body.first() != Some(&b'{') {
+            return Err(Refusal::no_request(".", "the body is an object"));
+        }
+        let mut from = serde_json::Deserializer::from_slice(body);
+        let read = serde_path_to_error::deserialize(&mut from)
+            .map_err(|error| Refusal::no_request(&error.path().to_string(), &error.inner().to_string()))?;
+        from.end().map_err(|error| Refusal::no_request(".", &error.to_string()))?;
+        Ok(read)
+    }
+}
+
+/// Every request.
+pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Response {
+    if request.method() == Method::OPTIONS {
+        return allowed(StatusCode::NO_CONTENT.into_response());
+    }
+    let wants_success = request
+        .headers()
+        .get(ERROR_AS_SUCCESS)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
+    let answered = tokio::time::timeout(CALL_WITHIN, answer(&face, request)).await;
+    let answered = answered.unwrap_or_else(|_elapsed| Err(Refusal::too_slow(CALL_WITHIN)));
+    allowed(match answered {
+        Ok(body) => json(StatusCode::OK, body),
+        Err(refusal) => refused(refusal, wants_success),
+    })
+}
+
+async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
+    let path = request.uri().path();
+    let call = Call::of(path).ok_or_else(|| Refusal::no_call(path))?;
+    if request.method() != Method::POST {
+        return Err(Refusal::no_method(request.method().as_str()));
+    }
+    let headers = request.headers().clone();
+    if !says_json(&headers) {
+        return Err(Refusal::no_json_said());
+    }
+    let from = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
+    let holder = face.holder(&headers);
+    let max = if holder.is_ok() { BODY_BYTES_MAX } else { STRANGERS_BODY_BYTES_MAX };
+    let asked = Asked { body: read(request, max).await?, headers, from, holder };
+    called(face, call, &asked).await
+}
+
+async fn read(request: Request, max: usize) -> Result<Bytes, Refusal> {
+    let body = Bytes::from_request(request, &()).await.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            Refusal::too_large(max)
+        } else {
+            Refusal::unread(format!("the body was not read: {}", rejection.body_text()))
+        }
+    })?;
+    if body.len() > max { Err(Refusal::too_large(max)) } else { Ok(body) }
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    let said = headers.get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
+    said.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+async fn called(face: &Face, call: Call, asked: &Asked) -> Result<Vec<u8>, Refusal> {
+    match call {
+        Call::LoginWithCustomId => told(face.login(asked, &asked.read()?)),
+        Call::LoginWithServerCustomId => told(face.login_vouched(asked)),
+        Call::GetEntityToken => told(face.entity_token(asked)),
+        Call::ValidateEntityToken => told(face.validate(asked)),
+        Call::AuthenticateGameServer => told(face.game_server(asked)),
+        Call::SetObjects => told(face.set_objects(asked).await),
+        Call::GetObjects => told(face.get_objects(asked).await),
+        Call::CreateTicket => told(face.create_ticket(&face.caller(asked)?, asked.read()?).await),
+        Call::CreateServerTicket => {
+            told(face.create_server_ticket(&face.server(asked)?, asked.read()?).await)
+        }
+        Call::JoinTicket => told(face.join_ticket(&face.caller(asked)?, asked.read()?).await),
+        Call::GetTicket => told(face.ticket(face.caller(asked)?, asked.read()?).await),
+        Call::CancelTicket => told(face.cancel_ticket(face.caller(asked)?, asked.read()?).await),
+        Call::CancelAllTickets => told(face.cancel_all_tickets(face.caller(asked)?, asked.read()?).await),
+        Call::ListTickets => told(face.list_tickets(face.caller(asked)?, asked.read()?).await),
+        Call::GetMatch => told(face.formed_match(face.caller(asked)?, asked.read()?).await),
+        Call::GetStatistics => told(face.statistics(face.caller(asked)?, asked.read()?).await),
+        Call::CreateBackfill => told(face.create_backfill(&face.server(asked)?, asked.read()?).await),
+        Call::GetBackfill => told(face.backfill(face.server(asked)?, asked.read()?).await),
+        Call::CancelBackfill => told(face.cancel_backfill(face.server(asked)?, asked.read()?).await),
+        Call::CancelAllBackfills => told(face.cancel_all_backfills(face.server(asked)?, asked.read()?).await),
+        Call::ListBackfills => told(face.list_backfills(face.server(asked)?, asked.read()?).await),
+        Call::GetQueue => told(face.get_queue(asked).await),
+        Call::ListQueues => told(face.list_queues(asked).await),
+        Call::SetQueue => told(face.set_queue(asked).await),
+        Call::RemoveQueue => told(face.remove_queue(asked).await),
+        Call::Subscribe | Call::Unsubscribe => {
+            face.caller(asked)?;
+            Err(Refusal::no_push())
+        }
+    }
+}
+
+fn told<T: Serialize>(answer: Result<T, Refusal>) -> Result<Vec<u8>, Refusal> {
+    serde_json::to_vec(&Success::of(answer?)).map_err(|error| Refusal::bug(&error))
+}
+
+fn refused(refusal: Refusal, wants_success: bool) -> Response {
+    let status = if wants_success { StatusCode::OK } else { refusal.status() };
+    let is_method = refusal.status() == StatusCode::METHOD_NOT_ALLOWED;
+    let told = refusal.told();
+    tracing::debug!(error = told.error, number = told.error_code, message = told.error_message, "refused");
+    let wait = told.retry_after_seconds;
+    // Texts, numbers and lists of texts always become JSON.
+    let mut response = json(status, serde_json::to_vec(&told).unwrap_or_default());
+    if let Some(wait) = wait {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
+    }
+    if is_method {
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    }
+    response
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response {
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"))];
+    (status, kind, Body::from(body)).into_response()
+}
+
+/// Lets pages of any site read the answer: who asks shows a token, and no cookie says who they are.
+fn allowed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, OPTIONS"));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}

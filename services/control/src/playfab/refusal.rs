@@ -1,0 +1,329 @@
+//! Why a call was not done, by PlayFab's names and numbers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use mainstay_matchmaking::Rejection;
+use mainstay_matchmaking::spec::Fault;
+use mainstay_wire::playfab::Failure;
+
+use super::limits::Exceeded;
+use crate::identity::{self, IdentityError, TooMany};
+use crate::queues::QueueError;
+
+/// A refusal, before it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: &'static str,
+    number: u32,
+    message: String,
+    details: BTreeMap<String, Vec<String>>,
+    retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, (error, number): (&'static str, u32), message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { status, error, number, message, details: BTreeMap::new(), retry_after: None }
+    }
+
+    fn after(self, wait: Duration) -> Self {
+        Self { retry_after: Some(wait), ..self }
+    }
+
+    fn with(mut self, field: impl Into<String>, told: Vec<String>) -> Self {
+        self.details.insert(field.into(), told);
+        self
+    }
+
+    /// There is no such call.
+    pub(super) fn no_call(path: &str) -> Self {
+        let message = format!("there is no call at {path}; docs/reference/playfab.md lists them");
+        Self::new(StatusCode::NOT_FOUND, ("InvalidAPIEndpoint", 1131), message)
+    }
+
+    /// Not a POST.
+    pub(super) fn no_method(method: &str) -> Self {
+        let message = format!("every call is a POST, not a {method}");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, ("InvalidAPIEndpoint", 1131), message)
+    }
+
+    /// The body is not said to be JSON.
+    pub(super) fn no_json_said() -> Self {
+        let message = "send `Content-Type: application/json`";
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidContentType", 1144), message)
+    }
+
+    /// The body was not read.
+    pub(super) fn unread(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidRequest", 1071), message)
+    }
+
+    /// The body is larger than any call's.
+    pub(super) fn too_large(max: usize) -> Self {
+        let message = format!("the body has more than {max} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ("InvalidRequest", 1071), message)
+    }
+
+    /// The call took too long.
+    pub(super) fn too_slow(within: Duration) -> Self {
+        let message = format!("the call took longer than {} s, its body included", within.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, ("ServiceUnavailable", 1123), message)
+    }
+
+    /// The body is no request of this call.
+    pub(super) fn no_request(path: &str, message: &str) -> Self {
+        let field = if path == "." { "body" } else { path };
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidParams", 1000), format!("{field}: {message}"))
+            .with(field, vec![message.to_owned()])
+    }
+
+    /// A field is missing or wrong.
+    pub(super) fn field(field: &str, message: impl Into<String>) -> Self {
+        Self::no_request(field, &message.into())
+    }
+
+    /// No token.
+    pub(super) fn no_token() -> Self {
+        let message = "the call needs X-EntityToken: log in, or call GetEntityToken";
+        Self::new(StatusCode::UNAUTHORIZED, ("EntityTokenMissing", 1334), message)
+    }
+
+    /// A token that proves nothing.
+    pub(super) fn token(fault: identity::Fault) -> Self {
+        let code = match fault {
+            identity::Fault::Invalid => ("EntityTokenInvalid", 1335),
+            identity::Fault::Expired => ("EntityTokenExpired", 1336),
+        };
+        Self::new(StatusCode::UNAUTHORIZED, code, format!("{fault}; log in again"))
+    }
+
+    /// A session ticket that proves nothing.
+    pub(super) fn session(fault: identity::Fault) -> Self {
+        let message = format!("X-Authorization: {fault}; log in again");
+        Self::new(StatusCode::UNAUTHORIZED, ("InvalidSessionTicket", 1100), message)
+    }
+
+    /// Nothing that shows who asks.
+    pub(super) fn nobody() -> Self {
+        let message = "the call needs X-SecretKey, X-Authorization or X-EntityToken";
+        Self::new(StatusCode::UNAUTHORIZED, ("NotAuthenticated", 1074), message)
+    }
+
+    /// Another secret than the title's.
+    pub(super) fn secret() -> Self {
+        let message = "X-SecretKey is not the title's: take playfabSecretKey of credentials.json";
+        Self::new(StatusCode::UNAUTHORIZED, ("NotAuthenticated", 1074), message)
+    }
+
+    /// One who may not do this.
+    pub(super) fn may_not(why: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, ("NotAuthorized", 1089), why)
+    }
+
+    /// A player asked for what servers alone do.
+    pub(super) fn players_may_not() -> Self {
+        let why = "only game servers and the title make this call";
+        Rejection::Unauthorized { who: "a player", why }.into()
+    }
+
+    /// A text that is to be JSON.
+    pub(super) fn no_json(message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidJSONContent", 1200), message)
+    }
+
+    /// Another title than this one.
+    pub(super) fn title(asked: &str, known: &str) -> Self {
+        let message = format!("TitleId {asked:?}: this is title {known}");
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidTitleId", 1004), message)
+            .with("TitleId", vec!["it is another title".to_owned()])
+    }
+
+    /// An entity that is none, or not of the kind that belongs here.
+    pub(super) fn entity(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingEntityInvalid", 2001), message)
+    }
+
+    /// The same, of a call that is not of matching.
+    pub(super) fn entity_type(message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("InvalidEntityType", 1373), message)
+    }
+
+    /// Attributes that are no object.
+    pub(super) fn attributes(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingPlayerAttributesInvalid", 2002), message)
+    }
+
+    /// Attributes that are too large.
+    pub(super) fn attributes_too_large(bytes: usize, max: usize) -> Self {
+        let message = format!("a player's attributes have {bytes} bytes, at most {max}");
+        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingPlayerAttributesTooLarge", 2043), message)
+    }
+
+    /// A queue that cannot be.
+    pub(super) fn queue_config(faults: &[Fault]) -> Self {
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingQueueConfigInvalid", 2031), told.join("; "))
+            .with("MatchmakingQueue", told)
+    }
+
+    /// What contradicts itself.
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingBadRequest", 2059), message)
+    }
+
+    /// News come by polling here.
+    pub(super) fn no_push() -> Self {
+        let message = "news of tickets come by asking: PubSub is for PlayFab's native SDKs";
+        Self::new(StatusCode::BAD_REQUEST, ("PubSubFeatureNotEnabledForTitle", 2500), message)
+    }
+
+    /// More calls of matching than the caller may make.
+    pub(super) fn matching_rate(exceeded: &Exceeded) -> Self {
+        let code = ("MatchmakingRateLimitExceeded", 2054);
+        Self::new(StatusCode::TOO_MANY_REQUESTS, code, exceeded.to_string()).after(exceeded.wait)
+    }
+
+    /// More other calls than the caller may make.
+    pub(super) fn rate(exceeded: &Exceeded) -> Self {
+        let code = ("APIClientRequestRateLimitExceeded", 1199);
+        Self::new(StatusCode::TOO_MANY_REQUESTS, code, exceeded.to_string()).after(exceeded.wait)
+    }
+
+    /// A bug of ours.
+    pub(super) fn bug(error: &dyn std::error::Error) -> Self {
+        tracing::error!(%error, code = "MS-U109", "a call of the PlayFab face failed");
+        let message = "a bug of ours: report it with the log (MS-U109)";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ("InternalServerError", 1110), message)
+    }
+
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What is told.
+    pub(super) fn told(self) -> Failure {
+        let status = self.status.canonical_reason().unwrap_or("Error");
+        Failure {
+            code: self.status.as_u16(),
+            status: status.split(' ').collect(),
+            error: self.error.to_owned(),
+            error_code: self.number,
+            error_message: self.message,
+            error_details: self.details,
+            retry_after_seconds: self
+                .retry_after
+                .map(|wait| u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        let status = match &rejection {
+            Rejection::QueueNotFound | Rejection::TicketNotFound(_) | Rejection::MatchNotFound(_) => {
+                StatusCode::NOT_FOUND
+            }
+            Rejection::Unauthorized { .. } => StatusCode::FORBIDDEN,
+            Rejection::TooManyWaiting { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Rejection::OtherForm { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Rejection::RequestTypeMismatch(_)
+            | Rejection::EntityInvalid { .. }
+            | Rejection::AttributeInvalid(_)
+            | Rejection::TooManyValues
+            | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::BadRequest(_)
+            | Rejection::GiveUpAfterInvalid { .. }
+            | Rejection::TeamInvalid { .. }
+            | Rejection::AlreadyJoined(_)
+            | Rejection::NotJoined(_)
+            | Rejection::AlreadyCompleted(_)
+            | Rejection::MembershipLimitExceeded { .. } => StatusCode::BAD_REQUEST,
+        };
+        let refusal = Self::new(status, rejection.code(), rejection.to_string());
+        match &rejection {
+            Rejection::MembershipLimitExceeded { users, .. } => {
+                refusal.with("UsersExceedingMembershipLimit", users.iter().map(String::from).collect())
+            }
+            Rejection::TooManyWaiting { .. } | Rejection::OtherForm { .. } => {
+                refusal.after(mainstay_runtime::RETRY_AFTER)
+            }
+            Rejection::QueueNotFound
+            | Rejection::TicketNotFound(_)
+            | Rejection::MatchNotFound(_)
+            | Rejection::RequestTypeMismatch(_)
+            | Rejection::Unauthorized { .. }
+            | Rejection::EntityInvalid { .. }
+            | Rejection::AttributeInvalid(_)
+            | Rejection::TooManyValues
+            | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::BadRequest(_)
+            | Rejection::GiveUpAfterInvalid { .. }
+            | Rejection::TeamInvalid { .. }
+            | Rejection::AlreadyJoined(_)
+            | Rejection::NotJoined(_)
+            | Rejection::AlreadyCompleted(_) => refusal,
+        }
+    }
+}
+
+impl From<mainstay_players::Rejection> for Refusal {
+    fn from(rejection: mainstay_players::Rejection) -> Self {
+        use mainstay_players::Rejection;
+        let message = rejection.to_string();
+        match rejection {
+            Rejection::OtherVersion { .. } => {
+                Self::new(StatusCode::CONFLICT, ("EntityProfileVersionMismatch", 1352), message)
+            }
+            Rejection::Name { .. } => Self::field("ObjectName", message),
+            Rejection::TooLarge { .. } => Self::field("DataObject", message),
+            Rejection::TooMany { .. } => Self::field("Objects", message),
+            Rejection::Full { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, ("ServiceUnavailable", 1123), message)
+            }
+        }
+    }
+}
+
+impl From<mainstay_runtime::Error> for Refusal {
+    fn from(error: mainstay_runtime::Error) -> Self {
+        let message = format!("{error}; {} ({})", error.mend(), error.code());
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ("ServiceUnavailable", 1123), message)
+            .after(mainstay_runtime::RETRY_AFTER)
+    }
+}
+
+impl From<QueueError> for Refusal {
+    fn from(error: QueueError) -> Self {
+        match error {
+            QueueError::TooMany => {
+                Self::new(StatusCode::BAD_REQUEST, ("MatchmakingQueueLimitExceeded", 2057), error.to_string())
+            }
+            QueueError::Refused(rejection) => rejection.into(),
+            QueueError::Runtime(error) => error.into(),
+            QueueError::Start(_) | QueueError::Read(_) => Self::bug(&error),
+        }
+    }
+}
+
+impl From<IdentityError> for Refusal {
+    fn from(error: IdentityError) -> Self {
+        Self::bug(&error)
+    }
+}
+
+impl From<TooMany> for Refusal {
+    fn from(error: TooMany) -> Self {
+        let refusal = Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            ("APIClientRequestRateLimitExceeded", 1199),
+            error.to_string(),
+        );
+        match error {
+            TooMany::Tokens { wait } => refusal.after(wait),
+            TooMany::Holders => refusal,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Tickets of players: made by themselves or by a server, joined, looked at, and ended.
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::{Caller, Command, Entity};
+use mainstay_wire::playfab::answer::{Created, Done, Listed, TicketAnswer};
+use mainstay_wire::playfab::request::{CreateServerTicket, CreateTicket, JoinTicket, OfPlayer, OfTicket};
+use mainstay_wire::playfab::{EntityKey, Objects};
+
+use super::Face;
+use super::callers::Server;
+use super::limits;
+use super::members::{Named, give_up_after, id, made, new_ticket, player_of, sent};
+use super::refusal::Refusal;
+
+impl Face {
+    /// `CreateMatchmakingTicket`.
+    pub(super) async fn create_ticket(
+        &self,
+        caller: &Caller,
+        asked: CreateTicket,
+    ) -> Result<Created, Refusal> {
+        let queue = self.queue(&asked.queue_name)?;
+        let give_up_after = give_up_after(asked.give_up_after_seconds)?;
+        let creator = asked.creator.as_ref().ok_or_else(|| Refusal::field("Creator", "it is missing"))?;
+        let creator = sent(creator)?;
+        let invited: Vec<Entity> =
+            asked.members_to_match_with.iter().map(player_of).collect::<Result<_, _>>()?;
+        self.joins(caller, &queue)?;
+        let ticket = new_ticket()?;
+        let command = |mut members: Vec<_>, form| Command::CreateTicket {
+            ticket,
+            caller: caller.clone(),
+            creator: members.swap_remove(0),
+            invited: invited.clone(),
+            give_up_after,
+            form,
+        };
+        let answer = self.ask_with(&queue, std::slice::from_ref(&creator), command).await?;
+        Ok(Created { ticket_id: made(answer, ticket) })
+    }
+
+    /// `CreateServerMatchmakingTicket`.
+    pub(super) async fn create_server_ticket(
+        &self,
+        server: &Server,
+        asked: CreateServerTicket,
+    ) -> Result<Created, Refusal> {
+        let queue = self.queue(&asked.queue_name)?;
+        let give_up_after = give_up_after(asked.give_up_after_seconds)?;
+        let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
+        let charged = players.iter().map(|player| &player.entity);
+        self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let ticket = new_ticket()?;
+        let command = |members, form| Command::CreateServerTicket {
+            ticket,
+            caller: server.caller.clone(),
+            creator: server.entity.clone(),
+            members,
+            give_up_after,
+            form,
+        };
+        let answer = self.ask_with(&queue, &players, command).await?;
+        Ok(Created { ticket_id: made(answer, ticket) })
+    }
+
+    /// `JoinMatchmakingTicket`.
+    pub(super) async fn join_ticket(&self, caller: &Caller, asked: JoinTicket) -> Result<Done, Refusal> {
+        let queue = self.queue(&asked.queue_name)?;
+        let ticket = TicketId(id("TicketId", &asked.ticket_id)?);
+        let member = asked.member.as_ref().ok_or_else(|| Refusal::field("Member", "it is missing"))?;
+        let member = sent(member)?;
+        self.joins(caller, &queue)?;
+        let command = |mut members: Vec<_>, form| Command::JoinTicket {
+            ticket,
+            caller: caller.clone(),
+            member: members.swap_remove(0),
+            form,
+        };
+        self.ask_with(&queue, std::slice::from_ref(&member), command).await?;
+        Ok(Done {})
+    }
+
+    /// Charges a player for a ticket it comes to be in by itself: never another, who could be kept out by that.
+    fn joins(&self, caller: &Caller, queue: &Named) -> Result<(), Refusal> {
+        let Caller::Player(player) = caller else { return Ok(()) };
+        let charged = std::iter::once(player);
+        self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))
+    }
+
+    /// `GetMatchmakingTicket`.
+    pub(super) async fn ticket(&self, caller: Caller, asked: OfTicket) -> Result<TicketAnswer, Refusal> {
+        let (queue, ticket) = self.of_ticket(&asked)?;
+        let about = limits::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        self.limits.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let found = queue.open.read(move |queue, _| queue.ticket(ticket, &caller).cloned()).await??;
+        Ok(TicketAnswer::of(&found, &queue.name, objects(asked.escape_object)))
+    }
+
+    /// `CancelMatchmakingTicket`.
+    pub(super) async fn cancel_ticket(&self, caller: Caller, asked: OfTicket) -> Result<Done, Refusal> {
+        let (queue, ticket) = self.of_ticket(&asked)?;
+        let about = limits::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        self.limits.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        queue.open.ask(Command::CancelTicket { ticket, caller }).await??;
+        Ok(Done {})
+    }
+
+    /// `CancelAllMatchmakingTicketsForPlayer`.
+    pub(super) async fn cancel_all_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Done, Refusal> {
+        let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
+        let about = limits::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
+        self.limits.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        queue.open.ask(Command::CancelAllTickets { player, caller }).await??;
+        Ok(Done {})
+    }
+
+    /// `ListMatchmakingTicketsForPlayer`.
+    pub(super) async fn list_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Listed, Refusal> {
+        let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
+        let about = limits::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
+        self.limits.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let found = queue.open.read(move |queue, _| queue.tickets_of(&player, &caller)).await??;
+        Ok(Listed { ticket_ids: found.into_iter().collect() })
+    }
+
+    pub(super) fn of_ticket(&self, asked: &OfTicket) -> Result<(Named, TicketId), Refusal> {
+        Ok((self.queue(&asked.queue_name)?, TicketId(id("TicketId", &asked.ticket_id)?)))
+    }
+}
+
+/// Whom a call is about: "optional if the caller is a player and defaults to that player", "required if the caller is a server".
+fn subject(caller: &Caller, entity: Option<&EntityKey>) -> Result<Entity, Refusal> {
+    match (entity.filter(|key| **key != EntityKey::default()), caller) {
+        (Some(key), _) => player_of(key),
+        (None, Caller::Player(player)) => Ok(player.clone()),
+        (None, Caller::Server(_) | Caller::Title) => {
+            Err(Refusal::entity("Entity is missing: a server says whose tickets it asks about"))
+        }
+    }
+}
+
+/// How objects are told.
+pub(super) const fn objects(escape: bool) -> Objects {
+    if escape { Objects::Escaped } else { Objects::Plain }
+}
