@@ -98,6 +98,8 @@ fn object(kind: &str, value: &Value, at: &str) -> Result<(), String> {
                 of(kind.as_str().unwrap(), value, &format!("{at}.{name}"))
             })
         }
-        _ => Err(format!("{kind} is not in the table")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Err(format!("{kind} is not in the table"))
+        }
     }
 }
