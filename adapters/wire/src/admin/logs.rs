@@ -58,10 +58,10 @@ pub struct LogFilters {
     /// In this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// In files written after this.
+    /// In files written after this; lines have no times of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Instant>,
-    /// In files begun before this.
+    /// Leaves nothing out: a file that was written since may have lines from before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Instant>,
 }

@@ -1,9 +1,14 @@
 //! Logs and files of servers by the admin API (reference multiplay.md 3.11), one test an endpoint.
 
-use serde_json::json;
+use std::time::Duration;
 
-use crate::agent::Habit;
-use crate::support::{ALLOCATOR, ENVIRONMENT, FLEET, PROJECT, World, basic};
+use mainstay_core::FleetId;
+use mainstay_fleet::Growth;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::agent::{Habit, PaperAgent, joining};
+use crate::support::{ALLOCATOR, ENVIRONMENT, FLEET, PROJECT, TOKEN, World, basic, declaration};
 
 fn at(area: &str, suffix: &str) -> String {
     format!("/api/multiplay/{area}/v4/projects/{PROJECT}/environments/{ENVIRONMENT}{suffix}")
@@ -84,6 +89,15 @@ async fn post_logs_search_finds_lines_page_by_page() {
     let source = json!({ "query": "", "filters": { "source": "output/stdout" } });
     assert_eq!(world.post(&search, &source).await.body["hits"][0]["message"], "listening");
     world.post(&search, &json!({ "paginationToken": "!" })).await.expect(400, "MS-U101");
+    // Lines have no times: those of a file that was written since may be as old as anything.
+    for (from, to, hits) in [
+        ("1999-01-01T00:00:00Z", "1999-01-02T00:00:00Z", 2),
+        ("1999-01-01T00:00:00Z", "2999-01-01T00:00:00Z", 2),
+        ("2999-01-01T00:00:00Z", "2999-01-02T00:00:00Z", 0),
+    ] {
+        let asked = json!({ "query": "player joined", "filters": { "from": from, "to": to } });
+        assert_eq!(world.post(&search, &asked).await.body["count"], hits, "{from} to {to}");
+    }
 }
 
 /// Shows `GET /logs/status`, `POST /logs/status`, `GET /logs/usage`, `GET /logs/fleets`, `GET /logs/servers`, `GET
@@ -117,6 +131,39 @@ async fn logs_status_usage_fleets_servers_and_files_are_told() {
     // The logs area has servers' ids as texts.
     let named = json!({ "path": "output/stdout", "serverId": server.to_string() });
     assert_eq!(world.post(&at("logs", "/logs/downloadlink"), &named).await.status, 200);
+}
+
+/// Issue 3, point 8: "logs (search, files, download)" are those of every server, however many there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_and_lines_of_the_last_of_many_servers_are_found() {
+    let (world, _) = world().await;
+    let mut another = declaration(Growth::Fixed, Duration::from_secs(60)).fleets.remove(0);
+    (another.name, another.id) = ("last".into(), FleetId(Uuid::from_u128(0xf1ee_7000)));
+    let mut declared = declaration(Growth::Fixed, Duration::from_secs(60));
+    declared.fleets.push(another);
+    world.plane.apply(declared).await.unwrap();
+    // With the two there are, more than one search looks at.
+    let many = world.agent(2, 1_000, Habit::Obeys).await;
+    let last = PaperAgent::connect(world.plane.agents(), TOKEN, joining(3, "last", 1), Habit::Obeys).await;
+    let last = last.servers[0].number();
+
+    let servers = world.get(&at("logs", "/logs/servers")).await.body;
+    let servers = servers.as_array().unwrap();
+    assert_eq!(servers.len(), many.servers.len() + 3);
+    assert_eq!(*servers.last().unwrap(), json!(last.to_string()));
+    assert_eq!(world.get(&at("logs", "/logs/usage")).await.body["usage"], 2.0 * 65.0);
+    assert_eq!(world.get(&at("files", "/files")).await.body.as_array().unwrap().len(), 6);
+    let named = world.get(&at("files", &format!("/files?serverIds={last}"))).await.body;
+    assert_eq!((named.as_array().unwrap().len(), &named[0]["serverID"]), (3, &json!(last)));
+
+    let search = at("logs", "/logs/search");
+    let asked = json!({ "query": "ann", "filters": { "serverId": last.to_string() } });
+    assert_eq!(world.post(&search, &asked).await.body["count"], 1);
+    let first = world.post(&search, &json!({ "query": "ann", "filters": {} })).await.body;
+    assert_eq!(first["count"], 1, "{first}");
+    let next = world.post(&search, &json!({ "paginationToken": first["paginationToken"] })).await.body;
+    assert_eq!(next["hits"][0]["metadata"]["serverId"], last.to_string(), "{next}");
+    assert_eq!((&next["count"], &next["paginationToken"]), (&json!(1), &json!("")), "{next}");
 }
 
 /// Shows `at most 600 files`: "limit default and max 600" (reference 3.11).
@@ -172,6 +219,8 @@ async fn files_are_listed_filtered_and_downloaded_cores_among_them() {
         .await;
     let core = world.call("GET", &token(&link.body["url"]), None, vec![]).await;
     assert_eq!(core.text, "core of player\n", "{}", link.text);
+    let gone = json!({ "path": "output/stdout", "serverId": server + 99 });
+    world.post(&at("files", "/files/download"), &gone).await.expect(404, "MS-S001");
     world
         .post(&at("files", "/files/download"), &json!({ "path": "run/lock", "serverId": server }))
         .await

@@ -43,7 +43,7 @@ const HITS_DEFAULT: usize = 100;
 const SEARCH_BYTES_MAX: u64 = 64 << 20;
 /// The longest line told; the rest of it is cut.
 const LINE_BYTES_MAX: usize = 16 << 10;
-/// How many servers one call looks at.
+/// How many servers one search looks at before it answers with what it has and a token to go on from.
 const SERVERS_MAX: usize = 1_000;
 /// How much of a file a preview shows: its end.
 const PREVIEW_LINES: usize = 200;
@@ -76,7 +76,25 @@ struct Of {
     fleet_name: String,
 }
 
-async fn servers_of(fleet: &OpenFleet, after: Option<ServerId>, max: usize) -> Result<Vec<Of>, Unity> {
+/// Servers of every fleet that are wanted, in the order of their ids, and no more than these.
+async fn servers_where(
+    app: &App,
+    wanted: impl Fn(FleetId, ServerId) -> bool + Clone + Send + 'static,
+    max: usize,
+) -> Result<Vec<Of>, Unity> {
+    let mut all = Vec::new();
+    for fleet in app.fleets.now().all() {
+        let (id, wanted) = (fleet.spec.id, wanted.clone());
+        all.extend(servers_of(fleet, move |server| wanted(id, server), max - all.len()).await?);
+    }
+    Ok(all)
+}
+
+async fn servers_of(
+    fleet: &OpenFleet,
+    wanted: impl Fn(ServerId) -> bool + Send + 'static,
+    max: usize,
+) -> Result<Vec<Of>, Unity> {
     let spec = Arc::clone(&fleet.spec);
     let found = fleet.read(move |state, _| {
         let of = |(server, known): (ServerId, &mainstay_fleet::Server)| {
@@ -89,7 +107,7 @@ async fn servers_of(fleet: &OpenFleet, after: Option<ServerId>, max: usize) -> R
                 fleet_name: spec.name.to_string(),
             }
         };
-        state.servers(after).take(max).map(of).collect::<Vec<_>>()
+        state.servers(None).filter(|(server, _)| wanted(*server)).take(max).map(of).collect::<Vec<_>>()
     });
     Ok(found.await?)
 }
@@ -225,6 +243,14 @@ async fn download_link(
     };
     call.may(Permission::Operate)?;
     let id: ServerId = server.parse().map_err(|_| Failure::no_server(&server))?;
+    let fleet = call.app.fleets.now().number(id.fleet()).cloned();
+    let there = match fleet {
+        Some(fleet) => fleet.read(move |state, _| state.server(id).is_some()).await?,
+        None => false,
+    };
+    if !there {
+        return Err(Failure::no_server(&server).into());
+    }
     link_to(&call, &origin, id, path).await
 }
 
@@ -238,16 +264,13 @@ async fn fleets(call: Call) -> Result<Json<Vec<LogFleet>>, Unity> {
 
 async fn servers(call: Call) -> Result<Json<Vec<String>>, Unity> {
     call.may(Permission::Operate)?;
-    let mut all = Vec::new();
-    for fleet in call.app.fleets.now().all() {
-        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
-    }
+    let all = servers_where(&call.app, |_, _| true, usize::MAX).await?;
     Ok(Json(all.into_iter().map(|of| of.server.number().to_string()).collect()))
 }
 
 async fn fleet_servers(call: Call) -> Result<Json<Vec<String>>, Unity> {
     call.may(Permission::Operate)?;
-    let all = servers_of(&call.fleet()?, None, SERVERS_MAX).await?;
+    let all = servers_of(&call.fleet()?, |_| true, usize::MAX).await?;
     Ok(Json(all.into_iter().map(|of| of.server.number().to_string()).collect()))
 }
 
@@ -271,10 +294,7 @@ async fn set_status(call: Call, body: Result<Bytes, BytesRejection>) -> Result<J
 
 async fn usage(call: Call) -> Result<Json<LogUsage>, Unity> {
     call.may(Permission::Read)?;
-    let mut all = Vec::new();
-    for fleet in call.app.fleets.now().all() {
-        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
-    }
+    let all = servers_where(&call.app, |_, _| true, usize::MAX).await?;
     let (usage, remaining) = on_disk(&call.app, move |logs| {
         let mut usage = 0_u64;
         for of in &all {
@@ -338,15 +358,17 @@ async fn files_by_body(
 /// Cores among them.
 async fn listed(call: Call, asked: FilesAsked) -> Result<Json<Vec<FileItem>>, Unity> {
     call.may(Permission::Operate)?;
-    let mut all = Vec::new();
-    for fleet in call.app.fleets.now().all() {
-        all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
-    }
-    all.retain(|of| asked.server_ids.is_empty() || asked.server_ids.contains(&of.server.number()));
+    let named = asked.server_ids.clone();
+    let wanted = move |_, server: ServerId| named.is_empty() || named.contains(&server.number());
+    // The list is complete up to its limit: it has no token to go on from.
+    let all = servers_where(&call.app, wanted, usize::MAX).await?;
     let limit = asked.limit.unwrap_or(FILES_LISTED_MAX).min(FILES_LISTED_MAX);
     let items = on_disk(&call.app, move |logs| {
         let mut items = Vec::new();
         for of in &all {
+            if items.len() == limit {
+                break;
+            }
             let files = heard(logs.files(of.server))?.unwrap_or_default().into_iter();
             let right = |file: &SlotFile| {
                 let modified = at(file.modified);
@@ -395,26 +417,32 @@ async fn search(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
     };
     let asked = place.as_ref().map_or(asked, |place| place.search.clone());
     call.may(Permission::Operate)?;
-    let mut all = Vec::new();
-    for fleet in call.app.fleets.now().all() {
-        if asked.filters.fleet_id.is_none_or(|id| id == fleet.spec.id) {
-            all.extend(servers_of(fleet, None, SERVERS_MAX - all.len()).await?);
-        }
-    }
-    let wanted = |of: &Of| match &asked.filters.server_id {
-        Some(id) => of.server.number().to_string() == *id || of.server.to_string() == *id,
-        None => true,
+    let (filters, from) = (asked.filters.clone(), place.as_ref().map_or(0, |place| place.server));
+    let wanted = move |fleet: FleetId, server: ServerId| {
+        let named = |id: &String| server.number().to_string() == *id || server.to_string() == *id;
+        server.number() >= from
+            && filters.fleet_id.is_none_or(|id| id == fleet)
+            && filters.server_id.as_ref().is_none_or(named)
     };
-    all.retain(|of| wanted(of) && place.as_ref().is_none_or(|place| of.server.number() >= place.server));
-    Ok(Json(on_disk(&call.app, move |logs| find(logs, &all, asked, place)).await?))
+    // One more than is looked at: where the next search goes on.
+    let mut all = servers_where(&call.app, wanted, SERVERS_MAX + 1).await?;
+    let next = (all.len() > SERVERS_MAX).then(|| all.pop()).flatten();
+    let next = next.map(|of| Place {
+        search: asked.clone(),
+        server: of.server.number(),
+        file: String::new(),
+        byte: 0,
+    });
+    Ok(Json(on_disk(&call.app, move |logs| find(logs, &all, asked, (place, next))).await?))
 }
 
 fn find(
     logs: &dyn LogTail,
     all: &[Of],
     asked: LogSearch,
-    place: Option<Place>,
+    (place, next): (Option<Place>, Option<Place>),
 ) -> std::io::Result<LogSearchAnswer> {
+    let token = |place: &Place| Ok::<_, std::io::Error>(URL_SAFE_NO_PAD.encode(serde_json::to_vec(place)?));
     let size = if asked.size == 0 { HITS_DEFAULT } else { asked.size.min(HITS_MAX) };
     let words: Vec<String> = asked.query.split_whitespace().map(str::to_lowercase).collect();
     let (mut hits, mut read) = (Vec::new(), 0_u64);
@@ -435,8 +463,7 @@ fn find(
             loop {
                 if hits.len() == size || read >= SEARCH_BYTES_MAX {
                     let place = Place { search: asked, server, file: file.path, byte };
-                    let token = serde_json::to_vec(&place).map_err(std::io::Error::from)?;
-                    let pagination_token = URL_SAFE_NO_PAD.encode(token);
+                    let pagination_token = token(&place)?;
                     return Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token });
                 }
                 let mut line = Vec::new();
@@ -456,7 +483,8 @@ fn find(
             }
         }
     }
-    Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token: String::new() })
+    let pagination_token = next.as_ref().map(token).transpose()?.unwrap_or_default();
+    Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token })
 }
 
 /// Of many servers, those whose machines are not heard are left out.
@@ -467,11 +495,11 @@ fn heard<T>(found: std::io::Result<Option<T>>) -> std::io::Result<Option<T>> {
     }
 }
 
+/// Lines have no times of their own: a file that was last written before `from` has none that is wanted, and one that was
+/// written after `to` may have some from before it, so that `to` leaves nothing out.
 fn within(filters: &LogFilters, file: &SlotFile) -> bool {
-    let modified = at(file.modified);
     filters.source.as_ref().is_none_or(|source| source.is_empty() || file.path == *source)
-        && filters.from.is_none_or(|from| modified >= from)
-        && filters.to.is_none_or(|to| modified <= to)
+        && filters.from.is_none_or(|from| at(file.modified) >= from)
 }
 
 fn hit(of: &Of, file: &SlotFile, byte: u64, message: &str) -> LogHit {
