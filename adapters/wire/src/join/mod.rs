@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use mainstay_core::MachineKey;
 
-pub use text::{CaPin, Credential, JoinToken, Secret, SecretError, TEXT_BYTES_MAX, TextError};
+pub use text::{
+    CaPin, Credential, JOIN_TOKEN_BEGINS, JoinToken, Secret, SecretError, TEXT_BYTES_MAX, TextError,
+};
 
 use crate::agent::{Malformed, NAME_BYTES_MAX, PROTOCOL};
 

@@ -16,6 +16,9 @@ use uuid::Uuid;
 /// The longest text read, in bytes: the longer of the two has 158.
 pub const TEXT_BYTES_MAX: usize = 256;
 
+/// How the text of a join token begins, whatever its version.
+pub const JOIN_TOKEN_BEGINS: &str = "mainstay-join-";
+
 const JOIN: &str = "mainstay-join-1";
 const MACHINE: &str = "mainstay-machine-1";
 

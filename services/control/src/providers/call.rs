@@ -19,6 +19,10 @@ const TALK_BYTES_MAX: u64 = 4 * 1024;
 /// How long the pipes of a program that has ended are read on: whoever holds them open was left behind by it, and is not
 /// waited for.
 const DREGS: Duration = Duration::from_millis(500);
+/// The fact that is a secret.
+pub(super) const JOIN_TOKEN: &str = "joinToken";
+/// What stands in the place of a secret.
+const BLOTTED: &str = "[join token]";
 /// What of the control plane's own environment a program gets.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
@@ -72,7 +76,7 @@ impl Call<'_> {
         let said = tokio::time::timeout(within, converse(&mut group.0, &input)).await;
         let (status, answer, talk) = said.map_err(|_elapsed| CallError::Late(within))??;
         if !status.success() {
-            return Err(CallError::Failed { status, talk: last_words(&talk) });
+            return Err(CallError::Failed { status, talk: last_words(&talk, &self.facts) });
         }
         Ok(answer)
     }
@@ -164,10 +168,28 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, most: u64, into: &mut Vec<u8
     tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await.map(drop)
 }
 
-fn last_words(talk: &[u8]) -> String {
+/// What it said to people, without the join token that it was given: programs echo their environment where they fail.
+fn last_words(talk: &[u8], facts: &[(&str, Value)]) -> String {
     let text = String::from_utf8_lossy(talk);
-    let text = text.trim();
-    if text.is_empty() { "it said nothing on its standard error".to_owned() } else { text.to_owned() }
+    let secret = facts.iter().find(|(name, _)| *name == JOIN_TOKEN).and_then(|(_, token)| token.as_str());
+    let secret = secret.and_then(|token| token.rsplit('.').next()).filter(|secret| !secret.is_empty());
+    let text = secret.map_or_else(|| text.to_string(), |secret| text.replace(secret, BLOTTED));
+    let text = blotted(text.trim());
+    if text.is_empty() { "it said nothing on its standard error".to_owned() } else { text }
+}
+
+/// A text without whatever begins as a join token does: one that was cut, or that another call was given.
+fn blotted(text: &str) -> String {
+    let mut parts = text.split(mainstay_wire::join::JOIN_TOKEN_BEGINS);
+    let mut blotted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        blotted.push_str(BLOTTED);
+        let of_token = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        blotted.push_str(
+            part.trim_start_matches(BLOTTED).trim_start_matches(of_token).trim_start_matches(BLOTTED),
+        );
+    }
+    blotted
 }
 
 /// A program and everything it started, killed together where the program has not ended by itself. What one that has ended

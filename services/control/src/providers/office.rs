@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
-use super::call::{Call, CallError, Listed};
+use super::call::{Call, CallError, JOIN_TOKEN, Listed};
 use super::{Program, Programs};
 use crate::http::raised;
 use crate::shards::{Fleets, OpenFleet};
@@ -126,7 +126,7 @@ impl Office {
                 let token = self.token(&fleet, region, key, until).await?;
                 facts.push(("slots", slots.into()));
                 facts.push(("joinUrl", self.join_url(program).into()));
-                facts.push(("joinToken", token.into()));
+                facts.push((JOIN_TOKEN, token.into()));
                 facts.push(("until", mainstay_wire::multiplay::instant(until).to_string().into()));
                 let _answer = Call { verb: "create", facts, program }.run().await?;
                 tracing::info!(%machine, provider = program.name, "a machine is being made");

@@ -52,6 +52,20 @@ async fn a_failure_tells_its_last_words() {
     assert!(matches!(say("exit 1").await, Err(CallError::Failed { talk, .. }) if talk.contains("nothing")));
 }
 
+/// "no secret of the control plane's own leaks" (machine-providers.md): a script that traces itself says its environment.
+#[tokio::test]
+async fn a_failure_tells_no_token() {
+    let token = "mainstay-join-1.aabb.00112233.BwcHBwcHBwcHBwcH";
+    let program = shell(
+        "echo \"+ curl -d '$MAINSTAY_JOIN_TOKEN' 500 ${MAINSTAY_JOIN_TOKEN##*.} ${MAINSTAY_JOIN_TOKEN%????}, over\" >&2; exit 1",
+        Duration::from_secs(30),
+    );
+    let facts = vec![(JOIN_TOKEN, Value::from(token))];
+    let error = Call { verb: "create", facts, program: &program }.run().await.unwrap_err();
+    let CallError::Failed { talk, .. } = &error else { panic!("{error}") };
+    assert_eq!(talk, "+ curl -d '[join token]' 500 [join token] [join token], over");
+}
+
 #[tokio::test]
 async fn a_program_that_is_not_there_is_said() {
     let program = Program { command: "/nowhere/machines".into(), ..shell("", Duration::from_secs(1)) };
