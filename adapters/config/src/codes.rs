@@ -125,6 +125,8 @@ codes! {
         "A region names a machine provider that none of the given files defines. Mend the spelling, or define it under `providers`."
     TtlOrder "MS-C041" Error
         "A machine is emptied before it is deleted, so `delete` of a fleet's ttl may not be shorter than `shutdown`: both count from when its last server was free."
+    BuildPathPrivate "MS-C042" Error
+        "The build's folder or image is, or lies in, the control plane's own data directory, where its keys and credentials are: machines and games would be given them. Name a folder that holds the game alone. A folder that contains the data directory may be named: machines are given it without the data directory."
 }
 
 impl fmt::Display for Code {

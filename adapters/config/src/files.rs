@@ -1,5 +1,7 @@
 //! Whether the builds exist on this machine. Loading never looks: a file may be checked where its builds are not.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use crate::codes::Code;
@@ -22,6 +24,8 @@ pub enum Found {
     PlainFile,
     /// A device, socket or pipe.
     Other,
+    /// A folder that is, or lies in, the control plane's own data directory.
+    Private,
     /// It could not be looked at; the system's reason.
     Unreadable(String),
 }
@@ -35,6 +39,7 @@ impl Found {
             Self::Executable => "is a file".into(),
             Self::PlainFile => "is not executable".into(),
             Self::Other => "is neither a file nor a folder".into(),
+            Self::Private => "lies in the control plane's own data directory".into(),
             Self::Unreadable(reason) => format!("cannot be read: {reason}"),
         }
     }
@@ -55,7 +60,6 @@ impl<F: Fn(&Path) -> Found> FileCheck for F {
 /// Looks at this machine's file system. A file counts as executable if any of its executable bits is set: whose uid
 /// will start it is known only to the agent.
 pub fn look_on_disk(path: &Path) -> Found {
-    use std::os::unix::fs::PermissionsExt;
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() && metadata.permissions().mode() & 0o001 == 0 && is_root() => {
             Found::ClosedFolder
@@ -71,8 +75,58 @@ pub fn look_on_disk(path: &Path) -> Found {
 
 /// Whether this process is root, and so the agent that it would start: then every game has a user of its own.
 fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// A control plane's own data directory, which nothing may be given to machines from. Told by device and inode, so that it is
+/// the same by whatever name, link or mount it is reached.
+#[derive(Debug, Clone, Default)]
+pub struct Private {
+    /// It, and the folders directly in it.
+    folders: BTreeSet<(u64, u64)>,
+    /// What games lie in that Mainstay itself puts there: the demo's.
+    open: BTreeSet<(u64, u64)>,
+}
+
+impl Private {
+    /// The folder of the demo's game, in a data directory.
+    pub const DEMO: &str = "demo";
+
+    /// Of a data directory, as it is now; one that does not exist holds nothing yet.
+    #[must_use]
+    pub fn of(data_dir: &Path) -> Self {
+        let entries = std::fs::read_dir(data_dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let open: BTreeSet<_> = identity(&data_dir.join(Self::DEMO)).into_iter().collect();
+        let all = entries.chain([data_dir.to_owned()]).filter(|path| path.is_dir());
+        let folders = all.filter_map(|path| identity(&path)).filter(|it| !open.contains(it)).collect();
+        Self { folders, open }
+    }
+
+    /// Whether this very folder is one of those.
+    #[must_use]
+    pub fn is(&self, folder: &std::fs::Metadata) -> bool {
+        self.folders.contains(&(folder.dev(), folder.ino()))
+    }
+
+    /// Whether a path is, or lies in, one of those; of a path that leads nowhere, as much of it as does.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        let there = path.ancestors().find_map(|path| path.canonicalize().ok()).unwrap_or_default();
+        let known = there.ancestors().filter_map(identity);
+        let mut known = known.filter(|it| self.open.contains(it) || self.folders.contains(it));
+        known.next().is_some_and(|nearest| self.folders.contains(&nearest))
+    }
+}
+
+impl FileCheck for Private {
+    /// As [`look_on_disk`], but for what is private.
+    fn look(&self, path: &Path) -> Found {
+        if self.holds(path) { Found::Private } else { look_on_disk(path) }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Every build configuration's folder and binary, looked at through `files`; a build that nothing uses is not needed.
@@ -124,6 +178,7 @@ fn folder<'c>(
         }
         BuildPath::Image(Image::Registry(_)) => Ok(None),
         BuildPath::Image(Image::Layout(there, _) | Image::Archive(there, _)) => match files.look(there) {
+            Found::Private => Err(private(config, build, path.place(), there)),
             Found::Missing | Found::Unreadable(_) => {
                 let why = format!("looked for {}", there.display());
                 Err(problem(path.place(), "does not exist", why, "make the image, or mend its path"))
@@ -133,6 +188,7 @@ fn folder<'c>(
             }
         },
         BuildPath::Folder(folder) => match files.look(folder) {
+            Found::Private => Err(private(config, build, path.place(), folder)),
             Found::Folder => Ok(Some(folder)),
             Found::ClosedFolder => {
                 let why = format!(
@@ -154,6 +210,15 @@ fn folder<'c>(
     }
 }
 
+fn private(config: &Config, build: &Build, place: Option<&Place>, there: &Path) -> Box<Problem> {
+    let what =
+        format!("build {} would give machines the control plane's own files", quote(&build.name.value));
+    let problem = Problem::new(Code::BuildPathPrivate, what);
+    let why = format!("{} is, or lies in, the data directory, where its secrets are", there.display());
+    let problem = marked(&config.sources, problem, place, &Found::Private.label());
+    Box::new(problem.why(why).fix("name a folder that holds the game alone"))
+}
+
 fn binary(
     config: &Config,
     folder: &Path,
@@ -164,7 +229,7 @@ fn binary(
     let owner = quote(&configuration.name.value);
     let (code, what, found, fix) = match files.look(&path) {
         Found::Executable => return None,
-        found @ (Found::Missing | Found::Unreadable(_)) => (
+        found @ (Found::Missing | Found::Private | Found::Unreadable(_)) => (
             Code::BinaryMissing,
             format!("the binary of build configuration {owner} is missing"),
             found,

@@ -25,7 +25,7 @@ mod tree;
 
 pub use codes::{Code, Severity, explain};
 pub use exclude::leaves_out;
-pub use files::{FileCheck, Found, check_files, look_on_disk};
+pub use files::{FileCheck, Found, Private, check_files, look_on_disk};
 pub use mainstay_core::density::{Bound, MachineSize, Slots};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
 pub use merge::{Accepted, Refused, SourceFile, load, load_here};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use mainstay_config::{
-    Accepted, Code, Found, Problem, Refused, SourceFile, check_files, explain, limits, load, load_here,
-    look_on_disk,
+    Accepted, Code, Found, Private, Problem, Refused, SourceFile, check_files, explain, limits, load,
+    load_here, look_on_disk,
 };
 
 /// A whole file; `{…}` parts are replaced by the rows.
@@ -414,6 +414,32 @@ fn files_are_looked_at_only_when_they_must_exist() {
     assert_eq!(looked(&unused, &[folder, binary(Found::Executable)]), []);
 }
 
+/// Whoever may write a configuration is not thereby given the control plane's keys.
+#[test]
+fn a_build_in_the_control_planes_own_folder_is_refused_by_whatever_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    std::fs::create_dir_all(data.join("tls")).unwrap();
+    std::fs::create_dir_all(data.join("demo")).unwrap();
+    std::os::unix::fs::symlink(&data, dir.path().join("alias")).unwrap();
+    let private = Private::of(&data);
+    for (place, refused) in [
+        ("data", true),
+        ("data/tls", true),
+        ("data/not/there/yet", true),
+        ("alias/tls/../tls", true),
+        ("data/demo/../tls", true),
+        ("", false),
+        ("data/demo", false),
+        ("elsewhere", false),
+    ] {
+        assert_eq!(private.holds(&dir.path().join(place)), refused, "{place}");
+    }
+    let named = with("buildPath: dist", &format!("buildPath: {}", data.join("tls").display()));
+    let problems = check_files(&config(&named), &private);
+    assert_eq!(problems.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::BuildPathPrivate]);
+}
+
 /// Issue 2, section 11: "all errors at once", those of the file system too.
 #[test]
 fn what_is_missing_is_told_together_with_what_is_wrong() {
@@ -506,6 +532,7 @@ fn every_code_is_provoked_and_explained() {
         Code::BuildPathMissing,
         Code::BinaryMissing,
         Code::BinaryNotExecutable,
+        Code::BuildPathPrivate,
     ]);
     assert_eq!(provoked, Code::ALL.iter().copied().collect());
     let texts: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();

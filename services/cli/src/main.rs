@@ -85,7 +85,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match command {
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
-        Command::Check(arguments) => commands::check::run(&arguments, output),
+        Command::Check(arguments) => commands::check::run(&arguments, &data_dir, output),
         Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, output),
         Command::Explain { code } => commands::explain::run(&code, output),
         Command::Doctor => commands::doctor::run(&data_dir, output),

@@ -45,7 +45,7 @@ pub struct Config {
     pub machine: MachineSize,
     /// What is counted; the same that follows the durable tail.
     pub metrics: Arc<Metrics>,
-    /// The data directory whose history the faces read; `None`: they say that none is kept.
+    /// The data directory whose history the faces read, and of which machines are given nothing; `None`: there is none.
     pub history: Option<PathBuf>,
     /// The folder of uploaded builds, made where there is none; `None`: none are taken. On the disk of the machines that run
     /// them, since agents do not fetch builds yet.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use mainstay_config::Private;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
 use mainstay_matchmaking::spec::QueueSpec;
@@ -134,8 +135,9 @@ impl Control {
             Arc::clone(&config.clock),
             handle.ca,
         ));
-        let publisher =
-            Publisher::new(store.clone(), catalog.clone(), editor.clone(), Arc::clone(&config.clock));
+        let private = Arc::new(config.history.as_deref().map(Private::of).unwrap_or_default());
+        let guarded = (Arc::clone(&config.clock), Arc::clone(&private));
+        let publisher = Publisher::new(store.clone(), catalog.clone(), editor.clone(), guarded);
         let (installing, looking) = (Installing::default(), Looking::new(outboxes.clone()));
         // Of no consequence to a stop: whatever it has not looked at is looked at by the next start.
         let looked = publisher.clone();
@@ -170,6 +172,7 @@ impl Control {
             environment: config.environment,
             logs: Arc::new(FarFiles::new(config.logs, fleets.clone(), looking.clone())),
             machine: config.machine,
+            private,
             metrics: config.metrics,
             told: Told::open(config.history.as_deref()),
             samples: samples.clone(),

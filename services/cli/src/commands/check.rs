@@ -1,17 +1,17 @@
 //! `mainstay check`: everything that is wrong with configuration files, all at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use mainstay_config::{Problem, SourceFile, load_here, look_on_disk};
+use mainstay_config::{Private, Problem, SourceFile, load_here};
 use serde_json::json;
 
 use crate::arguments::{CheckArguments, Format};
 use crate::failure::{Exit, Failure};
 use crate::output;
 
-pub fn run(arguments: &CheckArguments, format: Format) -> Result<ExitCode, Failure> {
-    let (problems, refused, left_out) = match load_here(&read(&arguments.files)?, &look_on_disk) {
+pub fn run(arguments: &CheckArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let (problems, refused, left_out) = match load_here(&read(&arguments.files)?, &Private::of(data_dir)) {
         Ok(accepted) => (accepted.warnings, false, 0),
         Err(refused) => (refused.problems, true, refused.left_out),
     };

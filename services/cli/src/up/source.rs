@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use mainstay_config::{Config, SourceFile, load_here, look_on_disk};
+use mainstay_config::{Config, Private, SourceFile, load_here};
 
 use crate::arguments::UpArguments;
 use crate::commands::check;
@@ -37,7 +37,8 @@ pub fn read(arguments: &UpArguments, data_dir: &Path) -> Result<Source, Failure>
         let names: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
         (check::read(&arguments.files)?, names.join(", "))
     };
-    let accepted = load_here(&files, &look_on_disk).map_err(|refused| problem(&refused.to_string()))?;
+    let accepted =
+        load_here(&files, &Private::of(data_dir)).map_err(|refused| problem(&refused.to_string()))?;
     for warning in &accepted.warnings {
         eprintln!("{warning}\n");
     }
@@ -65,7 +66,7 @@ fn demo(data_dir: &Path) -> Result<SourceFile, Failure> {
     let program = env::current_exe().map_err(|error| {
         Failure::new(Exit::Failed, "MS-U011", "cannot tell where this program is").why(error)
     })?;
-    let folder = data::make(data_dir)?.join("demo");
+    let folder = data::make(data_dir)?.join(Private::DEMO);
     alone(&program, &folder).map_err(|error| {
         let what = format!("cannot put the demo's game into {}", folder.display());
         Failure::new(Exit::Failed, "MS-U012", what).why(error)

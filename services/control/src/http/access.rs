@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mainstay_core::{ServerId, Timestamp};
@@ -13,8 +13,12 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::App;
+use super::failure::Failure;
 use super::token::Claims;
 use crate::config::SECRET_BYTES_MAX;
+
+/// What images in a registry begin with: they are no files of this host.
+const REGISTRY: &str = "docker://";
 
 /// The credentials there are, by key id: what the catalog says, beside it, since every call asks.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(crate) enum Permission {
     Admit,
     /// Make service accounts, and revoke them.
     Accounts,
+    /// Name files of the control plane's host that no build had before: it reads them as who it runs as, which is often root.
+    HostPaths,
 }
 
 /// Why a caller is turned away.
@@ -156,6 +162,28 @@ impl App {
         self.caller(headers)?.may(permission)
     }
 
+    /// Refuses builds that are to come from a path of this host that no build had before, unless an admin names it.
+    pub(super) async fn may_name(&self, caller: &Caller, places: Vec<String>) -> Result<(), Failure> {
+        let named = |place: &String| !place.is_empty() && !place.starts_with(REGISTRY);
+        if caller.may(Permission::HostPaths).is_ok() {
+            return Ok(());
+        }
+        let fresh = self.catalog.query(move |catalog, _| {
+            let had = |place: &String| catalog.builds().any(|build| build.declared.folder == *place);
+            places.into_iter().find(|place| named(place) && !had(place))
+        });
+        match fresh.await? {
+            None => Ok(()),
+            Some(place) => {
+                let detail = format!(
+                    "{place} of the control plane's host was no build's before: only an admin names one"
+                );
+                let fix = "let an admin name it once, or upload the files";
+                Err(Failure::new(StatusCode::FORBIDDEN, "MS-A012", detail, fix))
+            }
+        }
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -189,10 +217,16 @@ impl Caller {
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
         let by_role = match self.rights {
             Rights::Role(Role::Admin) => true,
-            Rights::Role(Role::Operator) => !matches!(permission, Permission::Admit | Permission::Accounts),
+            Rights::Role(Role::Operator) => {
+                !matches!(permission, Permission::Admit | Permission::Accounts | Permission::HostPaths)
+            }
             Rights::Role(Role::Allocator) => !matches!(
                 permission,
-                Permission::Operate | Permission::Configure | Permission::Admit | Permission::Accounts
+                Permission::Operate
+                    | Permission::Configure
+                    | Permission::Admit
+                    | Permission::Accounts
+                    | Permission::HostPaths
             ),
             Rights::Role(Role::Viewer) => matches!(
                 permission,
@@ -223,6 +257,7 @@ impl Permission {
             Self::Match => "mainstay.tickets.write",
             Self::Admit => "mainstay.machines.admit",
             Self::Accounts => "mainstay.accounts",
+            Self::HostPaths => "mainstay.hostpaths",
         }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use mainstay_config::MachineSize;
+use mainstay_config::{MachineSize, Private};
 use mainstay_fleet::catalog::Catalog;
 use mainstay_runtime::{Clock, Handle, JournalHandle};
 use tokio::sync::Semaphore;
@@ -57,6 +57,8 @@ pub(crate) struct App {
     pub(crate) logs: Arc<dyn LogTail>,
     pub(crate) editor: Editor,
     pub(crate) machine: MachineSize,
+    /// What no build may come from.
+    pub(crate) private: Arc<Private>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) told: Told,
     pub(crate) samples: Samples,

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use mainstay_config::Private;
 use mainstay_core::slot::Spec;
 use mainstay_core::{BuildId, Timestamp};
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Edit, Release};
@@ -53,6 +54,8 @@ struct Inner {
     catalog: Handle<Catalog>,
     editor: Editor,
     clock: Arc<dyn Clock>,
+    /// What no machine is given, whatever the configuration says.
+    private: Arc<Private>,
     /// One look at a build's folder at a time.
     shelves: Mutex<BTreeMap<BuildId, Arc<tokio::sync::Mutex<Option<Shelf>>>>>,
     /// Where bytes are that are in no object.
@@ -64,10 +67,10 @@ impl Publisher {
         store: Option<Store>,
         catalog: Handle<Catalog>,
         editor: Editor,
-        clock: Arc<dyn Clock>,
+        (clock, private): (Arc<dyn Clock>, Arc<Private>),
     ) -> Self {
         let (shelves, blobs) = (Mutex::default(), RwLock::default());
-        Self(Arc::new(Inner { store, catalog, editor, clock, shelves, blobs }))
+        Self(Arc::new(Inner { store, catalog, editor, clock, private, shelves, blobs }))
     }
 
     /// What a specification's build is made of.
@@ -153,8 +156,9 @@ impl Publisher {
             self.0.catalog.query(move |catalog, _| Some(catalog.build(build)?.declared.excluded.clone()));
         let excluded = excluded.await?.unwrap_or_default();
         let (looked, now, keeping) = (folder.to_owned(), self.0.clock.now(), store.clone());
+        let private = Arc::clone(&self.0.private);
         let (found, manifest) = blocking(move || {
-            let (found, manifest) = scan(&looked, &excluded, known.as_ref(), now)?;
+            let (found, manifest) = scan(&looked, &excluded, known.as_ref(), (now, &private))?;
             keeping.keep_manifest(&manifest.write())?;
             Ok((found, manifest))
         })

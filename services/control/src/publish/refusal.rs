@@ -33,6 +33,12 @@ pub(crate) enum Unpublished {
         /// What is in the way.
         why: String,
     },
+    /// The folder is the control plane's own.
+    #[error("the build's folder {} is, or lies in, the control plane's own data directory", folder.display())]
+    Private {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The image cannot be given.
     #[error("the build's image {image} cannot be given to machines: {why}")]
     Image {
@@ -85,6 +91,7 @@ impl Unpublished {
             Self::NoFiles | Self::NoStore => "MS-S642",
             Self::Unfit { .. } | Self::Manifest(_) => "MS-S643",
             Self::Image { .. } => "MS-S647",
+            Self::Private { .. } => "MS-S649",
             Self::Changed { .. } => "MS-S644",
             Self::Unknown => "MS-S645",
             Self::Busy(_) => "MS-S646",
@@ -103,6 +110,7 @@ impl Unpublished {
             Self::Unfit { .. } | Self::Manifest(_) => {
                 "mend the folder, or name one below it as buildPath that holds the game alone"
             }
+            Self::Private { .. } => "name a folder that holds the game alone as buildPath",
             Self::Image { .. } => "make the image anew as said; skopeo inspect shows what is in it",
             Self::Unknown => "it is asked for again by itself, once the machine has the newest specification",
             Self::Busy(_) => "it is asked for again by itself",
@@ -123,6 +131,7 @@ impl Unpublished {
             | Self::Changed { .. }
             | Self::NoFiles
             | Self::Unfit { .. }
+            | Self::Private { .. }
             | Self::Image { .. }
             | Self::Manifest(_) => Code::FailedPrecondition,
             Self::NoStore => Code::Unimplemented,

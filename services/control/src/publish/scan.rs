@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainstay_config::leaves_out;
+use mainstay_config::{Private, leaves_out};
 use mainstay_core::Timestamp;
 use mainstay_wire::builds::{ContentHash, FILES_MAX, LinkEntry, Manifest, ManifestFile, PATH_BYTES_MAX};
 use serde::{Deserialize, Serialize};
@@ -65,13 +65,16 @@ impl Stamp {
     }
 }
 
-/// Lists a folder, without what is left out of it, and hashes what is not known.
+/// Lists a folder, without what is left out of it and what is the control plane's own, and hashes what is not known.
 pub(super) fn scan(
     folder: &Path,
     excluded: &[Arc<str>],
     known: Option<&Shelf>,
-    now: Timestamp,
+    (now, private): (Timestamp, &Private),
 ) -> Result<(Shelf, Manifest), Unpublished> {
+    if private.holds(folder) {
+        return Err(Unpublished::Private { folder: folder.to_owned() });
+    }
     let unfit = |why: String| Unpublished::Unfit { folder: folder.to_owned(), why };
     let known: BTreeMap<&str, &Stamped> = known
         .filter(|known| known.folder == folder)
@@ -80,7 +83,7 @@ pub(super) fn scan(
         .map(|file| (file.path.as_str(), file))
         .collect();
     let mut found = Found::default();
-    walk(folder, "", excluded, &mut found).map_err(|error| unfit(error.to_string()))?;
+    walk(folder, "", &Left { excluded, private }, &mut found).map_err(|error| unfit(error.to_string()))?;
     let mut files = Vec::with_capacity(found.files.len());
     for path in found.files {
         let stamped = stamped(folder, path, &known, now);
@@ -104,7 +107,14 @@ struct Found {
     links: Vec<LinkEntry>,
 }
 
-fn walk(root: &Path, below: &str, excluded: &[Arc<str>], found: &mut Found) -> io::Result<()> {
+/// What of a folder is not given to machines.
+struct Left<'a> {
+    excluded: &'a [Arc<str>],
+    /// Whatever the configuration says.
+    private: &'a Private,
+}
+
+fn walk(root: &Path, below: &str, left: &Left<'_>, found: &mut Found) -> io::Result<()> {
     let folder = root.join(below);
     let said = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     for entry in fs::read_dir(&folder).map_err(said)? {
@@ -115,7 +125,7 @@ fn walk(root: &Path, below: &str, excluded: &[Arc<str>], found: &mut Found) -> i
             return Err(io::Error::other(format!("{} is no name in UTF-8", shown())));
         };
         let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-        if leaves_out(excluded, &path) {
+        if leaves_out(left.excluded, &path) {
             continue;
         }
         if path.len() > PATH_BYTES_MAX {
@@ -126,7 +136,10 @@ fn walk(root: &Path, below: &str, excluded: &[Arc<str>], found: &mut Found) -> i
         }
         let kind = entry.file_type().map_err(said)?;
         if kind.is_dir() {
-            walk(root, &path, excluded, found)?;
+            // Looked at as it is now, with what is mounted there.
+            if !left.private.is(&fs::metadata(entry.path()).map_err(said)?) {
+                walk(root, &path, left, found)?;
+            }
         } else if kind.is_file() {
             found.files.push(path);
         } else if kind.is_symlink() {

@@ -9,6 +9,42 @@ use super::*;
 
 const LATER: Timestamp = Timestamp::from_unix_ms(u64::MAX / 4);
 
+fn scan(
+    folder: &Path,
+    excluded: &[Arc<str>],
+    known: Option<&Shelf>,
+    now: Timestamp,
+) -> Result<(Shelf, Manifest), Unpublished> {
+    super::scan(folder, excluded, known, (now, &Private::default()))
+}
+
+/// Issue 3, point 4: test agents "cannot see the control plane's files".
+#[test]
+fn the_control_planes_own_folder_is_given_to_no_machine_by_whatever_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (game, data) = (dir.path().join("game"), dir.path().join(".mainstay"));
+    for file in ["tls/ca.key", "credentials.json", "demo/mainstay"] {
+        let file = data.join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "secret").unwrap();
+    }
+    std::fs::write(&game, "game").unwrap();
+    let private = Private::of(&data);
+    let listed = |folder: &Path| {
+        let (_, manifest) = super::scan(folder, &[], None, (LATER, &private))?;
+        Ok::<_, Unpublished>(manifest.files().iter().map(|file| file.path.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(listed(dir.path()).unwrap(), ["game"], "what holds it is given without it");
+    let alias = dir.path().join("alias");
+    symlink(&data, &alias).unwrap();
+    for folder in [data.clone(), data.join("tls"), alias.join("tls"), alias] {
+        let refused = listed(&folder).unwrap_err();
+        assert!(matches!(refused, Unpublished::Private { .. }), "{refused}");
+        assert_eq!(refused.code(), concat!("MS-", "S649"));
+    }
+    assert_eq!(listed(&data.join("demo")).unwrap(), ["mainstay"], "the demo's game is no secret");
+}
+
 fn unfit(result: Result<(Shelf, Manifest), Unpublished>) -> String {
     match result {
         Err(error @ Unpublished::Unfit { .. }) => {

@@ -121,6 +121,9 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
         }
     };
     call.may(Permission::Configure)?;
+    if folder != IMAGE_TO_COME {
+        call.may_name(&folder).await?;
+    }
     let (by, name) = (call.by(), asked.build_name.clone());
     call.app
         .editor
@@ -269,7 +272,11 @@ async fn version(
             let archive = uploaded_image(&call, build).await?;
             return new_image(&call, &of, archive, &asked).await;
         }
-        (Some(_), Some(container)) => return new_image(&call, &of, image(container)?, &asked).await,
+        (Some(_), Some(container)) => {
+            let image = image(container)?;
+            call.may_name(&image).await?;
+            return new_image(&call, &of, image, &asked).await;
+        }
         (Some(_), None) => return Err(no_image()),
         (None, Some(_)) => {
             return Err(bad_field("container", "this build is of uploaded files, not an image".to_owned()));

@@ -1,5 +1,6 @@
 //! One call of the admin API: who asks, and what its path and query say.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
@@ -56,6 +57,18 @@ impl Call {
         } else {
             Err(Unity::unknown_project())
         }
+    }
+
+    /// Refuses an image from the control plane's disk that lies among its own files, or that the caller may not name.
+    pub(super) async fn may_name(&self, image: &str) -> Result<(), Unity> {
+        let path = image.split_once(':').map_or(image, |(_, rest)| rest);
+        if path.starts_with('/') && self.app.private.holds(Path::new(path)) {
+            let detail = format!("{path} is, or lies in, the control plane's own data directory");
+            let fix = "name an image that lies elsewhere, or upload it";
+            let refused = Failure::new(StatusCode::BAD_REQUEST, "MS-C042", detail, fix);
+            return Err(refused.of_field("container.imageTag").into());
+        }
+        Ok(self.app.may_name(&self.caller, vec![image.to_owned()]).await?)
     }
 
     /// A part of the path; empty where the path has no such part.

@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
 use mainstay_config::limits::FILE_BYTES_MAX;
-use mainstay_config::{SourceFile, check_files, load, look_on_disk};
+use mainstay_config::{Code, Refused, SourceFile, check_files, load};
 use mainstay_fleet::catalog::Edit;
 use mainstay_wire::native::ConfigurationView;
 use mainstay_wire::problem::Problem;
@@ -73,7 +73,7 @@ pub(super) enum DryRun {
     tag = "configuration",
     params(Asked, ("If-Match" = Option<String>, Header, description = "The revision the change was made for")),
     request_body(content = String, content_type = "application/yaml", description = "mainstay.yaml"),
-    responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
+    responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 403, description = "Who asks may not, or names a path of the host that no build had before", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
 )]
 async fn apply(
     State(app): State<Arc<App>>,
@@ -87,16 +87,23 @@ async fn apply(
     let body = super::bytes(body)?;
     caller.may(Permission::Configure)?;
     let file = SourceFile::new(asked.name.as_deref().unwrap_or(NAMELESS), body.to_vec());
-    let (environment, machine) = (app.environment, app.machine);
+    let (environment, machine, private) = (app.environment, app.machine, Arc::clone(&app.private));
     let read = tokio::task::spawn_blocking(move || {
         let accepted = load(&[file]).map_err(|refused| Failure::configuration(&refused))?;
         // Machines elsewhere may have what this one has not, so what is missing here is said and not refused.
-        let missing = check_files(&accepted.config, &look_on_disk);
+        let missing = check_files(&accepted.config, &*private);
+        let (private, missing): (Vec<_>, _) =
+            missing.into_iter().partition(|problem| problem.code == Code::BuildPathPrivate);
+        if !private.is_empty() {
+            return Err(Failure::configuration(&Refused { problems: private, left_out: 0 }));
+        }
         let warnings = reports(&accepted.warnings).into_iter().chain(reports(&missing)).collect::<Vec<_>>();
         Ok((declaration(&accepted.config, environment, &machine), warnings))
     });
     let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     let (declaration, warnings) = read?;
+    let places = declaration.builds.iter().map(|build| build.folder.clone());
+    app.may_name(&caller, places.collect()).await?;
     if asked.dry_run == DryRun::Off {
         let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
         app.editor.declare(declaration, edit).await?;
