@@ -99,6 +99,7 @@ fn catalog_row(event: &CatalogEvent) -> Row {
             ("configuration.revised", vec![by.to_string()], json!({ "revision": number, "by": &**by }))
         }
         CatalogEvent::Admission(event) => admission_row(event),
+        CatalogEvent::StartTaken(_) => ("start.taken", vec![], Value::Null),
     }
 }
 

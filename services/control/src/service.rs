@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use mainstay_config::Private;
+use mainstay_fleet::FleetSpec;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
 use mainstay_matchmaking::spec::QueueSpec;
@@ -248,6 +249,44 @@ impl Handle {
             self.queues.set(spec).await?;
         }
         Ok(())
+    }
+
+    /// Whether the configuration of this SHA-256 is another than was last taken whole at a start: one that is not, is not
+    /// taken again, so that what was changed since by calls stays.
+    ///
+    /// # Errors
+    /// Where the catalog gives no answer.
+    pub async fn is_new(&self, configuration: [u8; 32]) -> Result<bool, mainstay_runtime::Error> {
+        self.catalog.query(move |catalog, _| catalog.start_taken() != Some(configuration)).await
+    }
+
+    /// Everything of the configuration of this SHA-256 is taken; remembered durably.
+    ///
+    /// # Errors
+    /// Where the catalog gives no answer.
+    pub async fn taken(&self, configuration: [u8; 32]) -> Result<(), ApplyError> {
+        self.catalog.command(CatalogCommand::TakeStart(configuration), Growth::Grows).await??;
+        Ok(())
+    }
+
+    /// The longest that a server's stop takes before it is killed, of every build configuration there is.
+    ///
+    /// # Errors
+    /// Where the catalog gives no answer.
+    pub async fn longest_stop(&self) -> Result<std::time::Duration, mainstay_runtime::Error> {
+        let longest = |catalog: &Catalog| catalog.configurations().map(|spec| spec.stop.kill_after).max();
+        Ok(self.catalog.query(move |catalog, _| longest(catalog)).await?.unwrap_or_default())
+    }
+
+    /// Of each fleet there is, whatever declared it, its name and those of its regions.
+    ///
+    /// # Errors
+    /// Where the catalog gives no answer.
+    pub async fn regions(&self) -> Result<Vec<(String, Vec<String>)>, mainstay_runtime::Error> {
+        let regions = |spec: &Arc<FleetSpec>| {
+            (spec.name.to_string(), spec.regions.iter().map(|region| region.name.to_string()).collect())
+        };
+        self.catalog.query(move |catalog, _| catalog.fleets().map(regions).collect()).await
     }
 
     /// Waits until something failed that the process should end for; says what.

@@ -74,6 +74,8 @@ pub(super) enum Event<'a> {
         folder: &'a str,
         excluded: Vec<&'a str>,
     },
+    /// Since format 3.
+    StartTaken([u8; 32]),
 }
 
 /// Format 1 had the first two.
@@ -162,6 +164,7 @@ impl<'a> From<&'a CatalogEvent> for Event<'a> {
             }
             CatalogEvent::Revised { number, by } => Self::Revised { number: *number, by },
             CatalogEvent::Admission(event) => Self::Admission(event.into()),
+            CatalogEvent::StartTaken(sha256) => Self::StartTaken(*sha256),
         }
     }
 }
@@ -206,6 +209,7 @@ impl From<Event<'_>> for CatalogEvent {
             }
             Event::Revised { number, by } => Self::Revised { number, by: by.into() },
             Event::Admission(event) => Self::Admission(event.into()),
+            Event::StartTaken(sha256) => Self::StartTaken(sha256),
         }
     }
 }

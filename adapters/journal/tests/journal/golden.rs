@@ -529,6 +529,8 @@ fn of_a_catalog() {
     keeps_its_bytes::<Catalog>(declared(spec()), &bytes("0301 0d SPEC 00"));
     keeps_its_bytes::<Catalog>(declared(awaiting), &bytes("0301 0d SPEC 01"));
     keeps_its_bytes::<Catalog>(CatalogEvent::CredentialRevoked("k".into()), &bytes("0301 0c 016b"));
+    let taken = CatalogEvent::StartTaken([0xEF; 32]);
+    keeps_its_bytes::<Catalog>(taken, &bytes(&format!("0301 10 {}", "ef".repeat(32))));
 }
 
 #[test]

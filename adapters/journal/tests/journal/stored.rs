@@ -527,6 +527,7 @@ fn catalog_event() -> impl Strategy<Value = CatalogEvent> {
             CatalogEvent::CountersKept(Counters { builds, configurations, fleets })
         }),
         (any::<u64>(), shared()).prop_map(|(number, by)| CatalogEvent::Revised { number, by }),
+        any::<[u8; 32]>().prop_map(CatalogEvent::StartTaken),
     ]
 }
 

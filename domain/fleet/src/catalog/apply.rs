@@ -63,6 +63,7 @@ impl Catalog {
                 self.revision = Revision { number: *number, by: by.clone(), at };
             }
             CatalogEvent::Admission(event) => self.admission.apply(at, event),
+            CatalogEvent::StartTaken(sha256) => self.start_taken = Some(*sha256),
         }
     }
 
@@ -90,6 +91,7 @@ impl Catalog {
             let Revision { number, by, at } = &self.revision;
             story.push((*at, CatalogEvent::Revised { number: *number, by: by.clone() }));
         }
+        story.extend(self.start_taken.map(|sha256| (Timestamp::EPOCH, CatalogEvent::StartTaken(sha256))));
         story
     }
 }

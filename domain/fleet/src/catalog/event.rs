@@ -54,4 +54,6 @@ pub enum CatalogEvent {
     },
     /// About machines that join.
     Admission(AdmissionEvent),
+    /// Everything of the configuration given at a start is taken: its hash.
+    StartTaken([u8; 32]),
 }

@@ -42,6 +42,8 @@ pub struct Catalog {
     pub(crate) builds_written: BTreeMap<BuildId, Written>,
     pub(crate) configurations_written: BTreeMap<BuildConfigurationId, Written>,
     pub(crate) admission: Admission,
+    /// SHA-256 of the configuration that was last taken at a start.
+    pub(crate) start_taken: Option<[u8; 32]>,
     /// The revision each fleet has said it has. Soft.
     pub(crate) acknowledged: BTreeMap<FleetNumber, u64>,
     pub(crate) touched: BTreeSet<FleetNumber>,
@@ -111,6 +113,9 @@ pub enum CatalogCommand {
     Revoke(Arc<str>),
     /// About machines that join.
     Admission(AdmissionCommand),
+    /// Everything of the configuration given at a start is taken: remember it by this SHA-256, so that a start with the same
+    /// one undoes nothing that was changed since.
+    TakeStart([u8; 32]),
 }
 
 /// What is answered.
@@ -177,6 +182,12 @@ impl Catalog {
     #[must_use]
     pub const fn revision(&self) -> &Revision {
         &self.revision
+    }
+
+    /// SHA-256 of the configuration that was last taken at a start.
+    #[must_use]
+    pub const fn start_taken(&self) -> Option<[u8; 32]> {
+        self.start_taken
     }
 
     /// When a build was first and last written.
@@ -252,6 +263,12 @@ impl StateMachine for Catalog {
                 Ok(CatalogAnswer::Done)
             }
             CatalogCommand::Admission(command) => Ok(admission::decide(turn, command)?),
+            CatalogCommand::TakeStart(sha256) => {
+                if turn.state().start_taken != Some(*sha256) {
+                    turn.emit(CatalogEvent::StartTaken(*sha256));
+                }
+                Ok(CatalogAnswer::Done)
+            }
         }
     }
 

@@ -77,6 +77,20 @@ fn arena(command_line: &str, folder: &str) -> Declaration {
     }
 }
 
+/// Nothing acknowledged is lost (issue 3): what a start has taken whole is remembered, and is no change of its own.
+#[test]
+fn what_a_start_has_taken_is_remembered_and_raises_no_revision() {
+    let mut catalog = Catalog::default();
+    declare(&mut catalog, arena("-port 1", "/a"));
+    let revision = catalog.revision().clone();
+    for (sha256, events) in [([1; 32], 1), ([1; 32], 0), ([2; 32], 1), ([1; 32], 1)] {
+        let outcome = run(&mut catalog, 2, &CatalogCommand::TakeStart(sha256));
+        assert_eq!(outcome.events.len(), events);
+        assert_eq!(catalog.start_taken(), Some(sha256));
+    }
+    assert_eq!(*catalog.revision(), revision);
+}
+
 #[test]
 fn declaring_the_same_again_changes_nothing() {
     let mut catalog = Catalog::default();

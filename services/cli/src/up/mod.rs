@@ -96,13 +96,13 @@ impl Up<'_> {
         let hardware = machine::host()?;
         let size = machine::as_any(hardware.size);
         let control = self.control(&clock, &journal, &outputs, &size, &host).await?;
-        let declaration =
-            mainstay_control::declaration(&self.source.config, self.credentials.environment_id, &size);
-        control.apply(declaration).await.map_err(|error| failed("the configuration is not taken", &error))?;
+        self.take(&control, &size).await?;
+        let machines = self.machines(&control, &hardware).await?;
+        let offered = machines.len();
         let ports = self.ports();
         // Before any game starts: one that is quicker than we are then waits for us.
         let games = self.multiplay().await?;
-        let agent = self.agent(&clock, &ports, hardware).await?;
+        let agent = self.agent(&clock, &ports, hardware, machines).await?;
         if let Some(agent) = &agent {
             outputs.are_at(agent.outputs());
             host.asks(agent.doctor());
@@ -118,7 +118,7 @@ impl Up<'_> {
         };
         self.tell_ports(&ports);
 
-        let status = self.settled().await?;
+        let status = self.settled(offered).await?;
         banner::say(&Ready {
             ports: &ports,
             data_dir: self.data_dir,
@@ -237,14 +237,55 @@ impl Up<'_> {
         }
     }
 
+    /// Takes what the files say, where they are others than at the last start: who starts with the same ones again has
+    /// asked for nothing new, and what was changed since by calls is not to be undone by a crash of this process.
+    async fn take(
+        &self,
+        control: &mainstay_control::Handle,
+        size: &mainstay_config::MachineSize,
+    ) -> Result<(), Failure> {
+        let untaken = |error: &dyn std::error::Error| failed("the configuration is not taken", error);
+        let (source, Some(sha256)) = (&self.source.name, self.source.sha256) else { return Ok(()) };
+        if !control.is_new(sha256).await.map_err(|error| untaken(&error))? {
+            tracing::info!(
+                source,
+                "the configuration is the one taken at an earlier start: changes made since stand"
+            );
+            return Ok(());
+        }
+        tracing::info!(source, "the configuration is new, and is taken whole");
+        let environment = self.credentials.environment_id;
+        let declaration = mainstay_control::declaration(&self.source.config, environment, size);
+        control.apply(declaration).await.map_err(|error| untaken(&error))?;
+        // The last, after whatever else of the files is taken: a start that ends before it takes everything again.
+        control.taken(sha256).await.map_err(|error| untaken(&error))
+    }
+
+    /// This host's machines: of the regions in the files, those that there are still.
+    async fn machines(
+        &self,
+        control: &mainstay_control::Handle,
+        host: &mainstay_core::density::Host,
+    ) -> Result<Vec<mainstay_agent::MachineOffer>, Failure> {
+        let known = control.regions().await.map_err(|error| failed("the fleets are not known", &error))?;
+        let mut machines = machine::offers(&self.source.config, &host.size);
+        machines.retain(|offer| {
+            let mut named = known.iter().filter(|(fleet, _)| *fleet == offer.fleet);
+            named.any(|(_, regions)| {
+                regions.iter().any(|name| name.to_lowercase() == offer.region.to_lowercase())
+            })
+        });
+        Ok(machines)
+    }
+
     /// This host's machines; `None` where every region has its machines from a provider.
     async fn agent(
         &self,
         clock: &Arc<dyn Clock>,
         ports: &Ports,
         host: mainstay_core::density::Host,
+        machines: Vec<mainstay_agent::MachineOffer>,
     ) -> Result<Option<mainstay_agent::Handle>, Failure> {
-        let machines = machine::offers(&self.source.config, &host.size);
         if machines.is_empty() {
             return Ok(None);
         }
@@ -332,9 +373,8 @@ impl Up<'_> {
     }
 
     /// Waits until every machine is heard and idle servers answer, and says how things stand.
-    async fn settled(&self) -> Result<serde_json::Value, Failure> {
+    async fn settled(&self, machines: usize) -> Result<serde_json::Value, Failure> {
         let data_dir = self.data_dir.to_owned();
-        let machines = machine::offers(&self.source.config, &machine::host()?.size).len();
         let looked = tokio::task::spawn_blocking(move || look(&data_dir, machines)).await;
         looked.map_err(|error| failed("looking at the servers failed", &error))?
     }
@@ -357,12 +397,6 @@ impl Up<'_> {
         Ok(())
     }
 
-    /// The longest stop ladder of what this instance was started with.
-    fn longest_stop(&self) -> Duration {
-        let configurations = self.source.config.build_configurations.values();
-        configurations.map(|known| known.stop.kill_timeout.value).max().unwrap_or_default()
-    }
-
     async fn stop(
         &self,
         agent: Option<mainstay_agent::Handle>,
@@ -372,7 +406,11 @@ impl Up<'_> {
     ) -> Result<ExitCode, Failure> {
         match (self.arguments.on_stop, agent) {
             (_, None) => {}
-            (OnStop::Stop, Some(agent)) => self.stop_servers(agent).await?,
+            (OnStop::Stop, Some(agent)) => {
+                let longest = control.longest_stop().await;
+                stop_servers(agent, longest.map_err(|error| failed("the catalog is silent", &error))?)
+                    .await?;
+            }
             (OnStop::Leave, Some(agent)) => agent
                 .leave()
                 .await
@@ -384,22 +422,21 @@ impl Up<'_> {
         eprintln!("stopped; data kept in {}", self.data_dir.display());
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    async fn stop_servers(&self, agent: mainstay_agent::Handle) -> Result<(), Failure> {
-        let longest = self.longest_stop();
-        eprintln!(
-            "stopping the servers (by their stop ladder, at most {} s); again to kill them now",
-            longest.as_secs()
-        );
-        let mut endings = Endings::listen()?;
-        let patience = async {
-            tokio::select! {
-                () = tokio::time::sleep(longest + STOP_SLACK) => {}
-                () = endings.asked() => eprintln!("killing them now"),
-            }
-        };
-        agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))
-    }
+async fn stop_servers(agent: mainstay_agent::Handle, longest: Duration) -> Result<(), Failure> {
+    eprintln!(
+        "stopping the servers (by their stop ladder, at most {} s); again to kill them now",
+        longest.as_secs()
+    );
+    let mut endings = Endings::listen()?;
+    let patience = async {
+        tokio::select! {
+            () = tokio::time::sleep(longest + STOP_SLACK) => {}
+            () = endings.asked() => eprintln!("killing them now"),
+        }
+    };
+    agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))
 }
 
 fn look(data_dir: &Path, machines: usize) -> Result<serde_json::Value, Failure> {

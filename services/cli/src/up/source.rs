@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use mainstay_config::{Config, Private, SourceFile, load_here};
+use sha2::{Digest as _, Sha256};
 
 use crate::arguments::UpArguments;
 use crate::commands::check;
@@ -19,8 +20,12 @@ pub struct Source {
     pub config: Config,
     /// Their names, or that it is the demo, or that there is nothing.
     pub name: String,
+    /// SHA-256 of their names and bytes; `None` where there is nothing.
+    pub sha256: Option<[u8; 32]>,
 }
 
+/// What is said where there is no file.
+const NOTHING: &str = "no file here";
 const DEMO: &str = include_str!("demo.yaml");
 /// Its game's name in `demo.yaml`.
 const DEMO_BINARY: &str = "mainstay";
@@ -31,7 +36,7 @@ pub fn read(arguments: &UpArguments, data_dir: &Path) -> Result<Source, Failure>
         (vec![demo(data_dir)?], "built-in demo".to_owned())
     } else if arguments.files.is_empty() {
         let found = find(Path::new("."));
-        let name = found.first().map_or_else(|| "no file here".to_owned(), |file| file.display().to_string());
+        let name = found.first().map_or_else(|| NOTHING.to_owned(), |file| file.display().to_string());
         (if found.is_empty() { vec![empty()] } else { check::read(&found)? }, name)
     } else {
         let names: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
@@ -42,7 +47,21 @@ pub fn read(arguments: &UpArguments, data_dir: &Path) -> Result<Source, Failure>
     for warning in &accepted.warnings {
         eprintln!("{warning}\n");
     }
-    Ok(Source { config: accepted.config, name })
+    let sha256 = (name != NOTHING).then(|| hash(&files));
+    Ok(Source { config: accepted.config, name, sha256 })
+}
+
+/// What tells one configuration from another: names are absolute, since relative build paths count from their folders.
+fn hash(files: &[SourceFile]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for file in files {
+        let name = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
+        for part in [name.as_os_str().as_encoded_bytes(), &file.bytes] {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part);
+        }
+    }
+    hash.finalize().into()
 }
 
 /// `mainstay.yaml`, else the only `.gsh` of a folder.
@@ -123,6 +142,20 @@ mod tests {
         assert_eq!(accepted.warnings, vec![]);
         assert!(accepted.config.fleets["tugboat"].start_on_provision.value);
         assert_eq!(accepted.config.build_configurations["tugboat"].binary_path.value, DEMO_BINARY);
+    }
+
+    #[test]
+    fn a_configuration_is_another_by_a_byte_or_a_name() {
+        let file = |name: &str, text: &str| SourceFile::new(name, text);
+        let known = hash(&[file("a.yaml", "x"), file("b.yaml", "y")]);
+        assert_eq!(known, hash(&[file("a.yaml", "x"), file("b.yaml", "y")]));
+        for other in [[file("a.yaml", "x"), file("b.yaml", "z")], [file("a.yaml", "xb.yaml"), file("", "y")]]
+        {
+            assert_ne!(known, hash(&other));
+        }
+        let here = std::env::current_dir().unwrap();
+        let absolute = here.join("a.yaml").display().to_string();
+        assert_eq!(hash(&[file("a.yaml", "x")]), hash(&[file(&absolute, "x")]));
     }
 
     #[test]

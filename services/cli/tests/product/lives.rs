@@ -3,10 +3,12 @@
 use mainstay_query::Protocol;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::{Value, json};
 
 use crate::allocations::fleet_of;
-use crate::caller::new_id;
+use crate::caller::{Caller, new_id};
 use crate::game::{Game, Idle, Settings};
+use crate::operating::admin;
 use crate::product::{Home, lives, until};
 use crate::query::ask;
 
@@ -79,6 +81,66 @@ fn servers_outlive_a_killed_up_and_the_next_one_adopts_them() {
     assert_eq!(after, before, "the same processes, each once");
     assert_eq!(up.server(&server)["allocationId"], id.as_str());
     assert_eq!(up.caller().fulfilled(&fleet, &id)["serverId"].to_string(), server);
+}
+
+/// What was changed by calls, and acknowledged, outlives `up`: a start with the files of the last one asks for nothing new, and
+/// one whose files differ by a byte is taken whole.
+#[test]
+fn a_restart_with_the_same_file_undoes_no_edit_and_no_hold_and_another_file_is_taken() {
+    let (home, game) = (Home::new(), Game::new(Idle::Running, ""));
+    let up = home.up(&[game.file()]);
+    let caller = up.caller();
+    let first = up.servers()[0]["id"].to_string();
+    let before = up.pid_when(&first, "ONLINE");
+    let put = |place: &str, body: &Value| {
+        let answer = caller.put(place, body.to_string().as_bytes());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    };
+    let configurations = admin(&caller, "build-configurations", "/build-configurations");
+    let mut edited = caller.get(&configurations).json()[0].clone();
+    let configuration = format!("{configurations}/{}", edited["id"]);
+    edited = caller.get(&configuration).json();
+    edited["memory"] = json!(555);
+    assert_eq!(put(&configuration, &edited)["version"], 2);
+    let fleet = up.json(&["fleet", "list"])[0].clone();
+    let place = format!("/fleets/{}", fleet["id"].as_str().unwrap());
+    let place = admin(&caller, "fleets", &place);
+    let region = format!("{place}/regions/{}", fleet["regions"][0]["id"].as_str().unwrap());
+    put(&region, &json!({ "scalingEnabled": true, "minAvailableServers": 1, "maxServers": 7 }));
+    let edits = |caller: &Caller| {
+        let most = caller.get(&place).json()["fleetRegions"][0]["maxServers"].clone();
+        let seen = caller.get(&configuration).json();
+        (seen["version"].clone(), seen["memory"].clone(), most)
+    };
+    let edited = (json!(2), json!(555), json!(7));
+    assert_eq!(edits(&caller), edited);
+
+    // The edit restarts the idle server; then its game holds it.
+    let edited_one = until("the server runs as edited", || {
+        let seen = up.server(&first);
+        let other = seen["pid"].is_i64() && seen["pid"] != before && seen["status"] == "ONLINE";
+        other.then_some(seen)
+    });
+    game.command(&edited_one, "hold=10m");
+    let held =
+        until("the server is held", || Some(up.server(&first)).filter(|seen| seen["status"] == "HELD"));
+    up.kill_nine();
+    let up = home.up(&[game.file()]);
+    let after = until("the server is seen again", || {
+        let seen = up.server(&first);
+        seen["pid"].is_i64().then_some(seen)
+    });
+    assert_eq!((&after["status"], &after["pid"]), (&held["status"], &held["pid"]), "{after}");
+    assert_eq!(edits(&up.caller()), edited);
+    up.kill_nine();
+
+    let text = std::fs::read_to_string(game.file()).unwrap();
+    std::fs::write(game.file(), text + "\n").unwrap();
+    let up = home.up(&[game.file()]);
+    let (version, memory, most) = edits(&up.caller());
+    assert_eq!((version, most), (json!(3), json!(1)));
+    assert_ne!(memory, edited.1);
 }
 
 fn pids(servers: &[serde_json::Value]) -> Vec<(String, i64)> {
