@@ -222,6 +222,7 @@ async fn the_doctor_looks_at_what_lives() {
         "holds of fleet arena",
         "machines of fleet arena",
         "disks of machines",
+        "builds",
         "configuration",
         "clocks of machines",
         "history",
