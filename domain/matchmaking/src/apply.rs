@@ -115,7 +115,7 @@ impl Queue {
         if let Stage::Searching(searching) = ticket.stage {
             self.players_matching += ticket.members.len();
             if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
-                live.take_in(spec, &ticket, searching);
+                live.take_in(spec, &ticket, searching, &self.playing);
             }
         }
         self.tickets.insert(ticket.id, ticket);
@@ -134,7 +134,7 @@ impl Queue {
                     self.plays(&seated.member.entity, Kind::Backfill, Some(ticket.id));
                 }
                 if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
-                    live.take_in_game(spec, &ticket, searching);
+                    live.take_in_game(spec, &ticket, searching, &self.playing);
                 }
             }
         }

@@ -123,6 +123,12 @@ impl BackfillTicket {
         self.members.iter().any(|seated| seated.member.entity == *player)
     }
 
+    /// The most players of a match it may be in, where it says.
+    pub(crate) fn room(&self) -> Option<u32> {
+        let playing = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
+        self.places.map(|places| places.saturating_add(playing))
+    }
+
     pub(crate) fn party(&self) -> Game<'_> {
         Game { members: &self.members, server: &self.server }
     }

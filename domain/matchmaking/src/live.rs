@@ -8,8 +8,9 @@ use mainstay_core::{Table, TicketId, Timestamp};
 use crate::attribute::{Facts, folded, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::{Cursor, Engine, Found, Game, Handle, Look, LookedAt, Newcomer};
+use crate::entity::Entity;
 use crate::event::{Event, Filled};
-use crate::queue::Queue;
+use crate::queue::{Membership, Queue};
 use crate::spec::{QueueSpec, RuleKind};
 use crate::ticket::{Searching, Stage, Ticket};
 
@@ -100,17 +101,51 @@ impl Live {
                 Waiting::Game(ticket) => live.add_game(spec, ticket, searching, Some(queue.looked_at)),
             }
         }
+        // All are there now: from the side of the games each pair is met once.
+        for ticket in queue.backfills.values() {
+            live.keep_game_apart(ticket, &queue.playing);
+        }
         live
     }
 
-    /// A new ticket, to be looked at.
-    pub(crate) fn take_in(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching) {
+    /// A new ticket, to be looked at. Its players may be in games that wait, and then it does not join those.
+    pub(crate) fn take_in(
+        &mut self,
+        spec: &QueueSpec,
+        ticket: &Ticket,
+        searching: Searching,
+        playing: &Table<Entity, Membership>,
+    ) {
         self.add(spec, ticket, searching, None);
+        if self.engine.has_games() {
+            let games = ticket.members.iter().filter_map(|it| playing.get(&it.entity)?.backfill);
+            self.keep_apart(ticket.id, games);
+        }
     }
 
-    /// A new game, to be looked at.
-    pub(crate) fn take_in_game(&mut self, spec: &QueueSpec, ticket: &BackfillTicket, searching: Searching) {
+    /// A new game, to be looked at. Its players may wait in tickets, and then those do not join it.
+    pub(crate) fn take_in_game(
+        &mut self,
+        spec: &QueueSpec,
+        ticket: &BackfillTicket,
+        searching: Searching,
+        playing: &Table<Entity, Membership>,
+    ) {
         self.add_game(spec, ticket, searching, None);
+        self.keep_game_apart(ticket, playing);
+    }
+
+    fn keep_game_apart(&mut self, game: &BackfillTicket, playing: &Table<Entity, Membership>) {
+        let tickets = game.members.iter().filter_map(|it| playing.get(&it.member.entity)?.ticket);
+        self.keep_apart(game.id, tickets);
+    }
+
+    /// Of these some may not search, and are not known.
+    fn keep_apart(&mut self, one: TicketId, others: impl Iterator<Item = TicketId>) {
+        let Some(one) = self.handles.get(&one) else { return };
+        for other in others.filter_map(|other| self.handles.get(&other)) {
+            self.engine.keep_apart(*one, *other);
+        }
     }
 
     fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
@@ -127,9 +162,8 @@ impl Live {
         looked_at: Option<LookedAt>,
     ) {
         let facts = Facts::of(spec, &ticket.party()).unwrap_or_default();
-        let wanted = ticket.places.and_then(|places| u8::try_from(places).ok());
-        let room =
-            wanted.map_or(u8::MAX, |places| places.saturating_add(facts.players)).min(self.engine.max());
+        let room = ticket.room().and_then(|room| u8::try_from(room).ok());
+        let room = room.map_or(self.engine.max(), |room| room.min(self.engine.max()));
         self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
     }
 

@@ -220,7 +220,7 @@ pub struct WhyView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptAwayView {
-    /// The rule; `matchSize`: together they are too many players.
+    /// The rule; `matchSize`: together they are too many players; `samePlayer`: a player is in both.
     pub rule: String,
     /// How many tickets.
     pub tickets: usize,
@@ -480,6 +480,7 @@ fn words(short: &Short) -> String {
         Short::Region { best: Some((region, latency)), allowed } => {
             format!("{latency} ms to {region}, the best for both; at most {allowed} ms")
         }
+        Short::SamePlayer => "a player is in both, and nobody is in a match twice".to_owned(),
         Short::Region { best: None, .. } => "no region that both measured".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use super::slab::{Handle, Kind, Slab};
+use super::slab::{Handle, Kind, Ref, Slab};
 
 /// A place in the order of all that is to be looked at: by time, backfill tickets first, the elder first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,8 @@ pub(super) struct Agenda {
     anew: Timestamp,
     /// Of each kind one for each step, and then one for those who are looked at anew.
     lanes: Vec<VecDeque<(Handle, u32)>>,
-    /// The first of each lane.
+    /// The first of each lane, which waits: whoever leaves from the front of its lane is taken out at once, so that the next moment
+    /// is the same whether or not the engine was rebuilt since. Whoever leaves from the midst is passed over when its turn comes.
     fronts: BTreeSet<(Cursor, usize)>,
 }
 
@@ -122,19 +123,37 @@ impl Agenda {
         (step < self.starts.len()).then_some(step)
     }
 
-    /// Whose moment comes next, if it has come by now. It stays until it is [settled](Self::settle) or its ticket leaves;
-    /// those who left are dropped.
-    pub(super) fn due(&mut self, slab: &Slab, until: Timestamp) -> Option<Due> {
-        loop {
-            let (cursor, lane) = *self.fronts.first().filter(|(cursor, _)| cursor.at <= until)?;
-            let (handle, arrival) = *self.lanes[lane].front()?;
-            let row = slab.get(handle);
-            if arrival == low(row.arrival()) {
-                let step =
-                    self.step(lane).and_then(|step| u16::try_from(step).ok()).unwrap_or(row.shape().step);
-                return Some(Due { cursor, handle, step });
+    /// Whose moment comes next, if it has come by now. It stays until it is [settled](Self::settle) or its ticket leaves.
+    pub(super) fn due(&self, slab: &Slab, until: Timestamp) -> Option<Due> {
+        let (cursor, lane) = *self.fronts.first().filter(|(cursor, _)| cursor.at <= until)?;
+        let (handle, _) = *self.lanes[lane].front()?;
+        let step = self.step(lane).and_then(|step| u16::try_from(step).ok());
+        Some(Due { cursor, handle, step: step.unwrap_or_else(|| slab.get(handle).shape().step) })
+    }
+
+    /// A ticket leaves; its row is still there.
+    pub(super) fn remove(&mut self, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        let (kind, step) = (row.shape().kind, usize::from(row.shape().step));
+        // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
+        for lane in [step, step + 1, self.starts.len()].map(|step| self.lane(kind, step)) {
+            if self.lanes[lane].front() == Some(&(handle, low(row.arrival())))
+                && let Some(cursor) = self.cursor(row, lane)
+            {
+                self.fronts.remove(&(cursor, lane));
+                self.lanes[lane].pop_front();
+                self.show_front(slab, lane);
+                return;
             }
-            self.drop_first(slab);
+        }
+    }
+
+    /// When a ticket of a lane is to be looked at.
+    fn cursor(&self, row: Ref<'_>, lane: usize) -> Option<Cursor> {
+        let (kind, arrival) = (row.shape().kind, row.arrival());
+        match self.step(lane) {
+            Some(step) => self.moment(row.since(), kind, arrival, step),
+            None => Some(Cursor { at: self.anew, kind, arrival }),
         }
     }
 
@@ -160,25 +179,17 @@ impl Agenda {
 
     /// The next moment is over: its ticket is looked at again when it enters the next step.
     pub(super) fn settle(&mut self, slab: &Slab, due: Due) {
-        self.drop_first(slab);
+        let Some((_, lane)) = self.fronts.pop_first() else { return };
+        self.lanes[lane].pop_front();
+        self.show_front(slab, lane);
         self.add(slab, due.handle, usize::from(due.step) + 1);
     }
 
-    fn drop_first(&mut self, slab: &Slab) {
-        let Some((cursor, lane)) = self.fronts.pop_first() else { return };
-        self.lanes[lane].pop_front();
-        self.show_front(slab, lane, cursor.kind);
-    }
-
-    fn show_front(&mut self, slab: &Slab, lane: usize, kind: Kind) {
+    fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
             let row = slab.get(handle);
-            let cursor = match self.step(lane) {
-                Some(step) => self.moment(row.since(), kind, row.arrival(), step),
-                None => Some(Cursor { at: self.anew, kind, arrival: row.arrival() }),
-            };
             if low(row.arrival()) == arrival
-                && let Some(cursor) = cursor
+                && let Some(cursor) = self.cursor(row, lane)
             {
                 self.fronts.insert((cursor, lane));
                 return;
@@ -187,7 +198,7 @@ impl Agenda {
         }
     }
 
-    /// The next moment, of whoever; never too late, and too early where that one has left.
+    /// The next moment, of whoever.
     pub(super) fn next(&self) -> Option<Cursor> {
         self.fronts.first().map(|(cursor, _)| *cursor)
     }

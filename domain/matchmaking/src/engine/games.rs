@@ -36,6 +36,10 @@ impl Games {
         Self { games: BTreeMap::new(), nobody }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.games.is_empty()
+    }
+
     pub(super) fn insert(&mut self, handle: Handle, game: Game) {
         self.games.insert(handle, game);
     }

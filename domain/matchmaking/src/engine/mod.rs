@@ -5,6 +5,7 @@
 //! blocks came to lie or on when it was asked; so a rebuilt engine finds what the old one would have found.
 
 mod agenda;
+mod apart;
 mod block;
 mod complete;
 mod fill;
@@ -30,6 +31,7 @@ use mainstay_core::Timestamp;
 
 use self::agenda::{Agenda, Due};
 pub use self::agenda::{Cursor, LookedAt};
+use self::apart::Apart;
 pub use self::games::Game;
 use self::games::Games;
 use self::interner::Interner;
@@ -96,6 +98,7 @@ pub struct Engine {
     pool: Pool,
     agenda: Agenda,
     games: Games,
+    apart: Apart,
     searcher: Searcher,
     /// Numbers for texts, by rule.
     texts: Vec<Interner>,
@@ -107,6 +110,8 @@ pub struct Engine {
     listed: Vec<(usize, u32)>,
     /// The moment up to which all have entered their steps.
     entered: Option<Timestamp>,
+    /// Who came up to this moment is in the pool: a turn that is late does not match whom nobody could have met then.
+    come: Timestamp,
 }
 
 impl Engine {
@@ -121,6 +126,7 @@ impl Engine {
             pool: Pool::default(),
             agenda: Agenda::new(&plan.starts, anew),
             games: Games::new(&plan),
+            apart: Apart::default(),
             searcher: Searcher::default(),
             texts,
             values,
@@ -128,6 +134,7 @@ impl Engine {
             measured: Vec::new(),
             listed: Vec::new(),
             entered: None,
+            come: Timestamp::EPOCH,
             plan,
         }
     }
@@ -229,13 +236,26 @@ impl Engine {
             }
         };
         self.slab.set_step(handle, step, self.plan.row(step));
-        self.pool.insert(&self.plan, &self.slab, handle);
+        self.come = self.come.max(looked_at.map_or(self.come, |looked_at| looked_at.until.at));
+        if self.has_come(handle) {
+            self.pool.insert(&self.plan, &self.slab, handle);
+        }
         match entry {
             Entry::New => self.agenda.add(&self.slab, handle, 0),
             Entry::Anew { .. } => self.agenda.add_anew(&self.slab, handle),
             Entry::Waits { entered } => self.agenda.add(&self.slab, handle, entered),
         }
         handle
+    }
+
+    /// Whether a game waits.
+    pub fn has_games(&self) -> bool {
+        !self.games.is_empty()
+    }
+
+    /// Two tickets share a player: they are in no match together, until one of them leaves.
+    pub fn keep_apart(&mut self, one: Handle, other: Handle) {
+        self.apart.insert(one, other);
     }
 
     /// How a ticket stands that was there before the engine was built.
@@ -264,9 +284,16 @@ impl Engine {
         }
     }
 
+    fn has_come(&self, handle: Handle) -> bool {
+        self.slab.get(handle).since() <= self.come.unix_ms()
+    }
+
     /// Lets a ticket go.
     pub fn remove(&mut self, handle: Handle) {
-        self.pool.remove(&self.plan, &self.slab, handle);
+        if self.has_come(handle) {
+            self.pool.remove(&self.plan, &self.slab, handle);
+        }
+        self.agenda.remove(&self.slab, handle);
         let row = self.slab.get(handle);
         for (rule, known) in self.texts.iter_mut().enumerate() {
             if let Ok(id) = u32::try_from(row.text(rule)) {
@@ -280,6 +307,7 @@ impl Engine {
         }
         bits(row.measured()).for_each(|region| self.regions.release(region));
         self.games.remove(handle);
+        self.apart.remove(handle);
         self.slab.remove(handle);
     }
 
@@ -299,6 +327,7 @@ impl Engine {
             slab: &self.slab,
             pool: &self.pool,
             games: &self.games,
+            apart: &self.apart,
             names: Names { regions: &self.regions, values: self.values.first() },
         };
         match self.searcher.search(field, handle) {
@@ -310,12 +339,20 @@ impl Engine {
         }
     }
 
-    /// All who enter a step at a moment do so before any of them is looked at: a limit may tighten, too.
+    /// All who come or enter a step at a moment do so before any of them is looked at: a limit may tighten, too.
     fn enter_steps(&mut self, at: Timestamp) {
         if self.entered.replace(at) == Some(at) {
             return;
         }
+        let before = self.come;
+        self.come = before.max(at);
         for (handle, step) in self.agenda.entering(&self.slab, at) {
+            if step == 0 {
+                if self.slab.get(handle).since() > before.unix_ms() {
+                    self.pool.insert(&self.plan, &self.slab, handle);
+                }
+                continue;
+            }
             let before = self.slab.get(handle).regions();
             self.slab.set_step(handle, step, self.plan.row(step));
             if self.slab.get(handle).regions() != before {

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use super::apart::Apart;
 use super::block::{Filter, fold};
 use super::fill::{Near, TRIES_MAX};
 use super::games::Games;
@@ -41,6 +42,7 @@ pub(super) struct Field<'a> {
     pub slab: &'a Slab,
     pub pool: &'a Pool,
     pub games: &'a Games,
+    pub apart: &'a Apart,
     pub names: Names<'a>,
 }
 
@@ -105,7 +107,7 @@ impl Searcher {
     pub(super) fn add(&mut self, field: Field<'_>, ticket: Handle) -> bool {
         let plan = field.plan;
         let row = field.slab.get(ticket);
-        if !self.group.push(plan, ticket, row) {
+        if !field.apart.allows(ticket, self.group.members()) || !self.group.push(plan, ticket, row) {
             return false;
         }
         let has_game = self.group.has_backfill();
@@ -149,9 +151,10 @@ impl Searcher {
         found
     }
 
-    /// Whether every rule between tickets lets a ticket join the group as it is.
+    /// Whether every rule between tickets, and that nobody is in a match twice, lets a ticket join the group as it is.
     pub(super) fn fits(&mut self, field: Field<'_>, ticket: Handle) -> bool {
-        let fits = self.group.push(field.plan, ticket, field.slab.get(ticket));
+        let fits = field.apart.allows(ticket, self.group.members())
+            && self.group.push(field.plan, ticket, field.slab.get(ticket));
         if fits {
             self.group.pop();
         }

@@ -6,11 +6,15 @@ use alloc::vec::Vec;
 use crate::amount::Amount;
 use crate::attribute::{Facts, Text, worst_of_both};
 use crate::distance;
+use crate::entity::Entity;
 use crate::spec::{QueueSpec, Rule, RuleKind};
 
 /// A ticket as the rules see it.
-pub(super) struct Side {
+pub(super) struct Side<'a> {
+    pub players: Vec<&'a Entity>,
     pub facts: Facts,
+    /// The most players of a match it may be in.
+    pub room: u32,
     /// In seconds.
     pub waited: u32,
 }
@@ -18,7 +22,7 @@ pub(super) struct Side {
 /// What a rule says of two tickets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Its name; that of the match's size is `matchSize`.
+    /// Its name; that of the match's size is `matchSize`, and that of nobody being in a match twice `samePlayer`.
     pub rule: Arc<str>,
     /// What it says.
     pub verdict: Verdict,
@@ -71,6 +75,8 @@ pub enum Short {
         /// How large it may be.
         max: Amount,
     },
+    /// A player in both: nobody is in a match twice.
+    SamePlayer,
     /// No region near enough for both.
     Region {
         /// The best of those both measured, with the worse latency.
@@ -90,14 +96,17 @@ impl Judged {
 
 /// How the size of a match is named among the rules.
 const MATCH_SIZE: &str = "matchSize";
+/// How it is named that the two share a player, where they do.
+const SAME_PLAYER: &str = "samePlayer";
 
 /// The name of what stands at a place of [`judge`]'s list.
 pub(super) fn name(spec: &QueueSpec, index: usize) -> Arc<str> {
-    spec.rules.get(index).map_or_else(|| MATCH_SIZE.into(), |rule| rule.name.clone())
+    let after = if index == spec.rules.len() { MATCH_SIZE } else { SAME_PLAYER };
+    spec.rules.get(index).map_or_else(|| after.into(), |rule| rule.name.clone())
 }
 
-/// Every rule in order and then the size of a match; and how far apart the two are by those that measure.
-pub(super) fn judge(spec: &QueueSpec, own: &Side, other: &Side) -> (Vec<Judged>, f64) {
+/// Every rule in order, then the size of a match, and that they share a player where they do; and how far apart the two are by those that measure.
+pub(super) fn judge(spec: &QueueSpec, own: &Side<'_>, other: &Side<'_>) -> (Vec<Judged>, f64) {
     let mut at = Places::default();
     let mut apart = 0.0;
     let mut judged: Vec<Judged> = Vec::with_capacity(spec.rules.len() + 1);
@@ -108,9 +117,12 @@ pub(super) fn judge(spec: &QueueSpec, own: &Side, other: &Side) -> (Vec<Judged>,
         judged.push(Judged { rule: rule.name.clone(), verdict });
     }
     let players = u32::from(own.facts.players) + u32::from(other.facts.players);
-    let max = spec.max_match_size;
+    let max = own.room.min(other.room);
     let verdict = if players > max { Verdict::Fails(Short::Players { players, max }) } else { Verdict::Fits };
     judged.push(Judged { rule: MATCH_SIZE.into(), verdict });
+    if own.players.iter().any(|player| other.players.contains(player)) {
+        judged.push(Judged { rule: SAME_PLAYER.into(), verdict: Verdict::Fails(Short::SamePlayer) });
+    }
     (judged, apart)
 }
 
@@ -128,8 +140,8 @@ fn next(place: &mut usize) -> usize {
     *place - 1
 }
 
-fn between(rule: &Rule, own: &Side, other: &Side, at: &mut Places) -> (Option<Short>, f64) {
-    let restricts = |side: &Side| rule.optional_after.is_none_or(|after| side.waited < after);
+fn between(rule: &Rule, own: &Side<'_>, other: &Side<'_>, at: &mut Places) -> (Option<Short>, f64) {
+    let restricts = |side: &Side<'_>| rule.optional_after.is_none_or(|after| side.waited < after);
     // Of rules between tickets each ticket's own limit holds (record 0041, 11).
     let sides = [own, other];
     match &rule.kind {
@@ -150,7 +162,7 @@ fn between(rule: &Rule, own: &Side, other: &Side, at: &mut Places) -> (Option<Sh
         }
         RuleKind::Difference { allowed, .. } => {
             let index = next(&mut at.numbers);
-            let number = |side: &Side| side.facts.numbers.get(index).copied().flatten();
+            let number = |side: &Side<'_>| side.facts.numbers.get(index).copied().flatten();
             let (Some(one), Some(two)) = (number(own), number(other)) else { return (None, 0.0) };
             let by = Amount::from_millionths((one.millionths() - two.millionths()).abs());
             let limits = sides.iter().filter(|side| restricts(side));
@@ -161,7 +173,7 @@ fn between(rule: &Rule, own: &Side, other: &Side, at: &mut Places) -> (Option<Sh
         }
         RuleKind::SetIntersection { shared, .. } => {
             let index = next(&mut at.sets);
-            let set = |side: &'_ Side| side.facts.sets.get(index).cloned().flatten();
+            let set = |side: &Side<'_>| side.facts.sets.get(index).cloned().flatten();
             let (Some(one), Some(two)) = (set(own), set(other)) else { return (None, 0.0) };
             let common = one.iter().filter(|text| two.contains(text)).count();
             let common = u32::try_from(common).unwrap_or(u32::MAX);
@@ -172,7 +184,7 @@ fn between(rule: &Rule, own: &Side, other: &Side, at: &mut Places) -> (Option<Sh
         }
         RuleKind::MatchTotal { max, .. } => {
             let index = next(&mut at.totals);
-            let total = |side: &Side| side.facts.totals.get(index).copied().unwrap_or_default();
+            let total = |side: &Side<'_>| side.facts.totals.get(index).copied().unwrap_or_default();
             let sum = total(own) + total(other);
             // Of rules of the whole match, the age of whoever has waited longest counts.
             let waited = own.waited.max(other.waited);

@@ -13,6 +13,7 @@ use core::time::Duration;
 
 use mainstay_core::{TicketId, Timestamp};
 
+use self::judge::Side;
 pub use self::judge::{Judged, Short, Verdict};
 use crate::amount::Amount;
 use crate::attribute::Facts;
@@ -151,12 +152,25 @@ impl Waiting {
     }
 
     /// What the rules see of it. It was read when it came, and reads as it did.
-    fn facts(&self, spec: &QueueSpec) -> Facts {
-        let facts = match self {
-            Self::Ticket(ticket, _) => Facts::of(spec, &*ticket.members),
-            Self::Game(game, _) => Facts::of(spec, &game.party()),
+    fn side(&self, spec: &QueueSpec, now: Timestamp) -> Side<'_> {
+        let (players, facts) = match self {
+            Self::Ticket(ticket, _) => {
+                (ticket.members.iter().map(|it| &it.entity).collect(), Facts::of(spec, &*ticket.members))
+            }
+            Self::Game(game, _) => {
+                (game.members.iter().map(|it| &it.member.entity).collect(), Facts::of(spec, &game.party()))
+            }
         };
-        facts.unwrap_or_default()
+        let facts = facts.unwrap_or_default();
+        Side { players, facts, room: self.room(spec), waited: self.waited(now) }
+    }
+
+    fn room(&self, spec: &QueueSpec) -> u32 {
+        let room = match self {
+            Self::Ticket(..) => None,
+            Self::Game(game, _) => game.room(),
+        };
+        room.map_or(spec.max_match_size, |room| room.min(spec.max_match_size))
     }
 
     fn named(&self) -> (TicketId, Kind, usize) {
@@ -171,13 +185,12 @@ impl Around {
     /// Judges everyone looked at.
     #[must_use]
     pub fn why(&self, now: Timestamp) -> WhyNot {
-        let own = judge::Side { facts: self.subject.facts(&self.spec), waited: self.subject.waited(now) };
+        let own = self.subject.side(&self.spec, now);
         let mut kept_away: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut fitting, mut fitting_players) = (0, 0);
         let mut nearest: Vec<Neighbour> = Vec::new();
         for other in &self.others {
-            let side = judge::Side { facts: other.facts(&self.spec), waited: other.waited(now) };
-            let (rules, apart) = judge::judge(&self.spec, &own, &side);
+            let (rules, apart) = judge::judge(&self.spec, &own, &other.side(&self.spec, now));
             let (ticket, kind, players) = other.named();
             for (index, _) in rules.iter().enumerate().filter(|(_, rule)| rule.fails()) {
                 *kept_away.entry(index).or_default() += 1;

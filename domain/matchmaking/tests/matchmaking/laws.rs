@@ -1,13 +1,15 @@
 //! What holds of every queue on every day: judged by an oracle that tries everything.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_matchmaking::{Caller, Event, Queue, laws};
+use mainstay_matchmaking::{BackfillStage, BackfillTicket, Caller, Event, Queue, Stage, Ticket, laws};
 use proptest::prelude::*;
 
+use crate::draw::{Dice, queue};
 use crate::oracle::{Waiting, missed, why_not};
-use crate::random::{Dice, Step, queue, step};
+use crate::random::{Step, step};
 use crate::world::World;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -71,7 +73,9 @@ impl Judge {
             prop_assert!((team.min as usize..=team.max as usize).contains(&players), "{formed:#?}");
         }
         prop_assert_eq!(formed.server.is_some(), has_game);
-        for ticket in self.shadow.tickets() {
+        let matched =
+            |ticket: &&Arc<Ticket>| matches!(ticket.stage, Stage::Matched { id: in_it, .. } if in_it == id);
+        for ticket in self.shadow.tickets().filter(matched) {
             let teams: Vec<_> = ticket
                 .members
                 .iter()
@@ -80,10 +84,10 @@ impl Judge {
                 .collect();
             prop_assert!(teams.windows(2).all(|pair| pair[0] == pair[1]), "a ticket is not divided");
         }
-        for game in self.shadow.backfills() {
+        let filled = |game: &&Arc<BackfillTicket>| matches!(game.stage, BackfillStage::Matched { id: in_it, .. } if in_it == id);
+        for game in self.shadow.backfills().filter(filled) {
             for seated in game.members.iter().filter(|seated| seated.team.is_some()) {
-                let kept = formed.members.iter().find(|it| it.member == seated.member);
-                prop_assert!(kept.is_none_or(|kept| kept.team == seated.team), "a team was changed");
+                prop_assert!(formed.members.contains(seated), "a team was changed");
             }
         }
         Ok(())

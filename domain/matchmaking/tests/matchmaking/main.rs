@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::unwrap_in_result, reason = "a test may panic")]
 
 mod cursor;
+mod draw;
 mod laws;
 mod oracle;
 mod random;
@@ -10,4 +11,5 @@ mod rules;
 mod seed_004;
 mod tickets;
 mod weights;
+mod why;
 mod world;

@@ -24,6 +24,11 @@ impl Waiting {
         }
     }
 
+    /// Since when it waits.
+    pub fn since(&self) -> Timestamp {
+        self.searching().0
+    }
+
     fn searching(&self) -> (Timestamp, u64) {
         let searching = match self {
             Self::Ticket(ticket) => match ticket.stage {
@@ -43,10 +48,10 @@ impl Waiting {
     }
 
     fn waited(&self, now: Timestamp) -> u32 {
-        u32::try_from(now.since(self.searching().0).as_secs()).unwrap()
+        u32::try_from(now.since(self.since()).as_secs()).unwrap()
     }
 
-    fn is_game(&self) -> bool {
+    pub fn is_game(&self) -> bool {
         matches!(self, Self::Game(_))
     }
 }
@@ -76,6 +81,10 @@ pub fn why_not(spec: &QueueSpec, group: &[Waiting], now: Timestamp) -> Option<St
     let size = spec.min_match_size as usize..=spec.max_match_size as usize;
     if group.len() < 2 || games > 1 || !size.contains(&players) {
         return Some(format!("{} tickets, {games} games, {players} players", group.len()));
+    }
+    let mut all = BTreeSet::new();
+    if let Some(twice) = group.iter().flat_map(Waiting::members).find(|member| !all.insert(&member.entity)) {
+        return Some(format!("{} twice", twice.entity));
     }
     for game in group {
         if let Waiting::Game(game) = game

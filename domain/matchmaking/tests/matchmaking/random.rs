@@ -1,179 +1,14 @@
-//! Random queues and random days on them, for laws that must hold on all.
+//! Random days on random queues, for laws that must hold on all.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::spec::{
-    Declared, Delta, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, TeamSpec, Weight,
-};
-use mainstay_matchmaking::{Amount, Caller, Member, Rejection, Seated, Value};
+use mainstay_matchmaking::spec::{Declared, QueueSpec};
+use mainstay_matchmaking::{Caller, Kind, Member, Rejection, Seated};
 
-use crate::world::{
-    World, declared, fixed, member, number, optional, player, region, rule, seated, server, user,
-};
-
-/// Numbers from a seed (splitmix64).
-#[derive(Debug, Clone)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Below `sides`.
-    pub fn below(&mut self, sides: u32) -> u32 {
-        u32::try_from(self.roll() % u64::from(sides)).unwrap()
-    }
-
-    pub fn one_in(&mut self, sides: u32) -> bool {
-        self.below(sides) == 0
-    }
-}
-
-const TEXTS: [&str; 3] = ["a", "b", "c"];
-const REGIONS: [&str; 3] = ["EastUs", "westEurope", "AsiaEast"];
-
-/// A queue of random sizes, teams and rules.
-pub fn queue(dice: &mut Dice) -> QueueSpec {
-    loop {
-        let teams = if dice.one_in(2) { teams(dice) } else { Vec::new() };
-        let most: u32 =
-            if teams.is_empty() { 2 + dice.below(4) } else { teams.iter().map(|team| team.max).sum() };
-        let least = 2 + dice.below(most - 1);
-        let mut rules: Vec<Rule> = Vec::new();
-        for kind in 0..8 {
-            if dice.one_in(3) && (kind < 5 || !teams.is_empty()) {
-                let one = random_rule(dice, kind, &format!("rule{kind}"));
-                rules.push(if dice.one_in(4) { optional(5 * (1 + dice.below(4)), one) } else { one });
-            }
-        }
-        let declared = Declared { teams, ..declared(least, most.max(2), rules) };
-        if let Ok(spec) = QueueSpec::new(declared) {
-            return spec;
-        }
-    }
-}
-
-fn teams(dice: &mut Dice) -> Vec<TeamSpec> {
-    let max = 1 + dice.below(3);
-    let teams = 2 + usize::from(dice.one_in(4));
-    let team = |index: usize| TeamSpec {
-        name: format!("team{index}").into(),
-        min: max.min(1 + index as u32 % 2),
-        max,
-    };
-    (0..teams).map(team).collect()
-}
-
-fn random_rule(dice: &mut Dice, kind: u32, name: &str) -> Rule {
-    let weight = Weight::new(Amount::whole(1 + i32::try_from(dice.below(5)).unwrap())).unwrap();
-    let attribute = user(name);
-    let kind = match kind {
-        0 => {
-            let missing =
-                if dice.one_in(2) { Missing::MatchAny } else { Missing::UseDefault(TEXTS[0].into()) };
-            let enforced = match dice.below(3) {
-                0 => Expansion::Custom {
-                    values: [Some(mainstay_matchmaking::spec::Enforced), None].into(),
-                    every: 7,
-                },
-                _ => Expansion::Fixed(mainstay_matchmaking::spec::Enforced),
-            };
-            RuleKind::StringEquality { attribute, weight, missing, enforced }
-        }
-        1 => {
-            let missing = if dice.one_in(2) { Missing::MatchAny } else { Missing::UseDefault(number(3.0)) };
-            let merge = [Merge::Min, Merge::Max, Merge::Average][dice.below(3) as usize];
-            RuleKind::Difference { attribute, weight, missing, merge, allowed: growing_amount(dice, 2) }
-        }
-        2 => {
-            let missing =
-                if dice.one_in(2) { Missing::MatchAny } else { Missing::UseDefault([Arc::from("a")].into()) };
-            let shared = match dice.below(3) {
-                0 => Expansion::Linear { from: 2, delta: Delta::Down(1), limit: None, every: 6 },
-                1 => Expansion::Custom { values: [Some(1), Some(2), Some(0)].into(), every: 4 },
-                _ => Expansion::Fixed(1),
-            };
-            RuleKind::SetIntersection { attribute, weight, missing, shared }
-        }
-        3 => {
-            let min = match dice.below(3) {
-                0 => Expansion::Custom {
-                    values: [Some(number(4.0)), None, Some(number(1.0))].into(),
-                    every: 8,
-                },
-                _ => fixed(1.0),
-            };
-            let max = match dice.below(3) {
-                0 => Expansion::Custom { values: [Some(number(4.0)), Some(number(6.0))].into(), every: 9 },
-                _ => fixed(5.0),
-            };
-            RuleKind::MatchTotal { attribute, weight, min, max }
-        }
-        4 => {
-            let latency = match dice.below(2) {
-                0 => Expansion::Linear { from: 60, delta: Delta::Up(30), limit: Some(150), every: 5 },
-                _ => Expansion::Fixed(100),
-            };
-            return rule("region", RuleKind::RegionSelection { path: "latency".into(), weight, latency });
-        }
-        5 => RuleKind::TeamDifference { attribute, default: number(2.0), allowed: growing_amount(dice, 1) },
-        6 => RuleKind::TeamSizeBalance { allowed: Expansion::Fixed(dice.below(2)) },
-        _ => RuleKind::TeamTicketSizeSimilarity,
-    };
-    rule(name, kind)
-}
-
-fn growing_amount(dice: &mut Dice, from: u32) -> Expansion<Amount> {
-    let from = number(f64::from(dice.below(from + 1)));
-    match dice.below(3) {
-        0 => Expansion::Fixed(from),
-        1 => Expansion::Linear { from, delta: Delta::Up(number(1.5)), limit: Some(number(5.0)), every: 5 },
-        _ => Expansion::Custom {
-            values: [Some(from), None, Some(number(1.0)), Some(number(4.0))].into(),
-            every: 4,
-        },
-    }
-}
-
-/// A player's values for a queue.
-pub fn values(dice: &mut Dice, spec: &QueueSpec) -> Vec<Option<Value>> {
-    spec.rules.iter().map(|rule| value(dice, &rule.kind)).collect()
-}
-
-fn value(dice: &mut Dice, kind: &RuleKind) -> Option<Value> {
-    let whole = |dice: &mut Dice, sides: u32| Value::Number(number(f64::from(dice.below(sides))));
-    match kind {
-        RuleKind::StringEquality { .. } => {
-            (!dice.one_in(4)).then(|| Value::Text(TEXTS[dice.below(3) as usize].into()))
-        }
-        RuleKind::Difference { .. } => (!dice.one_in(6)).then(|| whole(dice, 8)),
-        RuleKind::MatchTotal { .. } => Some(whole(dice, 3)),
-        RuleKind::TeamDifference { .. } => (!dice.one_in(6)).then(|| whole(dice, 5)),
-        RuleKind::SetIntersection { .. } => (!dice.one_in(6)).then(|| {
-            let some: Vec<Arc<str>> =
-                TEXTS.iter().filter(|_| !dice.one_in(2)).map(|text| Arc::from(*text)).collect();
-            Value::Texts(some.into())
-        }),
-        RuleKind::RegionSelection { .. } => {
-            let mut some: Vec<(Arc<str>, u32)> = Vec::new();
-            for region in REGIONS {
-                if some.is_empty() || !dice.one_in(3) {
-                    let name = if dice.one_in(2) { region.to_owned() } else { region.to_uppercase() };
-                    some.push((name.into(), 20 + 20 * dice.below(8)));
-                }
-            }
-            Some(Value::Latencies(some.into()))
-        }
-        RuleKind::TeamSizeBalance { .. } | RuleKind::TeamTicketSizeSimilarity => None,
-    }
-}
+use crate::draw::{Dice, REGIONS, tightened, values};
+use crate::world::{World, member, player, region, seated, server};
 
 /// A step of a random day.
 #[derive(Debug, Clone, Copy)]
@@ -227,7 +62,12 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
                             spec.teams[dice.below(u32::try_from(teams).unwrap()) as usize].name.to_string()
                         }
                     };
-                    seated(&format!("{name}-{at}"), &team, &values(&mut dice, spec))
+                    // One of them may wait in a ticket of its own, made before or later.
+                    let name = match at {
+                        0 if dice.one_in(3) => format!("p{}", dice.below(made.len() as u32 + 2)),
+                        _ => format!("{name}-{at}"),
+                    };
+                    seated(&name, &team, &values(&mut dice, spec))
                 })
                 .collect();
             let places = dice.one_in(3).then(|| 1 + dice.below(2));
@@ -253,28 +93,12 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
     };
     match outcome {
         Ok(ticket) => made.push(ticket),
-        Err(Rejection::NumberOfPlayersTooLarge { .. } | Rejection::TeamInvalid { .. }) => {}
+        Err(
+            Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::TeamInvalid { .. }
+            | Rejection::MembershipLimitExceeded { kind: Kind::Backfill, .. },
+        ) => {}
         Err(other) => panic!("{other:?}"),
     }
     assert!(world.queue.tickets_of(&player(&name), &Caller::Title).is_ok());
-}
-
-/// The same rules with another limit of differences: tickets stay.
-fn tightened(spec: &QueueSpec, seed: u64) -> Vec<Rule> {
-    let mut dice = Dice(seed);
-    let change = |rule: &Rule| match &rule.kind {
-        RuleKind::Difference { attribute, weight, missing, merge, .. } => {
-            let (attribute, missing, merge, weight) = (attribute.clone(), missing.clone(), *merge, *weight);
-            let allowed = growing_amount(&mut dice, 3);
-            Rule { kind: RuleKind::Difference { attribute, weight, missing, merge, allowed }, ..rule.clone() }
-        }
-        RuleKind::StringEquality { .. }
-        | RuleKind::SetIntersection { .. }
-        | RuleKind::MatchTotal { .. }
-        | RuleKind::RegionSelection { .. }
-        | RuleKind::TeamDifference { .. }
-        | RuleKind::TeamSizeBalance { .. }
-        | RuleKind::TeamTicketSizeSimilarity => rule.clone(),
-    };
-    spec.rules.iter().map(change).collect()
 }

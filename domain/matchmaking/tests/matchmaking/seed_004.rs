@@ -421,3 +421,44 @@ fn a_game_wants_no_more_than_its_places() {
     let nobody = world.try_backfill(&server("one"), vec![], ServerDetails::default(), Some(0));
     assert!(matches!(nobody, Err(Rejection::BadRequest(_))));
 }
+
+/// The same limit, tracked separately, lets a player wait for a match of its own while its game looks for more: it joins any other
+/// match, and never the one it is in (record 0041).
+#[test]
+fn nobody_joins_the_game_it_is_in() {
+    let mut world = teams();
+    let own = world.solo("a", &[]);
+    let game = world.backfill(
+        vec![seated("a", "red", &[]), seated("b", "blue", &[]), seated("c", "blue", &[])],
+        ServerDetails::default(),
+    );
+    world.seconds(30);
+    assert_eq!((world.status(own), world.backfill_status(game)), ("WaitingForMatch", "WaitingForMatch"));
+    world.forget();
+    world.seconds(30);
+    assert_eq!(world.status(own), "WaitingForMatch");
+    world.solo("comes", &[]);
+    assert_eq!(world.matched(), [["a/red", "b/blue", "c/blue", "comes/red"]]);
+    assert_eq!(world.status(own), "WaitingForMatch");
+    // The game is full; who was kept from it alone plays with others.
+    for name in ["d", "e", "f"] {
+        world.solo(name, &[]);
+    }
+    assert_eq!(world.status(own), "Matched");
+}
+
+/// The same, where the player's own ticket comes after the game's, and of a party.
+#[test]
+fn a_party_does_not_join_the_game_of_one_of_it() {
+    let mut world = plain();
+    let game = world.backfill(vec![seated("a", "", &[])], ServerDetails::default());
+    let party = world.party(vec![member("friend", &[]), member("a", &[])]);
+    world.seconds(30);
+    assert_eq!((world.status(party), world.backfill_status(game)), ("WaitingForMatch", "WaitingForMatch"));
+    // Another game takes the party; the first is told by its server that the player is gone, or gives up.
+    world.backfill(vec![seated("z", "", &[])], ServerDetails::default());
+    assert_eq!(world.matched(), [["a", "friend", "z"]]);
+    assert_eq!(world.backfill_status(game), "WaitingForMatch");
+    world.solo("last", &[]);
+    assert_eq!(world.matched()[1], ["a", "last"]);
+}

@@ -1,0 +1,204 @@
+//! Why a ticket is not matched yet: who is nearest, which rule keeps them apart and by how much, and when it gives way.
+
+use std::time::Duration;
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::spec::{Expansion, Missing, RuleKind};
+use mainstay_matchmaking::why::{Asked, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::{Kind, ServerDetails};
+
+use crate::world::{
+    World, difference, equality, fixed, growing, intersection, latencies, member, number, number_value,
+    optional, rule, seated, selection, server, spec, text, texts, total, weighted_difference,
+};
+
+fn why(world: &World, ticket: TicketId) -> WhyNot {
+    world.queue.around(ticket).unwrap().why(world.now)
+}
+
+/// The rules between a ticket and another, with how much is missing.
+fn shorts(neighbour: &Neighbour) -> Vec<(String, Short)> {
+    let failing = neighbour.rules.iter().filter_map(|judged| match &judged.verdict {
+        Verdict::Fits => None,
+        Verdict::Fails(short) => Some((judged.rule.to_string(), short.clone())),
+    });
+    failing.collect()
+}
+
+fn kept_away(why: &WhyNot) -> Vec<(&str, usize)> {
+    why.kept_away.iter().map(|(rule, tickets)| (&**rule, *tickets)).collect()
+}
+
+#[test]
+fn a_rule_is_named_with_how_much_is_missing_and_when_it_gives_way() {
+    let mut world = World::new(spec(2, 2, vec![difference("skill", growing(10.0, 5.0, 30.0, 5))]));
+    let waits = world.solo("waits", &[number_value(100.0)]);
+    let other = world.solo("other", &[number_value(122.0)]);
+    let began = world.now;
+    world.seconds(6);
+    let told = why(&world, waits);
+    assert_eq!((told.waited, told.players_wanted), (6, (2, 2)));
+    assert_eq!((told.others, told.looked_at, told.fitting, told.fitting_players), (1, 1, 0, 0));
+    assert_eq!(kept_away(&told), [("skill", 1)]);
+    assert_eq!(
+        (told.nearest[0].ticket, told.nearest[0].kind, told.nearest[0].players),
+        (other, Kind::Ordinary, 1)
+    );
+    let apart = Short::Apart { by: number(22.0), allowed: number(15.0) };
+    assert_eq!(shorts(&told.nearest[0]), [("skill".to_owned(), apart)]);
+    let next = Step {
+        rule: "skill".into(),
+        at: began + Duration::from_secs(10),
+        from: Asked::Numbers(number(15.0), None),
+        to: Asked::Numbers(number(20.0), None),
+    };
+    assert_eq!(told.next, Some(next));
+    // What is told comes true.
+    world.seconds(4);
+    assert_eq!(why(&world, waits).next.unwrap().at, began + Duration::from_secs(15));
+    world.seconds(5);
+    assert_eq!(world.matched(), [["other", "waits"]]);
+    assert!(world.queue.around(waits).is_none(), "it waits no more");
+}
+
+#[test]
+fn the_stricter_of_two_limits_is_told() {
+    let mut world = World::new(spec(2, 2, vec![difference("skill", growing(10.0, 5.0, 30.0, 5))]));
+    let waits = world.solo("waits", &[number_value(100.0)]);
+    world.seconds(20);
+    world.solo("comes", &[number_value(125.0)]);
+    let apart = Short::Apart { by: number(25.0), allowed: number(10.0) };
+    assert_eq!(shorts(&why(&world, waits).nearest[0]), [("skill".to_owned(), apart)]);
+}
+
+#[test]
+fn every_kind_of_rule_between_tickets_tells_what_is_missing() {
+    let rules = vec![
+        equality("build", Missing::MatchAny),
+        intersection("modes", 1.0, Expansion::Fixed(2)),
+        total("hosts", fixed(1.0), fixed(2.0)),
+        selection(Expansion::Fixed(80)),
+        difference("skill", fixed(5.0)),
+    ];
+    let mut world = World::new(spec(2, 3, rules));
+    let near = [
+        text("b1"),
+        texts(&["a", "b"]),
+        number_value(1.0),
+        latencies(&[("East", 40), ("West", 90)]),
+        number_value(1.0),
+    ];
+    let far =
+        [text("b2"), texts(&["b", "c"]), number_value(1.0), latencies(&[("West", 60)]), number_value(9.0)];
+    let mut two = |name: &str, values| {
+        world.party(["1", "2"].map(|at| member(&format!("{name}{at}"), values)).to_vec())
+    };
+    let waits = two("waits", &near);
+    two("other", &far);
+    let told = why(&world, waits);
+    let expected = [
+        ("build", Short::Texts { own: Some("b1".into()), other: Some("b2".into()) }),
+        ("modes", Short::Shared { shared: 1, needed: 2 }),
+        ("hosts", Short::Total { sum: number(4.0), max: number(2.0) }),
+        ("region", Short::Region { best: Some(("west".into(), 90)), allowed: 80 }),
+        ("skill", Short::Apart { by: number(8.0), allowed: number(5.0) }),
+        ("matchSize", Short::Players { players: 4, max: 3 }),
+    ];
+    assert_eq!(shorts(&told.nearest[0]), expected.map(|(rule, short)| (rule.to_owned(), short)));
+    assert_eq!(told.next, None, "nothing gives way");
+}
+
+#[test]
+fn the_nearest_are_those_with_the_fewest_rules_between_and_then_the_least_apart() {
+    let rules = vec![weighted_difference("skill", 1.0, fixed(10.0)), equality("build", Missing::MatchAny)];
+    let mut world = World::new(spec(8, 8, rules));
+    let waits = world.solo("waits", &[number_value(0.0), text("b1")]);
+    let mut at = |name: &str, skill: f64, build: &str| world.solo(name, &[number_value(skill), text(build)]);
+    let both = at("both", 11.0, "b2");
+    let build = at("build", 1.0, "b2");
+    let further = at("further", 40.0, "b1");
+    let near = at("near", 20.0, "b1");
+    let fits = at("fits", 9.0, "b1");
+    let told = why(&world, waits);
+    let order: Vec<TicketId> = told.nearest.iter().map(|neighbour| neighbour.ticket).collect();
+    assert_eq!(order, [fits, build, near, further, both]);
+    assert_eq!((told.fitting, told.fitting_players, told.looked_at), (1, 1, 5));
+    assert_eq!(kept_away(&told), [("skill", 3), ("build", 2)]);
+    world.solo("sixth", &[number_value(90.0), text("b2")]);
+    assert_eq!(why(&world, waits).nearest.len(), NEAREST_MAX);
+}
+
+#[test]
+fn a_rule_that_ends_is_told_as_asking_nothing_from_then_on() {
+    let mut world = World::new(spec(2, 2, vec![optional(7, equality("build", Missing::MatchAny))]));
+    let waits = world.solo("waits", &[text("b1")]);
+    world.solo("other", &[text("b2")]);
+    let next = why(&world, waits).next.unwrap();
+    assert_eq!(
+        (next.at, next.from, next.to),
+        (world.now + Duration::from_secs(7), Asked::Sameness, Asked::Nothing)
+    );
+    world.seconds(7);
+    assert_eq!(world.matched().len(), 1);
+}
+
+#[test]
+fn rules_of_whole_teams_keep_no_pair_apart() {
+    let even = rule(
+        "even",
+        RuleKind::TeamDifference {
+            attribute: crate::world::user("skill"),
+            default: number(0.0),
+            allowed: growing(1.0, 1.0, 3.0, 5),
+        },
+    );
+    let mut world = World::new(crate::world::with_teams(2, 2, (1, 1), vec![even]));
+    let waits = world.solo("waits", &[number_value(0.0)]);
+    world.solo("other", &[number_value(9.0)]);
+    let told = why(&world, waits);
+    assert_eq!((told.fitting, kept_away(&told)), (1, vec![]));
+    let (from, to) = (Asked::Numbers(number(1.0), None), Asked::Numbers(number(2.0), None));
+    assert_eq!(told.next.map(|next| (next.from, next.to)), Some((from, to)));
+}
+
+/// A game and a player who is in it already (record 0041).
+#[test]
+fn who_plays_already_is_told_so() {
+    let mut world = World::new(spec(2, 4, Vec::new()));
+    let waits = world.solo("plays", &[]);
+    let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
+    for (one, other) in [(waits, game), (game, waits)] {
+        let told = why(&world, one);
+        assert_eq!((told.nearest[0].ticket, told.fitting), (other, 0));
+        assert_eq!(shorts(&told.nearest[0]), [("samePlayer".to_owned(), Short::SamePlayer)]);
+        assert_eq!(kept_away(&told), [("samePlayer", 1)]);
+    }
+}
+
+#[test]
+fn a_game_is_not_told_of_other_games() {
+    let mut world = World::new(spec(2, 4, Vec::new()));
+    let games = ["a", "b"].map(|name| world.backfill(vec![seated(name, "", &[])], ServerDetails::default()));
+    let told = why(&world, games[0]);
+    assert_eq!((told.looked_at, told.nearest.len()), (0, 0));
+}
+
+#[test]
+fn who_does_not_search_is_told_nothing() {
+    let mut world = World::new(spec(2, 3, Vec::new()));
+    let gathers = world.try_ticket("host", &[], &["friend"]).unwrap();
+    assert!(world.queue.around(gathers).is_none());
+    assert!(world.queue.around(TicketId::LOWEST).is_none());
+}
+
+#[test]
+fn a_game_has_as_many_places_as_it_says() {
+    let mut world = World::new(spec(2, 8, Vec::new()));
+    let places = Some(1);
+    let game = world
+        .try_backfill(&server("one"), vec![seated("a", "", &[])], ServerDetails::default(), places)
+        .unwrap();
+    world.party(vec![member("b", &[]), member("c", &[])]);
+    let told = why(&world, game);
+    assert_eq!(shorts(&told.nearest[0]), [("matchSize".to_owned(), Short::Players { players: 3, max: 2 })]);
+}
