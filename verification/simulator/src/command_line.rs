@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{Bug, Options, Report, Text, Weather, run};
+use crate::matching::{self, Report};
+use crate::{Broken, Bug, Micros, Options, Text, Weather, run};
 
 /// Simulated worlds: control plane, agents, processes and callers under faults, from a seed.
 #[derive(Debug, Args)]
@@ -50,6 +51,9 @@ struct One {
 
 #[derive(Debug, Args)]
 struct OfWorld {
+    /// Worlds of one matchmaking queue, with faults of their own, instead of a fleet's.
+    #[arg(long, conflicts_with_all = ["calm", "bug"])]
+    matching: bool,
     /// Without faults of network, disks and machines.
     #[arg(long)]
     calm: bool,
@@ -82,13 +86,26 @@ pub fn execute(arguments: &Arguments) -> ExitCode {
         Command::Replay(one) => replay(one, &mut out),
     };
     match done {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(_)) => ExitCode::from(1),
+        Ok(Held::All) => ExitCode::SUCCESS,
+        Ok(Held::Broken) => ExitCode::from(1),
         Err(_) => ExitCode::from(2),
     }
 }
 
-fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Option<Report>> {
+/// Whether the laws held.
+enum Held {
+    All,
+    Broken,
+}
+
+/// What every kind of world tells of itself.
+struct Lived {
+    events: u64,
+    lived: Micros,
+    broken: Option<Broken>,
+}
+
+fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Held> {
     let begun = Instant::now();
     let limit = Duration::from_secs(many.seconds);
     let last = many.seeds.map_or(u64::MAX, |seeds| many.seed.saturating_add(seeds));
@@ -97,14 +114,14 @@ fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Option<Report>> {
         if begun.elapsed() >= limit {
             break;
         }
-        let report = run(seed, many.world.options(Text::None));
-        events += report.counts.events;
-        lived += report.lived;
+        let world = many.world.live(seed);
+        events += world.events;
+        lived += world.lived;
         worlds += 1;
-        if let Some(broken) = &report.broken {
-            writeln!(out, "seed {seed} breaks a law after {} events: {broken}", report.counts.events)?;
+        if let Some(broken) = &world.broken {
+            writeln!(out, "seed {seed} breaks a law after {} events: {broken}", world.events)?;
             writeln!(out, "  replay it: mainstay simulator replay --seed {seed}{}", many.world.words())?;
-            return Ok(Some(report));
+            return Ok(Held::Broken);
         }
     }
     let spent = begun.elapsed();
@@ -115,29 +132,45 @@ fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Option<Report>> {
         lived / 3_600_000_000,
         spent.as_secs_f64(),
     )?;
-    Ok(None)
+    Ok(Held::All)
 }
 
-fn replay(one: &One, out: &mut impl Write) -> io::Result<Option<Report>> {
-    let report = run(one.seed, one.world.options(Text::Lines));
-    writeln!(out, "seed {}: {:?}", one.seed, report.scenario)?;
-    if let Some(trace) = &report.trace {
+fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
+    let (broken, trace, hash, counts) = if one.world.matching {
+        let report = matching::run(one.seed, None, Text::Lines);
+        writeln!(out, "seed {}", one.seed)?;
+        (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
+    } else {
+        let report = run(one.seed, one.world.options(Text::Lines));
+        writeln!(out, "seed {}: {:?}", one.seed, report.scenario)?;
+        (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
+    };
+    if let Some(trace) = &trace {
         out.write_all(trace.as_bytes())?;
     }
-    writeln!(out, "hash {:016x}, {:?}", report.hash, report.counts)?;
-    match &report.broken {
+    writeln!(out, "hash {hash:016x}, {counts}")?;
+    match broken {
         Some(broken) => {
             writeln!(out, "BROKEN: {broken}")?;
-            Ok(Some(report))
+            Ok(Held::Broken)
         }
         None => {
             writeln!(out, "every law held")?;
-            Ok(None)
+            Ok(Held::All)
         }
     }
 }
 
 impl OfWorld {
+    fn live(&self, seed: u64) -> Lived {
+        if self.matching {
+            let Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
+            return Lived { events: counts.events, lived, broken };
+        }
+        let report = run(seed, self.options(Text::None));
+        Lived { events: report.counts.events, lived: report.lived, broken: report.broken }
+    }
+
     fn options(&self, text: Text) -> Options {
         let weather = if self.calm { Weather::Calm } else { Weather::Swarm };
         Options { weather, bug: self.bug, text }
@@ -147,6 +180,7 @@ impl OfWorld {
     fn words(&self) -> String {
         let calm = if self.calm { " --calm" } else { "" };
         let bug = self.bug.map(|bug| format!(" --bug {bug}")).unwrap_or_default();
-        format!("{calm}{bug}")
+        let matching = if self.matching { " --matching" } else { "" };
+        format!("{calm}{bug}{matching}")
     }
 }

@@ -1,0 +1,180 @@
+//! Who asks: players, servers and the title, by what they could know and sometimes by what they could not.
+
+use std::sync::Arc;
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Attributes, Caller, Command, Entity, Member, Seated, ServerDetails, Stage};
+use uuid::Uuid;
+
+use super::World;
+use super::draw::{Dice, REGIONS, queue, tightened, values};
+use super::oracle;
+use crate::laws::Broken;
+
+/// How many players there are: few enough that they meet their own open tickets.
+const PLAYERS: u64 = 16;
+/// So many may wait; more could not be searched by trying everything.
+const WAITING_MAX: usize = 9;
+/// So many of the last requests may be repeated.
+const ASKED_MAX: usize = 8;
+
+impl World {
+    pub(super) fn draw_queue(&mut self) -> Arc<QueueSpec> {
+        Arc::new(queue(&mut Dice(self.random.next())))
+    }
+
+    /// A caller asks for something, or asks again.
+    pub(super) fn ask(&mut self) -> Result<(), Broken> {
+        if self.seat.is_none() {
+            return Ok(());
+        }
+        if self.random.chance(self.scenario.configure) {
+            return self.configure();
+        }
+        if self.random.chance(100_000)
+            && let Some(again) = self.asked.get(self.random.index(self.asked.len())).cloned()
+        {
+            self.counts.repeats += 1;
+            return self.turn(&again);
+        }
+        let Some(spec) = self.decided.spec().cloned() else { return self.configure() };
+        let full = oracle::waiting(&self.decided).len() >= WAITING_MAX;
+        let command = match self.random.below(if full { 3 } else { 12 }) {
+            0 => self.cancels(),
+            1 | 2 => self.joins(&spec),
+            3 => self.fills_up(&spec),
+            4 => self.brings_together(&spec),
+            5 => self.looks(&spec, 1),
+            _ => self.looks(&spec, 0),
+        };
+        let Some(command) = command else { return Ok(()) };
+        if self.asked.len() == ASKED_MAX {
+            self.asked.pop_front();
+        }
+        self.asked.push_back(command.clone());
+        self.say("caller", |_| format!("{command:?}"));
+        self.turn(&command)
+    }
+
+    fn configure(&mut self) -> Result<(), Broken> {
+        self.counts.configured += 1;
+        let command = match (self.decided.spec().cloned(), self.random.below(4)) {
+            (Some(_), 0) => Command::Close,
+            (Some(spec), 1 | 2) => {
+                let rules = tightened(&spec, self.random.next());
+                let declared = mainstay_matchmaking::spec::Declared { rules, ..spec.declared().clone() };
+                Command::Configure(QueueSpec::new(declared).map_or(spec, Arc::new))
+            }
+            (Some(_) | None, _) => Command::Configure(self.draw_queue()),
+        };
+        self.say("title", |_| format!("{command:?}"));
+        self.turn(&command)
+    }
+
+    fn ticket(&mut self) -> TicketId {
+        self.next_ticket += 1;
+        TicketId(Uuid::from_u128(self.next_ticket))
+    }
+
+    fn player(&mut self) -> Entity {
+        entity(Entity::PLAYER, self.random.below(PLAYERS))
+    }
+
+    fn member(&mut self, spec: &QueueSpec) -> Member {
+        let values = values(&mut Dice(self.random.next()), spec).into();
+        Member { entity: self.player(), attributes: Attributes { raw: None, values } }
+    }
+
+    fn give_up_after(&mut self) -> u32 {
+        self.random.between(3, 60) as u32
+    }
+
+    /// The queue's form, or one that a caller read before the rules changed.
+    fn form(&mut self) -> u32 {
+        self.decided.form().saturating_sub(u32::from(self.random.chance(20_000)))
+    }
+
+    fn looks(&mut self, spec: &QueueSpec, friends: usize) -> Option<Command> {
+        let creator = self.member(spec);
+        let invited: Vec<Entity> =
+            (0..friends).map(|_| self.player()).filter(|friend| *friend != creator.entity).collect();
+        Some(Command::CreateTicket {
+            ticket: self.ticket(),
+            caller: Caller::Player(creator.entity.clone()),
+            creator,
+            invited,
+            give_up_after: self.give_up_after(),
+            form: self.form(),
+        })
+    }
+
+    fn brings_together(&mut self, spec: &QueueSpec) -> Option<Command> {
+        let size = self.random.between(1, 3);
+        let mut members: Vec<Member> = (0..size).map(|_| self.member(spec)).collect();
+        members.sort_by(|one, other| one.entity.cmp(&other.entity));
+        members.dedup_by(|one, other| one.entity == other.entity);
+        Some(Command::CreateServerTicket {
+            ticket: self.ticket(),
+            caller: Caller::Title,
+            creator: entity("title", 0),
+            members,
+            give_up_after: self.give_up_after(),
+            form: self.form(),
+        })
+    }
+
+    fn fills_up(&mut self, spec: &QueueSpec) -> Option<Command> {
+        let size = self.random.below(spec.max_match_size.into());
+        let mut members: Vec<Member> = (0..size).map(|_| self.member(spec)).collect();
+        members.sort_by(|one, other| one.entity.cmp(&other.entity));
+        members.dedup_by(|one, other| one.entity == other.entity);
+        let teams: Vec<Arc<str>> = spec.teams.iter().map(|team| team.name.clone()).collect();
+        let seated = |member: Member| {
+            let team = (!teams.is_empty() && !self.random.chance(250_000))
+                .then(|| teams[self.random.index(teams.len())].clone());
+            Seated { member, team }
+        };
+        let members = members.into_iter().map(seated).collect();
+        let region = Some(REGIONS[self.random.index(REGIONS.len())].into());
+        let places = self.random.chance(300_000).then(|| self.random.between(1, 2) as u32);
+        Some(Command::CreateBackfill {
+            ticket: self.ticket(),
+            caller: Caller::Server(entity(Entity::GAME_SERVER, self.random.below(3))),
+            members,
+            server: ServerDetails { region, ..ServerDetails::default() },
+            places,
+            give_up_after: self.give_up_after(),
+            form: self.form(),
+        })
+    }
+
+    fn joins(&mut self, spec: &QueueSpec) -> Option<Command> {
+        let gathering = |ticket: &&Arc<mainstay_matchmaking::Ticket>| ticket.stage == Stage::Gathering;
+        let waiting: Vec<(TicketId, Entity)> = self
+            .decided
+            .tickets()
+            .filter(gathering)
+            .flat_map(|ticket| ticket.invited.iter().map(|friend| (ticket.id, friend.clone())))
+            .collect();
+        let (ticket, friend) = waiting.get(self.random.index(waiting.len()))?.clone();
+        let member = Member { entity: friend.clone(), ..self.member(spec) };
+        Some(Command::JoinTicket { ticket, caller: Caller::Player(friend), member, form: self.form() })
+    }
+
+    fn cancels(&mut self) -> Option<Command> {
+        let player = self.player();
+        let known: Vec<TicketId> = self.acknowledged.iter().rev().take(ASKED_MAX).copied().collect();
+        let ticket = known.get(self.random.index(known.len())).copied();
+        match self.random.below(4) {
+            0 => Some(Command::CancelAllTickets { player, caller: Caller::Title }),
+            1 => Some(Command::CancelAllBackfills { player, caller: Caller::Title }),
+            2 => ticket.map(|ticket| Command::CancelBackfill { ticket, caller: Caller::Title }),
+            _ => ticket.map(|ticket| Command::CancelTicket { ticket, caller: Caller::Title }),
+        }
+    }
+}
+
+fn entity(kind: &str, number: u64) -> Entity {
+    Entity::kept(&format!("{kind}!{number}"))
+}

@@ -1,0 +1,190 @@
+//! What must be true of every queue on every day, judged from outside: by what was declared, sent, decided and made durable.
+
+use std::time::Duration;
+
+use mainstay_core::{MatchId, StateMachine as _, TicketId, Timestamp};
+use mainstay_matchmaking::{Caller, Event};
+
+use super::World;
+use super::oracle::{Waiting, missed, waiting, why_not};
+use crate::laws::{Broken, ensure};
+
+/// So many may wait for everything to be tried in bearable time.
+const TRIED_MAX: usize = 8;
+
+/// An event as it is decided, by the state before it.
+pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool) -> Result<(), Broken> {
+    world.trace.number(at.unix_ms());
+    world.say("queue", |_| format!("{event:?}"));
+    match event {
+        Event::MatchFormed { id, tickets, backfill, .. } => {
+            let tickets = tickets.iter().map(|(ticket, _)| *ticket);
+            let group = group(world, tickets.chain(backfill.iter().map(|filled| filled.ticket)))?;
+            judge_match(world, at, *id, &group, late)?;
+            world.counts.matches += 1;
+            world.counts.backfilled += u64::from(backfill.is_some());
+            world.decided.apply(at, event);
+            return judge_seats(world, *id, &group);
+        }
+        Event::Configured { .. } => world.configured = at,
+        Event::TicketCanceled { .. } | Event::BackfillCanceled { .. } => world.counts.canceled += 1,
+        Event::Closed
+        | Event::TicketCreated { .. }
+        | Event::TicketJoined { .. }
+        | Event::BackfillCreated { .. }
+        | Event::Searched(_) => {}
+        Event::Stood { .. } | Event::TicketStood(_) | Event::BackfillStood(_) | Event::MatchStood(_) => {
+            return Err(Broken::new("a turn tells no snapshot", format!("{event:?}")));
+        }
+    }
+    world.decided.apply(at, event);
+    Ok(())
+}
+
+fn id_of(waiting: &Waiting) -> TicketId {
+    match waiting {
+        Waiting::Ticket(ticket) => ticket.id,
+        Waiting::Game(game) => game.id,
+    }
+}
+
+/// The tickets of a match as they wait.
+fn group(world: &World, ids: impl Iterator<Item = TicketId>) -> Result<Vec<Waiting>, Broken> {
+    let all = waiting(&world.decided);
+    let waits = |id: TicketId| all.iter().find(|it| id_of(it) == id).cloned();
+    let found = |id: TicketId| {
+        waits(id).ok_or_else(|| Broken::new("whoever is matched was waiting, and in no match", id))
+    };
+    ids.map(found).collect()
+}
+
+/// "every match satisfies every rule of its queue at the time it was formed": at the moment of the ticket it was formed around,
+/// which a late turn works off as of that moment.
+fn judge_match(
+    world: &World,
+    at: Timestamp,
+    id: MatchId,
+    group: &[Waiting],
+    late: bool,
+) -> Result<(), Broken> {
+    let Some(spec) = world.decided.spec() else {
+        return Err(Broken::new("a queue that is removed matches nobody", id));
+    };
+    let seed = group.iter().find(|it| MatchId::around(id_of(it)) == id);
+    let seed = seed.ok_or_else(|| Broken::new("a match is formed around one of its tickets", id))?;
+    let came = group.iter().map(Waiting::since).max().unwrap_or(at);
+    let own = (0..=at.since(seed.since()).as_secs()).map(|waited| seed.since() + Duration::from_secs(waited));
+    let moments = [at, world.configured].into_iter().chain(own);
+    let broken = why_not(spec, group, at);
+    let holds = broken.is_none()
+        || (late
+            && moments.filter(|it| (came..=at).contains(it)).any(|it| why_not(spec, group, it).is_none()));
+    ensure(holds, "every match keeps every rule of its queue, and of its teams, as it is formed", || {
+        format!("{broken:?} at {at:?}, around {}: {group:?}", id_of(seed))
+    })?;
+    let games: Vec<Waiting> = waiting(&world.decided).into_iter().filter(Waiting::is_game).collect();
+    if late || games.is_empty() || group.iter().any(Waiting::is_game) {
+        return Ok(());
+    }
+    let others: Vec<Waiting> =
+        waiting(&world.decided).into_iter().filter(|it| !it.is_game() && id_of(it) != id_of(seed)).collect();
+    if others.len() > TRIED_MAX {
+        return Ok(());
+    }
+    let served_first = games.iter().find(|game| {
+        (0..1_u32 << others.len()).any(|subset| {
+            let joined = others.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
+            let mut group: Vec<Waiting> = joined.map(|(_, other)| other.clone()).collect();
+            group.extend([seed.clone(), (*game).clone()]);
+            why_not(spec, &group, at).is_none()
+        })
+    });
+    ensure(served_first.is_none(), "where a game could take a ticket, it is served first", || {
+        format!("{served_first:?} at {at:?} and {seed:?}")
+    })
+}
+
+/// "Team assignments survive": seats taken before are kept, a ticket is not divided, and nobody is in a match twice or missing.
+fn judge_seats(world: &World, id: MatchId, group: &[Waiting]) -> Result<(), Broken> {
+    let formed =
+        world.decided.formed_match(id, &Caller::Title).map_err(|why| Broken::new("a match is told", why))?;
+    let players: usize = group.iter().map(|it| it.members().len()).sum();
+    ensure(
+        players == formed.members.len(),
+        "all players of its tickets are in a match, and no others",
+        || id,
+    )?;
+    for ticket in group {
+        let seats = ticket.members().into_iter().map(|member| {
+            formed.members.iter().find(|seated| seated.member.entity == member.entity).map(|it| &it.team)
+        });
+        let seats: Option<Vec<_>> = seats.collect();
+        let seats = seats.ok_or_else(|| Broken::new("all players of its tickets are in a match", id))?;
+        match ticket {
+            Waiting::Ticket(_) => {
+                let whole = seats.windows(2).all(|pair| pair[0] == pair[1]);
+                ensure(whole, "a ticket is not divided between teams", || format!("{ticket:?}"))?;
+            }
+            Waiting::Game(game) => {
+                let kept = game
+                    .members
+                    .iter()
+                    .zip(&seats)
+                    .all(|(before, now)| before.team.is_none() || before.team == **now);
+                ensure(kept, "who plays already stays on its team", || format!("{game:?}: {seats:?}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// "a ticket that a brute-force matcher on a small pool could match is not left for ever": not once everything due was looked at.
+pub(super) fn none_is_missed(world: &mut World, at: Timestamp) -> Result<(), Broken> {
+    let Some(spec) = world.decided.spec() else { return Ok(()) };
+    if waiting(&world.decided).len() > TRIED_MAX {
+        return Ok(());
+    }
+    let left = missed(spec, &world.decided, at);
+    world.counts.tried += 1;
+    ensure(left.is_none(), "no match that could be is left unmade", || format!("at {at:?}: {left:?}"))
+}
+
+/// An event that is durable: a ticket ends exactly once.
+pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
+    match event {
+        Event::TicketCreated { ticket, .. } | Event::BackfillCreated { ticket, .. } => {
+            let before = world.made.insert(*ticket, 0);
+            ensure(before.is_none(), "a ticket is made once", || ticket)
+        }
+        Event::TicketCanceled { ticket, .. } | Event::BackfillCanceled { ticket, .. } => ends(world, *ticket),
+        Event::MatchFormed { tickets, backfill, .. } => {
+            let tickets = tickets.iter().map(|(ticket, _)| *ticket);
+            let mut all = tickets.chain(backfill.iter().map(|filled| filled.ticket));
+            all.try_for_each(|ticket| ends(world, ticket))
+        }
+        Event::Configured { .. }
+        | Event::Closed
+        | Event::TicketJoined { .. }
+        | Event::Searched(_)
+        | Event::Stood { .. }
+        | Event::TicketStood(_)
+        | Event::BackfillStood(_)
+        | Event::MatchStood(_) => Ok(()),
+    }
+}
+
+fn ends(world: &mut World, ticket: TicketId) -> Result<(), Broken> {
+    let ended = world.made.get_mut(&ticket).map(|ended| {
+        *ended += 1;
+        *ended
+    });
+    ensure(ended == Some(1), "a ticket that was made ends exactly once, in one match or in none", || {
+        format!("{ticket}: {ended:?}")
+    })
+}
+
+/// When everybody has waited as long as they would, every ticket is over.
+pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
+    let open = world.made.iter().find(|(_, ended)| **ended == 0);
+    ensure(open.is_none(), "every ticket comes to its end", || format!("{open:?}"))
+}
