@@ -127,6 +127,8 @@ codes! {
         "A machine is emptied before it is deleted, so `delete` of a fleet's ttl may not be shorter than `shutdown`: both count from when its last server was free."
     BuildPathPrivate "MS-C042" Error
         "The build's folder or image is, or lies in, the control plane's own data directory, where its keys and credentials are: machines and games would be given them. Name a folder that holds the game alone. A folder that contains the data directory may be named: machines are given it without the data directory."
+    BadQueue "MS-C043" Error
+        "The queue could never match as it is written: sizes that no match can have, teams that cannot be filled, a rule whose limits exclude everyone, or a number that is none. The place shown is the rule, the team or the key at fault; PlayFab refuses such a queue as well."
 }
 
 impl fmt::Display for Code {

@@ -19,6 +19,7 @@ mod place;
 mod problem;
 mod read;
 mod scalar;
+mod section;
 mod sections;
 mod slots;
 mod tree;
@@ -32,7 +33,7 @@ pub use merge::{Accepted, Refused, SourceFile, load, load_here};
 pub use model::{
     Architecture, Build, BuildConfiguration, BuildPath, Caps, ClaimedBy, Config, CpuLimit, CpuQuota, Fleet,
     Hardware, Image, Join, Limits, LostAllocations, Machines, PortRange, Provider, Query, QueryKind,
-    QueryPort, Region, Restart, Signal, Stop, TtlReading, UsageSetting,
+    QueryPort, Queue, Region, Restart, Signal, Stop, TtlReading, UsageSetting,
 };
 pub use place::{Origin, Place, Sourced, Sources};
 pub use problem::{Mark, PlaceReport, Problem, ProblemReport};

@@ -1,18 +1,21 @@
 //! Several files become one configuration: sections are joined by adding entries, as Unity's deploy does, and names
 //! are checked across all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::codes::{Code, Severity};
 use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
-use crate::model::{Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, TtlReading};
-use crate::place::{Place, SourceText, Sourced, Sources};
+use crate::model::{
+    Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, Queue, TtlReading,
+};
+use crate::place::{Place, SourceText, Sources};
 use crate::problem::{Problem, quote};
-use crate::read::{Check, Fields, mapping, unknown_name};
-use crate::sections::{self, builds, configurations, fleets, machines, no_effect, providers};
+use crate::read::{Check, Fields, unknown_name};
+use crate::section::Section;
+use crate::sections::{self, builds, configurations, fleets, machines, no_effect, providers, queues};
 use crate::tree::{self, Node};
 
 /// A file's name, as it shall be shown and against whose folder relative paths count, and its bytes.
@@ -168,77 +171,13 @@ fn decode(files: &[SourceFile]) -> (Sources, Vec<Problem>) {
     (Sources(texts), problems)
 }
 
-/// Entries of a section with the name each was first given, whether or not the entry itself could be read: a broken
-/// build is still a known one, and reported once.
-struct Section<T> {
-    names: BTreeMap<String, Place>,
-    entries: BTreeMap<String, T>,
-    /// Names that cannot be used, as written: each is reported, and what refers to one is not reported again.
-    refused: BTreeSet<String>,
-    /// The section could not be read, so every name that seems unknown may stand in it.
-    unread: bool,
-}
-
-impl<T> Default for Section<T> {
-    fn default() -> Self {
-        Self { names: BTreeMap::new(), entries: BTreeMap::new(), refused: BTreeSet::new(), unread: false }
-    }
-}
-
-impl<T> Section<T> {
-    fn add(
-        &mut self,
-        check: &mut Check<'_>,
-        what: &str,
-        key: &str,
-        fields: &Fields<'_>,
-        read: impl Fn(&mut Check<'_>, Sourced<String>, &Node, &Node) -> Option<T>,
-    ) {
-        let Some((section, node)) = fields.get(key) else { return };
-        let Some(entries) = mapping(check, key, &section.place, node) else {
-            self.unread = true;
-            return;
-        };
-        for (key, node) in entries {
-            let Some(name) = sections::name(check, what, key) else {
-                self.refused.insert(sections::written(key));
-                continue;
-            };
-            if let Some(first) = self.names.get(&name.value) {
-                check.report(|sources| {
-                    Problem::new(
-                        Code::DuplicateName,
-                        format!("{what} {} is defined twice", quote(&name.value)),
-                    )
-                    .at(sources, &key.place, "defined again here")
-                    .at(sources, first, "first defined here")
-                    .why("names are identities: across all files each may be defined once")
-                    .fix("remove or rename one of them")
-                });
-                continue;
-            }
-            self.names.insert(name.value.clone(), key.place.clone());
-            let text = name.value.clone();
-            if let Some(entry) = read(check, name, key, node) {
-                self.entries.insert(text, entry);
-            }
-        }
-    }
-}
-
-impl<T> Section<T> {
-    /// Whether a name is surely none of the section's.
-    fn lacks(&self, name: &str) -> bool {
-        !self.unread && !self.names.contains_key(name) && !self.refused.contains(name)
-    }
-}
-
 #[derive(Default)]
 struct Merged {
     builds: Section<Build>,
     configurations: Section<BuildConfiguration>,
     fleets: Section<Fleet>,
     providers: Section<Provider>,
+    queues: Section<Queue>,
     machines: Option<(Place, Machines)>,
 }
 
@@ -256,6 +195,7 @@ impl Merged {
         self.configurations.add(check, "build configuration", "buildConfigurations", &fields, read);
         self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
         self.providers.add(check, "provider", "providers", &fields, providers::provider);
+        self.queues.add_listed(check, "queue", "queues", &fields, (queues::name, queues::queue));
         if let Some((key, node)) = fields.get("machines") {
             if let Some((first, _)) = &self.machines {
                 check.report(|sources| {
@@ -387,6 +327,7 @@ impl Merged {
             fleets: self.fleets.entries,
             machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
             providers: self.providers.entries,
+            queues: self.queues.entries,
         }
     }
 }

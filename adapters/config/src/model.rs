@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::place::{Sourced, Sources};
 use mainstay_core::CommandLine;
+use mainstay_matchmaking::spec::QueueSpec;
 
 /// Everything the given files say, merged and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,17 @@ pub struct Config {
     pub machines: Machines,
     /// Programs that make machines, by name.
     pub providers: BTreeMap<String, Provider>,
+    /// Queues that match players, by name.
+    pub queues: BTreeMap<String, Queue>,
+}
+
+/// A queue that matches players.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name, and where it is written.
+    pub name: Sourced<String>,
+    /// Its sizes, teams and rules: what any door to a queue takes.
+    pub spec: Arc<QueueSpec>,
 }
 
 /// A build: the files of a game server.

@@ -345,7 +345,7 @@ fn scalar_text<'n>(check: &mut Check<'_>, owner: &str, key: &Place, node: &'n No
     }
 }
 
-fn key_text<'n>(check: &mut Check<'_>, owner: &str, key: &'n Node) -> Option<&'n str> {
+pub(crate) fn key_text<'n>(check: &mut Check<'_>, owner: &str, key: &'n Node) -> Option<&'n str> {
     match &key.value {
         Value::Scalar(text) => Some(text),
         Value::Null | Value::List(_) | Value::Map(_) => {
@@ -368,7 +368,7 @@ pub(crate) fn wrong_shape(check: &mut Check<'_>, owner: &str, key: &Place, node:
     });
 }
 
-fn not_yet(check: &mut Check<'_>, owner: &str, key: &Node, name: &str, what: &str) {
+pub(crate) fn not_yet(check: &mut Check<'_>, owner: &str, key: &Node, name: &str, what: &str) {
     check.report(|sources| {
         Problem::new(Code::NotYet, format!("{name} of {owner} is not yet in this version of Mainstay"))
             .at(sources, &key.place, "known, but cannot be obeyed yet")

@@ -131,3 +131,51 @@ fleets:
     );
     assert_eq!(of("capped").slot_recovery(), slot::Recovery::Restart);
 }
+
+/// Issue 4, 9: "queues in `mainstay.yaml` in our words, and PlayFab queue JSON of both shapes pasted as is".
+#[test]
+fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
+    let ours = "
+      - name: duel
+        minMatchSize: 2
+        maxMatchSize: 2
+        statisticsVisibilityToPlayers: { showTimeToMatch: yes }
+        teams: [{ name: red, minTeamSize: 1, maxTeamSize: 1 }, { name: blue, minTeamSize: 1, maxTeamSize: 1 }]
+        rules:
+          - { name: mode, type: StringEqualityRule, attribute: { path: mode }, attributeNotSpecifiedBehavior: UseDefault, defaultAttributeValue: 40, weight: 1 }
+          - name: skill
+            type: DifferenceRule
+            attribute: { source: PlayerEntity, path: skill }
+            difference: 0.2
+            attributeNotSpecifiedBehavior: MatchAny
+            secondsUntilOptional: 30
+            expansion: { type: Linear, delta: 0.1, limit: 0.5, secondsBetweenExpansions: 5 }
+          - { name: total, type: MatchTotalRule, attribute: { path: role }, min: 0, max: 2, weight: 1, expansion: { maxOverrides: [2, null, 4], secondsBetweenExpansions: 5 } }";
+    let api = r#"
+      [{ "MatchmakingQueue": { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2,
+        "StatisticsVisibilityToPlayers": { "ShowNumberOfPlayersMatching": false, "ShowTimeToMatch": true },
+        "Teams": [{ "Name": "red", "MinTeamSize": 1, "MaxTeamSize": 1 }, { "Name": "blue", "MinTeamSize": 1, "MaxTeamSize": 1 }],
+        "StringEqualityRules": [{ "Name": "mode", "Attribute": { "Path": "mode", "Source": "User" }, "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": "40", "Weight": 1 }],
+        "DifferenceRules": [{ "Name": "skill", "Attribute": { "Path": "skill", "Source": "PlayerEntity" }, "Difference": 0.2, "MergeFunction": "Average", "AttributeNotSpecifiedBehavior": "MatchAny",
+          "LinearExpansion": { "Delta": 0.1, "Limit": 0.5, "SecondsBetweenExpansions": 5 }, "SecondsUntilOptional": 30, "Weight": 1 }],
+        "MatchTotalRules": [{ "Name": "total", "Attribute": { "Path": "role" }, "Min": 0, "Max": 2, "Weight": 1,
+          "Expansion": { "MaxOverrides": [{ "Value": 2 }, null, { "Value": 4 }], "SecondsBetweenExpansions": 5 } }] } }]"#;
+    let documented = r#"
+      - { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2, "StatisticsVisibilityToPlayers": { "ShowTimeToMatch": true },
+        "Teams": [{ "Name": "red", "MinTeamSize": 1, "MaxTeamSize": 1 }, { "Name": "blue", "MinTeamSize": 1, "MaxTeamSize": 1 }],
+        "Rules": [
+          { "Type": "StringEqualityRule", "Name": "mode", "Attribute": { "Path": "mode" }, "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": "40" },
+          { "Type": "DifferenceRule", "Name": "skill", "Attribute": { "Path": "skill", "Source": "PlayerEntity" }, "MaxDifference": 0.2, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "Expansion": { "Type": "Linear", "Delta": 0.1, "Limit": 0.5, "SecondsBetweenExpansions": 5 }, "SecondsUntilOptional": 30 },
+          { "Type": "MatchTotalRule", "Name": "total", "Attribute": { "Path": "role" }, "Min": 0, "Max": 2,
+            "Expansion": { "Type": "Custom", "MaxOverrides": [2, null, 4], "SecondsBetweenExpansions": 5 } }] }"#;
+    let [ours, api, documented] = [ours, api, documented].map(|queues| {
+        let text = format!("version: 1.0\nqueues:{queues}\n");
+        let loaded = load(&[SourceFile::new("a.yaml", text)]).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(loaded.warnings, []);
+        loaded.config.queues["duel"].spec.clone()
+    });
+    assert_eq!(ours.rules.len(), 3);
+    assert_eq!(ours, api);
+    assert_eq!(ours, documented);
+}

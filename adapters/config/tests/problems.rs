@@ -56,7 +56,62 @@ fn rows() -> Vec<Row> {
     let mut rows = file_rows();
     rows.extend(configuration_rows());
     rows.extend(fleet_rows());
+    rows.extend(queue_rows());
     rows
+}
+
+/// A queue of two players with further lines.
+fn queue(lines: &str) -> String {
+    let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+    format!("version: 1.0\nqueues:\n  - name: duel\n    minMatchSize: 2\n    maxMatchSize: 2\n{lines}")
+}
+
+fn queue_rows() -> Vec<Row> {
+    let rule = |text: &str| queue(&format!("rules:\n  - {{ name: skill, {text} }}"));
+    vec![
+        ("version: 1.0\nqueues: { duel: {} }\n".into(), Code::WrongShape, (2, 1), "a list"),
+        ("version: 1.0\nqueues:\n  - minMatchSize: 2\n".into(), Code::MissingKey, (3, 5), "name:"),
+        (format!("{}  - Name: duel\n", queue("")), Code::DuplicateName, (6, 11), "rename"),
+        (queue("maxTicketsize: 1"), Code::UnknownKey, (6, 5), "maxTicketSize"),
+        (queue("maxTicketSize: one"), Code::BadNumber, (6, 20), "a number"),
+        (queue("maxTicketSize: -1"), Code::BadQueue, (3, 5), "queues.md"),
+        (queue("maxMatchSize: 2"), Code::DuplicateKey, (6, 5), "keep one"),
+        (queue("serverAllocationEnabled: true"), Code::NotYet, (6, 5), "x-serverAllocationEnabled"),
+        (queue("allocate: { fleet: europe }"), Code::NotYet, (6, 5), "x-allocate"),
+        (queue("serverAllocationEnabled: maybe"), Code::NotAllowed, (6, 30), "true or false"),
+        (
+            queue("teams: [{ name: red, minTeamSize: 1, maxTeamSize: 1 }]"),
+            Code::BadQueue,
+            (6, 5),
+            "queues.md",
+        ),
+        (
+            queue(
+                "teams:\n  - { name: red, minTeamSize: 2, maxTeamSize: 1 }\n  - { name: blue, maxTeamSize: 1 }",
+            ),
+            Code::BadQueue,
+            (7, 9),
+            "queues.md",
+        ),
+        (rule("difference: 1"), Code::MissingKey, (7, 9), "DifferenceRule"),
+        (rule("type: Differencerule"), Code::NotAllowed, (7, 30), "DifferenceRule"),
+        (rule("type: DifferenceRule, maxLatency: 1"), Code::UnknownKey, (7, 46), "remove it"),
+        (
+            rule(
+                "type: DifferenceRule, attribute: { path: skill }, difference: far, attributeNotSpecifiedBehavior: MatchAny",
+            ),
+            Code::BadNumber,
+            (7, 86),
+            "a number",
+        ),
+        (
+            rule("type: DifferenceRule, attribute: { path: skill }, difference: 1"),
+            Code::BadQueue,
+            (7, 9),
+            "queues.md",
+        ),
+        (rule("type: DifferenceRule, attribute: skill"), Code::WrongShape, (7, 57), "a mapping"),
+    ]
 }
 
 fn file_rows() -> Vec<Row> {
@@ -92,7 +147,6 @@ fn file_rows() -> Vec<Row> {
         (with("version: 1.0\n", ""), Code::Version, (1, 1), "version: 1.0"),
         (with("version: 1.0", "version: 1"), Code::Version, (1, 10), "version: 1.0"),
         (with("version: 1.0", "version: 2.0"), Code::Version, (1, 10), "version: 1.0"),
-        (format!("{BASE}queues: []\n"), Code::NotYet, (15, 1), "x-queues"),
         (format!("{BASE}sessions: {{}}\n"), Code::NotYet, (15, 1), "x-sessions"),
         (format!("{BASE}webhooks:\n"), Code::NotYet, (15, 1), "x-webhooks"),
         (format!("{BASE}import: []\n"), Code::NotYet, (15, 1), "x-import"),

@@ -26,7 +26,7 @@ fleets:
     buildConfigurations: [arena rankd]
     regions:
       Europe: { minAvailable: 4, maxServers: 64 }
-queues: []
+sessions: []
 ";
 
 fn refused(files: &[(&str, &str)]) -> mainstay_config::Refused {

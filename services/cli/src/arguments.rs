@@ -1,10 +1,14 @@
 //! The command line, as a value.
 
+mod matching;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OnePlayer, OneTicket, QueueVerb, TicketVerb};
 
 /// The most slots an agent offers: what one machine may bring.
 const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;
@@ -83,6 +87,18 @@ pub enum Command {
     /// Allocations
     #[command(subcommand, visible_aliases = ["allocations", "alc"])]
     Allocation(AllocationVerb),
+    /// Queues that match players
+    #[command(subcommand, visible_aliases = ["queues", "q"])]
+    Queue(QueueVerb),
+    /// Players who look for a match
+    #[command(subcommand, visible_aliases = ["tickets", "tk"])]
+    Ticket(TicketVerb),
+    /// Games that want more players
+    #[command(subcommand, visible_alias = "backfills")]
+    Backfill(BackfillVerb),
+    /// Matches
+    #[command(subcommand, visible_alias = "matches")]
+    Match(MatchVerb),
     /// The deterministic simulator: every seed is a world with its own faults
     Simulator(mainstay_simulator::command_line::Arguments),
     /// Benchmarks

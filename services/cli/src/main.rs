@@ -96,6 +96,10 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Account(verb) => commands::account::run(&verb, &data_dir, output),
         Command::Server(verb) => commands::server::run(&verb, &data_dir, output),
         Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, output),
+        Command::Queue(verb) => commands::queue::run(&verb, &data_dir, output),
+        Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, output),
+        Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, output),
+        Command::Match(verb) => commands::matches::run(&verb, &data_dir, output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
         Command::Bench(arguments) => commands::bench::run(&arguments),
     }

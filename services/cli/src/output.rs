@@ -73,7 +73,7 @@ fn cell(value: Option<&Value>) -> String {
             values.iter().map(|value| cell(Some(value))).collect::<Vec<_>>().join(", ")
         }
         Some(Value::Object(fields)) => {
-            let named = fields.get("name").or_else(|| fields.get("id"));
+            let named = fields.get("name").or_else(|| fields.get("id")).or_else(|| fields.get("player"));
             named.map_or_else(|| Value::Object(fields.clone()).to_string(), |name| cell(Some(name)))
         }
     }
@@ -91,6 +91,7 @@ mod tests {
             (json!("ONLINE"), "ONLINE"),
             (json!(7), "7"),
             (json!([{"name": "ranked", "id": 1}, {"id": 2}]), "ranked, 2"),
+            (json!([{"player": "alice", "team": "red"}]), "alice"),
             (json!({"why": "x"}), "{\"why\":\"x\"}"),
         ];
         for (value, shown) in rows {

@@ -245,10 +245,7 @@ impl Handle {
     /// # Errors
     /// Where one does not take it; those before it have.
     pub async fn set_queues(&self, specs: Vec<Arc<QueueSpec>>) -> Result<(), QueueError> {
-        for spec in specs {
-            self.queues.set(spec).await?;
-        }
-        Ok(())
+        self.queues.set_all(specs).await
     }
 
     /// Whether the configuration of this SHA-256 is another than was last taken whole at a start: one that is not, is not

@@ -28,7 +28,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("mainstay-wire", &["mainstay-core", "mainstay-fleet", "mainstay-matchmaking", "mainstay-supervisor"]),
     ("mainstay-query", &["mainstay-core"]),
-    ("mainstay-config", &["mainstay-core", "mainstay-matchmaking"]),
+    ("mainstay-config", &["mainstay-core", "mainstay-matchmaking", "mainstay-wire"]),
     // game: what a game links
     ("mainstay-sdk", &[]),
     ("mainstay-tugboat", &["mainstay-query", "mainstay-sdk"]),

@@ -8,6 +8,7 @@ pub(crate) mod limits;
 pub(crate) mod machines;
 pub(crate) mod providers;
 pub(crate) mod query;
+pub(crate) mod queues;
 
 use crate::codes::Code;
 use crate::limits::NAME_CHARS_MAX;
@@ -18,9 +19,8 @@ use crate::tree::{Node, Value};
 
 /// The keys of a file.
 pub(crate) const TOP: Keys = Keys {
-    known: &["version", "builds", "buildConfigurations", "fleets", "machines", "providers"],
+    known: &["version", "builds", "buildConfigurations", "fleets", "machines", "providers", "queues"],
     later: &[
-        ("queues", "hold matchmaking queues"),
         ("sessions", "hold host migration settings"),
         ("webhooks", "hold webhooks"),
         ("import", "name more files"),
@@ -109,6 +109,9 @@ mod tests {
         ];
         for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
         {
+            assert!(manual.contains(&format!("`{key}`")), "{key} is not in the manual");
+        }
+        for key in queues::keys() {
             assert!(manual.contains(&format!("`{key}`")), "{key} is not in the manual");
         }
     }

@@ -4,14 +4,18 @@ pub mod account;
 pub mod agent;
 pub mod allocation;
 pub mod apply;
+pub mod backfill;
 pub mod bench;
 pub mod check;
 pub mod doctor;
 pub mod explain;
 pub mod fleet;
 pub mod machine;
+pub mod matches;
+pub mod queue;
 pub mod server;
 pub mod status;
+pub mod ticket;
 pub mod token;
 
 use serde_json::Value;

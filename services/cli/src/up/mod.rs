@@ -257,6 +257,8 @@ impl Up<'_> {
         let environment = self.credentials.environment_id;
         let declaration = mainstay_control::declaration(&self.source.config, environment, size);
         control.apply(declaration).await.map_err(|error| untaken(&error))?;
+        let queues = self.source.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
+        control.set_queues(queues).await.map_err(|error| untaken(&error))?;
         // The last, after whatever else of the files is taken: a start that ends before it takes everything again.
         control.taken(sha256).await.map_err(|error| untaken(&error))
     }

@@ -135,6 +135,17 @@ impl Queues {
         Ok(self.list(&running).await?)
     }
 
+    /// Has each of these queues match so from now on; others stay as they are.
+    ///
+    /// # Errors
+    /// Where one does not take it; those before it have.
+    pub(crate) async fn set_all(&self, specs: Vec<Arc<QueueSpec>>) -> Result<(), QueueError> {
+        for spec in specs {
+            self.set(spec).await?;
+        }
+        Ok(())
+    }
+
     /// Removes a queue: its tickets are cancelled.
     ///
     /// # Errors

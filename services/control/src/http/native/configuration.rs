@@ -98,15 +98,18 @@ async fn apply(
             return Err(Failure::configuration(&Refused { problems: private, left_out: 0 }));
         }
         let warnings = reports(&accepted.warnings).into_iter().chain(reports(&missing)).collect::<Vec<_>>();
-        Ok((declaration(&accepted.config, environment, &machine), warnings))
+        let queues: Vec<_> = accepted.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
+        Ok((declaration(&accepted.config, environment, &machine), queues, warnings))
     });
     let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
-    let (declaration, warnings) = read?;
+    let (declaration, queues, warnings) = read?;
     let places = declaration.builds.iter().map(|build| build.folder.clone());
     app.may_name(&caller, places.collect()).await?;
     if asked.dry_run == DryRun::Off {
         let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
         app.editor.declare(declaration, edit).await?;
+        // Each is a shard of its own, so one may be taken and the next not: sent again, the whole is taken.
+        app.queues.set_all(queues).await?;
     }
     let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
     Ok(Json(ConfigurationView { warnings, ..view }))

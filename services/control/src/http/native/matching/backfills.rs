@@ -19,10 +19,10 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{create, entities, new_ticket, queue_of, seated, tickets};
+use super::{OfPlayer, create, entities, new_ticket, queue_of, seated, tickets};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list, make))
+    OpenApiRouter::new().routes(routes!(list, make, cancel_all))
 }
 
 /// Asks for more players for a game that goes on. With an `Idempotency-Key`, a repeat answers with the same ticket.
@@ -88,4 +88,25 @@ async fn list(
         queue.read(move |queue, _| queue.backfills_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
     let views = games.await?.iter().map(|game| TicketView::of_game(game, &name)).collect();
     Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
+}
+
+/// Ends what ties a player to a game, also to one that crashed: its backfill ticket in this queue.
+#[utoipa::path(
+    delete,
+    operation_id = "cancelBackfillsOfPlayer",
+    path = "/v1/queues/{queue}/backfills",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), OfPlayer),
+    responses((status = 204, description = "It is in no open backfill ticket; none, if it was in none"), (status = 400, description = "No player is named", body = Problem)),
+)]
+async fn cancel_all(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    query: Result<Query<OfPlayer>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Native> {
+    app.permit(&headers, Permission::Match)?;
+    let player = super::player(query)?;
+    queue_of(&app, &name)?.ask(Command::CancelAllBackfills { player, caller: Asker::Title }).await??;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -16,6 +16,8 @@ use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_matchmaking::{Answer, Command, Entity, Member, Rejection, Seated};
 use mainstay_wire::native::PlayerOfTicket;
 use mainstay_wire::playfab::{Stored, attributes};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use uuid::Uuid;
 
@@ -95,6 +97,25 @@ fn entities(players: &[PlayerOfTicket]) -> Result<Vec<Entity>, Native> {
         mainstay_matchmaking::ENTITY_PART_BYTES_MAX
     );
     Err(Failure::bad_request(detail, "send ids that your players are known by").into())
+}
+
+/// Whose tickets are meant.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct OfPlayer {
+    /// Its id, as in a ticket.
+    player: String,
+}
+
+fn player(query: Result<Query<OfPlayer>, QueryRejection>) -> Result<Entity, Native> {
+    let Query(OfPlayer { player }) = query.map_err(|error| {
+        Failure::bad_request(
+            error.body_text(),
+            "name the player: ?player=ID; without one nothing is cancelled",
+        )
+    })?;
+    let mut found = entities(&[PlayerOfTicket { player, ..PlayerOfTicket::default() }])?;
+    Ok(found.remove(0))
 }
 
 /// A player with what the rules of a queue find in its attributes.

@@ -19,11 +19,11 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{create, entities, events, member, new_ticket, queue_of, ticket_of, title};
+use super::{OfPlayer, create, entities, events, member, new_ticket, queue_of, ticket_of, title};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(list, make))
+        .routes(routes!(list, make, cancel_all))
         .routes(routes!(read, cancel))
         .routes(routes!(why))
         .routes(routes!(watch))
@@ -136,6 +136,27 @@ async fn cancel(
         Command::CancelTicket { ticket, caller }
     };
     queue.ask(command).await??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ends what ties a player to this queue, for one whose ticket's id is lost.
+#[utoipa::path(
+    delete,
+    operation_id = "cancelTicketsOfPlayer",
+    path = "/v1/queues/{queue}/tickets",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), OfPlayer),
+    responses((status = 204, description = "It is in no open ticket of players; none, if it was in none"), (status = 400, description = "No player is named", body = Problem)),
+)]
+async fn cancel_all(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    query: Result<Query<OfPlayer>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Native> {
+    app.permit(&headers, Permission::Match)?;
+    let player = super::player(query)?;
+    queue_of(&app, &name)?.ask(Command::CancelAllTickets { player, caller: Asker::Title }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -1,0 +1,119 @@
+//! The command line of `queue`, `ticket`, `backfill` and `match`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Which queue is meant.
+#[derive(Debug, Args)]
+pub struct OfQueue {
+    /// The queue; may be left out where there is one alone
+    #[arg(long)]
+    pub queue: Option<String>,
+}
+
+/// What can be done with queues.
+#[derive(Debug, Subcommand)]
+pub enum QueueVerb {
+    /// All of them, with who waits in them
+    List,
+    /// One of them, with what it matches by
+    Get {
+        /// Its name
+        name: String,
+    },
+    /// Make a queue, or have one match by other rules
+    #[command(after_help = "Examples:\n  mainstay queue set duel.json\n  mainstay apply mainstay.yaml")]
+    Set {
+        /// PlayFab's JSON of it; - for standard input
+        file: PathBuf,
+    },
+    /// Remove a queue and cancel its tickets
+    Delete {
+        /// Its name
+        name: String,
+    },
+}
+
+/// What can be done with the tickets of players.
+#[derive(Debug, Subcommand)]
+pub enum TicketVerb {
+    /// Those that are open, and those that ended a short while ago
+    List(OfQueue),
+    /// One of them
+    Get(OneTicket),
+    /// Have players look for a match together
+    #[command(
+        after_help = "Examples:\n  mainstay ticket create --player alice --player bob\n  mainstay ticket create --queue duel --player 'alice={\"skill\": 0.4}' --wait"
+    )]
+    Create {
+        #[command(flatten)]
+        of: OfQueue,
+        /// A player by its id, and =JSON with the attributes that the queue's rules read
+        #[arg(long = "player", value_name = "ID[=JSON]", required = true)]
+        players: Vec<String>,
+        /// How long they look, in seconds
+        #[arg(long, default_value_t = 120)]
+        give_up_after: u32,
+        /// Wait until they are matched, or no longer look
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Cancel one
+    Cancel(OneTicket),
+    /// Cancel whatever ticket a player is in
+    CancelAll(OnePlayer),
+    /// Why it is not matched yet: the nearest others, and what keeps each away
+    Why(OneTicket),
+}
+
+/// What can be done with the tickets of games that want more players.
+#[derive(Debug, Subcommand)]
+pub enum BackfillVerb {
+    /// Those that are open, and those that ended a short while ago
+    List(OfQueue),
+    /// One of them
+    Get(OneTicket),
+    /// Ask for more players for a game
+    #[command(
+        after_help = "Example:\n  mainstay backfill create --queue duel game.json\n\nThe file is as POST /v1/queues/{queue}/backfills takes it: players with teams, server, places, giveUpAfterSeconds."
+    )]
+    Create {
+        #[command(flatten)]
+        of: OfQueue,
+        /// What is asked, as JSON; - for standard input
+        file: PathBuf,
+    },
+    /// Cancel one
+    Cancel(OneTicket),
+    /// Free a player of the game it was in, also of one that crashed
+    CancelAll(OnePlayer),
+}
+
+/// What can be done with matches.
+#[derive(Debug, Subcommand)]
+pub enum MatchVerb {
+    /// Those of the last minutes
+    List(OfQueue),
+    /// One of them
+    Get(OneTicket),
+}
+
+/// A ticket or a match.
+#[derive(Debug, Args)]
+pub struct OneTicket {
+    /// Its id
+    pub id: String,
+    #[command(flatten)]
+    pub of: OfQueue,
+}
+
+/// A player.
+#[derive(Debug, Args)]
+pub struct OnePlayer {
+    /// Its id
+    #[arg(long)]
+    pub player: String,
+    #[command(flatten)]
+    pub of: OfQueue,
+}

@@ -1,0 +1,48 @@
+//! `mainstay backfill`: games that want more players.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::queue::{json, meant};
+use super::ticket::path;
+use super::{every, segment};
+use crate::arguments::{BackfillVerb, Format};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[
+    ("ticket", "/id"),
+    ("status", "/status"),
+    ("server", "/server/serverId"),
+    ("region", "/server/region"),
+    ("players", "/players"),
+    ("places", "/places"),
+    ("created", "/created"),
+    ("match", "/matchId"),
+    ("why", "/cancellationReason"),
+];
+
+pub fn run(verb: &BackfillVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        BackfillVerb::List(of) => {
+            let games = every(&client, &format!("{}/backfills", meant(&client, of)?))?;
+            output::list(&games, COLUMNS, format)?;
+        }
+        BackfillVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
+        BackfillVerb::Create { of, file } => {
+            let queue = meant(&client, of)?;
+            output::one(&client.post(&format!("{queue}/backfills"), &json(file)?)?, format)?;
+        }
+        BackfillVerb::Cancel(one) => {
+            client.delete(&path(&client, one)?)?;
+            output::one(&client.get(&path(&client, one)?)?, format)?;
+        }
+        BackfillVerb::CancelAll(of_player) => {
+            let queue = meant(&client, &of_player.of)?;
+            client.delete(&format!("{queue}/backfills?player={}", segment(&of_player.player)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,101 @@
+//! `mainstay queue`, and what the commands of its tickets and matches share.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use super::{every, segment};
+use crate::arguments::{Format, OfQueue, QueueVerb};
+use crate::client::Client;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[
+    ("name", "/name"),
+    ("open tickets", "/openTickets"),
+    ("players matching", "/playersMatching"),
+    ("p50 s", "/timeToMatch/p50Seconds"),
+    ("p90 s", "/timeToMatch/p90Seconds"),
+    ("p99 s", "/timeToMatch/p99Seconds"),
+];
+
+pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        QueueVerb::List => output::list(&every(&client, "/v1/queues")?, COLUMNS, format)?,
+        QueueVerb::Get { name } => output::one(&client.get(&path(name))?, format)?,
+        QueueVerb::Set { file } => {
+            let queue = json(file)?;
+            let inner = queue.get("MatchmakingQueue").unwrap_or(&queue);
+            let Some(name) = inner.get("Name").and_then(Value::as_str) else {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    "MS-U039",
+                    format!("{} has no queue with a name", file.display()),
+                )
+                .fix("write Name: PlayFab's spelling, as GetMatchmakingQueue answers; files in other words go by mainstay apply"));
+            };
+            client.put(&path(name), "application/json", None, queue.to_string().as_bytes())?;
+            output::one(&client.get(&path(name))?, format)?;
+        }
+        QueueVerb::Delete { name } => {
+            client.delete(&path(name))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a queue is.
+fn path(name: &str) -> String {
+    format!("/v1/queues/{}", segment(name))
+}
+
+/// Where the queue that is meant is: the one named, or the only one.
+pub(super) fn meant(client: &Client, of: &OfQueue) -> Result<String, Failure> {
+    if let Some(name) = &of.queue {
+        return Ok(path(name));
+    }
+    let queues = every(client, "/v1/queues")?;
+    let names: Vec<&str> =
+        queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str()).collect();
+    match names[..] {
+        [only] => Ok(path(only)),
+        [] => {
+            let fix = "make one: mainstay queue set FILE, or queues: of mainstay.yaml";
+            Err(Failure::new(Exit::NotFound, "MS-U038", "there is no queue").fix(fix))
+        }
+        [..] => Err(Failure::new(Exit::Usage, "MS-U038", "there are several queues, and none is named")
+            .why(format!("they are {}", names.join(", ")))
+            .fix("add --queue NAME")),
+    }
+}
+
+/// The JSON of a file, or of standard input.
+pub(super) fn json(file: &Path) -> Result<Value, Failure> {
+    let unread = |error: std::io::Error| {
+        Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error)
+    };
+    let mut text = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(BYTES_MAX).read_to_end(&mut text).map_err(unread)?;
+    } else {
+        std::fs::File::open(file)
+            .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text))
+            .map_err(unread)?;
+    }
+    parsed(&text, &file.display().to_string())
+}
+
+/// The most read of a file: the API refuses larger bodies, and says how large they may be.
+const BYTES_MAX: u64 = 8 << 20;
+
+/// JSON that a person wrote.
+pub(super) fn parsed(text: &[u8], what: &str) -> Result<Value, Failure> {
+    serde_json::from_slice(text).map_err(|error| {
+        Failure::new(Exit::Usage, "MS-U039", format!("{what} is not JSON"))
+            .why(error)
+            .fix("mend it there; on a command line, quote it: 'alice={\"skill\": 0.4}'")
+    })
+}

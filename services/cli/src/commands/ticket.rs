@@ -1,0 +1,173 @@
+//! `mainstay ticket`: players who look for a match.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::queue::{meant, parsed};
+use super::{every, segment};
+use crate::arguments::{Format, TicketVerb};
+use crate::client::Client;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Column};
+
+pub(super) const COLUMNS: &[Column] = &[
+    ("ticket", "/id"),
+    ("status", "/status"),
+    ("players", "/players"),
+    ("created", "/created"),
+    ("gives up", "/givesUp"),
+    ("match", "/matchId"),
+    ("why", "/cancellationReason"),
+];
+
+/// How often a ticket that is waited for is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+pub fn run(verb: &TicketVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        TicketVerb::List(of) => {
+            let tickets = every(&client, &format!("{}/tickets", meant(&client, of)?))?;
+            output::list(&tickets, COLUMNS, format)?;
+        }
+        TicketVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
+        TicketVerb::Create { of, players, give_up_after, wait } => {
+            let queue = meant(&client, of)?;
+            let players = players.iter().map(|text| player(text)).collect::<Result<Vec<_>, _>>()?;
+            let body = json!({ "players": players, "giveUpAfterSeconds": give_up_after });
+            let made = client.post(&format!("{queue}/tickets"), &body)?;
+            let ticket = if *wait { ended(&client, &queue, made)? } else { made };
+            output::one(&ticket, format)?;
+        }
+        TicketVerb::Cancel(one) => {
+            client.delete(&path(&client, one)?)?;
+            output::one(&client.get(&path(&client, one)?)?, format)?;
+        }
+        TicketVerb::CancelAll(of_player) => {
+            let queue = meant(&client, &of_player.of)?;
+            client.delete(&format!("{queue}/tickets?player={}", segment(&of_player.player)))?;
+        }
+        TicketVerb::Why(one) => {
+            let why = client.get(&format!("{}/why", path(&client, one)?))?;
+            match format {
+                Format::Json => output::json(&why)?,
+                Format::Table => output::write(&in_words(&why))?,
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a ticket is.
+pub(super) fn path(client: &Client, one: &crate::arguments::OneTicket) -> Result<String, Failure> {
+    Ok(format!("{}/tickets/{}", meant(client, &one.of)?, segment(&one.id)))
+}
+
+/// `alice`, or `alice={"skill": 0.4}`.
+fn player(text: &str) -> Result<Value, Failure> {
+    let Some((id, attributes)) = text.split_once('=') else { return Ok(json!({ "player": text })) };
+    let attributes = parsed(attributes.as_bytes(), &format!("what follows {id}="))?;
+    Ok(json!({ "player": id, "attributes": attributes }))
+}
+
+/// The ticket once it is over.
+fn ended(client: &Client, queue: &str, mut ticket: Value) -> Result<Value, Failure> {
+    let text = |ticket: &Value, field: &str| ticket[field].as_str().unwrap_or("-").to_owned();
+    let id = text(&ticket, "id");
+    loop {
+        match ticket["status"].as_str() {
+            Some("Matched") => return Ok(ticket),
+            Some("Canceled") => {
+                let reason = text(&ticket, "cancellationReason");
+                let exit = if reason == "Timeout" { Exit::TimedOut } else { Exit::Failed };
+                return Err(
+                    Failure::new(exit, "MS-U040", format!("ticket {id} ended without a match")).why(reason)
+                );
+            }
+            Some(_) | None => {}
+        }
+        thread::sleep(POLL);
+        ticket = client.get(&format!("{queue}/tickets/{id}"))?;
+    }
+}
+
+/// What keeps others away, for a person.
+fn in_words(why: &Value) -> String {
+    use std::fmt::Write as _;
+    let list = |field: &str| why[field].as_array().cloned().unwrap_or_default();
+    let mut text = format!(
+        "It has searched for {} s. A match has {} to {} players.\n{} others search; of {} looked at, {} fit it ({} players).\n",
+        why["waitedSeconds"],
+        why["playersMin"],
+        why["playersMax"],
+        why["others"],
+        why["lookedAt"],
+        why["fitting"],
+        why["fittingPlayers"],
+    );
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for rule in list("keptAway") {
+        let _infallible = writeln!(text, "  {} keeps {} away", word(&rule["rule"]), rule["tickets"]);
+    }
+    for other in list("nearest") {
+        let kind = if other["backfill"] == true { "game" } else { "ticket" };
+        let _infallible = writeln!(text, "{kind} {} of {} players", word(&other["id"]), other["players"]);
+        for judged in other["rules"].as_array().into_iter().flatten() {
+            let (mark, why) =
+                if judged["fits"] == true { ("✓", String::new()) } else { ("✗", word(&judged["why"])) };
+            let _infallible = writeln!(text, "  {mark} {} {why}", word(&judged["rule"]));
+        }
+    }
+    match why.get("next") {
+        Some(step) => {
+            let _infallible = writeln!(
+                text,
+                "Next: {} gives way at {}, from {} to {}.",
+                word(&step["rule"]),
+                word(&step["at"]),
+                word(&step["from"]),
+                word(&step["to"])
+            );
+        }
+        None => text.push_str("No rule will give way any more.\n"),
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_player_is_an_id_with_or_without_attributes() {
+        assert_eq!(player("alice").unwrap(), json!({ "player": "alice" }));
+        let bob = json!({ "player": "bob", "attributes": { "skill": 0.5 } });
+        assert_eq!(player("bob={\"skill\": 0.5}").unwrap(), bob);
+        assert_eq!(player("bob={skill}").unwrap_err().code, "MS-U039");
+    }
+
+    #[test]
+    fn why_is_told_in_words() {
+        let why = json!({
+            "waitedSeconds": 12, "playersMin": 2, "playersMax": 2, "others": 1, "lookedAt": 1, "fitting": 0, "fittingPlayers": 0,
+            "keptAway": [{ "rule": "skill", "tickets": 1 }],
+            "nearest": [{ "id": "t-2", "backfill": false, "players": 1, "rules": [
+                { "rule": "mode", "fits": true }, { "rule": "skill", "fits": false, "why": "3 apart, at most 2" }] }],
+            "next": { "rule": "skill", "at": "2026-11-21T12:00:00Z", "from": "2", "to": "3" },
+        });
+        assert_eq!(
+            in_words(&why),
+            "It has searched for 12 s. A match has 2 to 2 players.\n\
+             1 others search; of 1 looked at, 0 fit it (0 players).\n  \
+             skill keeps 1 away\n\
+             ticket t-2 of 1 players\n  \
+             ✓ mode \n  \
+             ✗ skill 3 apart, at most 2\n\
+             Next: skill gives way at 2026-11-21T12:00:00Z, from 2 to 3.\n"
+        );
+    }
+}
