@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OnePlayer, OneTicket, QueueVerb, TicketVerb};
+pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb};
 
 /// The most slots an agent offers: what one machine may bring.
 const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;

@@ -145,3 +145,56 @@ fn what_cannot_be_matched_is_refused_with_a_code() {
     assert_eq!(caller.delete("/v1/queues/duel").status, 204);
     assert_eq!(caller.get("/v1/queues/duel").json()["code"], "MS-M002");
 }
+
+/// Issue 4, point 9: "queues in `mainstay.yaml` in our words …; SetMatchmakingQueue and the file are two doors to the same thing,
+/// with a clear rule for who wins. `mainstay queue|ticket|backfill|match` commands".
+#[test]
+fn a_queue_of_the_file_is_played_by_commands_and_what_a_call_made_of_it_outlives_a_restart() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    let text = "version: 1.0\nqueues:\n  - name: duel\n    minMatchSize: 2\n    maxMatchSize: 2\n    rules:\n      \
+                - { name: skill, type: DifferenceRule, attribute: { path: skill }, attributeNotSpecifiedBehavior: MatchAny, difference: 1 }\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let up = home.up(&[file]);
+    assert_eq!(up.json(&["queue", "list"])[0]["name"], "duel");
+    let alice = up.json(&["ticket", "create", "--player", r#"alice={"skill": 1}"#]);
+    let bob = up.json(&["ticket", "create", "--queue", "duel", "--player", r#"bob={"skill": 3}"#]);
+    let why = up.json(&["ticket", "why", bob["id"].as_str().unwrap()]);
+    assert_eq!(why["nearest"][0]["rules"][0]["why"], "2 apart, at most 1", "{why}");
+    let carol = up.json(&["ticket", "create", "--player", r#"carol={"skill": 2}"#, "--wait"]);
+    assert_eq!(carol["status"], "Matched", "with alice, who waited longest: {carol}");
+    let formed = up.json(&["match", "get", carol["matchId"].as_str().unwrap()]);
+    assert_eq!(up.json(&["match", "list"])[0], formed);
+    assert_eq!(up.json(&["ticket", "get", alice["id"].as_str().unwrap()])["matchId"], formed["id"]);
+    assert!(up.run(&["ticket", "cancel-all", "--player", "bob"]).status.success());
+    assert_eq!(up.json(&["ticket", "get", bob["id"].as_str().unwrap()])["status"], "Canceled");
+
+    let game = home.path().with_file_name("game.json");
+    let asked = json!({ "players": [{ "player": "dave" }], "server": { "region": "here" }, "giveUpAfterSeconds": 600 });
+    std::fs::write(&game, asked.to_string()).unwrap();
+    let game = up.json(&["backfill", "create", game.to_str().unwrap()]);
+    assert_eq!(up.json(&["backfill", "list"])[0]["id"], game["id"]);
+    assert!(up.run(&["backfill", "cancel-all", "--player", "dave"]).status.success());
+    assert_eq!(up.json(&["backfill", "get", game["id"].as_str().unwrap()])["status"], "Canceled");
+
+    // A call changes it, and neither a crash nor a restart with the same file undoes that; a changed file does.
+    let larger = |up: &crate::product::Product<'_>| {
+        up.json(&["queue", "get", "duel"])["configuration"]["MaxMatchSize"].clone()
+    };
+    let mut set = up.json(&["queue", "get", "duel"])["configuration"].clone();
+    set["MaxMatchSize"] = json!(4);
+    let json = home.path().with_file_name("duel.json");
+    std::fs::write(&json, set.to_string()).unwrap();
+    up.json(&["queue", "set", json.to_str().unwrap()]);
+    up.kill_nine();
+    let up = home.up(&[file]);
+    assert_eq!(larger(&up), 4);
+    std::fs::write(file, text.replace("maxMatchSize: 2", "maxMatchSize: 6")).unwrap();
+    up.json(&["apply", file]);
+    assert_eq!(larger(&up), 6);
+    assert!(up.run(&["queue", "delete", "duel"]).status.success());
+    let none = up.run(&["ticket", "list"]);
+    assert_eq!(none.status.code(), Some(3), "{none:?}");
+    assert!(String::from_utf8_lossy(&none.stderr).contains(concat!("MS-", "U038")), "{none:?}");
+}
