@@ -157,11 +157,11 @@ impl Agenda {
         }
     }
 
-    /// Who enters which step at a moment that is the next to come.
-    pub(super) fn entering(&self, slab: &Slab, at: Timestamp) -> Vec<(Handle, u16)> {
+    /// Who enters which step, of this one and those after it, at a moment that is the next to come.
+    pub(super) fn entering(&self, slab: &Slab, at: Timestamp, first: usize) -> Vec<(Handle, u16)> {
         let mut entering = Vec::new();
         for (_, lane) in self.fronts.iter().take_while(|(cursor, _)| cursor.at == at) {
-            let Some(step) = self.step(*lane) else { continue };
+            let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
             for (handle, arrival) in &self.lanes[*lane] {
                 let row = slab.get(*handle);
                 if low(row.arrival()) != *arrival {

@@ -144,7 +144,7 @@ impl Block {
     /// How many entries are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
         let first = self.numbers[..self.len].partition_point(|number| *number < key.0);
-        let equals = self.numbers[first..self.len].iter().take_while(|number| **number == key.0).count();
+        let equals = self.numbers[first..self.len].partition_point(|number| *number == key.0);
         first + self.arrivals[first..first + equals].partition_point(|arrival| *arrival < key.1)
     }
 

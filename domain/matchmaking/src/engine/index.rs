@@ -66,9 +66,13 @@ impl Index {
         Some((run, block))
     }
 
-    /// Where the first entry at or after a key is; `None` where there is none.
-    pub(super) fn first_at(&self, key: Key) -> Option<Place> {
-        let place = self.at(key)?;
+    /// Where the first entry is; `None` where there is none.
+    pub(super) fn first(&self) -> Option<Place> {
+        (self.len > 0).then_some(Place { run: 0, block: 0, slot: 0 })
+    }
+
+    /// Where the first entry at or after a place [found by its key](Self::at) is; `None` where there is none.
+    pub(super) fn first_from(&self, place: Place) -> Option<Place> {
         let Place { run, block, slot } = place;
         if slot < self.runs[run].blocks[block].len() {
             Some(place)

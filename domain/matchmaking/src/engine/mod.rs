@@ -346,11 +346,11 @@ impl Engine {
         }
         let before = self.come;
         self.come = before.max(at);
-        for (handle, step) in self.agenda.entering(&self.slab, at) {
+        // Those who have come already, and wait for their first look, are in their first step.
+        let first = usize::from(before >= at);
+        for (handle, step) in self.agenda.entering(&self.slab, at, first) {
             if step == 0 {
-                if self.slab.get(handle).since() > before.unix_ms() {
-                    self.pool.insert(&self.plan, &self.slab, handle);
-                }
+                self.pool.insert(&self.plan, &self.slab, handle);
                 continue;
             }
             let before = self.slab.get(handle).regions();

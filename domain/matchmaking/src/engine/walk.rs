@@ -57,16 +57,22 @@ impl<'a> Walk<'a> {
     /// Outwards from a number. A walk from [`WILD`] goes through everything, the lowest first.
     pub(super) fn new(index: &'a Index, from: i64, window: Window, filter: Filter) -> Self {
         let ground = Ground { index, filter, from, window };
-        let (any, above, below) = if from == WILD {
-            (None, ground.up((WILD, 0), None), None)
-        } else {
-            let below = index.at((from, 0)).map(|Place { run, block, slot }| Down {
-                run,
-                block,
-                left: ground.mask(run, block) & below(slot),
-                equals: None,
-            });
-            (ground.up((WILD, 0), Some(WILD)), ground.up((from, 0), None), below)
+        let first = |only| index.first().and_then(|place| ground.up(place, only));
+        let (any, above, below) = match index.at((from, 0)) {
+            _ if from == WILD => (None, first(None), None),
+            None => (first(Some(WILD)), None, None),
+            Some(place) => {
+                // Both ways begin in one block, as a rule.
+                let Place { run, block, slot } = place;
+                let here = ground.mask(run, block);
+                let down = Down { run, block, left: here & below(slot), equals: None };
+                let above = if slot < index.runs[run].blocks[block].len() {
+                    Some(Up { place, left: here & !below(slot), only: None })
+                } else {
+                    index.first_from(place).and_then(|place| ground.up(place, None))
+                };
+                (first(Some(WILD)), above, Some(down))
+            }
         };
         let mut walk = Self { ground, any, above, below, heads: [None; 3] };
         (0..3).for_each(|way| walk.fetch(way));
@@ -112,8 +118,8 @@ impl Ground<'_> {
         if block.summary.admits(&self.filter) { block.candidates(&self.filter) } else { 0 }
     }
 
-    fn up(&self, key: (i64, u64), only: Option<i64>) -> Option<Up> {
-        let place = self.index.first_at(key)?;
+    /// Upwards from an entry.
+    fn up(&self, place: Place, only: Option<i64>) -> Option<Up> {
         let first = self.index.runs[place.run].blocks[place.block].number(place.slot);
         if only.is_some_and(|only| only != first) {
             return None;
@@ -210,7 +216,7 @@ impl Ground<'_> {
             let first = self.index.at((number, 0))?;
             (down.run, down.block) = (first.run, first.block);
             down.left = self.mask(first.run, first.block) & below(first.slot);
-            down.equals = self.up((number, 0), Some(number));
+            down.equals = self.index.first_from(first).and_then(|place| self.up(place, Some(number)));
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mainstay_core::Timestamp;
+use mainstay_core::{TicketId, Timestamp};
 use mainstay_matchmaking::spec::{Merge, Missing, QueueSpec, Rule, RuleKind};
 use mainstay_matchmaking::{Amount, BackfillStage, BackfillTicket, Member, Queue, Stage, Ticket, Value};
 
@@ -21,6 +21,14 @@ impl Waiting {
         match self {
             Self::Ticket(ticket) => ticket.members.iter().collect(),
             Self::Game(game) => game.members.iter().map(|seated| &seated.member).collect(),
+        }
+    }
+
+    /// Which.
+    pub fn id(&self) -> TicketId {
+        match self {
+            Self::Ticket(ticket) => ticket.id,
+            Self::Game(game) => game.id,
         }
     }
 
