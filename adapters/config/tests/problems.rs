@@ -80,7 +80,7 @@ fn queue_rows() -> Vec<Row> {
         (queue("allocate: { fleet: europe }"), Code::NotYet, (6, 5), "x-allocate"),
         (queue("serverAllocationEnabled: maybe"), Code::NotAllowed, (6, 30), "true or false"),
         (
-            queue("teams: [{ name: red, minTeamSize: 1, maxTeamSize: 1 }]"),
+            queue("teams: [{ name: red, minTeamSize: 1, maxTeamSize: 2 }]"),
             Code::BadQueue,
             (6, 5),
             "queues.md",
