@@ -74,9 +74,14 @@ fn micros(micros: u64) -> String {
 
 /// The 99th percentile, or the largest of fewer than a hundred.
 pub fn worst(figures: &[f64]) -> f64 {
+    percentile(figures, 99)
+}
+
+/// The least figure that so many percent of all do not exceed.
+pub fn percentile(figures: &[f64], percent: usize) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
-    let at = (figures.len() * 99).div_ceil(100).max(1) - 1;
+    let at = (figures.len() * percent).div_ceil(100).max(1) - 1;
     figures.get(at).copied().unwrap_or(f64::NAN)
 }
 

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mainstay_core::{StateMachine, Timestamp};
+use mainstay_core::{StateMachine, TicketId, Timestamp};
 use mainstay_matchmaking::{BackfillStage, BackfillTicket, Caller, Event, Queue, Stage, Ticket, laws};
 use proptest::prelude::*;
 
 use crate::draw::{Dice, queue};
-use crate::oracle::{Waiting, missed, why_not};
+use crate::oracle::{missed, waiting, why_not};
 use crate::random::{Step, step};
 use crate::world::World;
 
@@ -39,15 +39,11 @@ impl Judge {
         for (at, event) in &world.journal[self.told..] {
             if let Event::MatchFormed { tickets, backfill, .. } = event {
                 let spec = self.shadow.spec().unwrap().clone();
-                let mut group: Vec<Waiting> = tickets
-                    .iter()
-                    .map(|(id, _)| Waiting::Ticket(self.shadow.ticket(*id, &Caller::Title).unwrap().clone()))
-                    .collect();
-                if let Some(filled) = backfill {
-                    group.push(Waiting::Game(
-                        self.shadow.backfill(filled.ticket, &Caller::Title).unwrap().clone(),
-                    ));
-                }
+                let game = backfill.as_ref().map(|filled| filled.ticket);
+                let all: Vec<TicketId> = tickets.iter().map(|(ticket, _)| *ticket).chain(game).collect();
+                let mut group = waiting(&self.shadow);
+                group.retain(|it| all.contains(&it.id()));
+                prop_assert_eq!(group.len(), all.len(), "whoever is matched was waiting");
                 prop_assert_eq!(why_not(&spec, &group, *at), None, "at {:?}: {:#?}", at, group);
             }
             self.shadow.apply(*at, event);
@@ -114,7 +110,7 @@ proptest! {
         for it in steps {
             step(&mut world, &mut spec, &mut made, it);
             judge.judge(&world)?;
-            if crate::oracle::waiting(&world.queue).len() <= TRIED_MAX {
+            if waiting(&world.queue).len() <= TRIED_MAX {
                 let left = missed(&spec, &world.queue, world.now);
                 prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
             }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::Amount;
-use mainstay_matchmaking::bare::Facts;
+use mainstay_matchmaking::bare::{Facts, Game, Text};
+use mainstay_matchmaking::{Amount, Attributes, Entity, Member, Value};
 
 /// Numbers from a seed (splitmix64).
 #[derive(Debug, Clone)]
@@ -85,6 +85,83 @@ pub enum Reads {
     Teams,
     /// Skill, regions, modes and the skill of teams; parties.
     Everything,
+    /// The same, the build, and who can host.
+    Eight,
+}
+
+/// Builds of the game: nine of ten players have the newer one.
+const BUILDS: [&str; 2] = ["new", "old"];
+
+/// The players of a ticket.
+#[derive(Debug)]
+pub struct Party {
+    reads: Reads,
+    skills: Vec<i64>,
+    modes: Vec<Arc<str>>,
+    latencies: Vec<(Arc<str>, u32)>,
+    build: Option<Arc<str>>,
+    hosts: Vec<i64>,
+}
+
+impl Party {
+    /// What rules see of it.
+    pub fn facts(&self) -> Facts {
+        let sum: i64 = self.skills.iter().sum();
+        let count = i64::try_from(self.skills.len()).unwrap_or(1);
+        let alone = Facts {
+            players: u8::try_from(count).unwrap_or(1),
+            numbers: vec![Some(amount(sum.div_euclid(count)))],
+            ..Facts::default()
+        };
+        let teams = |facts: Facts| Facts { team_sums: vec![amount(sum)], ..facts };
+        let everything = |facts: Facts| {
+            let (sets, latencies) = (vec![Some(self.modes.clone())], self.latencies.clone());
+            Facts { sets, latencies, ..teams(facts) }
+        };
+        match self.reads {
+            Reads::Skill => alone,
+            Reads::Teams => teams(alone),
+            Reads::Everything => everything(alone),
+            Reads::Eight => Facts {
+                texts: vec![self.build.clone().map_or(Text::Any, Text::Same)],
+                totals: vec![amount(self.hosts.iter().sum())],
+                ..everything(alone)
+            },
+        }
+    }
+
+    /// Its players, with their values in the order of the queue's rules; so that nobody comes twice, with a number each.
+    pub fn members(&self, first: u64) -> Vec<Member> {
+        let member = |(at, skill): (usize, &i64)| {
+            let skill = || Some(Value::Number(amount(*skill)));
+            let mut values = vec![skill()];
+            match self.reads {
+                Reads::Skill => {}
+                Reads::Teams => values.push(skill()),
+                Reads::Everything | Reads::Eight => {
+                    values.push(Some(Value::Latencies(self.latencies.clone().into())));
+                    values.push(Some(Value::Texts(self.modes.clone().into())));
+                    values.extend([skill(), None]);
+                }
+            }
+            if let Some(build) = &self.build {
+                let host = Some(Value::Number(amount(self.hosts[at])));
+                values.extend([Some(Value::Text(build.clone())), host, None]);
+            }
+            let entity = Entity::kept(&format!("{}!{:016X}", Entity::PLAYER, first + at as u64));
+            Member { entity, attributes: Attributes { raw: None, values: values.into() } }
+        };
+        self.skills.iter().enumerate().map(member).collect()
+    }
+
+    /// How many they are.
+    pub fn players(&self) -> u64 {
+        self.skills.len() as u64
+    }
+}
+
+fn amount(whole: i64) -> Amount {
+    Amount::from_millionths(whole * 1_000_000)
 }
 
 /// Tickets without end.
@@ -95,6 +172,7 @@ pub struct Workload {
     party: Dice,
     region: Dice,
     mode: Dice,
+    other: Dice,
     regions: Vec<Arc<str>>,
     modes: Vec<Arc<str>>,
 }
@@ -108,35 +186,63 @@ impl Workload {
             party: Dice::new(seed, 2),
             region: Dice::new(seed, 3),
             mode: Dice::new(seed, 4),
+            other: Dice::new(seed, 5),
             regions: (0..SITES.len()).map(|site| Arc::from(format!("site{site}"))).collect(),
             modes: (0..MODES.len()).map(|mode| Arc::from(format!("mode{mode}"))).collect(),
         }
     }
 
-    /// The next ticket.
+    /// What rules see of the next ticket.
     pub fn ticket(&mut self) -> Facts {
-        let players = match self.reads {
-            Reads::Skill | Reads::Teams => 1,
-            Reads::Everything => self.party.share(&PARTIES) + 1,
-        };
+        self.party().facts()
+    }
+
+    /// The players of the next ticket.
+    pub fn party(&mut self) -> Party {
+        let reads = self.reads;
+        let alone = matches!(reads, Reads::Skill | Reads::Teams);
+        let players = if alone { 1 } else { self.party.share(&PARTIES) + 1 };
         let skills = self.skills(players);
-        let sum: i64 = skills.iter().sum();
-        let count = i64::try_from(players).unwrap_or(1);
-        let amount = |skill: i64| Amount::from_millionths(skill * 1_000_000);
-        let players = u8::try_from(players).unwrap_or(1);
-        let numbers = vec![Some(amount(sum.div_euclid(count)))];
-        match self.reads {
-            Reads::Skill => Facts { players, numbers, ..Facts::default() },
-            Reads::Teams => Facts { players, numbers, team_sums: vec![amount(sum)], ..Facts::default() },
-            Reads::Everything => Facts {
-                players,
-                numbers,
-                sets: vec![Some(self.modes())],
-                latencies: self.latencies(),
-                team_sums: vec![amount(sum)],
-                ..Facts::default()
-            },
+        let (modes, latencies) = if alone { Default::default() } else { (self.modes(), self.latencies()) };
+        let (build, hosts) = match reads {
+            Reads::Skill | Reads::Teams | Reads::Everything => (None, Vec::new()),
+            Reads::Eight => {
+                let build = BUILDS[self.other.share(&[90, 10])];
+                let hosts = (0..players).map(|_| i64::from(self.other.below(5) == 0)).collect();
+                (Some(Arc::from(build)), hosts)
+            }
+        };
+        Party { reads, skills, modes, latencies, build, hosts }
+    }
+
+    /// A game that lacks one to three players of ten: skill within 40 of each other, 90 % of them with a team.
+    pub fn game(&mut self) -> (Facts, Game) {
+        let players = 9 - usize::try_from(self.other.below(3)).unwrap_or(0);
+        let modes = self.modes();
+        let home = self.latencies().into_iter().min_by_key(|(_, latency)| *latency);
+        let middle = self.skills(1)[0];
+        let mut game = Game { seated: vec![0; 2], seated_sums: vec![0; 2], loose: Vec::new() };
+        let mut sum = 0;
+        for player in 0..players {
+            let skill = (middle + i64::from(self.other.below(81)) - 40) * 1_000_000;
+            sum += skill;
+            if self.other.below(10) == 0 {
+                game.loose.push(vec![skill]);
+            } else {
+                game.seated[player % 2] += 1;
+                game.seated_sums[player % 2] += skill;
+            }
         }
+        let count = i64::try_from(players).unwrap_or(1);
+        let facts = Facts {
+            players: u8::try_from(players).unwrap_or(u8::MAX),
+            numbers: vec![Some(Amount::from_millionths(sum.div_euclid(count)))],
+            sets: vec![Some(modes)],
+            latencies: home.into_iter().map(|(region, _)| (region, 0)).collect(),
+            team_sums: vec![Amount::from_millionths(sum)],
+            ..Facts::default()
+        };
+        (facts, game)
     }
 
     /// 3 % are new and stand at exactly 1500; members of a party share most of theirs.

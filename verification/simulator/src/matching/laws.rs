@@ -41,17 +41,10 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
     Ok(())
 }
 
-fn id_of(waiting: &Waiting) -> TicketId {
-    match waiting {
-        Waiting::Ticket(ticket) => ticket.id,
-        Waiting::Game(game) => game.id,
-    }
-}
-
 /// The tickets of a match as they wait.
 fn group(world: &World, ids: impl Iterator<Item = TicketId>) -> Result<Vec<Waiting>, Broken> {
     let all = waiting(&world.decided);
-    let waits = |id: TicketId| all.iter().find(|it| id_of(it) == id).cloned();
+    let waits = |id: TicketId| all.iter().find(|it| it.id() == id).cloned();
     let found = |id: TicketId| {
         waits(id).ok_or_else(|| Broken::new("whoever is matched was waiting, and in no match", id))
     };
@@ -70,7 +63,7 @@ fn judge_match(
     let Some(spec) = world.decided.spec() else {
         return Err(Broken::new("a queue that is removed matches nobody", id));
     };
-    let seed = group.iter().find(|it| MatchId::around(id_of(it)) == id);
+    let seed = group.iter().find(|it| MatchId::around(it.id()) == id);
     let seed = seed.ok_or_else(|| Broken::new("a match is formed around one of its tickets", id))?;
     let came = group.iter().map(Waiting::since).max().unwrap_or(at);
     let own = (0..=at.since(seed.since()).as_secs()).map(|waited| seed.since() + Duration::from_secs(waited));
@@ -80,14 +73,14 @@ fn judge_match(
         || (late
             && moments.filter(|it| (came..=at).contains(it)).any(|it| why_not(spec, group, it).is_none()));
     ensure(holds, "every match keeps every rule of its queue, and of its teams, as it is formed", || {
-        format!("{broken:?} at {at:?}, around {}: {group:?}", id_of(seed))
+        format!("{broken:?} at {at:?}, around {}: {group:?}", seed.id())
     })?;
     let games: Vec<Waiting> = waiting(&world.decided).into_iter().filter(Waiting::is_game).collect();
     if late || games.is_empty() || group.iter().any(Waiting::is_game) {
         return Ok(());
     }
     let others: Vec<Waiting> =
-        waiting(&world.decided).into_iter().filter(|it| !it.is_game() && id_of(it) != id_of(seed)).collect();
+        waiting(&world.decided).into_iter().filter(|it| !it.is_game() && it.id() != seed.id()).collect();
     if others.len() > TRIED_MAX {
         return Ok(());
     }

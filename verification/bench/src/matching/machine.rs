@@ -1,0 +1,120 @@
+//! The same tickets through the state machine, one command each, and through the journal: what stands beside the engine's figures.
+
+use std::sync::Arc;
+
+use mainstay_core::{TicketId, Timestamp, Turn};
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::stored::Stored as _;
+use mainstay_journal::{Journal as _, ShardName, TurnRecord};
+use mainstay_matchmaking::{Caller, Command, Entity, Event, Queue};
+use uuid::Uuid;
+
+use super::queues::Preset;
+use super::workload::Workload;
+use super::{SEEDS, cpu, per_second};
+use crate::Failure;
+use crate::report::median;
+
+/// How many turns become durable together: as many as wait for a sync at a busy hour.
+const BATCH: usize = 64;
+
+/// Where a turn's events go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    /// Nowhere.
+    Machine,
+    /// A journal on disk, synced batch by batch.
+    Journal,
+}
+
+/// The commands of tickets that come one by one.
+pub fn commands(preset: Preset, seed: u64, tickets: u64, form: u32) -> Vec<Command> {
+    let mut workload = Workload::new(seed, preset.reads());
+    let mut players = 0;
+    let command = |number: u64| {
+        let party = workload.party();
+        let members = party.members(players);
+        players += party.players();
+        Command::CreateServerTicket {
+            ticket: TicketId(Uuid::from_u128(u128::from(number) + 1)),
+            caller: Caller::Title,
+            creator: Entity::kept("title!bench"),
+            members,
+            give_up_after: 600,
+            form,
+        }
+    };
+    (0..tickets).map(command).collect()
+}
+
+/// A queue of a preset.
+pub fn queue(preset: Preset) -> Result<Queue, Failure> {
+    let mut queue = Queue::new(7);
+    let configure = Command::Configure(Arc::new(preset.queue()?));
+    Turn::run(Timestamp::EPOCH, &mut queue, &configure).answer?;
+    Ok(queue)
+}
+
+/// Measures.
+pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failure> {
+    let mut rates = Vec::new();
+    for seed in SEEDS {
+        let mut queue = queue(preset)?;
+        let commands = commands(preset, seed, tickets, queue.form());
+        let dir = tempfile::tempdir()?;
+        let mut journal = SqliteJournal::open(dir.path())?;
+        let shard = ShardName::new("queue/bench")?;
+        let head = journal.lead(&shard)?.head;
+        let (mut first, mut batch) = (head.next, Vec::new());
+        let before = cpu();
+        for command in &commands {
+            let outcome = Turn::run(Timestamp::EPOCH, &mut queue, command);
+            outcome.answer?;
+            if through == Through::Machine {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            Queue::store(&outcome.events, &mut bytes);
+            let count = u32::try_from(outcome.events.len())?;
+            let turn = TurnRecord {
+                shard: shard.clone(),
+                first,
+                count,
+                epoch: head.epoch,
+                at: Timestamp::EPOCH,
+                bytes,
+            };
+            first = turn.next();
+            batch.push(turn);
+            if batch.len() == BATCH {
+                journal.append(&batch)?;
+                batch.clear();
+            }
+        }
+        rates.push(per_second(tickets, cpu() - before));
+    }
+    say!("one by one {tickets}, {preset:?}, {through:?}: median {:.0} tickets per CPU-s", median(rates));
+    Ok(())
+}
+
+/// Tickets of matches.
+pub fn matched(event: &Event) -> Option<Vec<TicketId>> {
+    match event {
+        Event::MatchFormed { tickets, backfill, .. } => {
+            let tickets = tickets.iter().map(|(ticket, _)| *ticket);
+            Some(tickets.chain(backfill.iter().map(|filled| filled.ticket)).collect())
+        }
+        Event::Configured { .. }
+        | Event::Closed
+        | Event::TicketCreated { .. }
+        | Event::TicketJoined { .. }
+        | Event::TicketCanceled { .. }
+        | Event::BackfillCreated { .. }
+        | Event::BackfillCanceled { .. }
+        | Event::Searched(_)
+        | Event::Stood { .. }
+        | Event::TicketStood(_)
+        | Event::BackfillStood(_)
+        | Event::MatchStood(_) => None,
+    }
+}

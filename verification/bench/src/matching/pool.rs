@@ -1,0 +1,103 @@
+//! An engine, what it was given, and what came of it.
+
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use mainstay_matchmaking::bare::{Engine, Facts, Found, Game, Handle, Look, Newcomer};
+
+use super::queues::Preset;
+use crate::Failure;
+
+/// The engine of a preset's queue.
+pub struct Pool {
+    pub engine: Engine,
+    /// Skill and since when, by handle.
+    rows: Vec<(i64, Timestamp)>,
+    arrivals: u64,
+    pub waiting: usize,
+    pub looks: u64,
+    pub matches: u64,
+    /// Tickets, without games.
+    pub matched: usize,
+    spreads: f64,
+    /// How long those that were matched had waited, in seconds; and games likewise.
+    pub waits: Vec<f64>,
+    pub game_waits: Vec<f64>,
+}
+
+impl Pool {
+    pub fn new(preset: Preset) -> Result<Self, Failure> {
+        Ok(Self {
+            engine: Engine::new(&preset.queue()?, Timestamp::EPOCH, 7),
+            rows: Vec::new(),
+            arrivals: 0,
+            waiting: 0,
+            looks: 0,
+            matches: 0,
+            matched: 0,
+            spreads: 0.0,
+            waits: Vec::new(),
+            game_waits: Vec::new(),
+        })
+    }
+
+    pub fn insert(&mut self, facts: &Facts, since: Timestamp) {
+        self.put(facts, since, self.engine.max(), None);
+    }
+
+    /// A game that goes on.
+    pub fn insert_game(&mut self, facts: &Facts, game: Game, since: Timestamp) {
+        self.put(facts, since, self.engine.max(), Some(game));
+    }
+
+    fn put(&mut self, facts: &Facts, since: Timestamp, room: u8, game: Option<Game>) {
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, game }, None);
+        let at = handle as usize;
+        if self.rows.len() <= at {
+            self.rows.resize(at + 1, (0, Timestamp::EPOCH));
+        }
+        self.rows[at] = (facts.numbers[0].map_or(0, |skill| skill.millionths()), since);
+        self.waiting += 1;
+    }
+
+    /// Everything that is due.
+    pub fn look(&mut self, now: Timestamp) {
+        loop {
+            match self.engine.look(now) {
+                Look::Nothing => return,
+                Look::Nobody(_) => self.looks += 1,
+                Look::Match(_, found) => self.form(now, &found),
+            }
+        }
+    }
+
+    fn form(&mut self, now: Timestamp, found: &Found) {
+        let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].0;
+        let highest = found.tickets.iter().map(skill).max().unwrap_or(0);
+        let lowest = found.tickets.iter().map(skill).min().unwrap_or(0);
+        self.spreads += (highest - lowest) as f64 / 1e6;
+        self.looks += 1;
+        self.matches += 1;
+        self.matched += found.tickets.len();
+        self.waiting -= found.tickets.len() + usize::from(found.backfill.is_some());
+        for (handle, _) in &found.tickets {
+            self.waits.push(self.waited(now, *handle).as_secs_f64());
+            self.engine.remove(*handle);
+        }
+        if let Some((game, _)) = &found.backfill {
+            self.game_waits.push(self.waited(now, *game).as_secs_f64());
+            self.engine.remove(*game);
+        }
+    }
+
+    fn waited(&self, now: Timestamp, handle: Handle) -> Duration {
+        now.since(self.rows[handle as usize].1)
+    }
+
+    /// Between the best and the worst ticket of a match, on average.
+    pub fn spread(&self) -> f64 {
+        self.spreads / self.matches.max(1) as f64
+    }
+}

@@ -1,0 +1,103 @@
+//! A load that goes on: so many tickets a second, looked at each tick, as the reference does.
+
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use mainstay_matchmaking::Amount;
+
+use super::pool::Pool;
+use super::queues::Preset;
+use super::workload::{Dice, Workload};
+use super::{SEEDS, cpu};
+use crate::Failure;
+use crate::report::{median, percentile, worst};
+
+/// How often the queue is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What comes.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    pub preset: Preset,
+    /// Tickets a second.
+    pub rate: u64,
+    /// How long it goes on before it is measured: until the pool stands.
+    pub warm_up_seconds: u64,
+    pub seconds: u64,
+    /// Of a hundred that come so many are games that want players.
+    pub games: u32,
+}
+
+/// Measures it.
+pub fn run(load: Load) -> Result<(), Failure> {
+    let Load { preset, rate, .. } = load;
+    let (mut cores, mut p99s) = (Vec::new(), Vec::new());
+    for seed in SEEDS {
+        let (core, p99) = once(load, seed)?;
+        cores.push(core);
+        p99s.push(p99);
+    }
+    say!(
+        "steady {rate}/s, {preset:?}, {} % games: median {:.1} % of a core, tick p99 {:.2} ms",
+        load.games,
+        median(cores),
+        median(p99s)
+    );
+    Ok(())
+}
+
+fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
+    let Load { preset, rate, warm_up_seconds, seconds, games } = load;
+    let mut workload = Workload::new(seed, preset.reads());
+    let mut dice = Dice::new(seed, 9);
+    let mut pool = Pool::new(preset)?;
+    let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
+    let warm = warm_up_seconds * 10;
+    for tick in 0..warm + seconds * 10 {
+        let now = Timestamp::EPOCH + TICK * u32::try_from(tick)?;
+        // Around the mean, evenly: what differs between ticks is who comes.
+        let mean = u32::try_from(rate / 10)?;
+        let count = mean - mean / 10 + dice.below(mean / 5 + 1);
+        let (mut tickets, mut backfill) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            if dice.below(100) < games {
+                backfill.push(workload.game());
+                continue;
+            }
+            let mut facts = workload.ticket();
+            came += 1;
+            if preset == Preset::Late {
+                // No two of one skill, so that nobody fits anybody at first.
+                let apart = |skill: Amount| Amount::from_millionths(skill.millionths() + came % 1_000_000);
+                facts.numbers[0] = facts.numbers[0].map(apart);
+            }
+            tickets.push(facts);
+        }
+        if tick == warm {
+            (pool.waits, pool.game_waits) = (Vec::new(), Vec::new());
+        }
+        let before = cpu();
+        backfill.into_iter().for_each(|(facts, game)| pool.insert_game(&facts, game, now));
+        tickets.iter().for_each(|facts| pool.insert(facts, now));
+        pool.look(now);
+        if tick >= warm {
+            ticks.push((cpu() - before).as_secs_f64() * 1e3);
+            pools.push(pool.waiting as f64);
+        }
+    }
+    let core = ticks.iter().sum::<f64>() / (seconds as f64 * 1e3) * 100.0;
+    let waits =
+        |waits: &[f64]| [50, 90, 99].map(|percent| format!("{:.1}", percentile(waits, percent))).join(" / ");
+    let of_games = if games == 0 { String::new() } else { format!(", games {} s", waits(&pool.game_waits)) };
+    say!(
+        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits p50 / p90 / p99 {} s{of_games}, {} of {} searches cut short",
+        median(pools),
+        median(ticks.clone()),
+        worst(&ticks),
+        pool.spread(),
+        waits(&pool.waits),
+        pool.engine.exhausted(),
+        pool.looks,
+    );
+    Ok((core, worst(&ticks)))
+}
