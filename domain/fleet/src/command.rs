@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use mainstay_core::density::Host;
 use mainstay_core::slot::{Incident, Reading, Status};
@@ -123,8 +124,9 @@ pub enum Command {
         /// Which process asks: the newest order its agent had obeyed. Any but the newest order given is refused, so
         /// that the late wish of a process that is being replaced changes nothing.
         process: Generation,
-        /// Until when, by this plane's clock: now and the asked time. A machine's own clock may be wrong.
-        until: Timestamp,
+        /// For how long from the moment this is decided, by this plane's clock: however long it waited for its turn, a second is
+        /// a second. A machine's own clock may be wrong.
+        time: Duration,
     },
     /// A game no longer needs its hold. Without one, nothing is done.
     ReleaseHold {

@@ -125,6 +125,14 @@ impl Fleet {
     }
 }
 
+impl Fleet {
+    /// How many machines in a row a region's provider was asked for that never came, since this leader began.
+    #[must_use]
+    pub fn never_came(&self, region: RegionId) -> u32 {
+        self.setbacks.get(&region).map_or(0, |setback| setback.failures)
+    }
+}
+
 /// A region's provider failed. Soft: after a restart it is tried at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Setback {

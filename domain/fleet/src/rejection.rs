@@ -229,8 +229,8 @@ impl Rejection {
                 "the provider deletes it; to join it by hand, give it a new data directory"
             }
             Self::MachineAway { .. } => {
-                "allocate: where capacity is short the machine is woken; a lost one must come back first, and one \
-                 that an operator drained serves again with: mainstay machine undrain MACHINE"
+                "a machine that idled is woken by an allocation, where capacity is short, and by: mainstay server start SERVER; a lost \
+                 one must come back first, and one that an operator drained serves again with: mainstay machine undrain MACHINE"
             }
             Self::MachineInUse { .. } => {
                 "keep new sessions away and wait for these to end, or end them: mainstay machine drain MACHINE"

@@ -193,15 +193,15 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
 fn ask(world: &mut World, agents: &[Agent; 2], slot: u8, what: u8, time: u16) {
     let server = agents[usize::from(slot / 3)].slots[usize::from(slot % 3)].server;
     let process = world.process(server);
-    let until = world.now + std::time::Duration::from_secs(u64::from(time));
+    let hold = std::time::Duration::from_secs(u64::from(time));
     let command = match what {
-        0 => Command::Hold { server, process, until },
+        0 => Command::Hold { server, process, time: hold },
         1 => Command::ReleaseHold { server, process },
         2 => Command::Reserve { server, process, reservation: common::reservation(u128::from(time)) },
         3 => Command::Unreserve { server, process },
         4 => Command::SetReady { server, process },
         5 => Command::SetUnready { server, process },
-        _ => Command::Hold { server, process: process.next(), until },
+        _ => Command::Hold { server, process: process.next(), time: hold },
     };
     let _: Result<_, _> = world.run(&command);
 }

@@ -11,9 +11,9 @@ use mainstay_core::density::{Bound, Host, MachineSize};
 use mainstay_core::slot::{Intent, Phase, Stopped};
 use mainstay_core::{BootId, FleetId, MachineId, MachineKey, StateMachine as _};
 use mainstay_fleet::{
-    Absence, Answer, Cause, Command, End, Fate, Fleet, FleetSpec, Growth, Hardware, IdleServers, Life,
-    MachinePolicy, MachineStatus, MachineTtl, Observation, OnLoss, Outcome, Parting, Provided, Rejection,
-    ServerStatus, Stage, UsageSetting, Verb,
+    Absence, Answer, Cause, ClaimedBy, Command, End, Fate, Fleet, FleetSpec, Growth, Hardware, IdleServers,
+    Life, MachinePolicy, MachineStatus, MachineTtl, Observation, OnLoss, Outcome, Parting, Provided,
+    Rejection, ServerStatus, Stage, UsageSetting, Verb,
 };
 
 const TTL: MachineTtl =
@@ -443,7 +443,6 @@ fn nothing_begins_on_a_draining_machine() {
     let process = world.process(server);
     let away = |answer: Result<Answer, Rejection>| matches!(answer, Err(Rejection::MachineAway { .. }));
     assert!(away(world.hold(server, MINUTE)));
-    assert!(away(world.run(&Command::StartServer(server))));
     assert!(away(world.run(&Command::RestartServer(server))));
     assert!(matches!(world.run(&Command::ReleaseHold { server, process }), Ok(Answer::Done)));
     let placed = world.place(2, ranked());
@@ -461,6 +460,30 @@ fn an_allocation_has_a_draining_machine_back_where_nothing_else_is_left() {
     assert_eq!(world.life(agent.machine), Some(Life::Serving));
     let orders = world.obey(&agent);
     assert!(orders.iter().any(|order| order.server == server && order.allocation.is_some()));
+}
+
+/// Issue 3, point 3: "Every start cause", of them the manual one. In a fleet whose servers players choose nothing else wakes a
+/// machine.
+#[test]
+fn an_operators_start_wakes_a_machine_that_idled_and_no_other() {
+    let mut spec = fleet_spec(IdleServers::StartOnAllocation, Growth::MachinesMayJoin);
+    spec.hosting.machines = MachinePolicy { ttl: TTL, ..MachinePolicy::default() };
+    spec.hosting.claimed_by = ClaimedBy::Reservations;
+    let mut world = World::new(spec);
+    let agent = world.machine(1, 2);
+    world.pass(10 * MINUTE);
+    world.obey(&agent);
+    assert!(matches!(world.life(agent.machine), Some(Life::Emptied { .. })));
+    let server = agent.slots[0].server;
+    assert!(matches!(world.run(&Command::RestartServer(server)), Err(Rejection::MachineAway { .. })));
+    world.must(&Command::StartServer(server));
+    assert_eq!(world.life(agent.machine), Some(Life::Serving));
+    let orders = world.obey(&agent);
+    assert!(orders.iter().any(|order| order.server == server && order.intent == Intent::Run));
+
+    world.must(&Command::DrainMachine(agent.machine));
+    world.obey(&agent);
+    assert!(matches!(world.run(&Command::StartServer(server)), Err(Rejection::MachineAway { .. })));
 }
 
 /// An emptied machine is woken before a new one is made.
@@ -595,7 +618,7 @@ fn a_machine_that_comes_back_stops_its_stale_session_before_anything_begins_ther
     assert_eq!(orders.len(), 1);
     assert_eq!((orders[0].intent, orders[0].allocation.as_ref()), (Intent::Stop, None));
     assert!(orders[0].generation > stale);
-    let hold = Command::Hold { server, process: orders[0].generation, until: world.now + MINUTE };
+    let hold = Command::Hold { server, process: orders[0].generation, time: MINUTE };
     assert!(matches!(world.run(&hold), Err(Rejection::MachineAway { .. })), "the stale game asks in vain");
     world.says(&agent, server, Phase::Stopping { pid: None });
     assert!(world.fleet.server(server).unwrap().is_fenced());

@@ -306,7 +306,7 @@ fn the_status_table() {
     let process = world.process(server);
     for (command, status) in [
         (Command::SetReady { server, process }, "READY"),
-        (Command::Hold { server, process, until: world.now + MINUTE }, "HELD"),
+        (Command::Hold { server, process, time: MINUTE }, "HELD"),
         (Command::Reserve { server, process, reservation: reservation(1) }, "RESERVED"),
         (Command::Unreserve { server, process }, "ONLINE"),
         (Command::StopServer(server), "AVAILABLE"),

@@ -428,11 +428,10 @@ fn a_late_wish_of_a_replaced_process_changes_nothing() {
     let (mut world, agent, server) = running(reservations(), 1);
     let process = world.process(server);
     world.must(&Command::RestartServer(server));
-    let until = world.now + TEN_MINUTES;
     let newest = world.process(server);
     let stale = Err(Rejection::StaleProcess { server, asked: process, newest });
     for command in [
-        Command::Hold { server, process, until },
+        Command::Hold { server, process, time: TEN_MINUTES },
         Command::ReleaseHold { server, process },
         Command::Reserve { server, process, reservation: common::reservation(1) },
         Command::Unreserve { server, process },

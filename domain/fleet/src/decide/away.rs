@@ -1,10 +1,33 @@
 //! Nothing begins on a machine that drains, is emptied or lost, or that an operator withdrew: what it runs is being
 //! stopped, or will be, or nobody knows.
 
-use mainstay_core::ServerId;
+use mainstay_core::{MachineId, ServerId};
 
 use crate::fleet::Fleet;
+use crate::life::{Duty, Life};
+use crate::machine::Link;
 use crate::rejection::Rejection;
+
+/// A server's machine, where it is heard, and only its idle TTL keeps it from serving.
+pub(super) fn asleep(state: &Fleet, server: ServerId) -> Option<MachineId> {
+    let known = state.server(server).filter(|known| !known.is_fenced())?;
+    let machine = state.machine(known.machine)?;
+    match (machine.life, machine.duty, machine.link()) {
+        (Life::Draining { .. } | Life::Emptied { .. }, Duty::InService, Link::Up { .. }) => {
+            Some(known.machine)
+        }
+        (
+            Life::Requested { .. }
+            | Life::Serving
+            | Life::Draining { .. }
+            | Life::Emptied { .. }
+            | Life::Lost { .. }
+            | Life::Removing { .. },
+            Duty::InService | Duty::Drained { .. } | Duty::Leaving { .. },
+            Link::Up { .. } | Link::Silent,
+        ) => None,
+    }
+}
 
 /// Refuses where a server's machine does not serve.
 pub(super) fn serving(state: &Fleet, server: ServerId) -> Result<(), Rejection> {

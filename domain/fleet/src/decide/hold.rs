@@ -1,6 +1,8 @@
 //! A game asks that its machine be kept (seed 003), and says when it no longer needs that.
 
-use mainstay_core::{Generation, ServerId, Timestamp, Turn};
+use core::time::Duration;
+
+use mainstay_core::{Generation, ServerId, Turn};
 
 use super::asking::asked_by;
 use super::away;
@@ -16,7 +18,7 @@ pub(super) fn hold(
     turn: &mut Turn<'_, Fleet>,
     server: ServerId,
     process: Generation,
-    until: Timestamp,
+    time: Duration,
 ) -> Result<Answer, Rejection> {
     let max = turn.state().spec().ok_or(Rejection::NotConfigured)?.hosting.hold_max;
     let known = turn.state().server(server).ok_or(Rejection::UnknownServer(server))?;
@@ -25,13 +27,13 @@ pub(super) fn hold(
     }
     asked_by(turn.state(), server, process)?;
     away::serving(turn.state(), server)?;
-    if until <= turn.now() {
+    if time.is_zero() {
         return Err(Rejection::HoldTooShort);
     }
-    let asked = until.since(turn.now());
-    if asked > max {
-        return Err(Rejection::HoldTooLong { asked, max });
+    if time > max {
+        return Err(Rejection::HoldTooLong { asked: time, max });
     }
+    let until = turn.now() + time;
     if known.held_until() != Some(until) {
         turn.emit(Event::ServerHeld { server, until });
     }

@@ -4,20 +4,30 @@
 use mainstay_core::slot::Intent;
 use mainstay_core::{ServerId, Turn};
 
-use super::{away, hold, ordering};
+use super::{away, grow, hold, ordering};
 use crate::cause::Cause;
 use crate::claim::{Claim, HoldEnd, Reservation};
 use crate::command::Answer;
 use crate::fleet::Fleet;
 use crate::rejection::Rejection;
 
+/// A machine that idled past its TTL is woken: nothing else would, where players choose their servers.
 pub(super) fn start(turn: &mut Turn<'_, Fleet>, server: ServerId) -> Result<Answer, Rejection> {
     let known = turn.state().server(server).ok_or(Rejection::UnknownServer(server))?;
     if let Claim::Allocated(allocation) = known.claim {
         return Err(Rejection::ServerAllocated { server, allocation });
     }
-    away::serving(turn.state(), server)?;
-    order_current(turn, server, Intent::Run, Cause::StartedByHand);
+    match away::asleep(turn.state(), server) {
+        Some(machine) => grow::wake(turn, machine),
+        None => away::serving(turn.state(), server)?,
+    }
+    // A session that waited may have it by now, and its order with it.
+    match turn.state().server(server).map(|known| known.claim) {
+        Some(Claim::Allocated(_)) | None => {}
+        Some(Claim::Free | Claim::Held { .. } | Claim::Reserved(_)) => {
+            order_current(turn, server, Intent::Run, Cause::StartedByHand);
+        }
+    }
     Ok(Answer::Done)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn decide(turn: &mut Turn<'_, Fleet>, command: &Command) -> Result<An
             rollout::set_configuration(turn, *server, *configuration)
         }
         Command::Release(server) => reserve::release_by_hand(turn, *server),
-        Command::Hold { server, process, until } => hold::hold(turn, *server, *process, *until),
+        Command::Hold { server, process, time } => hold::hold(turn, *server, *process, *time),
         Command::ReleaseHold { server, process } => hold::release(turn, *server, *process),
         Command::Reserve { server, process, reservation } => {
             reserve::reserve(turn, *server, *process, *reservation)

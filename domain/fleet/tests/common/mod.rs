@@ -292,8 +292,8 @@ impl World {
 
     /// A game asks to be held from now.
     pub fn hold(&mut self, server: ServerId, time: Duration) -> Result<Answer, Rejection> {
-        let (process, until) = (self.process(server), self.now + time);
-        self.run(&Command::Hold { server, process, until })
+        let process = self.process(server);
+        self.run(&Command::Hold { server, process, time })
     }
 
     /// A game reserves itself.

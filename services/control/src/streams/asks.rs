@@ -19,7 +19,6 @@ struct Known {
     generation: Generation,
     held: Option<Timestamp>,
     fleet: Option<FleetId>,
-    now: Timestamp,
 }
 
 /// Puts an ask through the rules of its fleet.
@@ -59,13 +58,13 @@ pub(super) fn no_room(id: u64) -> Answer {
 
 async fn decide(fleet: &Handle<Fleet>, ask: Ask, watching: &Watching) -> Result<Outcome, Error> {
     let Ask { server, process, wish, .. } = ask;
-    let known = fleet.query(move |state, now| know(state, server, now)).await?;
+    let known = fleet.query(move |state, _| know(state, server)).await?;
     // A machine speaks for its own servers alone, which it keeps for life.
     let Some(known) = known.filter(|known| known.machine == ask.machine) else {
         return Ok(refused(&Rejection::UnknownServer(server)));
     };
     let command = match wish {
-        Wish::Hold { time } => Command::Hold { server, process, until: known.now + time },
+        Wish::Hold { time } => Command::Hold { server, process, time },
         Wish::ReleaseHold => Command::ReleaseHold { server, process },
         Wish::Reserve { reservation } => Command::Reserve { server, process, reservation },
         Wish::Unreserve => Command::Unreserve { server, process },
@@ -98,7 +97,7 @@ fn token(known: &Known, server: ServerId, watching: &Watching) -> Outcome {
     }
 }
 
-fn know(state: &Fleet, server: ServerId, now: Timestamp) -> Option<Known> {
+fn know(state: &Fleet, server: ServerId) -> Option<Known> {
     let known = state.server(server)?;
     Some(Known {
         machine: known.machine,
@@ -106,7 +105,6 @@ fn know(state: &Fleet, server: ServerId, now: Timestamp) -> Option<Known> {
         generation: known.generation,
         held: known.held_until(),
         fleet: state.spec().map(|spec| spec.id),
-        now,
     })
 }
 

@@ -38,6 +38,7 @@ impl No {
                 | AdmissionRejection::TokenUsedUp { .. }
                 | AdmissionRejection::TokenWithdrawn
                 | AdmissionRejection::OutOfScope
+                | AdmissionRejection::ForAnotherMachine
                 | AdmissionRejection::OutOfBounds { .. }
                 | AdmissionRejection::TooMany { .. }
                 | AdmissionRejection::NoCredential,

@@ -90,7 +90,7 @@ fn begun(now: Timestamp) -> Fleet {
     };
     let held = servers.iter().map(|slot| slot.server).find(|other| *other != server).unwrap();
     let process = fleet.server(held).unwrap().generation;
-    run(&mut fleet, now, &Command::Hold { server: held, process, until: now + MINUTE });
+    run(&mut fleet, now, &Command::Hold { server: held, process, time: MINUTE });
     fleet
 }
 

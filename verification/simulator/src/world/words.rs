@@ -33,8 +33,8 @@ pub(super) fn brief(command: &Command) -> String {
         Command::RemoveMachine { machine, .. } => format!("remove {machine}"),
         Command::SetConfiguration { server, configuration } => format!("{server} is to run {configuration}"),
         Command::Release(server) => format!("release {server}"),
-        Command::Hold { server, process, until } => {
-            format!("hold {server} until {until:?}, asks {process:?}")
+        Command::Hold { server, process, time } => {
+            format!("hold {server} for {time:?}, asks {process:?}")
         }
         Command::ReleaseHold { server, process } => format!("end the hold of {server}, asks {process:?}"),
         Command::Reserve { server, process, .. } => format!("reserve {server}, asks {process:?}"),

@@ -168,11 +168,10 @@ impl JoinToken {
         if now >= self.expires {
             return Err(AdmissionRejection::TokenExpired { ago: now.since(self.expires), now });
         }
-        if self.made.scope.holds(fleet, region) && self.made.scope.is_for(machine) {
-            Ok(())
-        } else {
-            Err(AdmissionRejection::OutOfScope)
+        if !self.made.scope.holds(fleet, region) {
+            return Err(AdmissionRejection::OutOfScope);
         }
+        if self.made.scope.is_for(machine) { Ok(()) } else { Err(AdmissionRejection::ForAnotherMachine) }
     }
 }
 

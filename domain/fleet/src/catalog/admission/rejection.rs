@@ -37,6 +37,9 @@ pub enum AdmissionRejection {
     /// The machine wants what the token is not for.
     #[error("the join token is for another fleet or region")]
     OutOfScope,
+    /// The token is for one machine, and this is another.
+    #[error("the join token is for one machine, which has another key")]
+    ForAnotherMachine,
     /// No such machine, or another secret: which of the two is not told.
     #[error("the machine's credential is not one of this control plane's")]
     UnknownCredential,
@@ -93,7 +96,7 @@ impl AdmissionRejection {
             Self::TokenExpired { .. } => "MS-A021",
             Self::TokenUsedUp { .. } => "MS-A022",
             Self::TokenWithdrawn => "MS-A023",
-            Self::OutOfScope => "MS-A024",
+            Self::OutOfScope | Self::ForAnotherMachine => "MS-A024",
             Self::UnknownCredential => "MS-A025",
             Self::CredentialExpired { .. } => "MS-A026",
             Self::Revoked { .. } => "MS-A027",
@@ -113,6 +116,9 @@ impl AdmissionRejection {
             }
             Self::TokenUsedUp { .. } => "make another, for more machines with --uses: mainstay token create",
             Self::TokenWithdrawn => "make another: mainstay token create",
+            Self::ForAnotherMachine => {
+                "start the agent with the key that the token was made with (--machine-key), or make a token for any machine: mainstay token create"
+            }
             Self::OutOfScope => {
                 "leave --fleet and --region out, or make a token for them: mainstay token create"
             }

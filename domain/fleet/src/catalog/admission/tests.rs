@@ -130,6 +130,13 @@ fn a_token_ends_by_itself_by_hand_and_for_the_wrong_place() {
         assert_eq!(answer.is_ok(), fits, "{scope:?}");
         assert!(fits || answer == Err(AdmissionRejection::OutOfScope));
     }
+    for (scope, answer) in [
+        (Scope::Machine(FLEET, REGION, key(1)), None),
+        (Scope::Machine(FLEET, REGION, key(2)), Some(AdmissionRejection::ForAnotherMachine)),
+        (Scope::Machine(FLEET, elsewhere, key(2)), Some(AdmissionRejection::OutOfScope)),
+    ] {
+        assert_eq!(ask(&mut made(scope, 1), at(Duration::ZERO), redeem(1, 11)).err(), answer);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mainstay_core::slot::{Reading, Status};
-use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _, Timestamp};
+use mainstay_core::{BootId, Generation, MachineId, ServerId, StateMachine as _};
 use mainstay_fleet::{
     Addresses, Answer, Cause, Command, Event, Fleet, FleetSpec, KeptOut, Observation, Ports, Rejection,
     StreamId, laws as fleet_laws,
@@ -267,7 +267,7 @@ impl World {
                     | GameAsk::Ready
                     | GameAsk::Unready => what,
                 };
-                let command = asked(server, process, what, self.at());
+                let command = asked(server, process, what);
                 self.plane_turn(&command, Asker::Call(call))
             }
             Want::Operate(Operation::Reconfigure) => {
@@ -483,9 +483,9 @@ impl World {
 }
 
 /// What a game asks, as the plane takes it: the time counts from when it is heard, by the plane's clock.
-fn asked(server: ServerId, process: Generation, what: GameAsk, now: Timestamp) -> Command {
+fn asked(server: ServerId, process: Generation, what: GameAsk) -> Command {
     match what {
-        GameAsk::Hold(time) => Command::Hold { server, process, until: now + time },
+        GameAsk::Hold(time) => Command::Hold { server, process, time },
         GameAsk::ReleaseHold => Command::ReleaseHold { server, process },
         GameAsk::Reserve(reservation) => Command::Reserve { server, process, reservation },
         GameAsk::Unreserve => Command::Unreserve { server, process },
