@@ -3,7 +3,8 @@
 //!
 //! The order is what is lost by it: an old build is fetched again, a core is large and its evidence says the rest, evidence
 //! explains an end that somebody may still ask about, and a log is the last that is known of a session. Within a kind, what
-//! was used longest ago goes first. What a running or ordered server needs is never deleted, whatever the budget says.
+//! was used longest ago goes first. What is fresh goes last, and only so that the disk keeps free what it should: without that the
+//! journal and the games would stop. What a running or ordered server needs is never deleted, whatever the budget says.
 
 use alloc::vec::Vec;
 
@@ -27,6 +28,8 @@ pub enum Kind {
 pub enum Standing {
     /// A running or ordered server needs it, or writes it now.
     Needed,
+    /// Nobody does, but it is of now: a log that somebody may just be reading. It goes for nothing but what the disk keeps free.
+    Fresh,
     /// Nobody does.
     Spare,
 }
@@ -82,16 +85,24 @@ fn evict(items: &[Item], room: Room) -> Plan {
     let over_budget = taken.saturating_sub(room.budget);
     let over_disk = room.free_min.saturating_add(room.incoming).saturating_sub(room.free);
     let mut excess = over_budget.max(over_disk);
-    let mut spare: Vec<(usize, &Item)> =
-        items.iter().enumerate().filter(|(_, item)| item.standing == Standing::Spare).collect();
-    spare.sort_by_key(|(place, item)| (item.kind, item.used, *place));
+    let mut below_floor = room.free_min.saturating_sub(room.free);
     let mut delete = Vec::new();
-    for (place, item) in spare {
-        if excess == 0 {
-            break;
-        }
-        if item.bytes > 0 {
+    for standing in [Standing::Spare, Standing::Fresh] {
+        let of_standing =
+            items.iter().enumerate().filter(|(_, item)| item.standing == standing && item.bytes > 0);
+        let mut spare: Vec<(usize, &Item)> = of_standing.collect();
+        spare.sort_by_key(|(place, item)| (item.kind, item.used, *place));
+        for (place, item) in spare {
+            let goes = match standing {
+                Standing::Spare => excess > 0,
+                Standing::Fresh => below_floor > 0,
+                Standing::Needed => false,
+            };
+            if !goes {
+                break;
+            }
             excess = excess.saturating_sub(item.bytes);
+            below_floor = below_floor.saturating_sub(item.bytes);
             delete.push(place);
         }
     }

@@ -56,12 +56,32 @@ fn a_disk_that_is_nearly_full_counts_as_a_budget_that_is() {
     assert_eq!(on(20), [0, 1]);
 }
 
+/// "besides, 1 GiB of the disk stays free whatever the budget says" (builds.md): what is fresh goes for that, and for nothing
+/// else.
+#[test]
+fn fresh_logs_go_last_and_only_for_what_the_disk_keeps_free() {
+    let items = [
+        item(Kind::Log, 50, 8, Standing::Fresh),
+        item(Kind::Log, 50, 7, Standing::Fresh),
+        item(Kind::Log, 30, 9, Standing::Needed),
+        item(Kind::Log, 10, 9, Standing::Spare),
+    ];
+    assert_eq!(plan(&items, room(0)), Plan { delete: vec![3], short: 130 }, "the budget is no reason");
+    let on = |free| plan(&items, Room { free, ..room(1_000) });
+    assert_eq!(on(90), Plan { delete: vec![3], short: 0 });
+    assert_eq!(on(89), Plan { delete: vec![3, 1], short: 0 });
+    assert_eq!(on(30), Plan { delete: vec![3, 1, 0], short: 0 });
+    // Nor is a build that comes.
+    let coming = plan(&items, Room { free: 100, incoming: 20, ..room(1_000) });
+    assert_eq!(coming, Plan { delete: vec![], short: 10 });
+}
+
 fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Build), Just(Kind::Core), Just(Kind::Evidence), Just(Kind::Log)]
 }
 
 fn any_item() -> impl Strategy<Value = Item> {
-    let standing = prop_oneof![Just(Standing::Needed), Just(Standing::Spare)];
+    let standing = prop_oneof![Just(Standing::Needed), Just(Standing::Fresh), Just(Standing::Spare)];
     let bytes = prop_oneof![0_u64..100, Just(u64::MAX)];
     (kind(), bytes, 0_u64..50, standing)
         .prop_map(|(kind, bytes, used, standing)| item(kind, bytes, used, standing))
@@ -82,14 +102,16 @@ proptest! {
         once.sort_unstable();
         once.dedup();
         prop_assert_eq!(once.len(), delete.len());
-        prop_assert!(delete.iter().all(|&n| items[n].standing == Standing::Spare));
-        let order: Vec<_> = delete.iter().map(|&n| (items[n].kind, items[n].used)).collect();
+        prop_assert!(delete.iter().all(|&n| items[n].standing != Standing::Needed));
+        let is_fresh = |n: usize| items[n].standing == Standing::Fresh;
+        prop_assert!(free < free_min || !delete.iter().any(|&n| is_fresh(n)), "only for what the disk keeps free");
+        let order: Vec<_> = delete.iter().map(|&n| (is_fresh(n), items[n].kind, items[n].used)).collect();
         prop_assert!(order.is_sorted());
         let worst = order.last();
         let kept = |n: &usize| items[*n].standing == Standing::Spare && items[*n].bytes > 0 && !delete.contains(n);
         let all: Vec<usize> = (0..items.len()).filter(kept).collect();
         for n in all {
-            prop_assert!(worst.is_none_or(|worst| *worst <= (items[n].kind, items[n].used)), "an easier loss was left");
+            prop_assert!(worst.is_none_or(|worst| *worst <= (false, items[n].kind, items[n].used)), "an easier loss was left");
         }
         // What is asked for, or what there is without it where that does not fit.
         let incoming = if short == 0 { incoming } else { 0 };

@@ -25,8 +25,10 @@ use crate::config::DiskLimits;
 
 /// How often the disk is looked at: a game that logs 10 MB a second has written 600 MB until then, below what is kept free.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// A log that was written within this time is being written: it is never deleted under its game.
+/// A log that was written within this time is deleted only where the disk would else be full: somebody may look for it.
 const LOG_FRESH: Duration = Duration::from_secs(3_600);
+/// A log that was written within this time is being written: it is never deleted under its game, which would give nothing back.
+const LOG_OPEN: Duration = Duration::from_secs(60);
 
 /// How often a full disk is looked at: a session that waits for room waits no longer than this.
 const FULL_LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -206,7 +208,8 @@ impl Disk {
         }
         let shared = cache.shared_bytes().map_err(io::Error::other)?;
         add(Kind::Build, shared, self.now(), Standing::Needed, Place::Shared);
-        let fresh = self.now().checked_sub(LOG_FRESH).unwrap_or(SystemTime::UNIX_EPOCH);
+        let before = |age| self.now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH);
+        let (fresh, open) = (before(LOG_FRESH), before(LOG_OPEN));
         for slot in slots(&self.data_dir)? {
             let mut evidence: Option<(&str, u64, SystemTime)> = None;
             let files = slot_files::list(&slot)?.unwrap_or_default();
@@ -230,8 +233,11 @@ impl Disk {
                         }
                     }
                     None => {
-                        let standing = if is_written(&file.path) || file.modified >= fresh {
+                        let rotated = file.path.starts_with("output/");
+                        let standing = if is_written(&file.path) || (file.modified >= open && !rotated) {
                             Standing::Needed
+                        } else if file.modified >= fresh {
+                            Standing::Fresh
                         } else {
                             Standing::Spare
                         };
@@ -368,10 +374,13 @@ mod tests {
         let (core, evidence) = (slot.evidence.join("7/core"), slot.evidence.join("7/stdout.log"));
         let (rotated, written) = (slot.output.join("stdout.1.log"), slot.output.join("stdout.log"));
         let (aged, fresh) = (slot.logs.join("old.log"), slot.logs.join("now.log"));
+        let (closed, turned) = (slot.logs.join("closed.log"), slot.output.join("stdout.2.log"));
         for path in [&core, &evidence, &rotated, &written, &aged] {
             write(path, day);
         }
         write(&fresh, Duration::ZERO);
+        write(&turned, Duration::ZERO);
+        write(&closed, LOG_OPEN * 2);
         std::os::unix::fs::symlink("/etc/passwd", slot.logs.join("link")).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let needs = BTreeSet::from([needed]);
@@ -381,25 +390,31 @@ mod tests {
             let done = disk.sweep(&cache, &needs, incoming << 20).unwrap();
             (done, disk.last())
         };
-        let (done, seen) = sweep(9, 0);
+        let (done, seen) = sweep(11, 0);
         assert_eq!(done, Ok(()));
         let mib = |count: u64| count << 20;
-        assert_eq!((seen.builds, seen.cores, seen.evidence, seen.logs), (mib(3), mib(1), mib(1), mib(4)));
+        assert_eq!((seen.builds, seen.cores, seen.evidence, seen.logs), (mib(3), mib(1), mib(1), mib(6)));
         assert_eq!(seen.deleted, 0);
         // A build comes: the one that was used longest ago goes for it.
-        assert_eq!(sweep(9, 1).0, Ok(()));
+        assert_eq!(sweep(11, 1).0, Ok(()));
         assert!(!cache.install(old).exists() && cache.install(newer).exists());
         // More than can be had: nothing goes.
-        let (done, seen) = sweep(8, 7);
+        let (done, seen) = sweep(10, 7);
         assert!(done.is_err_and(|short| short.bytes == 2 << 20), "{seen:?}");
         assert!(cache.install(newer).exists() && core.exists());
         let gone = |paths: &[&Path]| paths.iter().all(|path| !path.exists());
-        assert_eq!(sweep(6, 0).0, Ok(()));
+        assert_eq!(sweep(8, 0).0, Ok(()));
         assert!(gone(&[&cache.install(newer), &core]) && evidence.exists());
-        assert_eq!(sweep(5, 0).0, Ok(()));
+        assert_eq!(sweep(7, 0).0, Ok(()));
         assert!(gone(&[&evidence]) && rotated.exists() && aged.exists());
-        assert_eq!(sweep(0, 0).0.unwrap_err().bytes, 3 << 20);
+        assert_eq!(sweep(0, 0).0.unwrap_err().bytes, 5 << 20);
         assert!(gone(&[&rotated, &aged]));
+        assert!(closed.exists() && turned.exists(), "of the last hour");
+        // A disk that would be full: those that nobody writes go too.
+        let limits = DiskLimits { budget: None, free_min: u64::MAX >> 1 };
+        let disk = Disk::new(dir.path(), limits, Arc::clone(&clock));
+        disk.sweep(&cache, &needs, 0).unwrap().unwrap_err();
+        assert!(gone(&[&closed, &turned]));
         assert!(cache.install(needed).exists() && written.exists() && fresh.exists());
         assert!(Path::new("/etc/passwd").exists());
     }
