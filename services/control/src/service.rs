@@ -26,7 +26,7 @@ use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
 use crate::playfab::Opened;
-use crate::providers::{Errands, Office};
+use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
 use crate::queues::{QueueError, Queues};
 use crate::samples::Samples;
@@ -144,7 +144,9 @@ impl Control {
         let looked = publisher.clone();
         tokio::spawn(async move { looked.look_at_all().await });
         handle.serving.push(tokio::spawn(publisher.clone().sweep(fleets.clone(), closed.clone())));
+        let last_words = LastWords::default();
         let office = Office {
+            last_words: last_words.clone(),
             programs: config.providers,
             fleets: fleets.clone(),
             desk: Arc::clone(&desk),
@@ -161,7 +163,7 @@ impl Control {
             catalog,
             editor,
             installing: installing.clone(),
-
+            last_words,
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             queues,

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use mainstay_core::ServerId;
-use mainstay_fleet::{Link, laws as fleet_laws};
+use mainstay_fleet::{Life, Link, laws as fleet_laws};
 use mainstay_journal::Head;
 use mainstay_runtime::Error;
 use mainstay_wire::agent::Fill;
 
+use super::providers::providers;
 use super::stored::told;
 use super::{Finding, laws};
 use crate::http::App;
@@ -32,11 +33,13 @@ pub(crate) async fn live(app: &App) -> Vec<Finding> {
         findings.push(indices(fleet).await);
         findings.push(holds(fleet).await);
         findings.push(machines(fleet).await);
+        findings.extend(providers(fleet, &app.last_words).await);
     }
     findings.push(disks(app).await);
     findings.extend(builds(app).await);
     findings.push(configured(app).await);
     findings.push(clocks(app));
+    findings.extend(elsewhere(app));
     findings.push(history(app).await);
     findings
 }
@@ -98,7 +101,12 @@ async fn machines(fleet: &OpenFleet) -> Finding {
     let check = format!("machines of fleet {}", fleet.spec.name);
     let counted = fleet.read(|state, _| {
         let (mut heard, mut silent, mut claimed) = (0_usize, Vec::new(), 0);
-        for (id, machine) in state.machines() {
+        let there = |life| match life {
+            // On its way in or out: its provider is asked about it, and no agent of it is expected.
+            Life::Requested { .. } | Life::Removing { .. } => false,
+            Life::Serving | Life::Draining { .. } | Life::Emptied { .. } | Life::Lost { .. } => true,
+        };
+        for (id, machine) in state.machines().filter(|(_, machine)| there(machine.life)) {
             match machine.link() {
                 Link::Up { .. } => heard += 1,
                 Link::Silent => {
@@ -155,7 +163,13 @@ async fn disks(app: &App) -> Finding {
             if disk.fill == Fill::Full {
                 full.push(format!("{name} ({id})"));
             } else if disk.used() > disk.budget {
-                over.push(format!("{name} ({id}): {} of {} MiB", disk.used() >> 20, disk.budget >> 20));
+                let [builds, cores, evidence, logs] =
+                    [disk.builds, disk.cores, disk.evidence, disk.logs].map(|bytes| bytes >> 20);
+                over.push(format!(
+                    "{name} ({id}): {} of {} MiB (builds {builds}, cores {cores}, evidence {evidence}, logs {logs})",
+                    disk.used() >> 20,
+                    disk.budget >> 20
+                ));
             }
         }
     }
@@ -177,8 +191,8 @@ async fn disks(app: &App) -> Finding {
             over.len(),
             named(&over)
         );
-        let fix =
-            "give them a larger disk or budget (machines: disk, or the agent's --disk), or fewer builds";
+        let fix = "give them a larger disk or budget (machines: disk, or the agent's --disk), or fewer builds; or let games log less: logs of \
+             the last hour stay";
         return Finding::warn(check, why, "MS-S623", fix);
     }
     Finding::ok(check, format!("{told} machines have told theirs; at most {most} % of a budget is used"))
@@ -246,6 +260,15 @@ async fn configured(app: &App) -> Finding {
             }
         }
     }
+}
+
+/// Which laws are not run from here.
+fn elsewhere(app: &App) -> Option<Finding> {
+    let (joined, _) = app.desk.clocks();
+    let why = format!(
+        "the laws of the agents of {joined} machines are not run from here: mainstay doctor --data-dir DIR on each runs them"
+    );
+    (joined > 0).then(|| Finding::ok("agents of machines that joined", why))
 }
 
 /// How far the history is behind what is durable.

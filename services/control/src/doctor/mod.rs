@@ -5,6 +5,7 @@
 //! in one of them only where that takes milliseconds, and else part by part (`live`).
 
 pub(crate) mod live;
+mod providers;
 mod stored;
 
 pub use mainstay_wire::native::{DoctorView, Finding, Verdict};

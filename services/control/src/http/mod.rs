@@ -31,6 +31,7 @@ use crate::config::LogTail;
 use crate::doctor::HostChecks;
 use crate::editor::Editor;
 use crate::metrics::Metrics;
+use crate::providers::LastWords;
 use crate::queues::Queues;
 use crate::samples::Samples;
 use crate::shards::Fleets;
@@ -57,6 +58,8 @@ pub(crate) struct App {
     pub(crate) logs: Arc<dyn LogTail>,
     pub(crate) editor: Editor,
     pub(crate) machine: MachineSize,
+    /// Why providers failed.
+    pub(crate) last_words: LastWords,
     /// What no build may come from.
     pub(crate) private: Arc<Private>,
     pub(crate) metrics: Arc<Metrics>,

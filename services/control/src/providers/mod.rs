@@ -10,10 +10,10 @@ mod office;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::{FleetId, RegionId};
+use mainstay_core::{FleetId, MachineId, RegionId};
 use mainstay_fleet::Errand;
 use tokio::sync::mpsc;
 
@@ -41,6 +41,25 @@ pub struct Program {
 /// The programs by fleet region. They come from the files that the control plane is started with and from nowhere else: who
 /// may change a configuration over the network may not choose what this host runs.
 pub type Programs = BTreeMap<(FleetId, RegionId), Arc<Program>>;
+
+/// Why the newest errand of a machine came to nothing, while it is owed. For people: nothing is decided by it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastWords(Arc<Mutex<BTreeMap<MachineId, String>>>);
+
+impl LastWords {
+    pub(crate) fn of(&self, machine: MachineId) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&machine).cloned()
+    }
+
+    /// `None`: its errand is done. Bounded by the machines there are, since each is deleted at last.
+    fn note(&self, machine: MachineId, why: Option<String>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => all.insert(machine, why),
+            None => all.remove(&machine),
+        };
+    }
+}
 
 /// What fleets owe their providers, on its way to the [`Office`].
 #[derive(Debug, Clone)]

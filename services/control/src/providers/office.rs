@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::call::{Call, CallError, JOIN_TOKEN, Listed};
-use super::{Program, Programs};
+use super::{LastWords, Program, Programs};
 use crate::http::raised;
 use crate::shards::{Fleets, OpenFleet};
 use crate::streams::{Desk, No};
@@ -37,6 +37,7 @@ pub(crate) struct Office {
     pub(crate) instance: Uuid,
     /// Where agents are heard.
     pub(crate) agents: Vec<SocketAddr>,
+    pub(crate) last_words: LastWords,
 }
 
 /// Why an errand came to nothing.
@@ -104,9 +105,14 @@ impl Office {
     async fn attend(&self, errand: Errand) {
         let (machine, verb) = (errand.machine, errand.verb);
         let outcome = match self.attempt(&errand).await {
-            Ok(()) => Outcome::Done,
+            Ok(()) => {
+                self.last_words.note(machine, None);
+                Outcome::Done
+            }
             Err(trouble) => {
-                tracing::warn!(%machine, verb = word(verb), why = in_full(&trouble), "a machine provider failed");
+                let why = in_full(&trouble);
+                tracing::warn!(%machine, verb = word(verb), why, "a machine provider failed");
+                self.last_words.note(machine, Some(why));
                 Outcome::Failed
             }
         };

@@ -1,11 +1,14 @@
 //! What an operator changes and reads beyond the plain lists: a server's build configuration, forced versions, how long
 //! allocations live, the statuses of machines, regions and fleets; and what is refused at the door.
 
+use std::time::Duration;
+
+use mainstay_fleet::{Growth, Provided};
 use serde_json::{Value, json};
 
 use crate::admin::{client, gateway, link};
 use crate::agent::Habit;
-use crate::support::{FLEET, REGION, World, allocation, id, request};
+use crate::support::{FLEET, REGION, World, allocation, declaration, id, request};
 
 /// The fleet `arena` with both build configurations; the id of the second.
 async fn with_casual(world: &World) -> (u64, u64) {
@@ -205,6 +208,31 @@ async fn the_nil_uuid_is_no_allocation_id() {
     assert!(refused.text.contains("nil UUID"), "{}", refused.text);
     world.post("/v1/allocations", &json!({ "allocationId": nil })).await.expect(400, "MS-U101");
     world.get(&allocation(nil)).await.expect(404, "MS-P009");
+}
+
+/// A provider that fails is named with what it said, and a machine that is only asked for is none that fell silent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_names_a_provider_that_fails() {
+    let world = World::new().await;
+    // None that this control plane was started with.
+    let growth = Growth::Provided(Provided {
+        slots: 1,
+        machines_max: 1,
+        create_timeout: Duration::from_secs(600),
+        retry: Duration::from_secs(1),
+    });
+    world.plane.apply(declaration(growth, Duration::from_secs(600))).await.unwrap();
+    world.allocate(id(1)).await;
+    let of = |body: &Value, check: &str| {
+        body["checks"].as_array().unwrap().iter().find(|it| it["check"] == check).cloned().unwrap_or_default()
+    };
+    let found =
+        world.eventually("/v1/doctor", |it| of(it, "providers of fleet arena")["status"] == "warn").await;
+    let provider = of(&found, "providers of fleet arena");
+    assert_eq!(provider["code"], concat!("MS-", "S632"), "{provider}");
+    let why = provider["why"].as_str().unwrap();
+    assert!(why.contains("mch-1-1") && why.contains(concat!("MS-", "S634")), "{why}");
+    assert_eq!(of(&found, "machines of fleet arena")["status"], "ok", "{found}");
 }
 
 /// `GET /v1/doctor` runs every law of what lives; operators may, and nobody below.
