@@ -152,7 +152,10 @@ impl Error {
             Self::Files { .. } | Self::Builds { .. } => {
                 "see the cause: rights, space, or another agent in the same directory"
             }
-            Self::Roster { .. } => "bring the file back from a copy, or start with a new data directory",
+            Self::Roster { .. } => {
+                "bring the file back from a copy; without one, wait until nobody plays on this host, and remove it: whatever games the old \
+                 list had are ended then"
+            }
             Self::Credential { .. } => {
                 "bring the file back from a copy; or remove it, revoke the machine, and join again with a new token"
             }

@@ -99,13 +99,18 @@ impl fmt::Display for Failure {
 /// A failure of a part, whose reason is the chain of its causes. It carries the code of the innermost cause that has
 /// one, and that code's way out: what happened is worth more than where it was noticed.
 pub fn failed(what: &str, error: &dyn std::error::Error) -> Failure {
+    failed_as(what, error, "MS-U021")
+}
+
+/// The same of an error that has a code of its own, where none of its causes has one.
+pub fn failed_as(what: &str, error: &dyn std::error::Error, code: &str) -> Failure {
     let mut why = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         why = format!("{why}: {error}");
         cause = error.source();
     }
-    let code = last_code(&why).unwrap_or("MS-U021").to_owned();
+    let code = last_code(&why).unwrap_or(code).to_owned();
     let mut failure = Failure::new(Exit::Failed, &code, what).why(why);
     failure.fix = explain::mend(&code).map(str::to_owned);
     failure

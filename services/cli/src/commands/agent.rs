@@ -14,7 +14,7 @@ use mainstay_wire::join::TextError;
 
 use crate::arguments::{AgentArguments, BuildsChoice};
 use crate::commands::explain;
-use crate::failure::{Exit, Failure, failed};
+use crate::failure::{Exit, Failure, failed, failed_as};
 use crate::output;
 use crate::system::{self, Endings};
 use crate::up::machine::Towards;
@@ -40,8 +40,9 @@ async fn serve(arguments: &AgentArguments, data_dir: &Path) -> Result<ExitCode, 
         // Before it has joined there is nothing to leave in order.
         () = endings.asked() => return Ok(ExitCode::SUCCESS),
     };
-    let agent =
-        Service::start(config, clock).await.map_err(|error| failed("the agent does not start", &error))?;
+    let agent = Service::start(config, clock)
+        .await
+        .map_err(|error| failed_as("the agent does not start", &error, error.code()))?;
     for listener in games.listeners()? {
         let _daemon = tokio::spawn(mainstay_agent::daemon::serve(listener, agent.daemon()));
     }

@@ -32,7 +32,7 @@ use self::machine::Towards;
 use self::source::Source;
 use crate::arguments::{OnStop, TlsChoice, UpArguments};
 use crate::client::{Client, Credentials, Listening, PORTS_FILE, Ports};
-use crate::failure::{Exit, Failure, failed};
+use crate::failure::{Exit, Failure, failed, failed_as};
 use crate::system::{self, Endings};
 
 /// How much longer than their stop ladder servers may take to be gone before they are killed.
@@ -314,7 +314,7 @@ impl Up<'_> {
         mainstay_agent::Service::start(config, Arc::clone(clock))
             .await
             .map(Some)
-            .map_err(|error| failed("the agent does not start", &error))
+            .map_err(|error| failed_as("the agent does not start", &error, error.code()))
     }
 
     async fn multiplay(&self) -> Result<Vec<tokio::net::TcpListener>, Failure> {

@@ -123,6 +123,14 @@ fn a_damaged_file_of_the_data_directory_is_told_its_own_mend() {
         assert!(!said.contains(other), "{file}: {said}");
         std::fs::write(&path, whole).unwrap();
     }
+    // Its own agent's, at the next start.
+    let machines = home.path().join("agent/machines.json");
+    drop(up);
+    std::fs::write(&machines, b"{").unwrap();
+    let output = home.command(&["up", "--demo", "--ports", "auto"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains(concat!("MS-", "S402")) && said.contains("from a copy"), "{said}");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
 
-use super::{Entry, FILES_MAX, Store, StoreError, checked, sync_folder};
+use super::{Entry, FILES_MAX, Store, StoreError, checked, make_folder, sync_folder};
 
 impl Store {
     /// Names a file of a build. One that is known keeps its bytes until others have come whole.
@@ -17,7 +18,10 @@ impl Store {
         if let Some(known) = self.entry(build, path)? {
             return Ok(known);
         }
-        fs::create_dir_all(self.drafts(build))?;
+        {
+            let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+            make_folder(&self.drafts(build))?;
+        }
         if fs::read_dir(self.drafts(build))?.count() >= FILES_MAX {
             return Err(StoreError::TooManyFiles);
         }

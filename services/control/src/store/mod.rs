@@ -120,7 +120,10 @@ impl Store {
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         for part in ["objects", "damaged", "drafts", "uploads", "releases", "published"] {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
+            // A process that ended before it synced what it had made left that to us.
+            sync_folder(&root.join(part))?;
         }
+        sync_folder(root)?;
         Ok(Self { root: root.into(), busy: Arc::default(), objects: Arc::default() })
     }
 
@@ -180,6 +183,16 @@ fn hex(bytes: &[u8]) -> String {
 fn touch(file: &File) -> io::Result<()> {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     Ok(futimens(file, &Timestamps { last_access: now, last_modification: now })?)
+}
+
+/// Makes a folder of the store, where there is none, and syncs its name, so that what lies in it is found after a power cut.
+/// For one at a time: whoever finds it may rely on that.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir(folder)?;
+    folder.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Makes what a folder says durable.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
 use mainstay_wire::builds::{Manifest, ManifestError, ManifestFile};
 use sha2::{Digest as _, Sha256};
 
-use super::{Content, Entry, MANIFEST_BYTES_MAX, Store, StoreError, hex, sync_folder};
+use super::{Content, Entry, MANIFEST_BYTES_MAX, Store, StoreError, hex, make_folder, sync_folder};
 
 /// A version as it is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,14 +80,18 @@ impl Store {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Ok(()) | Err(_) => {}
         }
+        {
+            let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+            folder.parent().map_or(Ok(()), make_folder)?;
+        }
         fs::create_dir_all(&unfinished)?;
         let mut folders = BTreeSet::from([unfinished.clone()]);
         for (path, content) in files {
             let place = unfinished.join(path);
-            if let Some(parent) = place.parent()
-                && folders.insert(parent.to_owned())
-            {
+            if let Some(parent) = place.parent() {
                 fs::create_dir_all(parent)?;
+                let within = parent.ancestors().take_while(|above| above.starts_with(&unfinished));
+                folders.extend(within.map(std::path::Path::to_owned));
             }
             fs::hard_link(self.object(&content.sha256), place)?;
         }

@@ -10,7 +10,7 @@ use mainstay_core::BuildId;
 use md5::Md5;
 use sha2::{Digest as _, Sha256};
 
-use super::{Content, Entry, FILE_BYTES_MAX, Store, StoreError, checked, hex, sync_folder};
+use super::{Content, Entry, FILE_BYTES_MAX, Store, StoreError, checked, hex, make_folder, sync_folder};
 
 /// How much is read at once when a file is hashed.
 const HASH_STEP: usize = 256 * 1024;
@@ -58,6 +58,21 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// How many bytes of a file have come since it had the content of this SHA-256, or none: all of them where it is whole by now.
+    ///
+    /// # Errors
+    /// The disk.
+    pub(crate) fn come_since(
+        &self,
+        build: BuildId,
+        path: &str,
+        had: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        let (come, known) = (self.come(build, path)?, self.entry(build, path)?);
+        let whole = known.and_then(|entry| entry.content).filter(|content| Some(&*content.sha256) != had);
+        Ok(if come > 0 { come } else { whole.map_or(0, |content| content.size) })
     }
 
     /// Begins a piece. One from 0 begins the file anew.
@@ -160,7 +175,7 @@ impl Store {
         let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let object = self.object(sha256);
         let folder = object.parent().unwrap_or(&self.root);
-        fs::create_dir_all(folder)?;
+        make_folder(folder)?;
         fs::set_permissions(file, fs::Permissions::from_mode(OBJECT_MODE))?;
         fs::rename(file, &object)?;
         sync_folder(folder)?;
