@@ -43,12 +43,39 @@ fn usage(setting: &UsageSetting) -> Usage {
     }
 }
 
-/// A CPU limit in thousandths of a machine's cores.
-pub(crate) fn millicores(machine: &MachineSize, limit: CpuLimit) -> u64 {
+/// A CPU limit in thousandths of a machine's cores; one whose speed is not known has cores of [`CORE_MHZ`].
+pub fn millicores(machine: &MachineSize, limit: CpuLimit) -> u64 {
     match limit {
         CpuLimit::Millicores(millicores) => u64::from(millicores),
-        CpuLimit::Megahertz(megahertz) => {
-            megahertz.saturating_mul(1_000) / machine.speed_mhz.map_or(CORE_MHZ, u64::from).max(1)
+        CpuLimit::Megahertz(megahertz) => megahertz.saturating_mul(1_000) / core_mhz(machine),
+    }
+}
+
+/// The fewest MHz of a machine whose [`millicores`] are these.
+pub fn megahertz(machine: &MachineSize, millicores: u32) -> u64 {
+    u64::from(millicores).saturating_mul(core_mhz(machine)).div_ceil(1_000)
+}
+
+fn core_mhz(machine: &MachineSize) -> u64 {
+    machine.speed_mhz.map_or(CORE_MHZ, u64::from).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_in_mhz_may_be_sent_back() {
+        for speed_mhz in [None, Some(1_000), Some(2_893), Some(5_201)] {
+            let machine = MachineSize { cores: 1, speed_mhz, memory_mib: 1 };
+            for limit in [1, 300, 750, 999, 64_000] {
+                let told = megahertz(&machine, limit);
+                assert_eq!(
+                    millicores(&machine, CpuLimit::Megahertz(told)),
+                    u64::from(limit),
+                    "{speed_mhz:?}"
+                );
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ mod slots;
 mod tree;
 
 pub use codes::{Code, Severity, explain};
+pub use density::{megahertz, millicores};
 pub use exclude::leaves_out;
 pub use files::{FileCheck, Found, Private, check_files, look_on_disk};
 pub use mainstay_core::density::{Bound, MachineSize, Slots};

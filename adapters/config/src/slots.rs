@@ -35,7 +35,7 @@ impl BuildConfiguration {
     }
 
     /// What the checks compare with on a machine: what the file states, else what `.gsh` takes for a server (750 MHz
-    /// and 800 MiB). MHz are counted against the machine's own speed.
+    /// and 800 MiB). MHz are counted against the speed of this machine: the control plane's own, whatever machine runs it.
     pub fn slot_limits(&self, machine: &MachineSize) -> slot::Limits {
         let cpu = self.limits.cpu.as_ref().map_or(CpuLimit::Megahertz(GSH_SPEED_MHZ.into()), |cpu| cpu.value);
         let memory = self.limits.memory_bytes.as_ref().map_or(GSH_MEMORY_MIB * MIB, |memory| memory.value);

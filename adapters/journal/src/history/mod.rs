@@ -20,6 +20,7 @@ use crate::port::{Head, Reader};
 use crate::types::{Seq, ShardName, TurnRecord};
 
 pub use error::HistoryError;
+use tables::Bounds;
 
 /// How many turns one transaction takes: some milliseconds, so that readers of the history see it grow.
 const PAGE_TURNS: u32 = 1_024;
@@ -243,7 +244,20 @@ impl History {
         before: i64,
         rows_max: u32,
     ) -> Result<Vec<HistoryRow>, HistoryError> {
-        tables::find(&self.conn, about, before, rows_max.clamp(1, FIND_ROWS_MAX))
+        tables::find(&self.conn, about, Bounds::Before(before), rows_max.clamp(1, FIND_ROWS_MAX))
+    }
+
+    /// Rows from `from` and before `to`, newest first, at most `rows_max` and [`FIND_ROWS_MAX`].
+    ///
+    /// # Errors
+    /// Where reading fails.
+    pub fn find_within(
+        &self,
+        about: About<'_>,
+        (from, to): (Timestamp, Timestamp),
+        rows_max: u32,
+    ) -> Result<Vec<HistoryRow>, HistoryError> {
+        tables::find(&self.conn, about, Bounds::Times(from, to), rows_max.clamp(1, FIND_ROWS_MAX))
     }
 
     /// How many events of each kind happened from `from` and before `to`, in steps of `step`, oldest first; a step without

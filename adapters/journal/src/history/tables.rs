@@ -134,31 +134,39 @@ pub(super) fn insert(
     subjects.iter().try_for_each(|subject| name.execute(params![subject, row]).map(|_one| ()))
 }
 
+/// Which rows are looked for.
+pub(super) enum Bounds {
+    /// With ids below this.
+    Before(i64),
+    /// From the first time, and before the second.
+    Times(Timestamp, Timestamp),
+}
+
 pub(super) fn find(
     conn: &Connection,
     about: About<'_>,
-    before: i64,
+    bounds: Bounds,
     rows_max: u32,
 ) -> Result<Vec<HistoryRow>, HistoryError> {
-    const COLUMNS: &str = "id, shard, seq, at, kind, subjects, detail";
-    let rows: rusqlite::Result<Vec<HistoryRow>> = match about {
-        About::Everything => {
-            let sql = format!("SELECT {COLUMNS} FROM history WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
-            conn.prepare_cached(&sql)?.query_map(params![before, rows_max], row_of)?.collect()
-        }
-        About::Shard(shard) => {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM history WHERE shard = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
-            );
-            conn.prepare_cached(&sql)?.query_map(params![shard, before, rows_max], row_of)?.collect()
-        }
+    let (tables, named, order, name) = match about {
+        About::Everything => ("history", "", "id", None),
+        About::Shard(shard) => ("history", "AND shard = ?4", "id", Some(shard)),
         About::Subject(subject) => {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM subjects JOIN history ON id = row
-                 WHERE subject = ?1 AND row < ?2 ORDER BY row DESC LIMIT ?3"
-            );
-            conn.prepare_cached(&sql)?.query_map(params![subject, before, rows_max], row_of)?.collect()
+            ("subjects JOIN history ON id = row", "AND subject = ?4", "row", Some(subject))
         }
+    };
+    let (bound, from, to) = match bounds {
+        Bounds::Before(id) => (order, i64::MIN, id),
+        Bounds::Times(from, to) => ("at", from.unix_ms().cast_signed(), to.unix_ms().cast_signed()),
+    };
+    let sql = format!(
+        "SELECT id, shard, seq, at, kind, subjects, detail FROM {tables}
+         WHERE {bound} >= ?1 AND {bound} < ?2 {named} ORDER BY {order} DESC LIMIT ?3"
+    );
+    let mut rows = conn.prepare_cached(&sql)?;
+    let rows: rusqlite::Result<Vec<HistoryRow>> = match name {
+        None => rows.query_map(params![from, to, rows_max], row_of)?.collect(),
+        Some(name) => rows.query_map(params![from, to, rows_max, name], row_of)?.collect(),
     };
     Ok(rows?)
 }

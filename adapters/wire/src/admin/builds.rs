@@ -119,9 +119,9 @@ pub struct BuildConfigurationRequest {
 }
 
 impl BuildConfigurationAnswer {
-    /// A build configuration.
+    /// A build configuration, with its CPU limit in MHz.
     #[must_use]
-    pub fn of(spec: &Spec, build_name: &str, written: Written) -> Self {
+    pub fn of(spec: &Spec, build_name: &str, speed: u64, written: Written) -> Self {
         let pairs = (0..).zip(&spec.launch.variables);
         Self {
             id: spec.configuration.id.number(),
@@ -135,7 +135,7 @@ impl BuildConfigurationAnswer {
             binary_path: spec.launch.binary.clone(),
             command_line: spec.launch.command_line.clone(),
             cores: 1,
-            speed: u64::from(spec.limits.cpu_millis),
+            speed,
             memory: spec.limits.memory_mib.into(),
             readiness: matches!(spec.ready_signal, ReadySignal::Awaited),
             version: spec.configuration.revision.into(),

@@ -265,6 +265,9 @@ pub struct FleetCreate {
     /// ALLOCATION or RESERVATION; the first where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation_type: Option<String>,
+    /// Only true: the stop signal comes before SIGKILL, as each build configuration's stop ladder says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graceful: Option<bool>,
     /// When its machines go. Left out: as in a file that does not say.
     #[serde(flatten)]
     pub machines: MachineTimesAsked,
@@ -281,6 +284,9 @@ pub struct FleetUpdate {
     pub name: String,
     /// Ids of build configurations.
     pub build_configurations: Vec<u64>,
+    /// Only true: the stop signal comes before SIGKILL, as each build configuration's stop ladder says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graceful: Option<bool>,
     /// Seconds after which an allocation ends; 0: never. Left out: as it is.
     #[serde(rename = "allocationTTL", default, skip_serializing_if = "Option::is_none")]
     pub allocation_ttl: Option<u64>,

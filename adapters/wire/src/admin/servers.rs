@@ -39,7 +39,7 @@ pub struct ServerItem {
     pub port: u16,
     /// ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD.
     pub status: String,
-    /// Thousandths of a core (MHz of a core that has 1,000).
+    /// MHz, of its machine's own.
     pub cpu_limit: u64,
     /// MiB.
     pub memory_limit: u64,

@@ -100,7 +100,7 @@ async fn what_cannot_start_says_why() {
     }
 }
 
-/// The stop ladder: the signal, then SIGKILL.
+/// The stop ladder: the signal, then SIGKILL. Shows `graceful`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_game_that_hears_no_signal_is_killed() {
     let (build, host) = (Build::new(), Host::new(1));

@@ -111,6 +111,11 @@ impl Access {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
+    /// Whether a credential may ask still.
+    pub(crate) fn is_known(&self, key: &str) -> bool {
+        self.known(key).is_some()
+    }
+
     fn known(&self, key: &str) -> Option<Known> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).copied()
     }

@@ -18,6 +18,7 @@ use mainstay_fleet::catalog::admission::AdmissionRejection;
 use mainstay_runtime::RETRY_AFTER;
 use mainstay_wire::multiplay::{BodyError, ErrorBody, FieldError};
 use mainstay_wire::problem::Problem;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -133,6 +134,11 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, "MS-U101", detail, fix)
     }
 
+    /// Its code and its text, where it is a conflict (409).
+    pub(super) fn conflict(&self) -> Option<(&'static str, String)> {
+        (self.status == StatusCode::CONFLICT).then(|| (self.code, format!("{}; {}", self.detail, self.fix)))
+    }
+
     /// What something else would have to do first (424).
     pub(super) fn dependency(self) -> Self {
         Self { status: StatusCode::FAILED_DEPENDENCY, ..self }
@@ -162,6 +168,22 @@ fn field_of(path: &[String]) -> String {
         field.push_str(key);
     }
     if field.is_empty() { "name".to_owned() } else { field }
+}
+
+/// The field where a body is not what a call takes, or that is missing; `None` where it is no JSON object at all.
+pub(super) fn at_fault<T: DeserializeOwned>(body: &[u8]) -> Option<String> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let error = serde_path_to_error::deserialize::<_, T>(&mut reader).err()?;
+    let within = error.path().to_string();
+    let within = if within == "." { String::new() } else { within };
+    let said = error.inner().to_string();
+    let missing = said.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+    let field = match missing {
+        Some((missing, _)) if within.is_empty() => missing.to_owned(),
+        Some((missing, _)) => format!("{within}.{missing}"),
+        None => within,
+    };
+    (!field.is_empty()).then_some(field)
 }
 
 /// Problems of a configuration in the form of `mainstay check -o json`.
@@ -269,6 +291,7 @@ impl From<No> for Failure {
                 | AdmissionRejection::TokenUsedUp { .. }
                 | AdmissionRejection::TokenWithdrawn
                 | AdmissionRejection::OutOfScope
+                | AdmissionRejection::ForAnotherMachine
                 | AdmissionRejection::CredentialExpired { .. }
                 | AdmissionRejection::Revoked { .. }
                 | AdmissionRejection::NoCredential => StatusCode::CONFLICT,
@@ -296,7 +319,15 @@ impl From<&BodyError> for Failure {
                 "mend the body; the fields are in docs/reference/http-api.md"
             }
         };
-        Self::new(StatusCode::BAD_REQUEST, error.code(), detail, fix)
+        let failure = Self::new(StatusCode::BAD_REQUEST, error.code(), detail, fix);
+        match error {
+            // Which field it is only its text says.
+            BodyError::Json(_) => failure,
+            BodyError::PayloadTooLarge { .. } => failure.of_field("payload"),
+            BodyError::NilAllocation => failure.of_field("allocationId"),
+            BodyError::TooManyScopes { .. } => failure.of_field("scopes"),
+            BodyError::ConfigurationId(_) => failure.of_field("buildConfigurationId"),
+        }
     }
 }
 
@@ -313,8 +344,20 @@ impl<F: Into<Failure>> From<F> for Native {
 }
 
 impl Unity {
-    pub(super) fn malformed(error: &BodyError) -> Self {
-        Self(error.into())
+    /// A body that was no `T`, or that says what it may not.
+    pub(super) fn malformed<T: DeserializeOwned>(error: &BodyError, body: &[u8]) -> Self {
+        let failure = Failure::from(error);
+        match (error, at_fault::<T>(body)) {
+            (BodyError::Json(_), Some(field)) => Self(failure.of_field(&field)),
+            (
+                BodyError::Json(_)
+                | BodyError::PayloadTooLarge { .. }
+                | BodyError::NilAllocation
+                | BodyError::TooManyScopes { .. }
+                | BodyError::ConfigurationId(_),
+                _,
+            ) => Self(failure),
+        }
     }
 
     /// A body that could not be read, or was over the limit: any such allocation request has a payload above 30 KB, which

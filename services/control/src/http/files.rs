@@ -55,16 +55,22 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 #[serde(rename_all = "camelCase", tag = "file")]
 pub(super) enum FileClaim {
     /// The bytes of a file of a build come in.
-    Upload { build: u64, path: String },
+    Upload {
+        build: u64,
+        path: String,
+        /// SHA-256 of what the file was when the link was made, where it was whole.
+        had: Option<String>,
+    },
     /// The bytes of a file of a server go out.
     Download { server: u64, path: String },
 }
 
-/// A claim and its end, in seconds since 1970.
+/// A claim, the account that made it, and its end, in seconds since 1970.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Sealed {
     #[serde(flatten)]
     claim: FileClaim,
+    by: String,
     pub(crate) exp: u64,
 }
 
@@ -86,9 +92,14 @@ impl<S: Sync> FromRequestParts<S> for Origin {
     }
 }
 
-/// A link for a claim, at the address the caller knows us by.
-pub(super) fn signed(app: &App, Origin(origin): &Origin, claim: FileClaim) -> Result<String, Unity> {
-    let sealed = Sealed { claim, exp: (app.now() + LINK_LIFE).unix_ms() / 1000 };
+/// A link for a claim of an account's, at the address the caller knows us by.
+pub(super) fn signed(
+    app: &App,
+    by: &str,
+    Origin(origin): &Origin,
+    claim: FileClaim,
+) -> Result<String, Unity> {
+    let sealed = Sealed { claim, by: by.to_owned(), exp: (app.now() + LINK_LIFE).unix_ms() / 1000 };
     let token = app.tokens.seal(&sealed).map_err(|error| Unity::bug(&error))?;
     Ok(format!("{origin}/v1/files/{token}"))
 }
@@ -152,12 +163,13 @@ impl From<Unstored> for Failure {
     }
 }
 
-/// What a token is for, while it lasts.
+/// What a token is for, while it and the account last.
 fn claim(app: &App, token: &str) -> Result<FileClaim, Native> {
     let sealed = app.tokens.open(token, app.now());
+    let sealed = sealed.filter(|sealed: &Sealed| app.access.is_known(&sealed.by));
     sealed.map(|Sealed { claim, .. }| claim).ok_or_else(|| {
         let fix = "ask for a new one, as the one before was asked for";
-        let detail = "this link is none of ours, or an hour has passed".to_owned();
+        let detail = "this link is none of ours, or an hour has passed, or its account is revoked".to_owned();
         Failure::new(StatusCode::FORBIDDEN, "MS-A002", detail, fix).into()
     })
 }
@@ -172,17 +184,17 @@ fn claim(app: &App, token: &str) -> Result<FileClaim, Native> {
     security(()),
     responses(
         (status = 200, description = "The file; or, in Upload-Offset, how many bytes have come", content_type = "application/octet-stream"),
-        (status = 403, description = "The link is none of ours, or its hour is over", body = Problem),
+        (status = 403, description = "The link is none of ours, its hour is over, or its account is revoked", body = Problem),
         (status = 404, description = "The file is gone", body = Problem),
     ),
 )]
 async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<Response, Native> {
-    let (build, path) = match claim(&app, &token)? {
-        FileClaim::Upload { build, path } => (build, path),
+    let (build, path, had) = match claim(&app, &token)? {
+        FileClaim::Upload { build, path, had } => (build, path, had),
         FileClaim::Download { server, path } => return download(&app, server, path).await,
     };
     let build = build_id(build)?;
-    let come = app.store(move |store| store.come(build, &path)).await?;
+    let come = app.store(move |store| store.come_since(build, &path, had.as_deref())).await?;
     Ok((StatusCode::OK, [(UPLOAD_OFFSET, HeaderValue::from(come))]).into_response())
 }
 
@@ -196,7 +208,7 @@ async fn come(State(app): State<Arc<App>>, Path(token): Path<String>) -> Result<
     security(()),
     responses(
         (status = 200, description = "Upload-Offset says how many bytes have come"),
-        (status = 403, description = "The link is none of ours, or its hour is over"),
+        (status = 403, description = "The link is none of ours, its hour is over, or its account is revoked"),
     ),
 )]
 async fn has_come(state: State<Arc<App>>, token: Path<String>) -> Result<Response, Native> {
@@ -260,7 +272,7 @@ fn build_id(number: u64) -> Result<BuildId, Native> {
         (status = 200, description = "The file is whole", body = BuildFile),
         (status = 202, description = "Upload-Offset says how many bytes have come"),
         (status = 400, description = "It is not what it was said to be", body = Problem),
-        (status = 403, description = "The link is none of ours, or its hour is over", body = Problem),
+        (status = 403, description = "The link is none of ours, its hour is over, or its account is revoked", body = Problem),
         (status = 409, description = "It goes on from elsewhere, or somebody else sends it", body = Problem),
     ),
 )]
@@ -270,7 +282,7 @@ async fn upload(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Native> {
-    let FileClaim::Upload { build, path } = claim(&app, &token)? else {
+    let FileClaim::Upload { build, path, had: _ } = claim(&app, &token)? else {
         let fix = "GET it";
         return Err(Failure::new(
             StatusCode::FORBIDDEN,

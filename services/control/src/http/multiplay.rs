@@ -19,6 +19,7 @@ use mainstay_wire::multiplay::{
 
 use super::App;
 use super::access::Permission;
+use super::admin::Refused;
 use super::failure::{Failure, Unity};
 use crate::shards::OpenFleet;
 
@@ -52,14 +53,18 @@ async fn allocate(
     uri: Uri,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Unity> {
+) -> Result<Response, Refused> {
     let caller = app.caller(&headers)?;
     let body = body.map_err(Unity::body)?;
-    let request = AllocateRequest::read(&body).map_err(|error| Unity::malformed(&error))?;
-    let (id, request) = request.request(purpose).map_err(|error| Unity::malformed(&error))?;
+    let malformed = |error| Unity::malformed::<AllocateRequest>(&error, &body);
+    let request = AllocateRequest::read(&body).map_err(malformed)?;
+    let (id, request) = request.request(purpose).map_err(malformed)?;
     caller.may(Permission::AllocationsCreate)?;
     let fleet = find(&app, &project, &environment, &fleet)?;
-    fleet.ask(Command::Allocate { id, request }).await??;
+    fleet.ask(Command::Allocate { id, request }).await?.map_err(|rejection| match purpose {
+        Purpose::Session => rejection.into(),
+        Purpose::Test => Refused::of_fleet(rejection, fleet.spec.id),
+    })?;
     let href = format!("{}/{id}", uri.path().trim_end_matches('/'));
     Ok((StatusCode::ACCEPTED, Json(AllocateAnswer { allocation_id: id, href })).into_response())
 }

@@ -174,7 +174,8 @@ async fn exchange(
     if body.len() > TOKEN_BODY_BYTES_MAX {
         return Err(Unity::body_too_large(body.len(), TOKEN_BODY_BYTES_MAX));
     }
-    let request = TokenRequest::read(&body).map_err(|error| Unity::malformed(&error))?;
+    let request =
+        TokenRequest::read(&body).map_err(|error| Unity::malformed::<TokenRequest>(&error, &body))?;
     let caller = match (&request.api_key_public_identifier, &request.secret) {
         (Some(key), Some(secret)) => app.access.check(key, secret)?,
         (Some(_), None) | (None, Some(_)) | (None, None) => app.caller(&headers)?,

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use mainstay_config::Private;
-use mainstay_core::slot::Spec;
+use mainstay_core::slot::{ConfigurationRef, Spec};
 use mainstay_core::{BuildId, Timestamp};
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, Edit, Release};
 use mainstay_runtime::{Clock, Handle};
@@ -71,6 +71,17 @@ impl Publisher {
     ) -> Self {
         let (shelves, blobs) = (Mutex::default(), RwLock::default());
         Self(Arc::new(Inner { store, catalog, editor, clock, private, shelves, blobs }))
+    }
+
+    /// Whether a build configuration has no newer revision, so that its build's files now are those it is to run.
+    ///
+    /// # Errors
+    /// Where the catalog gives no answer.
+    pub(crate) async fn is_newest(&self, revision: ConfigurationRef) -> Result<bool, Unpublished> {
+        let is = move |catalog: &Catalog| {
+            catalog.configuration(revision.id).is_some_and(|spec| spec.configuration == revision)
+        };
+        Ok(self.0.catalog.query(move |catalog, _| is(catalog)).await?)
     }
 
     /// What a specification's build is made of.

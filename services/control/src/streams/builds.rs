@@ -62,17 +62,29 @@ impl BuildDesk {
         Ok(Asker::Host)
     }
 
-    /// The newest specification of a configuration, in a fleet of the asker's.
-    fn spec(&self, asker: &Asker, asked: ConfigurationRef) -> Result<Spec, Unpublished> {
+    /// The newest specification of a configuration, in a fleet of the asker's; also where the fleet has it no more, and a server
+    /// plays it on.
+    async fn spec(&self, asker: &Asker, asked: ConfigurationRef) -> Result<Spec, Unpublished> {
         let fleets = self.fleets.now();
         let may = |fleet: &&crate::shards::OpenFleet| match asker {
             Asker::Host => true,
             Asker::Of(id) => fleet.spec.id == *id,
         };
         let mut specs = fleets.all().filter(may).flat_map(|fleet| &fleet.spec.configurations);
-        let spec =
-            specs.find(|spec| spec.configuration.id == asked.id).ok_or(Unpublished::NoConfiguration)?;
-        if spec.configuration == asked { Ok(spec.clone()) } else { Err(Unpublished::Newer) }
+        if let Some(spec) = specs.find(|spec| spec.configuration.id == asked.id) {
+            return if spec.configuration == asked { Ok(spec.clone()) } else { Err(Unpublished::Newer) };
+        }
+        for fleet in fleets.all().filter(may) {
+            let kept = fleet.read(move |state, _| state.configuration(asked).cloned()).await?;
+            if let Some(spec) = kept {
+                return if self.publisher.is_newest(asked).await? {
+                    Ok(spec)
+                } else {
+                    Err(Unpublished::Newer)
+                };
+            }
+        }
+        Err(Unpublished::NoConfiguration)
     }
 }
 
@@ -81,7 +93,7 @@ impl Builds for BuildDesk {
     async fn resolve(&self, request: Request<ResolveRequest>) -> Result<Response<Resolved>, Status> {
         let asker = self.who(&request).await?;
         let asked = ConfigurationRef::try_from(request.into_inner()).map_err(malformed)?;
-        let spec = self.spec(&asker, asked)?;
+        let spec = self.spec(&asker, asked).await?;
         let resolved = self.publisher.resolve(&spec).await?;
         Ok(Response::new(resolved.into()))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::slot::ConfigurationRef;
-use mainstay_core::{FleetNumber, MachineId, RegionId};
+use mainstay_core::{FleetNumber, MachineId, RegionId, Timestamp};
 use mainstay_fleet::StreamId;
 use mainstay_wire::agent::{DiskUse, Fill, Install, Installs};
 
@@ -17,7 +17,8 @@ struct OfMachine {
     /// The stream that says so: what an older one said is no longer true.
     stream: StreamId,
     region: RegionId,
-    installs: BTreeMap<ConfigurationRef, Install>,
+    /// What it last said of each, and since when it has said so.
+    installs: BTreeMap<ConfigurationRef, (Install, Timestamp)>,
     disk: Option<DiskUse>,
 }
 
@@ -58,14 +59,16 @@ impl Installing {
 
     /// Notes what a stream says of a machine, unless another has said hello for it since. A revision that is not the newest of its configuration is forgotten once the
     /// newest is whole.
-    pub(super) fn note(&self, stream: StreamId, told: Installs) {
+    pub(super) fn note(&self, stream: StreamId, told: Installs, now: Timestamp) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let Some(of) = all.get_mut(&told.machine).filter(|of| of.stream == stream) else { return };
         of.disk = told.disk.or(of.disk);
         for install in told.installs {
             let newest = install.configuration;
             of.installs.retain(|known, _| known.id != newest.id || known.revision >= newest.revision);
-            of.installs.insert(newest, install);
+            let before = of.installs.get(&newest).filter(|(known, _)| known.stage == install.stage);
+            let since = before.map_or(now, |(_, since)| *since);
+            of.installs.insert(newest, (install, since));
         }
     }
 
@@ -104,16 +107,20 @@ impl Installing {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let of_fleet = all.range(MachineId::of(fleet, 0)..=MachineId::of(fleet, u32::MAX));
         let installs =
-            of_fleet.flat_map(|(machine, of)| of.installs.values().map(|install| (*machine, install)));
+            of_fleet.flat_map(|(machine, of)| of.installs.values().map(|(install, _)| (*machine, install)));
         let waiting = installs
             .filter(|(_, install)| runs(install))
             .filter_map(|(machine, install)| Some((machine, install.configuration, install.waiting()?)));
         waiting.take(max).collect()
     }
 
-    /// How far a machine is with a configuration's revision; `None` where its agent says nothing of it, as one does that has
+    /// How far a machine is with a configuration's revision, and since when it has stood there; `None` where its agent says nothing of it, as one does that has
     /// the control plane's own disk.
-    pub(crate) fn of(&self, machine: MachineId, configuration: ConfigurationRef) -> Option<Install> {
+    pub(crate) fn of(
+        &self,
+        machine: MachineId,
+        configuration: ConfigurationRef,
+    ) -> Option<(Install, Timestamp)> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&machine)?.installs.get(&configuration).cloned()
     }

@@ -292,7 +292,7 @@ impl Session {
                             self.report(statuses, machines).await.map(Some)
                         }
                         Ok(Some(Up::Installs(told))) => of(machines, told.machine).map(|_fleet| {
-                            self.installing.note(self.stream, told);
+                            self.installing.note(self.stream, told, self.watching.clock.now());
                             None
                         }),
                         Ok(Some(Up::Looked(looked))) => {

@@ -35,6 +35,10 @@ impl World {
 }
 
 fn casual(build: u64) -> Value {
+    casual_of(&json!(build))
+}
+
+pub fn casual_of(build: &Value) -> Value {
     json!({
         "name": "casual", "buildID": build, "queryType": "a2s", "binaryPath": "server",
         "commandLine": "-port $$port$$", "cores": 1, "speed": 500, "memory": 256,
@@ -93,7 +97,7 @@ async fn get_fleets_lists_them_bare_with_both_spellings_of_available() {
     }
 }
 
-/// Shows `GET /fleets/{id}`, `Basic keyId:secretKey`, `bodies of errors`, `graceful`.
+/// Shows `GET /fleets/{id}`, `Basic keyId:secretKey`, `bodies of errors`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn get_fleet_shows_its_regions_and_404_is_in_the_faces_shape() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
@@ -146,6 +150,17 @@ async fn post_fleets_makes_one_and_a_second_of_the_name_is_409_with_conflicts() 
         .expect(403, "MS-A003");
     let listed = world.get("/v1/configuration").await.body;
     assert_eq!(listed["changedBy"], ADMIN.0, "{listed}");
+    wrong = asked.clone();
+    (wrong["name"], wrong["graceful"]) = (json!("africa"), json!(false));
+    for refused in [
+        world.post(&gateway("fleets", "/fleets"), &wrong).await,
+        world.put_json(&gateway("fleets", &format!("/fleets/{FLEET}")), &wrong).await,
+    ] {
+        refused.expect(400, "MS-U101");
+        assert_eq!(refused.body["details"][0]["field"], "graceful", "{}", refused.text);
+    }
+    wrong["graceful"] = json!(true);
+    assert_eq!(world.post(&gateway("fleets", "/fleets"), &wrong).await.status, 200);
 }
 
 /// Shows `PUT /fleets/{id}`.
@@ -244,6 +259,15 @@ async fn build_configurations_are_made_read_listed_and_changed() {
         (&read["queryType"], &read["memory"], &read["version"]),
         (&json!("a2s"), &json!(256), &json!(1))
     );
+    assert_eq!((&read["cores"], &read["speed"]), (&json!(1), &json!(500)), "{read}");
+    let file = "version: 1.0\nbuilds: { filed: { buildPath: /srv/filed } }\nbuildConfigurations:\n  filed: \
+                { build: filed, binaryPath: server, cores: 1, speedMhz: 500, memoryMiB: 256 }\n";
+    let filed = world.call("PUT", "/v1/configuration", Some(&basic(ADMIN)), file.as_bytes().to_vec()).await;
+    assert_eq!(filed.status, 200, "{}", filed.text);
+    let list = gateway("build-configurations", "/build-configurations?partialFilter=filed");
+    let id = world.get(&list).await.body[0]["id"].clone();
+    let filed = gateway("build-configurations", &format!("/build-configurations/{id}"));
+    assert_eq!(world.get(&filed).await.body["speed"], 500);
     let mut changed = casual(build);
     changed["commandLine"] = json!("-port $$port$$ -fast");
     let answer = world.put_json(&one, &changed).await;
@@ -298,7 +322,7 @@ async fn get_servers_lists_filters_and_pages() {
     assert_eq!((&server["fleetID"], &server["buildConfigurationName"]), (&json!(FLEET), &json!("ranked")));
     assert_eq!((&server["buildName"], &server["locationName"]), (&json!("arena"), &json!("local")));
     assert_eq!((&server["ip"], &server["hardwareType"]), (&json!("127.0.0.1"), &json!("METAL")));
-    assert_eq!((&server["cpuLimit"], &server["memoryLimit"]), (&json!(1000), &json!(800)));
+    assert_eq!((&server["cpuLimit"], &server["memoryLimit"]), (&json!(2400), &json!(800)));
     let spec = &server["machineSpec"];
     assert_eq!((&spec["cpuCores"], &spec["cpuSpeed"]), (&json!(8), &json!(2_400)), "{server}");
     assert_eq!((&spec["memory"], &spec["cpuName"]), (&json!(16_000), &json!("a processor")), "{server}");
@@ -463,7 +487,32 @@ async fn test_allocations_and_sessions_are_two_sets() {
         let path = format!("{set}/{other}");
         world.get(&path).await.expect(404, "MS-P009");
         world.delete(&path).await.expect(404, "MS-P009");
-        world.post(set, &crate::support::request(other, configuration)).await.expect(409, "MS-P010");
+        let refused = world.post(set, &crate::support::request(other, configuration)).await;
+        refused.expect(409, "MS-P010");
+        // The admin face has conflicts in a shape of its own.
+        let conflict = &refused.body["conflicts"][0];
+        let of_tests = (json!(other), json!("ALLOCATION"), json!("ACTIVE"));
+        let told = ["resourceId", "resourceType", "conflictType"].map(|it| conflict[it].clone()).into();
+        assert_eq!(of_tests == told, set == &tests, "{}", refused.text);
+    }
+    for (body, field) in [
+        (
+            json!({ "allocationId": id(3), "buildConfigurationId": "x", "regionId": REGION }),
+            "buildConfigurationId",
+        ),
+        (
+            json!({ "allocationId": id(3), "buildConfigurationId": 1_u64 << 60, "regionId": REGION }),
+            "buildConfigurationId",
+        ),
+        (
+            json!({ "allocationId": uuid::Uuid::nil(), "buildConfigurationId": 1, "regionId": REGION }),
+            "allocationId",
+        ),
+        (json!({ "allocationId": id(3), "buildConfigurationId": 1 }), "regionId"),
+    ] {
+        let refused = world.post(&tests, &body).await;
+        refused.expect(400, "MS-U101");
+        assert_eq!(refused.body["details"][0]["field"], field, "{}", refused.text);
     }
     let native = world.get("/v1/allocations").await.body;
     let shown: Vec<_> = native["items"].as_array().unwrap().iter().map(|it| it["test"].clone()).collect();
@@ -540,6 +589,18 @@ async fn fleet_and_server_series_tell_what_happened() {
         let sampled = world.eventually(&fleet(what), |it| it[0]["data"].is_array()).await;
         assert_eq!(sampled[0]["name"], name);
     }
+    // What happens is not told apart by region: where there is one, all of it is there.
+    for what in ["crashes", "events", "server-allocations"] {
+        let (whole, here) = (fleet(what), fleet(&format!("{what}?regionId={REGION}")));
+        let names = |body: &Value| kinds(body);
+        assert_eq!(names(&world.get(&here).await.body), names(&world.get(&whole).await.body), "{what}");
+        for wrong in ["zzz".to_owned(), FLEET.to_string()] {
+            world.get(&fleet(&format!("{what}?regionId={wrong}"))).await.expect(400, "MS-U101");
+        }
+    }
+    let more = json!({ "regionName": "Tokyo", "minAvailableServers": 0, "maxServers": 1 });
+    assert_eq!(world.post(&fleet("regions"), &more).await.status, 200);
+    world.get(&fleet(&format!("crashes?regionId={REGION}"))).await.expect(400, "MS-U101");
     world.get(&fleet("events?period=eon")).await.expect(400, "MS-U101");
     world
         .get(&fleet("events?start=2030-01-01T00:00:00Z&end=2029-01-01T00:00:00Z"))
@@ -637,10 +698,18 @@ async fn put_build_files_gives_a_signed_url_that_takes_the_bytes_in_pieces() {
     );
     let listed = world.get(&client("builds", &format!("/builds/{build}/files?limit=10"))).await.body;
     assert_eq!((&listed["limit"], &listed["results"][0]["uploaded"]), (&json!(10), &json!(true)));
+    // Whoever lost that answer asks, and need not send it again; a new link begins with nothing.
+    let come = world.call("HEAD", &link, None, vec![]).await;
+    assert_eq!((come.status, come.header("upload-offset")), (200, Some("6")));
+    let again = self::link(&world.put_json(&files, &json!({ "path": "bin/server" })).await.body);
+    let come = world.call("HEAD", &again, None, vec![]).await;
+    assert_eq!((come.status, come.header("upload-offset")), (200, Some("0")));
     let said = hyper::Request::builder().header("x-content-sha256", "00");
     world.request(said, "PUT", &link, b"other".to_vec()).await.expect(400, "MS-U114");
     world.call("PUT", "/v1/files/x.y.z", None, vec![]).await.expect(403, "MS-A002");
-    world.put_json(&files, &json!({ "path": "../../etc/passwd" })).await.expect(400, "MS-U114");
+    let outside = world.put_json(&files, &json!({ "path": "../../etc/passwd" })).await;
+    outside.expect(400, "MS-U114");
+    assert_eq!(outside.body["details"][0]["field"], "path", "{}", outside.text);
     assert_eq!(world.delete(&format!("{files}/bin/server")).await.status, 204);
     world.delete(&format!("{files}/bin/server")).await.expect(404, "MS-U114");
 }

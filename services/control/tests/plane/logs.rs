@@ -45,6 +45,16 @@ async fn get_server_logs_lists_files_whose_links_download_them() {
     let core = world.call("GET", &token(&list[0]["downloadURL"]), None, vec![]).await;
     assert_eq!((core.status, core.text.as_str()), (200, "core of player\n"));
     world.call("PUT", &token(&list[0]["downloadURL"]), None, vec![]).await.expect(403, "MS-A002");
+    // A link is as good as the account that made it.
+    let account = world.post("/v1/service-accounts", &json!({ "role": "operator" })).await.body;
+    let word = |name: &str| account[name].as_str().unwrap();
+    let theirs = basic((word("keyId"), word("secretKey")));
+    let path = at("servers", &format!("/servers/{server}/logs"));
+    let list = world.call("GET", &path, Some(&theirs), vec![]).await.body;
+    let read = async || world.call("GET", &token(&list[0]["downloadURL"]), None, vec![]).await;
+    assert_eq!(read().await.status, 200);
+    assert_eq!(world.delete(&format!("/v1/service-accounts/{}", word("keyId"))).await.status, 204);
+    read().await.expect(403, "MS-A002");
     // Its machine is heard; its agent takes no such questions.
     world.get(&at("servers", &format!("/servers/{}/logs", server + 1))).await.expect(503, "MS-S608");
     let allocator = basic(ALLOCATOR);

@@ -13,6 +13,7 @@ mod durable;
 mod logs;
 mod native;
 mod operating;
+mod played;
 mod playfab;
 mod refusals;
 mod series;

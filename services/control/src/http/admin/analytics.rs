@@ -8,6 +8,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use jiff::Timestamp as Instant;
 use mainstay_core::{RegionId, Timestamp};
+use mainstay_fleet::FleetSpec;
 use mainstay_journal::history::{About, Happened};
 use mainstay_wire::admin::TimeSeries;
 
@@ -149,9 +150,27 @@ async fn project_events(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {
 
 async fn of_fleet(call: Call, wanted: fn(&str) -> bool) -> Result<Json<Vec<TimeSeries>>, Unity> {
     let period = Period::read(&call)?;
+    let region: Option<uuid::Uuid> = call.asked_as("regionId", "a UUID")?;
     call.may(Permission::Read)?;
-    let shard = format!("{FLEET_PREFIX}{}", call.fleet()?.spec.number.get());
+    let fleet = call.fleet()?;
+    if let Some(region) = region {
+        whole_fleet(&fleet.spec, RegionId(region))?;
+    }
+    let shard = format!("{FLEET_PREFIX}{}", fleet.spec.number.get());
     Ok(Json(series(&happened(&call, Some(shard), None, period).await?, wanted)))
+}
+
+/// What happens is kept of a fleet, not of its regions: of one in several, a region's part is not known.
+fn whole_fleet(spec: &FleetSpec, region: RegionId) -> Result<(), Unity> {
+    let detail = match (spec.region(region), spec.regions.len()) {
+        (Some(_), 1) => return Ok(()),
+        (Some(region), regions) => format!(
+            "`regionId` is {}, and what happened in this fleet's {regions} regions is not told apart",
+            region.name
+        ),
+        (None, _) => format!("`regionId` is {region}, a region that this fleet is not in"),
+    };
+    Err(Unity::bad_query(&detail))
 }
 
 async fn fleet_crashes(call: Call) -> Result<Json<Vec<TimeSeries>>, Unity> {

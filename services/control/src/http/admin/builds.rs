@@ -7,7 +7,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::routing::{delete as delete_route, get, post};
 use axum::{Json, Router};
-use mainstay_core::BuildId;
+use mainstay_core::{BuildId, Timestamp};
 use mainstay_fleet::Link;
 use mainstay_fleet::catalog::{
     Build, BuildDeclaration, Catalog, CatalogCommand, Declaration, Edit, Entry as CatalogEntry, Release,
@@ -23,14 +23,14 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Unity};
-use super::super::files::{FileClaim, Origin, signed};
+use super::super::files::{FileClaim, Origin, Unstored, signed};
 use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
-use super::configurations::UNDATED;
+use super::configurations::{UNDATED, unplayed};
 use super::fleets::{check_name, renamed};
 use super::order::{Field, Order};
 use crate::declare::{image_given, named};
-use crate::store::Entry;
+use crate::store::{Entry, StoreError};
 
 const AREA: &str = "builds";
 /// What a page of files has unasked, and the most it has (Unity's command line asks for 100 at once).
@@ -178,7 +178,7 @@ async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
     }
 }
 
-/// One that a build configuration starts is not deleted.
+/// One that a build configuration starts is not deleted, nor one that somebody plays.
 async fn delete(call: Call) -> Result<StatusCode, Refused> {
     call.may(Permission::Configure)?;
     let (by, id) = (call.by(), call.build()?);
@@ -197,6 +197,7 @@ async fn delete(call: Call) -> Result<StatusCode, Refused> {
         };
         return Err(Conflicting { code: "MS-P025", conflicts: users.iter().map(conflict).collect() }.into());
     }
+    unplayed(&call.app, move |spec| spec.build == id).await?;
     if !call.looks_only() {
         let entry = CatalogEntry::Build(id);
         call.app.editor.change(CatalogCommand::Delete { entry, edit: Edit::by(by) }).await?;
@@ -243,9 +244,15 @@ async fn file(
     call.may(Permission::Configure)?;
     let id = known(&call).await?;
     let path = asked.path.clone();
-    let entry = call.app.store(move |store| store.name(id, &path)).await?;
-    let claim = FileClaim::Upload { build: id.number(), path: asked.path };
-    let url = signed(&call.app, &origin, claim)?;
+    let named = call.app.store(move |store| store.name(id, &path)).await;
+    let entry = named.map_err(|error| {
+        let of_path = matches!(&error, Unstored::Store(StoreError::Path(_)));
+        let failure = Failure::from(error);
+        if of_path { failure.of_field("path") } else { failure }
+    })?;
+    let had = entry.content.as_ref().map(|content| content.sha256.clone());
+    let claim = FileClaim::Upload { build: id.number(), path: asked.path, had };
+    let url = signed(&call.app, &call.by(), &origin, claim)?;
     Ok(Json(shown_file(entry, Some(url))))
 }
 
@@ -338,7 +345,7 @@ async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
             continue;
         }
         let (spec, installing) = (Arc::clone(&fleet.spec), call.app.installing.clone());
-        let regions = fleet.read(move |state, now| {
+        let regions = fleet.read(move |state, _| {
             let needed: Vec<_> = spec
                 .configurations
                 .iter()
@@ -360,8 +367,8 @@ async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
                     match standing(id, machine.link()) {
                         Standing::Complete => completed_machines += 1,
                         Standing::Pending => pending_machines += 1,
-                        Standing::Failed(reason) => {
-                            let updated = mainstay_wire::multiplay::instant(now);
+                        Standing::Failed { since, reason } => {
+                            let updated = mainstay_wire::multiplay::instant(since);
                             failures.push(BuildInstallFailure { machine_id: id.number(), reason, updated });
                         }
                     }
@@ -396,15 +403,17 @@ async fn installs(call: Call) -> Result<Json<Vec<BuildInstall>>, Unity> {
 enum Standing {
     Complete,
     Pending,
-    Failed(String),
+    Failed { since: Timestamp, reason: String },
 }
 
 impl Standing {
-    fn of(install: Option<Install>) -> Self {
-        match install.map(|install| install.stage) {
-            None | Some(InstallStage::Complete) => Self::Complete,
-            Some(InstallStage::Coming) => Self::Pending,
-            Some(InstallStage::Stuck { code, detail }) => Self::Failed(format!("{code}: {detail}")),
+    fn of(install: Option<(Install, Timestamp)>) -> Self {
+        match install.map(|(install, since)| (install.stage, since)) {
+            None | Some((InstallStage::Complete, _)) => Self::Complete,
+            Some((InstallStage::Coming, _)) => Self::Pending,
+            Some((InstallStage::Stuck { code, detail }, since)) => {
+                Self::Failed { since, reason: format!("{code}: {detail}") }
+            }
         }
     }
 }

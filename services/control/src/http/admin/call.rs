@@ -10,13 +10,14 @@ use axum::extract::{FromRequestParts, Query, RawPathParams};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use mainstay_core::{BuildConfigurationId, BuildId, MachineId, ServerId};
+use mainstay_core::{BuildConfigurationId, BuildId, FleetId, MachineId, ServerId};
+use mainstay_fleet::Rejection;
 use mainstay_wire::admin::{Conflict, ConflictBody, ConflictType};
 use serde::de::DeserializeOwned;
 
 use super::super::App;
 use super::super::access::{Caller, Permission};
-use super::super::failure::{CODE_HEADER, Failure, Unity};
+use super::super::failure::{CODE_HEADER, Failure, Unity, at_fault};
 use crate::shards::OpenFleet;
 
 /// A call whose caller is known.
@@ -166,25 +167,9 @@ pub(super) fn json<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> 
     })
 }
 
-/// The field where a body is not what a call takes, or that is missing; `None` where it is no JSON object at all.
-fn at_fault<T: DeserializeOwned>(body: &[u8]) -> Option<String> {
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let error = serde_path_to_error::deserialize::<_, T>(&mut reader).err()?;
-    let within = error.path().to_string();
-    let within = if within == "." { String::new() } else { within };
-    let said = error.inner().to_string();
-    let missing = said.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
-    let field = match missing {
-        Some((missing, _)) if within.is_empty() => missing.to_owned(),
-        Some((missing, _)) => format!("{within}.{missing}"),
-        None => within,
-    };
-    (!field.is_empty()).then_some(field)
-}
-
 /// 409 with what stands in the way, and its code in the header.
 #[derive(Debug)]
-pub(super) struct Conflicting {
+pub(in crate::http) struct Conflicting {
     pub(super) code: &'static str,
     pub(super) conflicts: Vec<Conflict>,
 }
@@ -213,9 +198,25 @@ impl IntoResponse for Conflicting {
 
 /// A refusal in either of the face's two shapes.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(in crate::http) enum Refused {
     Plain(Unity),
     Conflicts(Conflicting),
+}
+
+impl Refused {
+    /// What a fleet refuses, in this face's shapes: conflicts by what they are about.
+    pub(in crate::http) fn of_fleet(rejection: Rejection, fleet: FleetId) -> Self {
+        let (kind, id) = if let Rejection::OfAnotherPurpose(id) = &rejection {
+            ("ALLOCATION", id.to_string())
+        } else {
+            ("FLEET", fleet.to_string())
+        };
+        let failure = Failure::from(rejection);
+        match failure.conflict() {
+            Some((code, why)) => Conflicting::one(code, kind, id, ConflictType::Active, why).into(),
+            None => failure.into(),
+        }
+    }
 }
 
 impl<T: Into<Failure>> From<T> for Refused {

@@ -7,9 +7,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
-use mainstay_config::MachineSize;
+use mainstay_config::{CpuLimit, MachineSize, megahertz, millicores};
 use mainstay_core::slot::{Limits, Spec};
-use mainstay_core::{BuildConfigurationId, BuildId, Timestamp};
+use mainstay_core::{BuildConfigurationId, BuildId, ServerId, Timestamp};
+use mainstay_fleet::Claim;
 use mainstay_fleet::catalog::{
     Build, Catalog, CatalogCommand, ConfigurationDeclaration, Declaration, Edit, Entry, Written,
 };
@@ -87,10 +88,12 @@ async fn answer(
     call: &Call,
     is: impl Fn(&Spec) -> bool + Send + 'static,
 ) -> Result<BuildConfigurationAnswer, Unity> {
+    let machine = call.app.machine;
     let found = call.app.catalog.query(move |catalog, _| {
         let spec = catalog.configurations().find(|spec| is(spec))?;
         let written = catalog.configuration_written(spec.configuration.id).unwrap_or(UNDATED);
-        Some(BuildConfigurationAnswer::of(spec, &build_name(catalog, spec.build), written))
+        let speed = megahertz(&machine, spec.limits.cpu_millis);
+        Some(BuildConfigurationAnswer::of(spec, &build_name(catalog, spec.build), speed, written))
     });
     found.await?.ok_or_else(|| no_entry("build configuration"))
 }
@@ -112,7 +115,7 @@ async fn create(
                 return Err(Conflicting::one("MS-U112", kind, id, ConflictType::Active, reason).into());
             }
             let declared = given(catalog, &asked, variables(&asked).unwrap_or_default(), &machine)?;
-            Ok(declare(catalog, &by, limited(declared, &asked)))
+            Ok(declare(catalog, &by, limited(declared, &asked, &machine)))
         })
         .await?;
     Ok(Json(answer(&call, move |spec| *spec.name == *name).await?))
@@ -149,7 +152,7 @@ async fn update(
                 ready_signal: if asked.readiness.is_some() { fresh.ready_signal } else { spec.ready_signal },
                 ..ConfigurationDeclaration::of(spec, known)
             };
-            Ok(declare(catalog, &by, limited(declared, &asked)))
+            Ok(declare(catalog, &by, limited(declared, &asked, &machine)))
         })
         .await?;
     Ok(Json(answer(&call, move |spec| spec.configuration.id == id).await?))
@@ -181,17 +184,18 @@ fn given(
     Ok(configuration_given(&given, machine).map_err(|refused| Failure::given(&refused))?)
 }
 
-/// The limits a call states; 0 states none.
+/// The limits a call states, by the rule of those in a file; 0 states none.
 fn limited(
     declared: ConfigurationDeclaration,
     asked: &BuildConfigurationRequest,
+    machine: &MachineSize,
 ) -> ConfigurationDeclaration {
     let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let known = declared.limits;
     let limits = Limits {
         cpu_millis: match asked.cores.saturating_mul(asked.speed) {
             0 => known.cpu_millis,
-            millis => small(millis),
+            stated => small(millicores(machine, CpuLimit::Megahertz(stated)).max(1)),
         },
         memory_mib: match asked.memory {
             0 => known.memory_mib,
@@ -207,7 +211,7 @@ fn declare(catalog: &Catalog, by: &Arc<str>, declared: ConfigurationDeclaration)
     CatalogCommand::Declare { declaration, edit }
 }
 
-/// One that a fleet has is not deleted.
+/// One that a fleet has is not deleted, nor one that somebody plays that no fleet has any more.
 async fn delete(call: Call) -> Result<StatusCode, Refused> {
     call.may(Permission::Configure)?;
     let (by, id) = (call.by(), call.configuration()?);
@@ -217,6 +221,7 @@ async fn delete(call: Call) -> Result<StatusCode, Refused> {
         let kind = ConflictType::Dependent;
         return Err(Conflicting::one("MS-P025", "FLEET", fleet.clone(), kind, reason).into());
     }
+    unplayed(&call.app, move |spec| spec.configuration.id == id).await?;
     if !call.looks_only() {
         call.app
             .editor
@@ -224,6 +229,31 @@ async fn delete(call: Call) -> Result<StatusCode, Refused> {
             .await?;
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses where a server that somebody has is to run a specification that `is` what is asked about, whatever its fleet has by
+/// now. What no fleet has is given to no further session, so that a look is enough.
+pub(super) async fn unplayed(
+    app: &App,
+    is: impl Fn(&Spec) -> bool + Clone + Send + 'static,
+) -> Result<(), Refused> {
+    for fleet in app.fleets.now().all() {
+        let is = is.clone();
+        let played: Option<ServerId> = fleet
+            .read(move |state, _| {
+                let mut taken = state.servers(None).filter(|(_, server)| server.claim != Claim::Free);
+                let found =
+                    taken.find(|(_, server)| state.configuration(server.configuration).is_some_and(&is));
+                found.map(|(id, _)| id)
+            })
+            .await?;
+        if let Some(server) = played {
+            let reason = format!("server {server} plays it: wait for its session's end, or end it");
+            let id = server.number().to_string();
+            return Err(Conflicting::one("MS-P025", "SERVER", id, ConflictType::Active, reason).into());
+        }
+    }
+    Ok(())
 }
 
 fn users(catalog: &Catalog, id: BuildConfigurationId) -> Result<Vec<(String, String)>, Unity> {

@@ -188,12 +188,24 @@ fn claimed_by(asked: Option<&str>) -> Result<ClaimedBy, Unity> {
     }
 }
 
+/// Every server has its stop signal before SIGKILL: one that is to have none has it of its build configuration.
+fn check_graceful(asked: Option<bool>) -> Result<(), Unity> {
+    match asked {
+        None | Some(true) => Ok(()),
+        Some(false) => {
+            let detail = "graceful is true here: for none, give the build configurations a killTimeout of 0 or the stop signal SIGKILL";
+            Err(bad_field("graceful", detail.to_owned()))
+        }
+    }
+}
+
 async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<FleetAnswer>, Refused> {
     let asked: FleetCreate = json(body)?;
     check_name(&asked.name)?;
     if asked.os_family.as_deref().is_some_and(|family| !matches!(family, "LINUX" | "ANY")) {
         return Err(bad_field("osFamily", "osFamily is LINUX here".to_owned()).into());
     }
+    check_graceful(asked.graceful)?;
     let allocation_ttl = ttl(AllocationTtl::DEFAULT, asked.allocation_ttl, asked.allocation_ttl_reading)?;
     let claimed_by = claimed_by(asked.allocation_type.as_deref())?;
     call.may(Permission::Configure)?;
@@ -231,6 +243,7 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
 async fn update(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<FleetAnswer>, Refused> {
     let asked: FleetUpdate = json(body)?;
     check_name(&asked.name)?;
+    check_graceful(asked.graceful)?;
     call.may(Permission::Configure)?;
     let number = call.fleet()?.spec.number;
     change(&call, number, move |catalog, spec| {

@@ -168,7 +168,7 @@ async fn server_logs(call: Call, origin: Origin) -> Result<Json<Vec<LogFile>>, U
     let file = |file: SlotFile| {
         let claim = FileClaim::Download { server: id.number(), path: file.path.clone() };
         Ok(LogFile {
-            download_url: Some(signed(&call.app, &origin, claim)?),
+            download_url: Some(signed(&call.app, &call.by(), &origin, claim)?),
             file: file.path,
             size: file.size,
             last_modified: at(file.modified),
@@ -196,7 +196,7 @@ async fn link_to(call: &Call, origin: &Origin, id: ServerId, path: String) -> Re
     let there = on_disk(&call.app, move |logs| logs.open(id, &wanted)).await?;
     there.ok_or_else(|| no_file(&id.to_string()))?;
     let claim = FileClaim::Download { server: id.number(), path };
-    Ok(Json(Link { url: signed(&call.app, origin, claim)? }))
+    Ok(Json(Link { url: signed(&call.app, &call.by(), origin, claim)? }))
 }
 
 fn asked_file(call: &Call) -> Result<String, Unity> {

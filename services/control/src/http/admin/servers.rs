@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::routing::get;
 use axum::{Json, Router};
+use mainstay_config::{MachineSize, megahertz};
 use mainstay_core::{BuildConfigurationId, RegionId, ServerId};
 use mainstay_fleet::{Addresses, Command, Fleet, FleetSpec, Server, ServerStatus};
 use mainstay_wire::admin::{ActionRequest, ActionSuccess, Location, MachineSpec, ServerItem};
@@ -156,6 +157,8 @@ fn item(
 ) -> Option<ServerItem> {
     let machine = state.machine(server.machine)?;
     let configuration = state.configuration(server.configuration);
+    let unknown = MachineSize { cores: 0, speed_mhz: None, memory_mib: 0 };
+    let size = machine.host.as_ref().map_or(unknown, |host| host.size);
     let build = configuration.map(|it| it.build);
     let build = builds.iter().find(|(id, _)| Some(*id) == build).map(|(_, name)| name.clone());
     Some(ServerItem {
@@ -172,7 +175,7 @@ fn item(
         ip: address(machine.addresses),
         port: server.ports.game,
         status: server.status().multiplay().word().to_owned(),
-        cpu_limit: configuration.map_or(0, |it| it.limits.cpu_millis.into()),
+        cpu_limit: configuration.map_or(0, |it| megahertz(&size, it.limits.cpu_millis)),
         memory_limit: configuration.map_or(0, |it| it.limits.memory_mib.into()),
         hardware_type: "METAL".to_owned(),
         machine_spec: MachineSpec::of(machine.host.as_ref()),

@@ -118,7 +118,7 @@ fn waiting(app: &App, mut view: ServerView) -> ServerView {
             let revision = view.build_configuration_revision;
             let install = app.installing.of(machine, ConfigurationRef { id, revision });
             install
-                .and_then(|install| install.waiting())
+                .and_then(|(install, _)| install.waiting())
                 .or_else(|| full_disk(app.installing.disk(machine)?.fill))
         });
     }
