@@ -216,6 +216,23 @@ impl MatchId {
         let mixed = ticket.0.as_u128().wrapping_mul(ODD);
         Self(Uuid::from_u128((mixed ^ (mixed >> 64)).wrapping_mul(ODD)))
     }
+
+    /// What a group is held as that is found around a ticket and waits for a server, when the ticket has changed so often: it
+    /// may be held more than once, each time with others.
+    #[must_use]
+    pub const fn held(ticket: TicketId, changes: u32) -> Self {
+        Self::around(TicketId(Uuid::from_u128(Self::around(ticket).0.as_u128() ^ changes as u128)))
+    }
+
+    /// What the group that is held as this is asked a server for, the n-th time. The match that is formed has that id, and so
+    /// has its allocation.
+    #[must_use]
+    pub const fn asked(self, attempt: u32) -> Self {
+        if attempt == 0 {
+            return self;
+        }
+        Self::around(TicketId(Uuid::from_u128(self.0.as_u128() ^ attempt as u128)))
+    }
 }
 
 impl MachineKey {

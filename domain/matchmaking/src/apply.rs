@@ -3,12 +3,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{TicketId, Timestamp};
+use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::backfill::{BackfillStage, BackfillTicket};
+use crate::command::Target;
 use crate::engine::{Cursor, Kind, Look, LookedAt};
 use crate::entity::Entity;
 use crate::event::{Event, Filled};
+use crate::hold::Hold;
 use crate::queue::{KEPT, KEPT_MAX, Queue};
 use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
 
@@ -54,7 +56,11 @@ impl Queue {
                 self.ticket_stands(Arc::new(known));
             }
             Event::TicketCanceled { ticket, reason } => {
+                let held = self.tickets.get(ticket).and_then(|ticket| ticket.stage.hold());
                 self.ticket_ended(at, *ticket, Stage::Canceled { reason: *reason, at });
+                if let Some(hold) = held {
+                    self.release(at, hold);
+                }
             }
             Event::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
                 let ticket = BackfillTicket {
@@ -85,6 +91,26 @@ impl Queue {
                 let formed = Match { id: *id, formed: at, members: formed, regions: regions.clone(), server };
                 self.match_stands(Arc::new(formed));
             }
+            Event::MatchHeld { id, tickets, regions } => self.held(at, *id, tickets, regions),
+            Event::MatchPlaced { hold, server } => {
+                let Some(hold) = self.hold_ends(*hold) else { return };
+                let (id, members) = (hold.asked(), self.matched(&hold.tickets, None));
+                for (ticket, _) in hold.tickets.iter() {
+                    self.ticket_ended(at, *ticket, Stage::Matched { id, at });
+                }
+                let (regions, server) = (hold.regions.clone(), Some(server.clone()));
+                self.match_stands(Arc::new(Match { id, formed: at, members, regions, server }));
+            }
+            Event::PlacementRefused { hold, code, again } => {
+                let Some(hold) = self.hold_ends(*hold) else { return };
+                let (refusals, refused) = (hold.refusals + 1, Some(code.clone()));
+                self.hold_stands(Arc::new(Hold { refusals, refused, from: *again, ..Hold::clone(&hold) }));
+            }
+            Event::HoldReleased { hold } => self.release(at, *hold),
+            Event::PlacementUndone { id } => {
+                self.undos.remove(id);
+                self.touched.insert(Target::Allocation(*id));
+            }
             Event::Searched(cursor) => self.looked_at.until = *cursor,
             Event::Stood { form, arrivals, looked_at } => {
                 (self.form, self.arrivals, self.looked_at) = (*form, *arrivals, *looked_at);
@@ -92,16 +118,82 @@ impl Queue {
             Event::TicketStood(ticket) => self.ticket_stands(ticket.clone()),
             Event::BackfillStood(ticket) => self.backfill_stands(ticket.clone()),
             Event::MatchStood(formed) => self.match_stands(formed.clone()),
+            Event::HoldStood(hold) => self.hold_stands(hold.clone()),
+            Event::UndoStood { id, fleet } => self.undo(*id, fleet),
         }
     }
 
     fn arrive(&mut self, at: Timestamp) -> Searching {
         self.arrivals += 1;
-        Searching { since: at, arrival: self.arrivals }
+        Searching { since: at, arrival: self.arrivals, back: None }
+    }
+
+    /// The tickets of a group leave the pool and wait for a server.
+    fn held(
+        &mut self,
+        at: Timestamp,
+        id: MatchId,
+        tickets: &Arc<[(TicketId, Option<u8>)]>,
+        regions: &Arc<[Arc<str>]>,
+    ) {
+        let Some(allocation) = self.spec.as_ref().and_then(|spec| spec.allocation.clone()) else { return };
+        for (ticket, _) in tickets.iter() {
+            let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
+            if let Some(Stage::Searching(searching)) = stage {
+                self.ticket_becomes(ticket, Stage::Held { hold: id, searching });
+            }
+        }
+        self.hold_stands(Arc::new(Hold {
+            id,
+            tickets: tickets.clone(),
+            regions: regions.clone(),
+            allocation: Arc::new(allocation),
+            held: at,
+            refusals: 0,
+            refused: None,
+            from: at,
+        }));
+    }
+
+    /// A group is held no longer: what was asked for it is to be undone, and its tickets search on as they did, with their places.
+    fn release(&mut self, at: Timestamp, id: MatchId) {
+        let Some(hold) = self.hold_ends(id) else { return };
+        self.undo(hold.asked(), &hold.allocation.fleet);
+        for (ticket, _) in hold.tickets.iter() {
+            let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
+            if let Some(Stage::Held { searching, .. }) = stage {
+                self.ticket_becomes(ticket, Stage::Searching(Searching { back: Some(at), ..searching }));
+            }
+        }
+    }
+
+    fn hold_stands(&mut self, hold: Arc<Hold>) {
+        self.touched.insert(Target::Allocation(hold.asked()));
+        self.asked.insert(hold.asked(), hold.id);
+        self.holds.insert(hold.id, hold);
+    }
+
+    fn hold_ends(&mut self, id: MatchId) -> Option<Arc<Hold>> {
+        let hold = self.holds.remove(&id)?;
+        self.asked.remove(&hold.asked());
+        self.touched.insert(Target::Allocation(hold.asked()));
+        Some(hold)
+    }
+
+    fn undo(&mut self, id: MatchId, fleet: &Arc<str>) {
+        self.touched.insert(Target::Allocation(id));
+        self.undos.insert(id, fleet.clone());
+    }
+
+    /// A ticket stands otherwise from now on.
+    fn ticket_becomes(&mut self, id: &TicketId, stage: Stage) {
+        let Some(ticket) = self.leave(id) else { return };
+        let changes = ticket.changes + 1;
+        self.ticket_stands(Arc::new(Ticket { stage, changes, ..Ticket::clone(&ticket) }));
     }
 
     fn ticket_stands(&mut self, ticket: Arc<Ticket>) {
-        self.touched.insert(ticket.id);
+        self.touched.insert(Target::Ticket(ticket.id));
         match ticket.stage.ended() {
             Some(at) => self.ended.push_back((at, ticket.id)),
             None => {
@@ -122,7 +214,7 @@ impl Queue {
     }
 
     fn backfill_stands(&mut self, ticket: Arc<BackfillTicket>) {
-        self.touched.insert(ticket.id);
+        self.touched.insert(Target::Ticket(ticket.id));
         match ticket.stage {
             BackfillStage::Matched { at, .. } | BackfillStage::Canceled { at, .. } => {
                 self.ended.push_back((at, ticket.id));
@@ -162,12 +254,13 @@ impl Queue {
     }
 
     fn ticket_ended(&mut self, at: Timestamp, id: TicketId, stage: Stage) {
-        let Some(ticket) = self.leave(&id) else { return };
-        if let (Stage::Matched { .. }, Stage::Searching(searching)) = (stage, ticket.stage) {
+        let before = self.tickets.get(&id).map(|ticket| ticket.stage);
+        if let (Stage::Matched { .. }, Some(Stage::Searching(searching) | Stage::Held { searching, .. })) =
+            (stage, before)
+        {
             self.waits.add(at.since(searching.since));
         }
-        let changes = ticket.changes + 1;
-        self.ticket_stands(Arc::new(Ticket { stage, changes, ..Ticket::clone(&ticket) }));
+        self.ticket_becomes(&id, stage);
     }
 
     fn backfill_ended(&mut self, id: TicketId, stage: BackfillStage) {
@@ -198,7 +291,7 @@ impl Queue {
     }
 
     /// The players of a match with their teams: those of the game first, then ticket by ticket.
-    fn matched(&self, tickets: &[(TicketId, Option<u8>)], filled: Option<&Filled>) -> Vec<Seated> {
+    pub(crate) fn matched(&self, tickets: &[(TicketId, Option<u8>)], filled: Option<&Filled>) -> Vec<Seated> {
         let team = |index: u8| -> Option<Arc<str>> {
             self.spec.as_ref()?.teams.get(usize::from(index)).map(|team| team.name.clone())
         };

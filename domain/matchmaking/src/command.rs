@@ -3,10 +3,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::TicketId;
+use mainstay_core::{MatchId, TicketId};
 
 use crate::backfill::ServerDetails;
 use crate::entity::{Caller, Entity};
+use crate::hold::Outcome;
 use crate::spec::QueueSpec;
 use crate::ticket::{Member, Seated};
 
@@ -104,6 +105,13 @@ pub enum Command {
         /// Who asks.
         caller: Caller,
     },
+    /// What became of asking a fleet for a server of a group that is held.
+    Placement {
+        /// The id that was asked under.
+        id: MatchId,
+        /// What became of it.
+        outcome: Outcome,
+    },
     /// A moment has come at which a limit changes or a ticket gives up.
     Due,
 }
@@ -128,6 +136,15 @@ pub enum Observation {
     Look,
     /// Everything soft is gone.
     Forgotten,
+}
+
+/// Of what a queue tells or asks others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// A ticket of either kind: whoever watches it.
+    Ticket(TicketId),
+    /// An allocation: the fleet.
+    Allocation(MatchId),
 }
 
 /// What a deadline of a queue is for.

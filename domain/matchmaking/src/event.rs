@@ -2,11 +2,12 @@
 
 use alloc::sync::Arc;
 
-use mainstay_core::{MatchId, TicketId};
+use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::backfill::{BackfillTicket, ServerDetails};
 use crate::engine::{Cursor, LookedAt};
 use crate::entity::Entity;
+use crate::hold::Hold;
 use crate::spec::QueueSpec;
 use crate::ticket::{Cancellation, Match, Member, Seated, Ticket};
 
@@ -82,6 +83,42 @@ pub enum Event {
         /// The regions it could be played in, the best first.
         regions: Arc<[Arc<str>]>,
     },
+    /// A group was found that is a match once it has a server: its tickets wait for that.
+    MatchHeld {
+        /// What it is held as.
+        id: MatchId,
+        /// Its tickets, the eldest first, with the place of each one's team in the queue's list.
+        tickets: Arc<[(TicketId, Option<u8>)]>,
+        /// The regions it could be played in, the best first.
+        regions: Arc<[Arc<str>]>,
+    },
+    /// It has a server: the match is formed, and every ticket in it is over.
+    MatchPlaced {
+        /// What it was held as. The match has the id that was asked under.
+        hold: MatchId,
+        /// How to reach the game.
+        server: Arc<ServerDetails>,
+    },
+    /// It was refused a server; the next region is asked.
+    PlacementRefused {
+        /// What it is held as.
+        hold: MatchId,
+        /// The code of the reason.
+        code: Arc<str>,
+        /// From when on it is asked again.
+        again: Timestamp,
+    },
+    /// It is held no longer: its tickets go on searching, and what was asked for it is to be undone. The end of a ticket of it
+    /// does the same to the others.
+    HoldReleased {
+        /// What it was held as.
+        hold: MatchId,
+    },
+    /// An allocation that was no longer wanted does not exist or is over.
+    PlacementUndone {
+        /// Its id.
+        id: MatchId,
+    },
     /// Not everything that was due could be looked at in this turn; up to here it was.
     Searched(Cursor),
     /// Of a snapshot: how far it had come.
@@ -99,6 +136,15 @@ pub enum Event {
     BackfillStood(Arc<BackfillTicket>),
     /// Of a snapshot: a match.
     MatchStood(Arc<Match>),
+    /// Of a snapshot: a group that waits for a server.
+    HoldStood(Arc<Hold>),
+    /// Of a snapshot: an allocation that is no longer wanted.
+    UndoStood {
+        /// Its id.
+        id: MatchId,
+        /// The fleet, as the queue named it.
+        fleet: Arc<str>,
+    },
 }
 
 /// A game that got players.

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 
-use mainstay_core::{TicketId, Timestamp};
+use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::backfill::BackfillStage;
 use crate::entity::Entity;
@@ -35,6 +35,9 @@ pub enum Law {
     Matches,
     /// The engine holds the tickets that search, and no others.
     Engine,
+    /// Whoever waits for a server is in one group that is held, whole; each is asked for under an id of its own, which is not
+    /// to be undone.
+    Holds,
     /// Arrivals are told apart, and none is ahead of the counter.
     Arrivals,
 }
@@ -49,9 +52,16 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let mut ended: BTreeSet<(Timestamp, TicketId)> = BTreeSet::new();
     let mut arrivals = BTreeSet::new();
     let mut matching = 0;
+    let mut held: BTreeMap<MatchId, BTreeSet<TicketId>> = BTreeMap::new();
     for ticket in queue.tickets.values() {
         if let Stage::Searching(searching) = ticket.stage {
             matching += ticket.members.len();
+            ensure(arrivals.insert(searching.arrival), Law::Arrivals, || {
+                format!("{} came twice", ticket.id)
+            })?;
+        }
+        if let Stage::Held { hold, searching } = ticket.stage {
+            held.entry(hold).or_default().insert(ticket.id);
             ensure(arrivals.insert(searching.arrival), Law::Arrivals, || {
                 format!("{} came twice", ticket.id)
             })?;
@@ -105,9 +115,17 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     for formed in queue.matches.values() {
         one_of_each(formed)?;
     }
+    let whole = queue.holds.values().map(|hold| (hold.id, hold.tickets.iter().map(|it| it.0).collect()));
+    ensure(held == whole.collect(), Law::Holds, || "tickets and groups differ".into())?;
+    let asked = queue.holds.values().map(|hold| (hold.asked(), hold.id));
+    ensure(queue.asked == asked.collect(), Law::Holds, || "the index differs".into())?;
+    let wanted = queue.asked.keys().find(|id| queue.undos.contains_key(id));
+    ensure(wanted.is_none(), Law::Holds, || format!("{wanted:?} is asked for and undone"))?;
+    let waiting: usize = held.values().map(BTreeSet::len).sum();
     queue.engine.as_ref().map_or(Ok(()), |live| {
-        ensure(live.len() == arrivals.len(), Law::Engine, || {
-            format!("{} tickets search, and the engine has {}", arrivals.len(), live.len())
+        let searching = arrivals.len() - waiting;
+        ensure(live.len() == searching, Law::Engine, || {
+            format!("{searching} tickets search, and the engine has {}", live.len())
         })
     })
 }

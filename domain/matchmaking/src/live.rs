@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{Table, TicketId, Timestamp};
+use mainstay_core::{MatchId, Table, TicketId, Timestamp};
 
 use crate::attribute::{Facts, folded, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
@@ -44,7 +44,7 @@ impl Queue {
         }
     }
 
-    /// The event that forms the match which was found.
+    /// The event that forms the match which was found, or holds it until it has a server.
     pub(crate) fn formed(&self, found: &Found) -> Option<Event> {
         let (live, spec) = (self.engine.as_ref()?, self.spec.as_ref()?);
         let id = |handle: &Handle| live.tickets[*handle as usize];
@@ -53,7 +53,12 @@ impl Queue {
             found.backfill.as_ref().map(|(game, teams)| Filled { ticket: id(game), teams: teams[..].into() });
         let regions = found.regions.iter().filter_map(|region| live.engine.region(*region));
         let regions = regions.map(|region| self.written(spec, &tickets, backfill.as_ref(), region)).collect();
-        let id = mainstay_core::MatchId::around(id(&found.seed));
+        let seed = id(&found.seed);
+        if spec.allocation.is_some() && backfill.is_none() {
+            let id = MatchId::held(seed, self.tickets.get(&seed)?.changes);
+            return Some(Event::MatchHeld { id, tickets, regions });
+        }
+        let id = MatchId::around(seed);
         Some(Event::MatchFormed { id, tickets, backfill, regions })
     }
 
@@ -85,9 +90,10 @@ impl Live {
             look: Look::Nothing,
             looked_at: queue.looked_at.until,
         };
+        live.engine.goes_on(queue.looked_at.until.at);
         let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
             Stage::Searching(searching) => Some((searching, Waiting::Ticket(ticket))),
-            Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+            Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => None,
         });
         let games = queue.backfills.values().filter_map(|ticket| match ticket.stage {
             BackfillStage::Searching(searching) => Some((searching, Waiting::Game(ticket))),
@@ -176,8 +182,12 @@ impl Live {
         game: Option<Game>,
         looked_at: Option<LookedAt>,
     ) {
-        let Searching { since, arrival } = searching;
-        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, game }, looked_at);
+        let Searching { since, arrival, back } = searching;
+        if let (Some(at), None) = (back, looked_at) {
+            // What this queue says of how far it came must not be beyond one that is still to be looked at.
+            self.looked_at = self.looked_at.min(Cursor::start_of(at));
+        }
+        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, back, game }, looked_at);
         self.handles.insert(id, handle);
         let at = handle as usize;
         if self.tickets.len() <= at {

@@ -9,10 +9,11 @@ use core::time::Duration;
 use mainstay_core::{MatchId, StateMachine, Table, TicketId, Timestamp, Turn};
 
 use crate::backfill::BackfillTicket;
-use crate::command::{Answer, Command, Observation, Why};
+use crate::command::{Answer, Command, Observation, Target, Why};
 use crate::engine::{Cursor, Look, LookedAt};
 use crate::entity::Entity;
 use crate::event::Event;
+use crate::hold::{Hold, Owed};
 use crate::live::Live;
 use crate::rejection::Rejection;
 use crate::spec::QueueSpec;
@@ -40,6 +41,12 @@ pub struct Queue {
     pub(crate) tickets: BTreeMap<TicketId, Arc<Ticket>>,
     pub(crate) backfills: BTreeMap<TicketId, Arc<BackfillTicket>>,
     pub(crate) matches: BTreeMap<MatchId, Arc<Match>>,
+    /// The groups that wait for a server, by what they are held as.
+    pub(crate) holds: BTreeMap<MatchId, Arc<Hold>>,
+    /// By the id that a server is asked for under: what they are held as.
+    pub(crate) asked: BTreeMap<MatchId, MatchId>,
+    /// The allocations that are no longer wanted, each with its fleet.
+    pub(crate) undos: BTreeMap<MatchId, Arc<str>>,
     /// Who is in which open ticket.
     pub(crate) playing: Table<Entity, Membership>,
     pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
@@ -49,7 +56,7 @@ pub struct Queue {
     pub(crate) ended: VecDeque<(Timestamp, TicketId)>,
     pub(crate) formed: VecDeque<(Timestamp, MatchId)>,
     pub(crate) waits: Waits,
-    pub(crate) touched: BTreeSet<TicketId>,
+    pub(crate) touched: BTreeSet<Target>,
     pub(crate) engine: Option<Live>,
 }
 
@@ -82,6 +89,9 @@ impl Queue {
             tickets: BTreeMap::new(),
             backfills: BTreeMap::new(),
             matches: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            undos: BTreeMap::new(),
             playing: Table::seeded(seed),
             give_ups: BTreeSet::new(),
             open: 0,
@@ -176,10 +186,9 @@ impl StateMachine for Queue {
     type Answer = Answer;
     type Rejection = Rejection;
     type Observation = Observation;
-    /// Whoever watches a ticket.
-    type Target = TicketId;
-    /// A queue asks nobody for anything yet: where its tickets stand is read from the state.
-    type Effects = ();
+    type Target = Target;
+    /// What the fleet is owed; where tickets stand is read from the state.
+    type Effects = Option<Owed>;
     type Why = Why;
 
     fn decide(turn: &mut Turn<'_, Self>, command: &Command) -> Result<Answer, Rejection> {
@@ -198,9 +207,14 @@ impl StateMachine for Queue {
         }
     }
 
-    fn owed(&self, _target: &TicketId) {}
+    fn owed(&self, target: &Target) -> Option<Owed> {
+        match target {
+            Target::Ticket(_) => None,
+            Target::Allocation(id) => self.owed_for(*id),
+        }
+    }
 
-    fn take_touched(&mut self) -> Vec<TicketId> {
+    fn take_touched(&mut self) -> Vec<Target> {
         core::mem::take(&mut self.touched).into_iter().collect()
     }
 

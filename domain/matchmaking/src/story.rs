@@ -26,6 +26,12 @@ impl Queue {
         for formed in self.formed.iter().filter_map(|(_, id)| self.matches.get(id)) {
             story.push((Timestamp::EPOCH, Event::MatchStood(formed.clone())));
         }
+        story.extend(self.holds.values().map(|hold| (Timestamp::EPOCH, Event::HoldStood(hold.clone()))));
+        story.extend(
+            self.undos
+                .iter()
+                .map(|(id, fleet)| (Timestamp::EPOCH, Event::UndoStood { id: *id, fleet: fleet.clone() })),
+        );
         let stood = Event::Stood { form: self.form, arrivals: self.arrivals, looked_at: self.looked_at };
         story.push((Timestamp::EPOCH, stood));
         story

@@ -46,6 +46,13 @@ pub enum Stage {
     Gathering,
     /// `WaitingForMatch`.
     Searching(Searching),
+    /// `WaitingForServer`: others were found for it, and their match waits for a server.
+    Held {
+        /// What they are held as.
+        hold: MatchId,
+        /// How it searches on if nothing comes of that.
+        searching: Searching,
+    },
     /// `Matched`.
     Matched {
         /// In which match.
@@ -69,6 +76,8 @@ pub struct Searching {
     pub since: Timestamp,
     /// Its place among all that have begun to search in this queue: the elder has the smaller.
     pub arrival: u64,
+    /// When it last came back from waiting for a server, and was looked at anew.
+    pub back: Option<Timestamp>,
 }
 
 /// Why a ticket ended without a match (`CancellationReasonString`).
@@ -113,8 +122,18 @@ impl Stage {
         match self {
             Self::Gathering => "WaitingForPlayers",
             Self::Searching(_) => "WaitingForMatch",
+            Self::Held { .. } => "WaitingForServer",
             Self::Matched { .. } => "Matched",
             Self::Canceled { .. } => "Canceled",
+        }
+    }
+
+    /// What its group is held as, while it waits for a server.
+    #[must_use]
+    pub const fn hold(&self) -> Option<MatchId> {
+        match self {
+            Self::Held { hold, .. } => Some(*hold),
+            Self::Gathering | Self::Searching(_) | Self::Matched { .. } | Self::Canceled { .. } => None,
         }
     }
 
@@ -122,7 +141,7 @@ impl Stage {
     #[must_use]
     pub const fn ended(&self) -> Option<Timestamp> {
         match self {
-            Self::Gathering | Self::Searching(_) => None,
+            Self::Gathering | Self::Searching(_) | Self::Held { .. } => None,
             Self::Matched { at, .. } | Self::Canceled { at, .. } => Some(*at),
         }
     }
@@ -182,7 +201,7 @@ pub struct Match {
     pub members: Vec<Seated>,
     /// The regions it could be played in, the best first, as they were written; none where the queue has no such rule.
     pub regions: Arc<[Arc<str>]>,
-    /// Where it is played, if a backfill ticket said.
+    /// Where it is played, if a backfill ticket said or it was given a server.
     pub server: Option<Arc<crate::backfill::ServerDetails>>,
 }
 

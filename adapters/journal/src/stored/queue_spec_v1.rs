@@ -20,6 +20,21 @@ pub(super) struct Spec<'a> {
     time_to_match: Shown,
 }
 
+/// Of what a match gets its server. Beside the specification: those of format 1 have none.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Allocation<'a> {
+    fleet: &'a str,
+    build_configuration: &'a str,
+    #[serde(borrow)]
+    build: Option<Build<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Build<'a> {
+    Id(&'a str),
+    Alias(&'a str),
+}
+
 #[derive(Serialize, Deserialize)]
 struct Team<'a> {
     name: &'a str,
@@ -135,6 +150,7 @@ impl<'a> From<&'a QueueSpec> for Spec<'a> {
             rules,
             regions,
             visibility: Visibility { players_matching, time_to_match },
+            allocation: _,
         } = spec.declared();
         Self {
             name,
@@ -168,7 +184,37 @@ impl From<Spec<'_>> for QueueSpec {
                 players_matching: spec.players_matching.into(),
                 time_to_match: spec.time_to_match.into(),
             },
+            allocation: None,
         })
+    }
+}
+
+impl Spec<'_> {
+    /// With a server for each match.
+    pub(super) fn with(self, allocation: Allocation<'_>) -> QueueSpec {
+        let declared = QueueSpec::from(self).declared().clone();
+        QueueSpec::kept(Declared { allocation: Some(allocation.into()), ..declared })
+    }
+}
+
+impl<'a> From<&'a spec::ServerAllocation> for Allocation<'a> {
+    fn from(allocation: &'a spec::ServerAllocation) -> Self {
+        let spec::ServerAllocation { fleet, build_configuration, build } = allocation;
+        let build = build.as_ref().map(|build| match build {
+            spec::PlayFabBuild::Id(id) => Build::Id(id),
+            spec::PlayFabBuild::Alias(id) => Build::Alias(id),
+        });
+        Self { fleet, build_configuration, build }
+    }
+}
+
+impl From<Allocation<'_>> for spec::ServerAllocation {
+    fn from(Allocation { fleet, build_configuration, build }: Allocation<'_>) -> Self {
+        let build = build.map(|build| match build {
+            Build::Id(id) => spec::PlayFabBuild::Id(id.into()),
+            Build::Alias(id) => spec::PlayFabBuild::Alias(id.into()),
+        });
+        Self { fleet: fleet.into(), build_configuration: build_configuration.into(), build }
     }
 }
 

@@ -70,9 +70,30 @@ pub(super) enum Cancellation {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Stage {
     Gathering,
-    Searching { since: u64, arrival: u64 },
-    Matched { id: MatchId, at: u64 },
-    Canceled { reason: Cancellation, at: u64 },
+    Searching {
+        since: u64,
+        arrival: u64,
+    },
+    Matched {
+        id: MatchId,
+        at: u64,
+    },
+    Canceled {
+        reason: Cancellation,
+        at: u64,
+    },
+    /// Since format 2.
+    Back {
+        since: u64,
+        arrival: u64,
+        back: u64,
+    },
+    Held {
+        hold: MatchId,
+        since: u64,
+        arrival: u64,
+        back: Option<u64>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -214,8 +235,14 @@ impl From<domain::Stage> for Stage {
     fn from(stage: domain::Stage) -> Self {
         match stage {
             domain::Stage::Gathering => Self::Gathering,
-            domain::Stage::Searching(domain::Searching { since, arrival }) => {
+            domain::Stage::Searching(domain::Searching { since, arrival, back: None }) => {
                 Self::Searching { since: since.unix_ms(), arrival }
+            }
+            domain::Stage::Searching(domain::Searching { since, arrival, back: Some(back) }) => {
+                Self::Back { since: since.unix_ms(), arrival, back: back.unix_ms() }
+            }
+            domain::Stage::Held { hold, searching: domain::Searching { since, arrival, back } } => {
+                Self::Held { hold, since: since.unix_ms(), arrival, back: back.map(Timestamp::unix_ms) }
             }
             domain::Stage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
             domain::Stage::Canceled { reason, at } => {
@@ -229,8 +256,10 @@ impl From<Stage> for domain::Stage {
     fn from(stage: Stage) -> Self {
         match stage {
             Stage::Gathering => Self::Gathering,
-            Stage::Searching { since, arrival } => {
-                Self::Searching(domain::Searching { since: Timestamp::from_unix_ms(since), arrival })
+            Stage::Searching { since, arrival } => Self::Searching(searching(since, arrival, None)),
+            Stage::Back { since, arrival, back } => Self::Searching(searching(since, arrival, Some(back))),
+            Stage::Held { hold, since, arrival, back } => {
+                Self::Held { hold, searching: searching(since, arrival, back) }
             }
             Stage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
             Stage::Canceled { reason, at } => {
@@ -243,7 +272,8 @@ impl From<Stage> for domain::Stage {
 impl From<domain::BackfillStage> for BackfillStage {
     fn from(stage: domain::BackfillStage) -> Self {
         match stage {
-            domain::BackfillStage::Searching(domain::Searching { since, arrival }) => {
+            // A game is never away.
+            domain::BackfillStage::Searching(domain::Searching { since, arrival, back: _ }) => {
                 Self::Searching { since: since.unix_ms(), arrival }
             }
             domain::BackfillStage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
@@ -257,15 +287,18 @@ impl From<domain::BackfillStage> for BackfillStage {
 impl From<BackfillStage> for domain::BackfillStage {
     fn from(stage: BackfillStage) -> Self {
         match stage {
-            BackfillStage::Searching { since, arrival } => {
-                Self::Searching(domain::Searching { since: Timestamp::from_unix_ms(since), arrival })
-            }
+            BackfillStage::Searching { since, arrival } => Self::Searching(searching(since, arrival, None)),
             BackfillStage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
             BackfillStage::Canceled { reason, at } => {
                 Self::Canceled { reason: reason.into(), at: Timestamp::from_unix_ms(at) }
             }
         }
     }
+}
+
+fn searching(since: u64, arrival: u64, back: Option<u64>) -> domain::Searching {
+    let back = back.map(Timestamp::from_unix_ms);
+    domain::Searching { since: Timestamp::from_unix_ms(since), arrival, back }
 }
 
 impl From<domain::Cursor> for Cursor {

@@ -1,4 +1,4 @@
-//! Format 1 of a queue's events.
+//! Formats 1 and 2 of a queue's events: 2 only appends cases, so that one enum reads both.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 use mainstay_matchmaking::{self as domain, Entity, Event as DomainEvent};
 use serde::{Deserialize, Serialize};
 
-use super::queue_spec_v1::Spec;
+use super::queue_spec_v1::{Allocation, Spec};
 use super::queue_ticket_v1::{
     BackfillStage, Cancellation, Cursor, Member, Seated, Server, Stage, shared, texts,
 };
@@ -86,14 +86,85 @@ pub(super) enum Event<'a> {
         regions: Vec<&'a str>,
         server: Option<Server<'a>>,
     },
+    /// Since format 2.
+    ConfiguredWithServers {
+        spec: Spec<'a>,
+        form: u32,
+        allocation: Allocation<'a>,
+    },
+    MatchHeld {
+        id: MatchId,
+        tickets: Vec<(TicketId, Option<u8>)>,
+        regions: Vec<&'a str>,
+    },
+    MatchPlaced {
+        hold: MatchId,
+        server: Server<'a>,
+    },
+    PlacementRefused {
+        hold: MatchId,
+        code: &'a str,
+        again: u64,
+    },
+    HoldReleased {
+        hold: MatchId,
+    },
+    PlacementUndone {
+        id: MatchId,
+    },
+    HoldStood {
+        id: MatchId,
+        tickets: Vec<(TicketId, Option<u8>)>,
+        regions: Vec<&'a str>,
+        allocation: Allocation<'a>,
+        held: u64,
+        refusals: u32,
+        refused: Option<&'a str>,
+        from: u64,
+    },
+    UndoStood {
+        id: MatchId,
+        fleet: &'a str,
+    },
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
-            DomainEvent::Configured { spec, form } => {
-                Self::Configured { spec: (&**spec).into(), form: *form }
+            DomainEvent::Configured { spec, form } => match &spec.allocation {
+                None => Self::Configured { spec: (&**spec).into(), form: *form },
+                Some(allocation) => Self::ConfiguredWithServers {
+                    spec: (&**spec).into(),
+                    form: *form,
+                    allocation: allocation.into(),
+                },
+            },
+            DomainEvent::MatchHeld { id, tickets, regions } => {
+                Self::MatchHeld { id: *id, tickets: tickets.to_vec(), regions: texts(regions) }
             }
+            DomainEvent::MatchPlaced { hold, server } => {
+                Self::MatchPlaced { hold: *hold, server: (&**server).into() }
+            }
+            DomainEvent::PlacementRefused { hold, code, again } => {
+                Self::PlacementRefused { hold: *hold, code, again: again.unix_ms() }
+            }
+            DomainEvent::HoldReleased { hold } => Self::HoldReleased { hold: *hold },
+            DomainEvent::PlacementUndone { id } => Self::PlacementUndone { id: *id },
+            DomainEvent::HoldStood(hold) => {
+                let domain::Hold { id, tickets, regions, allocation, held, refusals, refused, from } =
+                    &**hold;
+                Self::HoldStood {
+                    id: *id,
+                    tickets: tickets.to_vec(),
+                    regions: texts(regions),
+                    allocation: (&**allocation).into(),
+                    held: held.unix_ms(),
+                    refusals: *refusals,
+                    refused: refused.as_deref(),
+                    from: from.unix_ms(),
+                }
+            }
+            DomainEvent::UndoStood { id, fleet } => Self::UndoStood { id: *id, fleet },
             DomainEvent::Closed => Self::Closed,
             DomainEvent::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {
@@ -190,6 +261,33 @@ impl From<Event<'_>> for DomainEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
             Event::Configured { spec, form } => Self::Configured { spec: Arc::new(spec.into()), form },
+            Event::ConfiguredWithServers { spec, form, allocation } => {
+                Self::Configured { spec: Arc::new(spec.with(allocation)), form }
+            }
+            Event::MatchHeld { id, tickets, regions } => {
+                Self::MatchHeld { id, tickets: tickets.into(), regions: shared(&regions) }
+            }
+            Event::MatchPlaced { hold, server } => {
+                Self::MatchPlaced { hold, server: Arc::new(server.into()) }
+            }
+            Event::PlacementRefused { hold, code, again } => {
+                Self::PlacementRefused { hold, code: code.into(), again: Timestamp::from_unix_ms(again) }
+            }
+            Event::HoldReleased { hold } => Self::HoldReleased { hold },
+            Event::PlacementUndone { id } => Self::PlacementUndone { id },
+            Event::HoldStood { id, tickets, regions, allocation, held, refusals, refused, from } => {
+                Self::HoldStood(Arc::new(domain::Hold {
+                    id,
+                    tickets: tickets.into(),
+                    regions: shared(&regions),
+                    allocation: Arc::new(allocation.into()),
+                    held: Timestamp::from_unix_ms(held),
+                    refusals,
+                    refused: refused.map(Into::into),
+                    from: Timestamp::from_unix_ms(from),
+                }))
+            }
+            Event::UndoStood { id, fleet } => Self::UndoStood { id, fleet: fleet.into() },
             Event::Closed => Self::Closed,
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use mainstay_core::{MatchId, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, Shown,
-    Source, TeamSpec, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, PlayFabBuild, QueueSpec, Rule, RuleKind,
+    ServerAllocation, Shown, Source, TeamSpec, Visibility, Weight,
 };
 use mainstay_matchmaking::{
-    Amount, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled, Kind,
-    LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage, Ticket, Value,
+    Amount, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled, Hold,
+    Kind, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage, Ticket,
+    Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -97,13 +98,18 @@ fn reason() -> impl Strategy<Value = Cancellation> {
 }
 
 fn searching() -> impl Strategy<Value = Searching> {
-    (time(), any::<u64>()).prop_map(|(since, arrival)| Searching { since, arrival })
+    (time(), any::<u64>()).prop_map(|(since, arrival)| Searching { since, arrival, back: None })
 }
 
 fn stage() -> impl Strategy<Value = Stage> {
     prop_oneof![
         Just(Stage::Gathering),
-        searching().prop_map(Stage::Searching),
+        (searching(), option::of(time()))
+            .prop_map(|(searching, back)| Stage::Searching(Searching { back, ..searching })),
+        (match_id(), searching(), option::of(time())).prop_map(|(hold, searching, back)| Stage::Held {
+            hold,
+            searching: Searching { back, ..searching }
+        }),
         (match_id(), time()).prop_map(|(id, at)| Stage::Matched { id, at }),
         (reason(), time()).prop_map(|(reason, at)| Stage::Canceled { reason, at }),
     ]
@@ -197,8 +203,10 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
     let rule = (text(), option::of(any::<u32>()), rule_kind())
         .prop_map(|(name, optional_after, kind)| Rule { name, optional_after, kind });
     let sizes = (any::<u32>(), any::<u32>(), option::of(any::<u32>()));
-    (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), visibility).prop_map(
-        |(name, (min_match_size, max_match_size, max_ticket_size), teams, rules, regions, visibility)| {
+    let told = (visibility, option::of(allocation()));
+    (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), told).prop_map(
+        |(name, sizes, teams, rules, regions, (visibility, allocation))| {
+            let (min_match_size, max_match_size, max_ticket_size) = sizes;
             Arc::new(QueueSpec::kept(Declared {
                 name,
                 min_match_size,
@@ -208,9 +216,55 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
                 rules,
                 regions: regions.to_vec(),
                 visibility,
+                allocation,
             }))
         },
     )
+}
+
+fn allocation() -> impl Strategy<Value = ServerAllocation> {
+    let build = prop_oneof![text().prop_map(PlayFabBuild::Id), text().prop_map(PlayFabBuild::Alias)];
+    (text(), text(), option::of(build)).prop_map(|(fleet, build_configuration, build)| ServerAllocation {
+        fleet,
+        build_configuration,
+        build,
+    })
+}
+
+fn placement() -> impl Strategy<Value = Event> {
+    let tickets = || vec((ticket_id(), option::of(any::<u8>())), 0..3).prop_map(Arc::from);
+    let refused = || (any::<u32>(), option::of(text()), time());
+    prop_oneof![
+        (match_id(), tickets(), texts()).prop_map(|(id, tickets, regions)| Event::MatchHeld {
+            id,
+            tickets,
+            regions
+        }),
+        (match_id(), server()).prop_map(|(hold, server)| Event::MatchPlaced { hold, server }),
+        (match_id(), text(), time()).prop_map(|(hold, code, again)| Event::PlacementRefused {
+            hold,
+            code,
+            again
+        }),
+        match_id().prop_map(|hold| Event::HoldReleased { hold }),
+        match_id().prop_map(|id| Event::PlacementUndone { id }),
+        (match_id(), tickets(), texts(), allocation(), time(), refused()).prop_map(
+            |(id, tickets, regions, allocation, held, (refusals, refused, from))| {
+                let allocation = Arc::new(allocation);
+                Event::HoldStood(Arc::new(Hold {
+                    id,
+                    tickets,
+                    regions,
+                    allocation,
+                    held,
+                    refusals,
+                    refused,
+                    from,
+                }))
+            }
+        ),
+        (match_id(), text()).prop_map(|(id, fleet)| Event::UndoStood { id, fleet }),
+    ]
 }
 
 fn told() -> impl Strategy<Value = Event> {
@@ -261,6 +315,7 @@ fn event() -> impl Strategy<Value = Event> {
     );
     prop_oneof![
         4 => told(),
+        3 => placement(),
         1 => (match_id(), tickets, option::of(filled), texts()).prop_map(|(id, tickets, backfill, regions)| {
             Event::MatchFormed { id, tickets: tickets.into(), backfill, regions }
         }),
@@ -298,7 +353,7 @@ proptest! {
     #[test]
     fn any_bytes_are_queue_events_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
         let mut bytes = bytes;
-        bytes.insert(0, 1);
+        bytes.insert(0, 2);
         // What is shown is that none of these panics or takes memory without end.
         if let Ok(events) = Queue::load(&bytes) {
             prop_assert!(events.len() <= bytes.len());
@@ -310,7 +365,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0101{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0201{golden}"), "{event:?}");
+    assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
+    // Format 1 has the same bytes for all that it knew.
+    bytes[0] = 1;
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event]);
 }
 
@@ -374,7 +432,7 @@ fn tickets_keep_their_bytes() {
             stage,
         }))
     };
-    let searching = Searching { since: at(300), arrival: 7 };
+    let searching = Searching { since: at(300), arrival: 7, back: None };
     for (event, golden) in [
         (
             Event::TicketCreated {
@@ -426,7 +484,7 @@ fn backfill_tickets_and_matches_keep_their_bytes() {
             stage,
         }))
     };
-    let searching = Searching { since: at(300), arrival: 7 };
+    let searching = Searching { since: at(300), arrival: 7, back: None };
     let filled = Filled { ticket, teams: [1, 0].into() };
     for (event, golden) in [
         (
@@ -526,6 +584,7 @@ fn queues_keep_their_bytes() {
         rules: rules.collect(),
         regions: vec!["eu".into()],
         visibility: Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden },
+        allocation: None,
     }));
     let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
     let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
@@ -537,6 +596,85 @@ fn queues_keep_their_bytes() {
         (Event::Closed, "01"),
         (Event::Searched(cursor), "08ac020107"),
         (Event::Stood { form: 3, arrivals: 9, looked_at }, "090309ac02000702"),
+    ] {
+        keeps_its_bytes(event, golden);
+    }
+}
+
+#[test]
+fn placement_keeps_its_bytes() {
+    let (ticket, held): (TicketId, MatchId) = (id(), id());
+    let allocation = ServerAllocation {
+        fleet: "f".into(),
+        build_configuration: "b".into(),
+        build: Some(PlayFabBuild::Alias("a".into())),
+    };
+    let searching = Searching { since: at(300), arrival: 7, back: None };
+    let back = Searching { back: Some(at(301)), ..searching };
+    let stood = |stage| {
+        Event::TicketStood(Arc::new(Ticket {
+            id: ticket,
+            creator: player("A"),
+            members: [].into(),
+            invited: [].into(),
+            created: at(300),
+            give_up_after: 120,
+            changes: 3,
+            stage,
+        }))
+    };
+    let spec = Arc::new(QueueSpec::kept(Declared {
+        name: "q".into(),
+        min_match_size: 2,
+        max_match_size: 2,
+        max_ticket_size: None,
+        teams: Vec::new(),
+        rules: Vec::new(),
+        regions: Vec::new(),
+        visibility: Visibility::default(),
+        allocation: Some(allocation.clone()),
+    }));
+    let regions: Arc<[Arc<str>]> = [Arc::from("eu")].into();
+    let tickets: Arc<[_]> = [(ticket, Some(1)), (ticket, None)].into();
+    let hold = Event::HoldStood(Arc::new(Hold {
+        id: held,
+        tickets: tickets.clone(),
+        regions: regions.clone(),
+        allocation: Arc::new(allocation),
+        held: at(1),
+        refusals: 2,
+        refused: Some("MS-P006".into()),
+        from: at(2),
+    }));
+    for (event, golden) in [
+        (Event::Configured { spec, form: 3 }, "0d01710202000000000000030166016201010161"),
+        (
+            Event::MatchHeld { id: held, tickets, regions },
+            "0e1000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff0001026575",
+        ),
+        (
+            Event::MatchPlaced { hold: held, server: game() },
+            "0f1000112233445566778899aabbccddeeff010166010169010467616d65e13c01010172010173",
+        ),
+        (
+            Event::PlacementRefused { hold: held, code: "c".into(), again: at(5) },
+            "101000112233445566778899aabbccddeeff016305",
+        ),
+        (Event::HoldReleased { hold: held }, "111000112233445566778899aabbccddeeff"),
+        (Event::PlacementUndone { id: held }, "121000112233445566778899aabbccddeeff"),
+        (
+            hold,
+            "131000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff00010265750166016201010161010201074d532d5030303602",
+        ),
+        (Event::UndoStood { id: held, fleet: "f".into() }, "141000112233445566778899aabbccddeeff0166"),
+        (
+            stood(Stage::Searching(back)),
+            "0a1000112233445566778899aabbccddeeff037021410000ac02780304ac0207ad02",
+        ),
+        (
+            stood(Stage::Held { hold: held, searching: back }),
+            "0a1000112233445566778899aabbccddeeff037021410000ac027803051000112233445566778899aabbccddeeffac020701ad02",
+        ),
     ] {
         keeps_its_bytes(event, golden);
     }

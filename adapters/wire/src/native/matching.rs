@@ -92,7 +92,7 @@ pub struct TicketView {
     pub id: TicketId,
     /// Its queue.
     pub queue: String,
-    /// `WaitingForPlayers`, `WaitingForMatch`, `Matched` or `Canceled`.
+    /// `WaitingForPlayers`, `WaitingForMatch`, `WaitingForServer`, `Matched` or `Canceled`.
     pub status: String,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
@@ -313,7 +313,7 @@ impl TicketView {
     #[must_use]
     pub fn of(ticket: &Ticket, queue: &str) -> Self {
         let end: End = match ticket.stage {
-            Stage::Gathering | Stage::Searching(_) => (None, None, None),
+            Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } => (None, None, None),
             Stage::Matched { id, at } => (Some(id), None, Some(at)),
             Stage::Canceled { reason, at } => (None, Some(reason.as_str().to_owned()), Some(at)),
         };

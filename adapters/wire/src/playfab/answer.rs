@@ -157,7 +157,7 @@ impl TicketAnswer {
     #[must_use]
     pub fn of(ticket: &Ticket, queue: &str, objects: Objects) -> Self {
         let (match_id, reason) = match ticket.stage {
-            Stage::Gathering | Stage::Searching(_) => (None, None),
+            Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } => (None, None),
             Stage::Matched { id, .. } => (Some(id), None),
             Stage::Canceled { reason, .. } => (None, Some(reason)),
         };

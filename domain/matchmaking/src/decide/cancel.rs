@@ -29,7 +29,7 @@ pub(super) fn cancel(
         }
     };
     match ticket.stage {
-        Stage::Gathering | Stage::Searching(_) => {}
+        Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } => {}
         // "If the ticket is already cancelled, nothing happens."
         Stage::Canceled { .. } => return Ok(Answer::Cancelled(0)),
         Stage::Matched { .. } => return Err(Rejection::AlreadyCompleted(id)),

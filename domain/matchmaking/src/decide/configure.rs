@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{TicketId, Turn};
+use mainstay_core::{MatchId, TicketId, Turn};
 
 use super::pace::Pace;
 use crate::command::Answer;
@@ -31,6 +31,11 @@ pub(super) fn configure(
     let fits = |ticket: &Ticket| ticket.members.len() + ticket.missing().count() <= size_max;
     let keep = if reads_alike { Keep::WhatFits(&fits) } else { Keep::Nothing };
     cancel_open(turn, Cancellation::RetryRequired, &keep);
+    // A match keeps the rules of its queue at the moment it is formed, so what was found by the old ones is looked for anew.
+    let held: Vec<MatchId> = turn.state().holds.keys().copied().collect();
+    for hold in held {
+        turn.emit(Event::HoldReleased { hold });
+    }
     turn.emit(Event::Configured { spec: spec.clone(), form });
     Ok(Answer::Done)
 }

@@ -36,7 +36,7 @@ pub(super) fn join(
     }
     match ticket.stage {
         Stage::Matched { .. } | Stage::Canceled { .. } => return Err(Rejection::AlreadyCompleted(id)),
-        Stage::Gathering | Stage::Searching(_) => {}
+        Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } => {}
     }
     if ticket.has(&member.entity) {
         return Err(Rejection::AlreadyJoined(member.entity.clone()));

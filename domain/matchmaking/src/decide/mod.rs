@@ -8,6 +8,7 @@ mod configure;
 mod create;
 mod join;
 mod pace;
+mod placement;
 
 use mainstay_core::{TicketId, Turn};
 
@@ -55,6 +56,7 @@ pub(crate) fn decide(turn: &mut Turn<'_, Queue>, command: &Command) -> Result<An
         Command::CancelAllBackfills { player, caller } => {
             cancel_all::backfills(turn, &mut pace, player, caller)
         }
+        Command::Placement { id, outcome } => Ok(placement::answered(turn, &mut pace, *id, outcome)),
         Command::Due => Ok(Answer::Done),
     }?;
     pace.work(turn);

@@ -10,7 +10,7 @@ use crate::command::Observation;
 use crate::engine::Look;
 use crate::event::Event;
 use crate::queue::Queue;
-use crate::ticket::Cancellation;
+use crate::ticket::{Cancellation, Stage};
 
 /// The most tickets looked at, and the most that give up, in one turn: at 4 µs each some two milliseconds, after which others
 /// run.
@@ -64,7 +64,7 @@ impl Pace {
             match next {
                 Next::Nothing => return,
                 Next::GiveUp(ticket) => {
-                    turn.emit(super::canceled(turn.state(), ticket, Cancellation::Timeout));
+                    turn.emit(super::canceled(turn.state(), ticket, given_up(turn.state(), ticket)));
                 }
                 Next::Search => {
                     turn.observe(Observation::Look);
@@ -79,6 +79,15 @@ impl Pace {
                 }
             }
         }
+    }
+}
+
+/// Why a ticket's time is up: others were found for it and no server, or nobody.
+fn given_up(state: &Queue, ticket: TicketId) -> Cancellation {
+    match state.tickets.get(&ticket).map(|ticket| ticket.stage) {
+        Some(Stage::Held { .. }) => Cancellation::ServerAllocationFailed,
+        Some(Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. })
+        | None => Cancellation::Timeout,
     }
 }
 

@@ -4,7 +4,7 @@
 //! to do. Tickets of one step pass their next boundary in the order in which they came, so each step is one queue, and neither
 //! adding nor taking out costs more than its ends.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -42,6 +42,11 @@ pub(super) struct Agenda {
     /// The first of each lane, which waits: whoever leaves from the front of its lane is taken out at once, so that the next moment
     /// is the same whether or not the engine was rebuilt since. Whoever leaves from the midst is passed over when its turn comes.
     fronts: BTreeSet<(Cursor, usize)>,
+    /// Those who were away for a while, and would stand in a lane behind others that came after them: the next moment of each, and the
+    /// step it then is in.
+    late: BTreeMap<Cursor, (Handle, u16)>,
+    /// Of each of those its moment. What a lane holds of them is from before they went.
+    back: BTreeMap<Handle, Cursor>,
 }
 
 /// A ticket whose moment has come.
@@ -75,12 +80,15 @@ impl Agenda {
             anew,
             lanes: alloc::vec![VecDeque::new(); (starts.len() + 1) * 2],
             fronts: BTreeSet::new(),
+            late: BTreeMap::new(),
+            back: BTreeMap::new(),
         }
     }
 
     /// How many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.capacity() * size_of::<(Handle, u32)>()).sum()
+        let late = self.late.len() * size_of::<(Cursor, (Handle, u16), Handle, Cursor)>();
+        self.lanes.iter().map(|lane| lane.capacity() * size_of::<(Handle, u32)>()).sum::<usize>() + late
     }
 
     /// When a ticket enters a step; `None` past the last.
@@ -101,6 +109,31 @@ impl Agenda {
         let row = slab.get(handle);
         let cursor = Cursor { at: self.anew, kind: row.shape().kind, arrival: row.arrival() };
         self.put(handle, cursor, self.lane(cursor.kind, self.starts.len()));
+    }
+
+    /// Has one that was away looked at when it enters a step.
+    pub(super) fn add_late(&mut self, slab: &Slab, handle: Handle, step: usize) {
+        let row = slab.get(handle);
+        if let Some(cursor) = self.moment(row.since(), row.shape().kind, row.arrival(), step) {
+            self.put_late(handle, cursor, u16::try_from(step).unwrap_or(u16::MAX));
+        }
+    }
+
+    /// Has one that was away looked at as it comes back, in the step it is in.
+    pub(super) fn add_back(&mut self, slab: &Slab, handle: Handle, at: Timestamp) {
+        let row = slab.get(handle);
+        let cursor = Cursor { at, kind: row.shape().kind, arrival: row.arrival() };
+        self.put_late(handle, cursor, row.shape().step);
+    }
+
+    fn put_late(&mut self, handle: Handle, cursor: Cursor, step: u16) {
+        self.late.insert(cursor, (handle, step));
+        self.back.insert(handle, cursor);
+    }
+
+    fn take_late(&mut self, handle: Handle) -> bool {
+        let cursor = self.back.remove(&handle);
+        cursor.is_some_and(|cursor| self.late.remove(&cursor).is_some())
     }
 
     fn put(&mut self, handle: Handle, cursor: Cursor, lane: usize) {
@@ -125,7 +158,11 @@ impl Agenda {
 
     /// Whose moment comes next, if it has come by now. It stays until it is [settled](Self::settle) or its ticket leaves.
     pub(super) fn due(&self, slab: &Slab, until: Timestamp) -> Option<Due> {
-        let (cursor, lane) = *self.fronts.first().filter(|(cursor, _)| cursor.at <= until)?;
+        let next = self.next().filter(|cursor| cursor.at <= until)?;
+        if let Some((handle, step)) = self.late.get(&next) {
+            return Some(Due { cursor: next, handle: *handle, step: *step });
+        }
+        let (cursor, lane) = *self.fronts.first()?;
         let (handle, _) = *self.lanes[lane].front()?;
         let step = self.step(lane).and_then(|step| u16::try_from(step).ok());
         Some(Due { cursor, handle, step: step.unwrap_or_else(|| slab.get(handle).shape().step) })
@@ -133,6 +170,9 @@ impl Agenda {
 
     /// A ticket leaves; its row is still there.
     pub(super) fn remove(&mut self, slab: &Slab, handle: Handle) {
+        if self.take_late(handle) {
+            return;
+        }
         let row = slab.get(handle);
         let (kind, step) = (row.shape().kind, usize::from(row.shape().step));
         // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
@@ -164,7 +204,7 @@ impl Agenda {
             let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
             for (handle, arrival) in &self.lanes[*lane] {
                 let row = slab.get(*handle);
-                if low(row.arrival()) != *arrival {
+                if low(row.arrival()) != *arrival || self.back.contains_key(handle) {
                     continue;
                 }
                 let enters = self.moment(row.since(), row.shape().kind, row.arrival(), step);
@@ -174,21 +214,29 @@ impl Agenda {
                 entering.push((*handle, u16::try_from(step).unwrap_or(u16::MAX)));
             }
         }
+        let moment = Cursor::start_of(at)..=Cursor::end_of(at);
+        entering.extend(self.late.range(moment).map(|(_, late)| *late));
         entering
     }
 
     /// The next moment is over: its ticket is looked at again when it enters the next step.
     pub(super) fn settle(&mut self, slab: &Slab, due: Due) {
+        let next = usize::from(due.step) + 1;
+        if self.take_late(due.handle) {
+            self.add_late(slab, due.handle, next);
+            return;
+        }
         let Some((_, lane)) = self.fronts.pop_first() else { return };
         self.lanes[lane].pop_front();
         self.show_front(slab, lane);
-        self.add(slab, due.handle, usize::from(due.step) + 1);
+        self.add(slab, due.handle, next);
     }
 
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
             let row = slab.get(handle);
             if low(row.arrival()) == arrival
+                && !self.back.contains_key(&handle)
                 && let Some(cursor) = self.cursor(row, lane)
             {
                 self.fronts.insert((cursor, lane));
@@ -200,7 +248,8 @@ impl Agenda {
 
     /// The next moment, of whoever.
     pub(super) fn next(&self) -> Option<Cursor> {
-        self.fronts.first().map(|(cursor, _)| *cursor)
+        let front = self.fronts.first().map(|(cursor, _)| cursor);
+        front.into_iter().chain(self.late.keys().next()).min().copied()
     }
 }
 

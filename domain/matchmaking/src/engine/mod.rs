@@ -75,6 +75,8 @@ pub struct Newcomer<'a> {
     pub since: Timestamp,
     /// Its place among all: larger than that of all before it.
     pub arrival: u64,
+    /// When it came back into the pool, if it had left it: it is looked at then, and not at the moments it was away.
+    pub back: Option<Timestamp>,
     /// Who plays already, of a backfill ticket.
     pub game: Option<Game>,
 }
@@ -88,6 +90,17 @@ enum Entry {
     Anew { entered: usize },
     /// It was looked at, and waits for its next step.
     Waits { entered: usize },
+    /// It has come back, and is to be looked at in the step it has come to.
+    Back { entered: usize, at: Timestamp },
+}
+
+/// Where a ticket stands in the order of all.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    since: u64,
+    kind: Kind,
+    arrival: u64,
+    back: Option<Timestamp>,
 }
 
 /// The engine of one queue.
@@ -173,10 +186,16 @@ impl Engine {
         rows().all(|row| row.texts & mixed != 0) || sets || totals || regions
     }
 
+    /// Everything up to a moment was looked at before this engine was built: who came by then has come, also where it is away now and
+    /// comes back.
+    pub fn goes_on(&mut self, until: Timestamp) {
+        self.come = until;
+    }
+
     /// Takes a ticket in, to be looked at at once; or, where everything up to a moment was looked at before the engine was
     /// rebuilt, at its first moment after that.
     pub fn insert(&mut self, newcomer: Newcomer<'_>, looked_at: Option<LookedAt>) -> Handle {
-        let Newcomer { facts, room, since, arrival, game } = newcomer;
+        let Newcomer { facts, room, since, arrival, back, game } = newcomer;
         let kind = if game.is_some() { Kind::Backfill } else { Kind::Ordinary };
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
@@ -227,23 +246,25 @@ impl Engine {
         if let Some(game) = game {
             self.games.insert(handle, game);
         }
-        let entry =
-            looked_at.map_or(Entry::New, |looked_at| self.entry(since.unix_ms(), kind, arrival, looked_at));
+        let place = Place { since: since.unix_ms(), kind, arrival, back };
+        let entry = self.entry(place, looked_at);
         let step = match entry {
             Entry::New => 0,
-            Entry::Anew { entered } | Entry::Waits { entered } => {
+            Entry::Anew { entered } | Entry::Waits { entered } | Entry::Back { entered, .. } => {
                 u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
             }
         };
         self.slab.set_step(handle, step, self.plan.row(step));
-        self.come = self.come.max(looked_at.map_or(self.come, |looked_at| looked_at.until.at));
         if self.has_come(handle) {
             self.pool.insert(&self.plan, &self.slab, handle);
         }
         match entry {
             Entry::New => self.agenda.add(&self.slab, handle, 0),
             Entry::Anew { .. } => self.agenda.add_anew(&self.slab, handle),
+            // Who was away has others behind it that came after, so its moments are kept one by one.
+            Entry::Waits { entered } if back.is_some() => self.agenda.add_late(&self.slab, handle, entered),
             Entry::Waits { entered } => self.agenda.add(&self.slab, handle, entered),
+            Entry::Back { at, .. } => self.agenda.add_back(&self.slab, handle, at),
         }
         handle
     }
@@ -258,8 +279,9 @@ impl Engine {
         self.apart.insert(one, other);
     }
 
-    /// How a ticket stands that was there before the engine was built.
-    fn entry(&self, since: u64, kind: Kind, arrival: u64, looked_at: LookedAt) -> Entry {
+    /// How a ticket stands that is taken in: by how far everything was looked at, where it was there before the engine was built.
+    fn entry(&self, place: Place, looked_at: Option<LookedAt>) -> Entry {
+        let Place { since, kind, arrival, back } = place;
         let entered = |until: Cursor| {
             (0..self.plan.starts.len())
                 .take_while(|step| {
@@ -267,11 +289,14 @@ impl Engine {
                 })
                 .count()
         };
-        let LookedAt { until, anew } = looked_at;
+        let came_back = |at| Entry::Back { entered: entered(Cursor::end_of(at)), at };
+        let Some(LookedAt { until, anew }) = looked_at else { return back.map_or(Entry::New, came_back) };
         if since <= anew.unix_ms() && (Cursor { at: anew, kind, arrival }) > until {
-            Entry::Anew { entered: entered(Cursor::end_of(anew)) }
-        } else {
-            Entry::Waits { entered: entered(until) }
+            return Entry::Anew { entered: entered(Cursor::end_of(anew)) };
+        }
+        match back {
+            Some(at) if (Cursor { at, kind, arrival }) > until => came_back(at),
+            Some(_) | None => Entry::Waits { entered: entered(until) },
         }
     }
 

@@ -78,6 +78,7 @@ fn plan() -> Plan {
         rules: Vec::new(),
         regions: Vec::new(),
         visibility: Visibility::default(),
+        allocation: None,
     };
     Plan::new(&QueueSpec::new(declared).unwrap())
 }

@@ -31,6 +31,28 @@ pub struct Declared {
     pub regions: Vec<Arc<str>>,
     /// What players may see of the queue's statistics.
     pub visibility: Visibility,
+    /// Of what a match gets its server; `None`: it gets none.
+    pub allocation: Option<ServerAllocation>,
+}
+
+/// Of what a match gets its server (`ServerAllocationEnabled`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAllocation {
+    /// The fleet, by name or id: whatever has that name when a server is asked for.
+    pub fleet: Arc<str>,
+    /// One of its build configurations, by name or id.
+    pub build_configuration: Arc<str>,
+    /// What a queue that was pasted calls it, to be shown as it came.
+    pub build: Option<PlayFabBuild>,
+}
+
+/// What PlayFab's queues call what runs on their servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlayFabBuild {
+    /// `BuildId`.
+    Id(Arc<str>),
+    /// `BuildAliasParams.AliasId`.
+    Alias(Arc<str>),
 }
 
 /// A team.

@@ -126,7 +126,9 @@ impl Queue {
         if let Some(ticket) = self.tickets.get(id) {
             return match ticket.stage {
                 Stage::Searching(searching) => Some(Waiting::Ticket(ticket.clone(), searching)),
-                Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+                Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => {
+                    None
+                }
             };
         }
         let game = self.backfills.get(id)?;

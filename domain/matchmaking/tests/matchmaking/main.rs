@@ -6,6 +6,8 @@ mod cursor;
 mod draw;
 mod laws;
 mod oracle;
+mod placement;
+mod placement_days;
 mod random;
 mod rules;
 mod seed_004;

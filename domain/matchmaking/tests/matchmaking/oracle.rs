@@ -41,7 +41,7 @@ impl Waiting {
         let searching = match self {
             Self::Ticket(ticket) => match ticket.stage {
                 Stage::Searching(searching) => searching,
-                Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => {
+                Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => {
                     panic!("it does not search")
                 }
             },

@@ -9,8 +9,8 @@ use mainstay_matchmaking::spec::{
     TeamSpec, Visibility, Weight,
 };
 use mainstay_matchmaking::{
-    Amount, Answer, Attributes, Caller, Command, Entity, Event, Match, Member, Observation, Queue, Rejection,
-    Seated, ServerDetails, Value, laws,
+    Amount, Answer, Attributes, Caller, Command, Entity, Event, Match, Member, Observation, Outcome, Queue,
+    Rejection, Seated, ServerDetails, Value, laws,
 };
 use uuid::Uuid;
 
@@ -118,6 +118,7 @@ pub fn declared(min: u32, max: u32, rules: Vec<Rule>) -> Declared {
         rules,
         regions: Vec::new(),
         visibility: Visibility::default(),
+        allocation: None,
     }
 }
 
@@ -264,7 +265,13 @@ impl World {
 
     /// The matches formed so far, in order.
     pub fn formed(&self) -> Vec<Arc<Match>> {
-        let ids = self.journal.iter().filter_map(|(_, event)| match event {
+        let ids = self.formed_ids();
+        ids.filter_map(|id| self.queue.formed_match(id, &Caller::Title).ok().cloned()).collect()
+    }
+
+    /// Their ids, also of those that are forgotten.
+    pub fn formed_ids(&self) -> impl Iterator<Item = MatchId> {
+        self.journal.iter().filter_map(|(_, event)| match event {
             Event::MatchFormed { id, .. } => Some(*id),
             Event::Configured { .. }
             | Event::Closed
@@ -277,9 +284,26 @@ impl World {
             | Event::Stood { .. }
             | Event::TicketStood(_)
             | Event::BackfillStood(_)
-            | Event::MatchStood(_) => None,
-        });
-        ids.filter_map(|id: MatchId| self.queue.formed_match(id, &Caller::Title).ok().cloned()).collect()
+            | Event::MatchStood(_)
+            | Event::MatchHeld { .. }
+            | Event::PlacementRefused { .. }
+            | Event::HoldReleased { .. }
+            | Event::PlacementUndone { .. }
+            | Event::HoldStood(_)
+            | Event::UndoStood { .. } => None,
+            Event::MatchPlaced { hold, .. } => self.placed_as(*hold),
+        })
+    }
+
+    /// The id of a match that was held: the one its server was asked for under last.
+    fn placed_as(&self, held: MatchId) -> Option<MatchId> {
+        let refused = |(_, event): &&(Timestamp, Event)| matches!(event, Event::PlacementRefused { hold, .. } if *hold == held);
+        Some(held.asked(u32::try_from(self.journal.iter().filter(refused).count()).unwrap()))
+    }
+
+    /// The fleet answers.
+    pub fn answer(&mut self, id: MatchId, outcome: Outcome) {
+        self.run(Command::Placement { id, outcome }).unwrap();
     }
 
     /// The only match, by its players' names, each with the team: `alice/red`.

@@ -70,6 +70,7 @@ impl World {
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
             playfab: None,
+            playfab_builds: mainstay_control::Builds::default(),
         })
         .await?;
         control.apply(declaration()).await?;

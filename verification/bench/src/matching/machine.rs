@@ -111,6 +111,13 @@ pub fn matched(event: &Event) -> Option<Vec<TicketId>> {
         | Event::TicketCanceled { .. }
         | Event::BackfillCreated { .. }
         | Event::BackfillCanceled { .. }
+        | Event::MatchHeld { .. }
+        | Event::MatchPlaced { .. }
+        | Event::PlacementRefused { .. }
+        | Event::HoldReleased { .. }
+        | Event::PlacementUndone { .. }
+        | Event::HoldStood(_)
+        | Event::UndoStood { .. }
         | Event::Searched(_)
         | Event::Stood { .. }
         | Event::TicketStood(_)

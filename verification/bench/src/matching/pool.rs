@@ -53,7 +53,7 @@ impl Pool {
     fn put(&mut self, facts: &Facts, since: Timestamp, room: u8, game: Option<Game>) {
         self.arrivals += 1;
         let arrival = self.arrivals;
-        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, game }, None);
+        let handle = self.engine.insert(Newcomer { facts, room, since, arrival, back: None, game }, None);
         let at = handle as usize;
         if self.rows.len() <= at {
             self.rows.resize(at + 1, (0, Timestamp::EPOCH));

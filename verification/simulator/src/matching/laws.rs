@@ -33,8 +33,20 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
         | Event::Searched(_) => {}
-        Event::Stood { .. } | Event::TicketStood(_) | Event::BackfillStood(_) | Event::MatchStood(_) => {
+        Event::Stood { .. }
+        | Event::TicketStood(_)
+        | Event::BackfillStood(_)
+        | Event::MatchStood(_)
+        | Event::HoldStood(_)
+        | Event::UndoStood { .. } => {
             return Err(Broken::new("a turn tells no snapshot", format!("{event:?}")));
+        }
+        Event::MatchHeld { .. }
+        | Event::MatchPlaced { .. }
+        | Event::PlacementRefused { .. }
+        | Event::HoldReleased { .. }
+        | Event::PlacementUndone { .. } => {
+            return Err(Broken::new("no queue of these worlds is given servers", format!("{event:?}")));
         }
     }
     world.decided.apply(at, event);
@@ -162,7 +174,14 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
         | Event::Stood { .. }
         | Event::TicketStood(_)
         | Event::BackfillStood(_)
-        | Event::MatchStood(_) => Ok(()),
+        | Event::MatchStood(_)
+        | Event::MatchHeld { .. }
+        | Event::MatchPlaced { .. }
+        | Event::PlacementRefused { .. }
+        | Event::HoldReleased { .. }
+        | Event::PlacementUndone { .. }
+        | Event::HoldStood(_)
+        | Event::UndoStood { .. } => Ok(()),
     }
 }
 

@@ -65,7 +65,7 @@ impl Reading<'_, '_> {
 fn spec(read: serde_json::Map<String, Json>) -> Result<QueueSpec, Vec<Fault>> {
     let unreadable = |error: serde_json::Error| vec![Fault { place: String::new(), what: error.to_string() }];
     let config = MatchmakingQueueConfig::read(Json::Object(read)).map_err(unreadable)?;
-    QueueSpec::new(config.declared(Vec::new())?)
+    QueueSpec::new(config.declared(Vec::new(), None)?)
 }
 
 fn told(check: &mut Check<'_>, owner: &str, places: &BTreeMap<String, Place>, whole: &Place, fault: &Fault) {

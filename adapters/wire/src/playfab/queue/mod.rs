@@ -10,7 +10,9 @@ mod rule;
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Declared, Fault, Shown, TeamSpec, Visibility};
+use mainstay_matchmaking::spec::{
+    Declared, Fault, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Visibility,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -121,11 +123,35 @@ impl MatchmakingQueueConfig {
         serde_json::from_value(dialect::typed(body)?)
     }
 
-    /// The queue as the rules take it, still unchecked; placement is apart.
+    /// What runs on the servers of its matches, as PlayFab calls it; `None`: they get none.
+    ///
+    /// # Errors
+    /// Where servers are wanted and it does not say of what, or says two things.
+    pub fn build(&self) -> Result<Option<PlayFabBuild>, Vec<Fault>> {
+        if !self.server_allocation_enabled {
+            return Ok(None);
+        }
+        let id = self.build_id.as_deref().filter(|id| !id.is_empty());
+        let alias =
+            self.build_alias_params.as_ref().map(|alias| &*alias.alias_id).filter(|id| !id.is_empty());
+        let what = match (id, alias) {
+            (Some(id), None) => return Ok(Some(PlayFabBuild::Id(id.into()))),
+            (None, Some(alias)) => return Ok(Some(PlayFabBuild::Alias(alias.into()))),
+            (None, None) => "ServerAllocationEnabled, and neither BuildId nor BuildAliasParams",
+            (Some(_), Some(_)) => "BuildId and BuildAliasParams: one of them",
+        };
+        Err(vec![Fault { place: "BuildId".into(), what: what.into() }])
+    }
+
+    /// The queue as the rules take it, still unchecked, with what [`MatchmakingQueueConfig::build`] stands for here.
     ///
     /// # Errors
     /// Every number that is none, and every word that is unknown.
-    pub fn declared(&self, regions: Vec<Arc<str>>) -> Result<Declared, Vec<Fault>> {
+    pub fn declared(
+        &self,
+        regions: Vec<Arc<str>>,
+        allocation: Option<ServerAllocation>,
+    ) -> Result<Declared, Vec<Fault>> {
         let mut faults = Vec::new();
         let rules =
             self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
@@ -142,6 +168,7 @@ impl MatchmakingQueueConfig {
             rules,
             regions,
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
+            allocation,
         })
     }
 
@@ -159,7 +186,7 @@ impl MatchmakingQueueConfig {
         lists.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule)))
     }
 
-    /// The queue as it is shown. Placement is added by whoever knows it.
+    /// The queue as it is shown. One that was not pasted calls its build `FLEET/BUILDCONFIGURATION`.
     #[must_use]
     pub fn of(queue: &Declared) -> Self {
         let mut shown = Self {
@@ -169,8 +196,19 @@ impl MatchmakingQueueConfig {
             max_ticket_size: queue.max_ticket_size,
             teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
             statistics_visibility_to_players: Some(queue.visibility.into()),
+            server_allocation_enabled: queue.allocation.is_some(),
             ..Self::default()
         };
+        match queue.allocation.as_ref().map(|allocation| (allocation, &allocation.build)) {
+            None => {}
+            Some((_, Some(PlayFabBuild::Id(id)))) => shown.build_id = Some(id.to_string()),
+            Some((_, Some(PlayFabBuild::Alias(id)))) => {
+                shown.build_alias_params = Some(BuildAliasParams { alias_id: id.to_string() });
+            }
+            Some((ServerAllocation { fleet, build_configuration, .. }, None)) => {
+                shown.build_id = Some(format!("{fleet}/{build_configuration}"));
+            }
+        }
         for rule in &queue.rules {
             let written = QueueRule::of(rule);
             match Type::of(&rule.kind) {

@@ -1,0 +1,215 @@
+//! A queue with server allocation: "Ticket goes to WaitingForServer, then Matched with ServerDetails on GetMatch. […] If a region is
+//! out of capacity the allocation is retried until the ticket expires." And through any crash and any late or double answer: never
+//! more servers than matches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::{MatchId, StateMachine, TicketId};
+use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::{
+    ASKED_AGAIN_AFTER, Ask, Caller, Cancellation, Command, Outcome, Owed, Rejection, ServerDetails, Stage,
+    Target, laws,
+};
+
+use crate::world::{
+    World, declared, difference, growing, latencies, member, number_value, player, region, seated, selection,
+};
+
+/// A queue of these, each match with a server of fleet `f`.
+fn with_servers(declared: Declared) -> QueueSpec {
+    let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+    QueueSpec::new(Declared { allocation: Some(allocation), ..declared }).unwrap()
+}
+
+fn pairs() -> QueueSpec {
+    with_servers(declared(2, 2, vec![]))
+}
+
+fn by_region() -> QueueSpec {
+    with_servers(declared(2, 2, vec![selection(Expansion::Fixed(100))]))
+}
+
+fn refused() -> Outcome {
+    Outcome::Refused { code: "MS-P006".into() }
+}
+
+fn placed() -> Outcome {
+    Outcome::Placed(Arc::new(ServerDetails { server_id: Some("s".into()), ..region("eu") }))
+}
+
+impl World {
+    /// Everything the fleet is owed, by a full look.
+    fn owed(&self) -> Vec<Owed> {
+        let asked = self.queue.holds().map(|hold| hold.asked());
+        let ids: Vec<MatchId> = asked.chain(self.queue.undos()).collect();
+        ids.into_iter().filter_map(|id| self.queue.owed(&Target::Allocation(id))).collect()
+    }
+
+    fn ask(&self) -> Ask {
+        match &self.owed()[..] {
+            [Owed::Allocate(ask)] => ask.clone(),
+            other => panic!("one allocation is owed, not {other:?}"),
+        }
+    }
+
+    fn reason(&self, ticket: TicketId) -> Cancellation {
+        match self.queue.ticket(ticket, &Caller::Title).unwrap().stage {
+            Stage::Canceled { reason, .. } => reason,
+            open @ (Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } | Stage::Matched { .. }) => {
+                panic!("{open:?}")
+            }
+        }
+    }
+
+    fn pair(&mut self) -> [TicketId; 2] {
+        [self.solo("alice", &[]), self.solo("bob", &[])]
+    }
+}
+
+#[test]
+fn tickets_wait_for_a_server_and_are_matched_with_its_details() {
+    let mut world = World::new(pairs());
+    let [alice, bob] = world.pair();
+    assert_eq!((world.status(alice), world.status(bob)), ("WaitingForServer", "WaitingForServer"));
+    assert!(world.formed().is_empty(), "no match without a server");
+    let ask = world.ask();
+    let players: Vec<&str> = ask.members.iter().map(|seated| seated.member.entity.id()).collect();
+    assert_eq!((players, &*ask.allocation.fleet), (vec!["alice", "bob"], "f"));
+    world.answer(ask.id, placed());
+    assert_eq!((world.status(alice), world.status(bob)), ("Matched", "Matched"));
+    let formed = world.formed();
+    assert_eq!(
+        (formed.len(), formed[0].id),
+        (1, ask.id),
+        "the match has the id its server was asked for under"
+    );
+    assert_eq!(formed[0].server.as_ref().unwrap().server_id.as_deref(), Some("s"));
+    assert_eq!(world.owed(), []);
+}
+
+#[test]
+fn a_backfill_match_has_its_server_and_asks_for_none() {
+    let mut world = World::new(pairs());
+    world.backfill(vec![seated("old", "", &[])], region("eu"));
+    let alice = world.solo("alice", &[]);
+    assert_eq!((world.status(alice), world.owed()), ("Matched", vec![]));
+}
+
+#[test]
+fn a_region_that_refuses_is_followed_by_the_next_and_all_are_asked_again_later() {
+    let mut world = World::new(by_region());
+    let near = latencies(&[("eu", 20), ("us", 40)]);
+    let alice = world.solo("alice", std::slice::from_ref(&near));
+    world.solo("bob", &[near]);
+    let mut ids = Vec::new();
+    for (region, wait) in [("eu", Duration::ZERO), ("us", Duration::ZERO), ("eu", ASKED_AGAIN_AFTER)] {
+        let ask = world.ask();
+        assert_eq!((ask.region.as_deref(), ask.from), (Some(region), world.now + wait));
+        assert!(!ids.contains(&ask.id), "an ask that was refused is never repeated as another one");
+        ids.push(ask.id);
+        world.answer(ask.id, refused());
+        // Twice is once.
+        world.answer(ask.id, refused());
+    }
+    let (first, last) = (ids[0], world.ask().id);
+    world.answer(first, placed());
+    assert_eq!(world.status(alice), "WaitingForServer", "an answer to what is asked no more");
+    world.answer(last, placed());
+    assert_eq!(world.formed()[0].id, last);
+}
+
+#[test]
+fn a_ticket_that_expires_while_it_waits_for_a_server_says_so_and_the_others_keep_their_places() {
+    let mut world =
+        World::new(with_servers(declared(2, 2, vec![difference("skill", growing(1.0, 1.0, 5.0, 10))])));
+    let bob = world.solo("bob", &[number_value(5.0)]);
+    world.seconds(25);
+    let alice = world.id();
+    let (form, caller) = (world.queue.form(), Caller::Player(player("alice")));
+    let creator = member("alice", &[number_value(5.0)]);
+    let command =
+        Command::CreateTicket { ticket: alice, caller, creator, invited: vec![], give_up_after: 30, form };
+    world.run(command).unwrap();
+    let ask = world.ask();
+    world.seconds(31);
+    assert_eq!(world.reason(alice), Cancellation::ServerAllocationFailed);
+    assert_eq!(world.status(bob), "WaitingForMatch");
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    // It has waited for 56 s, so whoever is 5 away fits it as soon as that one takes it too.
+    world.answer(ask.id, Outcome::Undone);
+    let carol = world.solo("carol", &[number_value(0.0)]);
+    assert_eq!(world.status(carol), "WaitingForMatch");
+    world.seconds(40);
+    assert_eq!((world.status(carol), world.status(bob)), ("WaitingForServer", "WaitingForServer"));
+    assert_ne!(world.ask().id, ask.id, "another group is asked for under another id");
+}
+
+#[test]
+fn a_cancellation_while_waiting_for_a_server_is_undone_at_the_fleet_also_when_it_answers_late() {
+    let mut world = World::new(pairs());
+    let [alice, bob] = world.pair();
+    let ask = world.ask();
+    world.cancel(alice, Caller::Player(player("alice"))).unwrap();
+    assert_eq!((world.reason(alice), world.status(bob)), (Cancellation::User, "WaitingForMatch"));
+    let undo = Owed::Undo { id: ask.id, fleet: "f".into() };
+    // The server came all the same; and the undo is owed until it is acknowledged, through any restart.
+    world.answer(ask.id, placed());
+    assert_eq!((world.owed(), world.formed().len()), (vec![undo.clone()], 0));
+    world.queue = world.rebuilt();
+    assert_eq!(world.owed(), std::slice::from_ref(&undo));
+    world.queue = world.replayed();
+    assert_eq!(world.owed(), [undo]);
+    world.answer(ask.id, Outcome::Undone);
+    world.answer(ask.id, Outcome::Undone);
+    assert_eq!(world.owed(), []);
+    // Bob is matched with the next who comes.
+    world.solo("carol", &[]);
+    assert_eq!(world.status(bob), "WaitingForServer");
+}
+
+#[test]
+fn a_queue_that_changes_lets_its_groups_go() {
+    let mut world = World::new(pairs());
+    let [alice, bob] = world.pair();
+    let ask = world.ask();
+    // Its tickets may stay, and match at once without a server.
+    world.run(Command::Configure(Arc::new(crate::world::spec(2, 2, vec![])))).unwrap();
+    assert_eq!((world.status(alice), world.status(bob)), ("Matched", "Matched"));
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    // By other attributes they have to come again.
+    let mut world = World::new(pairs());
+    let [alice, _] = world.pair();
+    world.run(Command::Configure(Arc::new(by_region()))).unwrap();
+    assert_eq!(world.reason(alice), Cancellation::RetryRequired);
+    assert!(matches!(world.owed()[..], [Owed::Undo { .. }]));
+}
+
+#[test]
+fn a_removed_queue_still_owes_the_end_of_what_it_asked_for() {
+    let mut world = World::new(pairs());
+    let [alice, _] = world.pair();
+    let ask = world.ask();
+    world.run(Command::Close).unwrap();
+    assert_eq!(world.reason(alice), Cancellation::Server);
+    world.queue = world.rebuilt();
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    world.answer(ask.id, placed());
+    world.answer(ask.id, Outcome::Undone);
+    assert_eq!(world.owed(), []);
+}
+
+#[test]
+fn who_waits_for_a_server_is_in_a_ticket_and_cannot_make_another() {
+    let mut world = World::new(pairs());
+    let [alice, _] = world.pair();
+    let again = world.try_ticket("alice", &[], &[]);
+    assert!(matches!(again, Err(Rejection::MembershipLimitExceeded { .. })), "{again:?}");
+    assert_eq!(world.queue.tickets_of(&player("alice"), &Caller::Title), Ok(Some(alice)));
+    let shown = world.queue.statistics(&Caller::Title).unwrap();
+    assert_eq!(shown.players_matching, Some(0), "others were found for it");
+    assert!(world.queue.around(alice).is_none());
+    world.backfill(vec![seated("old", "", &[])], region("eu"));
+    assert_eq!(world.status(alice), "WaitingForServer");
+    assert_eq!(laws::all(&world.rebuilt()), Ok(()));
+}
