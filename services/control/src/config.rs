@@ -15,6 +15,7 @@ use crate::doctor::HostChecks;
 use crate::metrics::Metrics;
 use crate::playfab::PlayFab;
 use crate::providers::Programs;
+use crate::queues::Builds;
 use crate::slot_files::SlotFile;
 use crate::tls::Tls;
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub providers: Programs,
     /// Matchmaking as PlayFab's SDKs know it; `None`: it is not served.
     pub playfab: Option<PlayFab>,
+    /// What runs on the servers of queues that were pasted from PlayFab.
+    pub playfab_builds: Builds,
 }
 
 impl std::fmt::Debug for Config {

@@ -125,12 +125,32 @@ fn queue_row(event: &matchmaking::Event) -> Option<Row> {
             });
             Some(("match.formed", subjects.collect(), detail))
         }
+        Event::MatchHeld { id, tickets, regions } => {
+            let tickets = tickets.iter().map(|(ticket, _)| ticket.to_string());
+            let detail = json!({ "region": regions.first().map(|region| &**region) });
+            Some(("match.held", std::iter::once(id.to_string()).chain(tickets).collect(), detail))
+        }
+        Event::MatchPlaced { hold, server } => {
+            let region = server.region.as_deref();
+            Some((
+                "match.placed",
+                vec![hold.to_string()],
+                json!({ "allocation": server.server_id.as_deref(), "region": region }),
+            ))
+        }
+        Event::PlacementRefused { hold, code, .. } => {
+            Some(("match.refused", vec![hold.to_string()], json!({ "code": &**code })))
+        }
+        Event::HoldReleased { hold } => Some(("match.released", vec![hold.to_string()], Value::Null)),
         Event::TicketCanceled { ticket, reason } => canceled("ticket.canceled", ticket, reason),
         Event::BackfillCanceled { ticket, reason } => canceled("backfill.canceled", ticket, reason),
         Event::TicketCreated { .. }
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
         | Event::Searched(_)
+        | Event::PlacementUndone { .. }
+        | Event::HoldStood(_)
+        | Event::UndoStood { .. }
         | Event::Stood { .. }
         | Event::TicketStood(_)
         | Event::BackfillStood(_)

@@ -48,6 +48,6 @@ pub use mainstay_config::MachineSize;
 pub use metrics::Metrics;
 pub use playfab::{Logins, PlayFab};
 pub use providers::{Program, Programs};
-pub use queues::QueueError;
+pub use queues::{BuildTarget, Builds, QueueError};
 pub use service::{Control, Handle};
 pub use tls::{GivenCertificate, Tls, TlsError};

@@ -28,7 +28,7 @@ use crate::invitations::Invitations;
 use crate::playfab::Opened;
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
-use crate::queues::{QueueError, Queues};
+use crate::queues::{Placement, QueueError, Queues};
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
@@ -96,7 +96,8 @@ impl Control {
             Arc::clone(&config.metrics),
         );
         let catalog = start_catalog(&config, hands).await?;
-        let queues = Queues::open(config.journal.clone()).await?;
+        let placement = Placement::new(fleets.clone(), Arc::clone(&config.clock));
+        let queues = Queues::open(config.journal.clone(), placement.clone(), config.playfab_builds).await?;
         let playfab = match config.playfab.take() {
             Some(playfab) => Some(playfab.open(queues.clone(), &config.journal, &config.clock).await?),
             None => None,
@@ -121,6 +122,7 @@ impl Control {
             serving: vec![keeping],
         };
         handle.editor.all_configured().await?;
+        placement.begin();
 
         let (faces, agents_tls) = match &certificates {
             Some(shown) => (Some(shown.of_faces()?), Some(shown.of_agents()?)),

@@ -220,6 +220,7 @@ impl Up<'_> {
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
             playfab: Some(self.playfab()),
+            playfab_builds: mainstay_control::Builds::default(),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }

@@ -22,6 +22,7 @@ mod matching;
 mod misbehaving;
 mod namespaces;
 mod operating;
+mod placing;
 mod playfab;
 mod product;
 mod providing;

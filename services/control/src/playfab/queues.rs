@@ -11,6 +11,7 @@ use mainstay_wire::playfab::request::{OfQueue, SetQueue};
 use super::Face;
 use super::door::Asked;
 use super::refusal::Refusal;
+use crate::queues::Queues;
 
 impl Face {
     /// `GetMatchmakingQueue`.
@@ -40,7 +41,7 @@ impl Face {
             set.matchmaking_queue.ok_or_else(|| Refusal::field("MatchmakingQueue", "it is missing"))?;
         let read = MatchmakingQueueConfig::read(sent)
             .map_err(|error| Refusal::queue_config(&[fault("MatchmakingQueue", &error.to_string())]))?;
-        let spec = checked(&read).map_err(|faults| Refusal::queue_config(&faults))?;
+        let spec = checked(&read, &self.queues).map_err(|faults| Refusal::queue_config(&faults))?;
         self.queues.set(Arc::new(spec)).await?;
         Ok(Done {})
     }
@@ -60,12 +61,9 @@ fn shown(queue: &Queue, _: mainstay_core::Timestamp) -> Option<MatchmakingQueueC
     queue.spec().map(|spec| MatchmakingQueueConfig::of(spec))
 }
 
-fn checked(read: &MatchmakingQueueConfig) -> Result<QueueSpec, Vec<Fault>> {
-    if read.server_allocation_enabled {
-        let what = "matches are not given servers yet; let a backfill ticket or your backend name one";
-        return Err(vec![fault("ServerAllocationEnabled", what)]);
-    }
-    QueueSpec::new(read.declared(Vec::new())?)
+fn checked(read: &MatchmakingQueueConfig, queues: &Queues) -> Result<QueueSpec, Vec<Fault>> {
+    let allocation = queues.allocation(read.build()?)?;
+    QueueSpec::new(read.declared(Vec::new(), allocation)?)
 }
 
 fn fault(place: &str, what: &str) -> Fault {

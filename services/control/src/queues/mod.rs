@@ -3,6 +3,8 @@
 //! A queue's own shard is where it is configured: no other list knows it. Whoever configures it, a file or a call, comes
 //! through [`Queues::set`], and the last one is right. What a file does not name stays as it is.
 
+mod builds;
+mod placement;
 mod watched;
 
 use std::collections::BTreeMap;
@@ -10,12 +12,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
-use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
 use mainstay_matchmaking::{Command, Queue, Rejection};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
+pub use self::builds::{BuildTarget, Builds};
+pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
 use crate::declare::named;
@@ -35,6 +39,8 @@ pub(crate) struct Queues(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     journal: JournalHandle,
+    placement: Placement,
+    builds: Builds,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
     open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
     /// Every shard that runs, also of removed queues: a shard is led once. Locked while a queue is opened or changed.
@@ -91,10 +97,19 @@ impl Queues {
     ///
     /// # Errors
     /// Where the journal or a shard does not open.
-    pub(crate) async fn open(journal: JournalHandle) -> Result<Self, QueueError> {
+    pub(crate) async fn open(
+        journal: JournalHandle,
+        placement: Placement,
+        builds: Builds,
+    ) -> Result<Self, QueueError> {
         let heads = journal.work(|journal| journal.heads()).await??;
-        let queues =
-            Self(Arc::new(Inner { journal, open: RwLock::default(), shards: Mutex::new(BTreeMap::new()) }));
+        let queues = Self(Arc::new(Inner {
+            journal,
+            placement,
+            builds,
+            open: RwLock::default(),
+            shards: Mutex::new(BTreeMap::new()),
+        }));
         let mut shards = queues.0.shards.lock().await;
         for head in heads.into_iter().filter(|head| head.shard.as_str().starts_with(QUEUE_PREFIX)) {
             let running = queues.start(head.shard.clone()).await?;
@@ -113,6 +128,21 @@ impl Queues {
     /// One of them.
     pub(crate) fn named(&self, name: &str) -> Option<OpenQueue> {
         self.now().get(name).cloned()
+    }
+
+    /// Of what a pasted queue's matches get their servers.
+    ///
+    /// # Errors
+    /// Where what it names stands for nothing here, or for a fleet or build configuration that is not there.
+    pub(crate) fn allocation(
+        &self,
+        build: Option<PlayFabBuild>,
+    ) -> Result<Option<ServerAllocation>, Vec<Fault>> {
+        let allocation = self.0.builds.allocation(build)?;
+        if let Some(allocation) = &allocation {
+            self.0.placement.check(allocation).map_err(|fault| vec![fault])?;
+        }
+        Ok(allocation)
     }
 
     /// Has a queue match by this from now on, whether it was there or not.
@@ -189,16 +219,20 @@ impl Queues {
 
     async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
         let watched = Watched::default();
+        let (owed, seen) = mpsc::unbounded_channel();
         let shard = Shard::start(mainstay_runtime::Config {
             name,
             journal: self.0.journal.clone(),
             initial: Queue::new(crate::shards::seed()),
             codec: StoredCodec,
-            hands: QueueHands::new(watched.clone()),
+            hands: QueueHands::new(watched.clone(), owed),
             due: |_why| Command::Due,
             mailbox_max: MAILBOX_MAX,
         });
-        Ok(Running { shard: shard.await?, watched })
+        let shard = shard.await?;
+        // It ends with the shard.
+        tokio::spawn(self.0.placement.clone().run(shard.clone(), seen));
+        Ok(Running { shard, watched })
     }
 }
 
@@ -279,6 +313,7 @@ const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
         | Command::CancelAllTickets { .. }
         | Command::CancelBackfill { .. }
         | Command::CancelAllBackfills { .. }
+        | Command::Placement { .. }
         | Command::Due => Growth::Shrinks,
     }
 }

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mainstay_core::TicketId;
-use mainstay_matchmaking::{BackfillTicket, Caller, Queue, Ticket};
+use mainstay_core::{MatchId, StateMachine as _, TicketId};
+use mainstay_matchmaking::{BackfillTicket, Caller, Owed, Queue, Target, Ticket};
 use mainstay_runtime::{Hands, TakenUp};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// What a ticket has become.
 #[derive(Debug, Clone)]
@@ -69,35 +69,58 @@ impl Drop for Watching {
     }
 }
 
-/// Hands news of watched tickets to those who watch.
+/// Hands news of watched tickets to those who watch, and what is owed to fleets to whoever asks them.
 #[derive(Debug)]
-pub(super) struct QueueHands(Watched);
+pub(super) struct QueueHands {
+    watched: Watched,
+    owed: mpsc::UnboundedSender<super::placement::News>,
+}
+
+/// What a queue tells, on its way.
+#[derive(Debug)]
+pub(super) enum Delivery {
+    News(TicketId, News),
+    Owed(MatchId, Option<Owed>),
+}
 
 impl QueueHands {
-    pub(super) const fn new(watched: Watched) -> Self {
-        Self(watched)
+    pub(super) const fn new(watched: Watched, owed: mpsc::UnboundedSender<super::placement::News>) -> Self {
+        Self { watched, owed }
     }
 }
 
 impl Hands<Queue> for QueueHands {
-    type Delivery = (TicketId, News);
+    type Delivery = Delivery;
 
-    fn take_up(&mut self, ticket: &TicketId, queue: &Queue) -> Option<TakenUp<Queue, Self::Delivery>> {
-        if !self.0.is_watched(ticket) {
+    fn take_up(&mut self, target: &Target, queue: &Queue) -> Option<TakenUp<Queue, Delivery>> {
+        let ticket = match target {
+            Target::Ticket(ticket) => ticket,
+            Target::Allocation(id) => {
+                let delivery = Delivery::Owed(*id, queue.owed(target));
+                return Some(TakenUp { delivery, noted: None });
+            }
+        };
+        if !self.watched.is_watched(ticket) {
             return None;
         }
         let of_players = queue.ticket(*ticket, &Caller::Title).cloned().map(News::Ticket);
         let news = of_players
             .or_else(|_| queue.backfill(*ticket, &Caller::Title).cloned().map(News::Backfill))
             .ok()?;
-        Some(TakenUp { delivery: (*ticket, news), noted: None })
+        Some(TakenUp { delivery: Delivery::News(*ticket, news), noted: None })
     }
 
-    fn deliver(&mut self, deliveries: Vec<Self::Delivery>) {
-        let watched = self.0.0.read().unwrap_or_else(PoisonError::into_inner);
-        for (ticket, news) in deliveries {
-            if let Some(watchers) = watched.get(&ticket) {
-                watchers.send_replace(Some(news));
+    fn deliver(&mut self, deliveries: Vec<Delivery>) {
+        let watched = self.watched.0.read().unwrap_or_else(PoisonError::into_inner);
+        for delivery in deliveries {
+            match delivery {
+                Delivery::News(ticket, news) => {
+                    if let Some(watchers) = watched.get(&ticket) {
+                        watchers.send_replace(Some(news));
+                    }
+                }
+                // Whoever asks ends with the shard.
+                Delivery::Owed(id, owed) => drop(self.owed.send((id, owed))),
             }
         }
     }

@@ -6,7 +6,7 @@ mod owed;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mainstay_core::{FleetId, FleetNumber, RegionId, StateMachine, Timestamp};
+use mainstay_core::{BuildConfigurationId, FleetId, FleetNumber, RegionId, StateMachine, Timestamp};
 use mainstay_fleet::catalog::Catalog;
 use mainstay_fleet::{Fleet, FleetSpec};
 use mainstay_runtime::{Growth, Handle, Reply};
@@ -84,6 +84,16 @@ impl OpenFleet {
         let id = text.parse::<RegionId>().ok();
         let is = |region: &&mainstay_fleet::RegionSpec| id == Some(region.id) || region.is_called(text);
         self.spec.regions.iter().find(is).map(|region| region.id)
+    }
+
+    /// One of its build configurations, by id or name.
+    pub(crate) fn configuration(&self, text: &str) -> Option<BuildConfigurationId> {
+        let id = text.parse::<BuildConfigurationId>().ok();
+        let known = self.spec.configurations.iter();
+        known
+            .map(|it| (it.configuration.id, &it.name))
+            .find(|it| Some(it.0) == id || **it.1 == *text)
+            .map(|it| it.0)
     }
 
     pub(crate) fn region_name(&self, id: RegionId) -> String {

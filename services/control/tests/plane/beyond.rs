@@ -34,6 +34,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         host: Arc::new(NoHostChecks),
         providers: mainstay_control::Programs::new(),
         playfab: None,
+        playfab_builds: mainstay_control::Builds::default(),
     }
 }
 

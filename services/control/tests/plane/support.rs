@@ -169,6 +169,7 @@ impl World {
             builds: Some(dir.path().join("builds")),
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
+            playfab_builds: mainstay_control::Builds::default(),
             playfab: Some(PlayFab {
                 listen: vec![free],
                 title: Title {

@@ -239,13 +239,10 @@ pub(super) fn configuration_of(
     fleet: &OpenFleet,
     named: Option<&str>,
 ) -> Result<BuildConfigurationId, Native> {
-    let configurations = &fleet.spec.configurations;
     let Some(named) = named else {
-        return only(configurations.iter().map(|it| it.configuration.id), "buildConfiguration");
+        return only(fleet.spec.configurations.iter().map(|it| it.configuration.id), "buildConfiguration");
     };
-    let id = named.parse::<BuildConfigurationId>().ok();
-    let known = configurations.iter().find(|it| Some(it.configuration.id) == id || *it.name == *named);
-    known.map(|it| it.configuration.id).ok_or_else(|| {
+    fleet.configuration(named).ok_or_else(|| {
         let detail = format!("fleet {} has no build configuration {named}", fleet.spec.name);
         Failure::new(StatusCode::BAD_REQUEST, "MS-P003", detail, "list them: mainstay fleet get FLEET").into()
     })

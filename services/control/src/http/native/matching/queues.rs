@@ -21,7 +21,7 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::queue_of;
-use crate::queues::OpenQueue;
+use crate::queues::{OpenQueue, Queues};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(read, set, remove))
@@ -95,7 +95,7 @@ async fn set(
     if let Some(wrapped) = sent.get_mut("MatchmakingQueue") {
         sent = wrapped.take();
     }
-    let spec = spec(sent, &name)?;
+    let spec = spec(sent, &name, &app.queues)?;
     app.queues.set(Arc::new(spec)).await?;
     let queue = queue_of(&app, &name)?;
     Ok(Json(view(&name, &queue).await?.ok_or_else(|| Failure::no_queue(&name))?))
@@ -137,7 +137,7 @@ async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native
 }
 
 /// What is sent, as a queue of that name.
-fn spec(sent: Value, name: &str) -> Result<QueueSpec, Native> {
+fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
     let fix = "see docs/reference/queues.md";
     let mut config = MatchmakingQueueConfig::read(sent)
         .map_err(|error| Failure::bad_request(format!("this is no queue: {error}"), fix))?;
@@ -148,6 +148,8 @@ fn spec(sent: Value, name: &str) -> Result<QueueSpec, Native> {
         let detail = format!("the body names the queue {}, the path {name}", config.name);
         return Err(Failure::bad_request(detail, "leave the name out of the body, or write it alike").into());
     }
-    let declared = config.declared(Vec::new()).and_then(QueueSpec::new);
+    let allocation = config.build().and_then(|build| queues.allocation(build));
+    let declared =
+        allocation.and_then(|allocation| config.declared(Vec::new(), allocation)).and_then(QueueSpec::new);
     declared.map_err(|faults| Failure::queue(&faults).into())
 }

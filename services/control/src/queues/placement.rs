@@ -1,0 +1,274 @@
+//! Asks fleets for the servers of matches, and takes back what is no longer wanted.
+//!
+//! An ask across shards: a queue owes it (durable there), it is repeated after every restart, the fleet knows it by its id, and its
+//! answer goes back as a command. One allocation is asked about at a time by one task, in the order in which the queue came to owe
+//! things: its end is never asked for before it was (record 0040, *Placement*).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::{AllocationId, MatchId, Timestamp};
+use mainstay_fleet::{Command as FleetCommand, Purpose, Rejection, Renewal, Request};
+use mainstay_matchmaking::spec::{Fault, ServerAllocation};
+use mainstay_matchmaking::{Ask, Command, Match, Outcome, Owed, Port, Protocol, Queue, ServerDetails};
+use mainstay_runtime::{Clock, Error, Growth, Handle, RETRY_AFTER};
+use mainstay_wire::native::{AllocationState, NativeAllocation, Within};
+use mainstay_wire::playfab::Objects;
+use mainstay_wire::playfab::answer::MatchAnswer;
+use tokio::sync::{mpsc, watch};
+
+use crate::shards::{Fleets, OpenFleet, growth};
+
+/// How soon after it was asked for an allocation is looked at, doubled with each look: a server that runs takes it within some
+/// milliseconds.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+/// The longest between two looks: a machine that has to be made takes minutes, and ten thousand allocations that wait for one cost
+/// ten thousand reads in this time.
+const LOOK_EVERY_MAX: Duration = Duration::from_secs(1);
+/// What players connect to, among the ports of a server.
+const GAME_PORT: &str = "game";
+
+/// What is owed for allocations, as it changes. Bounded by the queue: a message for each change of one.
+pub(super) type News = (MatchId, Option<Owed>);
+
+/// Where servers are had.
+#[derive(Clone)]
+pub(crate) struct Placement {
+    fleets: Fleets,
+    clock: Arc<dyn Clock>,
+    /// Raised once every fleet there is is open: before that, one that is not found may still come.
+    open: watch::Sender<bool>,
+}
+
+impl std::fmt::Debug for Placement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Placement").field("fleets", &self.fleets).finish_non_exhaustive()
+    }
+}
+
+impl Placement {
+    pub(crate) fn new(fleets: Fleets, clock: Arc<dyn Clock>) -> Self {
+        Self { fleets, clock, open: watch::Sender::new(false) }
+    }
+
+    /// Refuses what no match could get a server of.
+    pub(super) fn check(&self, allocation: &ServerAllocation) -> Result<(), Fault> {
+        let ServerAllocation { fleet: named, build_configuration, .. } = allocation;
+        let fault = |what| Fault { place: "BuildId".into(), what };
+        let fleets = self.fleets.now();
+        let fleet = fleets.named(named).ok_or_else(|| fault(format!("there is no fleet {named}")))?;
+        let known = fleet.configuration(build_configuration);
+        known
+            .map(|_| ())
+            .ok_or_else(|| fault(format!("fleet {named} has no build configuration {build_configuration}")))
+    }
+
+    /// Every fleet that there is is open.
+    pub(crate) fn begin(&self) {
+        self.open.send_replace(true);
+    }
+
+    /// Serves a queue until its shard ends.
+    pub(super) async fn run(self, queue: Handle<Queue>, mut owed: mpsc::UnboundedReceiver<News>) {
+        let mut asked: HashMap<MatchId, watch::Sender<Option<Owed>>> = HashMap::new();
+        while let Some((id, owed)) = owed.recv().await {
+            match (asked.get(&id), owed) {
+                (Some(task), Some(owed)) => {
+                    task.send_replace(Some(owed));
+                }
+                (None, Some(owed)) => {
+                    let (task, seen) = watch::channel(Some(owed));
+                    tokio::spawn(self.clone().see_to(id, queue.clone(), seen));
+                    asked.insert(id, task);
+                }
+                (Some(task), None) => {
+                    task.send_replace(None);
+                    asked.remove(&id);
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Sees to one allocation until nothing is owed for it.
+    async fn see_to(self, id: MatchId, queue: Handle<Queue>, mut owed: watch::Receiver<Option<Owed>>) {
+        loop {
+            let Some(now) = owed.borrow_and_update().clone() else { return };
+            let told = async {
+                let outcome = self.outcome(&now).await?;
+                tell(&queue, id, outcome).await
+            };
+            tokio::select! {
+                changed = owed.changed() => if changed.is_err() { return },
+                told = told => match told {
+                    // What is owed changes by the answer; or it had changed before.
+                    Ok(()) => if owed.changed().await.is_err() { return },
+                    // The process ends, and the next one asks again.
+                    Err(_ended) => return,
+                },
+            }
+        }
+    }
+
+    async fn outcome(&self, owed: &Owed) -> Result<Outcome, Error> {
+        // The sender is ours.
+        let _open = self.open.subscribe().wait_for(|open| *open).await.map(|open| *open);
+        match owed {
+            Owed::Allocate(ask) => {
+                tokio::time::sleep(ask.from.since(self.clock.now())).await;
+                self.allocate(ask).await
+            }
+            Owed::Undo { id, fleet } => {
+                // A fleet that was deleted has no allocations.
+                if let Some(fleet) = self.fleets.now().named(fleet).cloned() {
+                    let id = AllocationId(id.0);
+                    // One that is not known was never asked for, or has been over for long.
+                    let _known_or_not = ask_fleet(&fleet, FleetCommand::Deallocate { id }).await?;
+                }
+                Ok(Outcome::Undone)
+            }
+        }
+    }
+
+    async fn allocate(&self, ask: &Ask) -> Result<Outcome, Error> {
+        let Some(fleet) = self.fleets.now().named(&ask.allocation.fleet).cloned() else {
+            return Ok(refused(ask, "MS-M015", &"there is no such fleet"));
+        };
+        let request = match request(&fleet, ask) {
+            Ok(request) => request,
+            Err((code, why)) => return Ok(refused(ask, code, &why)),
+        };
+        let id = AllocationId(ask.id.0);
+        if let Err(rejection) = ask_fleet(&fleet, FleetCommand::Allocate { id, request }).await? {
+            return Ok(refused(ask, rejection.code(), &rejection));
+        }
+        let mut pause = FIRST_LOOK;
+        loop {
+            let spec = Arc::clone(&fleet.spec);
+            let view = fleet.read(move |state, now| {
+                let allocation = state.allocation(id, now)?;
+                Some(Within { spec: &spec, fleet: state }.allocation(id, allocation))
+            });
+            match view.await? {
+                Some(view) if takes_players(&view) => {
+                    return Ok(Outcome::Placed(Arc::new(details(&view, &fleet, ask))));
+                }
+                Some(view) => match view.state {
+                    AllocationState::Waiting | AllocationState::Placed | AllocationState::Fulfilled => {}
+                    AllocationState::Failed | AllocationState::Ended => {
+                        let why = view.allocation.end_reason.unwrap_or_default();
+                        return Ok(refused(ask, "MS-M016", &why));
+                    }
+                },
+                None => return Ok(refused(ask, "MS-P009", &"the allocation is gone")),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LOOK_EVERY_MAX);
+        }
+    }
+}
+
+fn refused(ask: &Ask, code: &'static str, why: &dyn std::fmt::Display) -> Outcome {
+    tracing::info!(
+        queue = %ask.queue, allocation = %ask.id, region = ask.region.as_deref(), refusals = ask.refusals, code, %why,
+        "a match gets no server here"
+    );
+    Outcome::Refused { code: code.into() }
+}
+
+/// Its server plays, and its game has called ready where that is waited for.
+fn takes_players(view: &NativeAllocation) -> bool {
+    let allocation = &view.allocation;
+    view.state == AllocationState::Fulfilled && (!allocation.readiness || allocation.ready.is_some())
+}
+
+/// The region as the queue names it: players' latencies and the game's own backfill tickets say it so.
+fn details(view: &NativeAllocation, fleet: &OpenFleet, ask: &Ask) -> ServerDetails {
+    let allocation = &view.allocation;
+    let port =
+        allocation.game_port.map(|number| Port { name: GAME_PORT.into(), number, protocol: Protocol::Udp });
+    ServerDetails {
+        fqdn: None,
+        ipv4_address: allocation.ipv4.as_ref().or(allocation.ipv6.as_ref()).map(|it| it.as_str().into()),
+        ports: port.into_iter().collect(),
+        region: Some(ask.region.clone().unwrap_or_else(|| fleet.region_name(allocation.region_id).into())),
+        server_id: Some(allocation.allocation_id.to_string().into()),
+    }
+}
+
+fn request(fleet: &OpenFleet, ask: &Ask) -> Result<Request, (&'static str, String)> {
+    let regions = &fleet.spec.regions;
+    let turn = usize::try_from(ask.refusals).unwrap_or(usize::MAX) % regions.len().max(1);
+    let region = match &ask.region {
+        Some(region) => fleet.region(region),
+        None => regions.get(turn).map(|region| region.id),
+    };
+    let region =
+        region.ok_or_else(|| ("MS-P002", format!("fleet {} has no such region", fleet.spec.name)))?;
+    let named = &ask.allocation.build_configuration;
+    let configuration = fleet.configuration(named).ok_or_else(|| {
+        ("MS-P003", format!("fleet {} has no build configuration {named}", fleet.spec.name))
+    })?;
+    let payload = Some(payload(ask).into());
+    Ok(Request { configuration, region, payload, renewal: Renewal::Keep, purpose: Purpose::Session })
+}
+
+/// What the game server reads of who comes: what `GetMatch` will say, and the queue. Attributes are left out where they would not
+/// fit, and then the players: the server asks `GetMatch` for them.
+fn payload(ask: &Ask) -> String {
+    let shown = |objects| {
+        let formed = Match {
+            id: ask.id,
+            formed: Timestamp::EPOCH,
+            members: ask.members.clone(),
+            regions: ask.regions.clone(),
+            server: None,
+        };
+        let answer = serde_json::to_value(MatchAnswer::of(&formed, objects));
+        let mut answer = answer.expect("a match is plain data");
+        answer["QueueName"] = serde_json::Value::from(&*ask.queue);
+        answer
+    };
+    let fits = |text: &String| text.len() <= Request::PAYLOAD_MAX;
+    let mut whole = [Some(Objects::Plain), None].into_iter().map(|objects| shown(objects).to_string());
+    whole.find(fits).unwrap_or_else(|| {
+        let mut bare = shown(None);
+        bare["Members"] = serde_json::json!([]);
+        bare.to_string()
+    })
+}
+
+/// Asks until there is an answer.
+async fn ask_fleet(fleet: &OpenFleet, command: FleetCommand) -> Result<Result<(), Rejection>, Error> {
+    loop {
+        match fleet.shard.command(command.clone(), growth(&command)).await {
+            Ok(answered) => return Ok(answered.map(|_answer| ())),
+            Err(error) => wait_for(error).await?,
+        }
+    }
+}
+
+async fn tell(queue: &Handle<Queue>, id: MatchId, outcome: Outcome) -> Result<(), Error> {
+    loop {
+        let command = Command::Placement { id, outcome: outcome.clone() };
+        match queue.command(command, Growth::Shrinks).await {
+            Ok(Ok(_done)) => return Ok(()),
+            Ok(Err(rejection)) => {
+                tracing::error!(%id, %rejection, "a queue refuses an answer it asked for; this is our bug");
+                return Ok(());
+            }
+            Err(error) => wait_for(error).await?,
+        }
+    }
+}
+
+async fn wait_for(error: Error) -> Result<(), Error> {
+    match error {
+        Error::Busy { .. } | Error::JournalFull => {
+            tokio::time::sleep(RETRY_AFTER).await;
+            Ok(())
+        }
+        Error::Stopping | Error::Lost(_) => Err(error),
+    }
+}
