@@ -129,6 +129,8 @@ codes! {
         "The build's folder or image is, or lies in, the control plane's own data directory, where its keys and credentials are: machines and games would be given them. Name a folder that holds the game alone. A folder that contains the data directory may be named: machines are given it without the data directory."
     BadQueue "MS-C043" Error
         "The queue could never match as it is written: sizes that no match can have, teams that cannot be filled, a rule whose limits exclude everyone, or a number that is none. The place shown is the rule, the team or the key at fault; PlayFab refuses such a queue as well."
+    NoServers "MS-C044" Error
+        "A queue's matches, or a build of PlayFab's, are to get servers of a fleet or build configuration that none of the given files defines, or of a build that `playfab: builds:` does not map. Mend the spelling, or add what is missing."
 }
 
 impl fmt::Display for Code {

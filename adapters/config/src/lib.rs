@@ -32,9 +32,9 @@ pub use mainstay_core::density::{Bound, MachineSize, Slots};
 pub use mainstay_core::{CommandLine, Piece, UnclosedQuote};
 pub use merge::{Accepted, Refused, SourceFile, load, load_here};
 pub use model::{
-    Architecture, Build, BuildConfiguration, BuildPath, Caps, ClaimedBy, Config, CpuLimit, CpuQuota, Fleet,
-    Hardware, Image, Join, Limits, LostAllocations, Machines, PortRange, Provider, Query, QueryKind,
-    QueryPort, Queue, Region, Restart, Signal, Stop, TtlReading, UsageSetting,
+    Allocate, Architecture, Build, BuildConfiguration, BuildPath, Caps, ClaimedBy, Config, CpuLimit,
+    CpuQuota, Fleet, Hardware, Image, Join, Limits, LostAllocations, Machines, PortRange, Provider, Query,
+    QueryKind, QueryPort, Queue, Region, Restart, Signal, Stop, TtlReading, UsageSetting,
 };
 pub use place::{Origin, Place, Sourced, Sources};
 pub use problem::{Mark, PlaceReport, Problem, ProblemReport};

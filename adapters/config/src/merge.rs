@@ -9,13 +9,15 @@ use crate::codes::{Code, Severity};
 use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
 use crate::model::{
-    Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, Queue, TtlReading,
+    Allocate, Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, TtlReading,
 };
-use crate::place::{Place, SourceText, Sources};
+use crate::place::{Place, SourceText, Sourced, Sources};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, unknown_name};
 use crate::section::Section;
-use crate::sections::{self, builds, configurations, fleets, machines, no_effect, providers, queues};
+use crate::sections::{
+    self, builds, configurations, fleets, machines, no_effect, playfab, providers, queues,
+};
 use crate::tree::{self, Node};
 
 /// A file's name, as it shall be shown and against whose folder relative paths count, and its bytes.
@@ -177,7 +179,8 @@ struct Merged {
     configurations: Section<BuildConfiguration>,
     fleets: Section<Fleet>,
     providers: Section<Provider>,
-    queues: Section<Queue>,
+    queues: Section<queues::Declared>,
+    playfab_builds: BTreeMap<String, (Sourced<String>, Allocate)>,
     machines: Option<(Place, Machines)>,
 }
 
@@ -196,6 +199,11 @@ impl Merged {
         self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
         self.providers.add(check, "provider", "providers", &fields, providers::provider);
         self.queues.add_listed(check, "queue", "queues", &fields, (queues::name, queues::queue));
+        if let Some((key, node)) = fields.get("playfab") {
+            for (id, allocate) in playfab::builds(check, key, node) {
+                self.mapped(check, id, allocate);
+            }
+        }
         if let Some((key, node)) = fields.get("machines") {
             if let Some((first, _)) = &self.machines {
                 check.report(|sources| {
@@ -208,6 +216,23 @@ impl Merged {
             } else {
                 self.machines = Some((key.place.clone(), machines::machines(check, key, node)));
             }
+        }
+    }
+
+    fn mapped(&mut self, check: &mut Check<'_>, id: Sourced<String>, allocate: Allocate) {
+        match self.playfab_builds.get(&id.value) {
+            None => {
+                self.playfab_builds.insert(id.value.clone(), (id, allocate));
+            }
+            Some((first, _)) => check.report(|sources| {
+                let what = format!("build {} of playfab is mapped twice", quote(&id.value));
+                let mut problem = Problem::new(Code::DuplicateName, what);
+                for (id, label) in [(&id, "mapped again here"), (first, "first mapped here")] {
+                    problem =
+                        id.place().into_iter().fold(problem, |problem, at| problem.at(sources, at, label));
+                }
+                problem.why("a build stands for one thing").fix("keep one of them")
+            }),
         }
     }
 
@@ -225,6 +250,7 @@ impl Merged {
                 });
             }
         }
+        self.servers_are_known(check);
         self.regions_are_told_apart(check);
         for fleet in self.fleets.entries.values() {
             self.idle_ttl_is_judged(check, fleet);
@@ -242,6 +268,71 @@ impl Merged {
                 });
             }
         }
+    }
+
+    /// Matches get servers of fleets in these files.
+    fn servers_are_known(&self, check: &mut Check<'_>) {
+        for (id, allocate) in self.playfab_builds.values() {
+            self.allocate_is_known(check, &format!("build {} of playfab", quote(&id.value)), allocate);
+        }
+        for queue in self.queues.entries.values() {
+            let owner = format!("queue {}", quote(&queue.name.value));
+            match &queue.servers {
+                queues::Servers::None => {}
+                queues::Servers::Of(allocate) => self.allocate_is_known(check, &owner, allocate),
+                queues::Servers::Build(build) => {
+                    let id = queues::id_of(build);
+                    if self.playfab_builds.contains_key(id) {
+                        continue;
+                    }
+                    check.report(|sources| {
+                        let what = format!("{owner} wants servers of a build that stands for nothing here");
+                        let known = self.playfab_builds.keys().map(String::as_str);
+                        let id = Sourced { value: id.to_owned(), origin: queue.name.origin.clone() };
+                        let problem = Problem::new(Code::NoServers, what)
+                            .why("a pasted queue names PlayFab's build, not ours");
+                        unknown_name(sources, problem, &id, "this queue's build is not mapped", known)
+                            .fix("map it: playfab: { builds: { ID: { fleet: …, buildConfiguration: … } } }")
+                    });
+                }
+            }
+        }
+    }
+
+    fn allocate_is_known(&self, check: &mut Check<'_>, owner: &str, allocate: &Allocate) {
+        let (fleet, configuration) = (&allocate.fleet, &allocate.build_configuration);
+        if self.fleets.lacks(&fleet.value) {
+            check.report(|sources| {
+                let what = format!("{owner} wants servers of a fleet that does not exist");
+                let known = self.fleets.names.keys().map(String::as_str);
+                unknown_name(
+                    sources,
+                    Problem::new(Code::NoServers, what),
+                    fleet,
+                    "no fleet has this name",
+                    known,
+                )
+            });
+            return;
+        }
+        // A fleet that could not be read has been told of.
+        let Some(known) = self.fleets.entries.get(&fleet.value) else { return };
+        let names = || known.build_configurations.iter().map(|name| name.value.as_str());
+        if names().any(|name| name == configuration.value) {
+            return;
+        }
+        check.report(|sources| {
+            let name = quote(&fleet.value);
+            let what = format!("{owner} wants a build configuration that fleet {name} does not have");
+            let problem = Problem::new(Code::NoServers, what);
+            unknown_name(
+                sources,
+                problem,
+                configuration,
+                "the fleet does not list it",
+                names().collect::<Vec<_>>(),
+            )
+        });
     }
 
     fn providers_are_known(&self, check: &mut Check<'_>, fleet: &Fleet) {
@@ -320,6 +411,9 @@ impl Merged {
     }
 
     fn config(self, sources: Sources) -> Config {
+        let mapped = self.playfab_builds.into_iter().map(|(id, (_, allocate))| (id, allocate));
+        let playfab_builds: BTreeMap<String, Allocate> = mapped.collect();
+        let queues = self.queues.entries.into_iter();
         Config {
             sources,
             builds: self.builds.entries,
@@ -327,7 +421,8 @@ impl Merged {
             fleets: self.fleets.entries,
             machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
             providers: self.providers.entries,
-            queues: self.queues.entries,
+            queues: queues.map(|(name, queue)| (name, queue.queue(&playfab_builds))).collect(),
+            playfab_builds,
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Queues that match players, by name.
     pub queues: BTreeMap<String, Queue>,
+    /// What stands for PlayFab's builds and aliases in queues that are pasted, by id.
+    pub playfab_builds: BTreeMap<String, Allocate>,
 }
 
 /// A queue that matches players.
@@ -36,6 +38,15 @@ pub struct Queue {
     pub name: Sourced<String>,
     /// Its sizes, teams and rules: what any door to a queue takes.
     pub spec: Arc<QueueSpec>,
+}
+
+/// Where servers come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocate {
+    /// A fleet of these files.
+    pub fleet: Sourced<String>,
+    /// One of its build configurations.
+    pub build_configuration: Sourced<String>,
 }
 
 /// A build: the files of a game server.

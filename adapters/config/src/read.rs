@@ -368,7 +368,7 @@ pub(crate) fn wrong_shape(check: &mut Check<'_>, owner: &str, key: &Place, node:
     });
 }
 
-pub(crate) fn not_yet(check: &mut Check<'_>, owner: &str, key: &Node, name: &str, what: &str) {
+fn not_yet(check: &mut Check<'_>, owner: &str, key: &Node, name: &str, what: &str) {
     check.report(|sources| {
         Problem::new(Code::NotYet, format!("{name} of {owner} is not yet in this version of Mainstay"))
             .at(sources, &key.place, "known, but cannot be obeyed yet")

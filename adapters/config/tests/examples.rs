@@ -179,3 +179,26 @@ fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
     assert_eq!(ours, api);
     assert_eq!(ours, documented);
 }
+
+/// Issue 4, 6: "BuildId and AliasId of pasted queues resolve to a fleet and build configuration through config".
+#[test]
+fn a_queues_servers_are_of_a_fleet_whether_in_our_words_or_by_a_build_of_playfabs() {
+    let text = "version: 1.0
+builds: { arena: { buildPath: dist } }
+buildConfigurations: { ranked: { build: arena, binaryPath: arena.x86_64 } }
+fleets: { europe: { buildConfigurations: [ranked], regions: { Europe: { maxServers: 8 } } } }
+playfab: { builds: { 29ba9d61: { fleet: europe, buildConfiguration: ranked } } }
+queues:
+  - { name: ours, minMatchSize: 2, maxMatchSize: 2, allocate: { fleet: europe, buildConfiguration: ranked } }
+  - { Name: byId, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildId: 29ba9d61 }
+  - { Name: byAlias, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildAliasParams: { AliasId: 29ba9d61 } }
+  - { name: without, minMatchSize: 2, maxMatchSize: 2 }
+";
+    let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
+    for name in ["ours", "byId", "byAlias"] {
+        let allocation = config.queues[name].spec.allocation.as_ref().unwrap();
+        assert_eq!((&*allocation.fleet, &*allocation.build_configuration), ("europe", "ranked"), "{name}");
+        assert_eq!(allocation.build.is_some(), name != "ours", "shown again as it came");
+    }
+    assert_eq!(config.queues["without"].spec.allocation, None);
+}

@@ -76,8 +76,37 @@ fn queue_rows() -> Vec<Row> {
         (queue("maxTicketSize: one"), Code::BadNumber, (6, 20), "a number"),
         (queue("maxTicketSize: -1"), Code::BadQueue, (3, 5), "queues.md"),
         (queue("maxMatchSize: 2"), Code::DuplicateKey, (6, 5), "keep one"),
-        (queue("serverAllocationEnabled: true"), Code::NotYet, (6, 5), "x-serverAllocationEnabled"),
-        (queue("allocate: { fleet: europe }"), Code::NotYet, (6, 5), "x-allocate"),
+        (queue("serverAllocationEnabled: true"), Code::BadQueue, (3, 5), "queues.md"),
+        (
+            queue(
+                "serverAllocationEnabled: true
+buildId: a-b",
+            ),
+            Code::NoServers,
+            (3, 11),
+            "map it",
+        ),
+        (queue("allocate: { fleet: europe }"), Code::MissingKey, (6, 5), "buildConfiguration"),
+        (
+            queue("allocate: { fleet: europe, buildConfiguration: ranked }"),
+            Code::NoServers,
+            (6, 24),
+            "mend the name",
+        ),
+        (
+            format!(
+                "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, allocate: {{ fleet: europe, buildConfiguration: rankd }} }}]\n"
+            ),
+            Code::NoServers,
+            (15, 102),
+            "ranked",
+        ),
+        (
+            format!("{BASE}playfab: {{ builds: {{ a: {{ fleet: europ, buildConfiguration: ranked }} }} }}\n"),
+            Code::NoServers,
+            (15, 34),
+            "europe",
+        ),
         (queue("serverAllocationEnabled: maybe"), Code::NotAllowed, (6, 30), "true or false"),
         (
             queue("teams: [{ name: red, minTeamSize: 1, maxTeamSize: 2 }]"),

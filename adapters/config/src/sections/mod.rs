@@ -6,6 +6,7 @@ pub(crate) mod configurations;
 pub(crate) mod fleets;
 pub(crate) mod limits;
 pub(crate) mod machines;
+pub(crate) mod playfab;
 pub(crate) mod providers;
 pub(crate) mod query;
 pub(crate) mod queues;
@@ -19,7 +20,16 @@ use crate::tree::{Node, Value};
 
 /// The keys of a file.
 pub(crate) const TOP: Keys = Keys {
-    known: &["version", "builds", "buildConfigurations", "fleets", "machines", "providers", "queues"],
+    known: &[
+        "version",
+        "builds",
+        "buildConfigurations",
+        "fleets",
+        "machines",
+        "providers",
+        "queues",
+        "playfab",
+    ],
     later: &[
         ("sessions", "hold host migration settings"),
         ("webhooks", "hold webhooks"),
@@ -106,6 +116,8 @@ mod tests {
             fleets::TTL,
             fleets::LOST,
             providers::KEYS,
+            playfab::KEYS,
+            playfab::ALLOCATE,
         ];
         for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
         {

@@ -220,7 +220,7 @@ impl Up<'_> {
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
             playfab: Some(self.playfab()),
-            playfab_builds: mainstay_control::Builds::default(),
+            playfab_builds: self.playfab_builds(),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }
@@ -236,6 +236,16 @@ impl Up<'_> {
             },
             logins: if self.arguments.listen.is_empty() { Logins::Open } else { Logins::Vouched },
         }
+    }
+
+    /// What stands for the builds of queues that are pasted, by whichever door.
+    fn playfab_builds(&self) -> mainstay_control::Builds {
+        let target = |allocate: &mainstay_config::Allocate| mainstay_control::BuildTarget {
+            fleet: allocate.fleet.value.as_str().into(),
+            build_configuration: allocate.build_configuration.value.as_str().into(),
+        };
+        let builds = self.source.config.playfab_builds.iter();
+        builds.map(|(id, allocate)| (id.clone(), target(allocate))).collect()
     }
 
     /// Takes what the files say, where they are others than at the last start: who starts with the same ones again has

@@ -9,18 +9,21 @@ mod shape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Fault, QueueSpec};
+use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use serde_json::Value as Json;
 
 use self::json::Reading;
 use crate::codes::Code;
-use crate::model::Queue;
+use crate::model::{Allocate, Queue};
 use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
-use crate::read::{Check, not_yet};
+use crate::read::Check;
+use crate::sections::playfab;
 use crate::tree::{Node, Value};
 
+/// Marks, among what was read, that a queue says in our words what it allocates.
+const ALLOCATES: &str = "Allocate";
 /// What PlayFab's calls wrap a queue in.
 const WRAPPER: &str = "MatchmakingQueue";
 
@@ -30,13 +33,20 @@ pub(crate) fn name(node: &Node) -> Option<&Node> {
 }
 
 /// A queue, if it is one that can be matched.
-pub(crate) fn queue(check: &mut Check<'_>, name: Sourced<String>, key: &Node, node: &Node) -> Option<Queue> {
+pub(crate) fn queue(
+    check: &mut Check<'_>,
+    name: Sourced<String>,
+    key: &Node,
+    node: &Node,
+) -> Option<Declared> {
     let owner = format!("queue {}", quote(&name.value));
     let before = check.problems.len() + check.left_out;
     let mut reading = Reading { check, owner, places: BTreeMap::new() };
-    let read = reading.object(&shape::QUEUE, &key.place, unwrapped(node));
-    reading.servers_are_not_yet(&read, key);
+    let mut read = reading.object(&shape::QUEUE, &key.place, unwrapped(node));
     let Reading { owner, places, .. } = reading;
+    if entry(unwrapped(node), "Allocate").is_some() {
+        read.insert(ALLOCATES.to_owned(), Json::Null);
+    }
     let spec = match spec(read) {
         Ok(spec) => spec,
         // A key that was refused is missing now, which is no second problem.
@@ -48,24 +58,84 @@ pub(crate) fn queue(check: &mut Check<'_>, name: Sourced<String>, key: &Node, no
             return None;
         }
     };
-    Some(Queue { name, spec: Arc::new(spec) })
+    let (build, spec) = spec;
+    let servers = match (entry_of(unwrapped(node), "Allocate"), build) {
+        (Some((key, node)), _) => {
+            Servers::Of(playfab::allocate(check, format!("allocate of {owner}"), key, node)?)
+        }
+        (None, Some(build)) => Servers::Build(build),
+        (None, None) => Servers::None,
+    };
+    Some(Declared { name, spec, servers })
 }
 
-impl Reading<'_, '_> {
-    fn servers_are_not_yet(&mut self, read: &serde_json::Map<String, Json>, key: &Node) {
-        let asked = read.get("ServerAllocationEnabled") == Some(&Json::Bool(true));
-        for name in ["serverAllocationEnabled", "allocate"] {
-            let Some(place) = self.places.get(name).filter(|_| asked || name == "allocate") else { continue };
-            let key = Node { place: place.clone(), value: key.value.clone() };
-            not_yet(self.check, &self.owner, &key, name, "give each match a server of a fleet");
+/// A queue, before it is known what its servers are.
+pub(crate) struct Declared {
+    pub(crate) name: Sourced<String>,
+    spec: QueueSpec,
+    pub(crate) servers: Servers,
+}
+
+/// What its matches get.
+pub(crate) enum Servers {
+    /// No servers.
+    None,
+    /// Servers of a fleet.
+    Of(Allocate),
+    /// Servers of what stands for a build of PlayFab's.
+    Build(PlayFabBuild),
+}
+
+impl Declared {
+    /// The queue, once the builds that PlayFab's ids stand for are known.
+    pub(crate) fn queue(self, builds: &BTreeMap<String, Allocate>) -> Queue {
+        let Self { name, spec, servers } = self;
+        let allocation = servers.found(builds).map(|(of, build)| ServerAllocation {
+            fleet: of.fleet.value.as_str().into(),
+            build_configuration: of.build_configuration.value.as_str().into(),
+            build,
+        });
+        // The rest of it was checked, and this is no part of what the rules check.
+        let spec =
+            QueueSpec::kept(mainstay_matchmaking::spec::Declared { allocation, ..spec.declared().clone() });
+        Queue { name, spec: Arc::new(spec) }
+    }
+}
+
+impl Servers {
+    fn found<'a>(
+        &'a self,
+        builds: &'a BTreeMap<String, Allocate>,
+    ) -> Option<(&'a Allocate, Option<PlayFabBuild>)> {
+        match self {
+            Self::None => None,
+            Self::Of(allocate) => Some((allocate, None)),
+            Self::Build(build) => Some((builds.get(id_of(build))?, Some(build.clone()))),
         }
     }
 }
 
-fn spec(read: serde_json::Map<String, Json>) -> Result<QueueSpec, Vec<Fault>> {
+/// What PlayFab calls a build, either way.
+pub(crate) fn id_of(build: &PlayFabBuild) -> &str {
+    let (PlayFabBuild::Id(id) | PlayFabBuild::Alias(id)) = build;
+    id
+}
+
+fn spec(mut read: serde_json::Map<String, Json>) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
     let unreadable = |error: serde_json::Error| vec![Fault { place: String::new(), what: error.to_string() }];
+    // In our words a queue says what it allocates, and needs no build of PlayFab's.
+    let ours = read.remove(ALLOCATES).is_some();
     let config = MatchmakingQueueConfig::read(Json::Object(read)).map_err(unreadable)?;
-    QueueSpec::new(config.declared(Vec::new(), None)?)
+    let build = if ours { Ok(None) } else { config.build() };
+    // Every fault at once: what the servers lack, and what the rules do.
+    match (build, config.declared(Vec::new(), None).and_then(QueueSpec::new)) {
+        (Ok(build), Ok(spec)) => Ok((build, spec)),
+        (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
+        (Err(mut faults), Err(more)) => {
+            faults.extend(more);
+            Err(faults)
+        }
+    }
 }
 
 fn told(check: &mut Check<'_>, owner: &str, places: &BTreeMap<String, Place>, whole: &Place, fault: &Fault) {
@@ -85,12 +155,16 @@ fn unwrapped(node: &Node) -> &Node {
 }
 
 fn entry<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
+    entry_of(node, name).map(|(_, node)| node)
+}
+
+fn entry_of<'n>(node: &'n Node, name: &str) -> Option<(&'n Node, &'n Node)> {
     let Value::Map(entries) = &node.value else { return None };
     let named = |key: &Node| match &key.value {
         Value::Scalar(text) => json::first(text, char::to_ascii_uppercase) == name,
         Value::Null | Value::List(_) | Value::Map(_) => false,
     };
-    entries.iter().find(|(key, _)| named(key)).map(|(_, node)| node)
+    entries.iter().find(|(key, _)| named(key)).map(|(key, node)| (key, node))
 }
 
 #[cfg(test)]
