@@ -215,7 +215,8 @@ impl Agenda {
             }
         }
         let moment = Cursor::start_of(at)..=Cursor::end_of(at);
-        entering.extend(self.late.range(moment).map(|(_, late)| *late));
+        // Whoever comes back has come before, and is in its first step if it is in no later one.
+        entering.extend(self.late.range(moment).map(|(_, late)| *late).filter(|(_, step)| *step > 0));
         entering
     }
 
