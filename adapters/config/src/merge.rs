@@ -180,7 +180,7 @@ struct Merged {
     fleets: Section<Fleet>,
     providers: Section<Provider>,
     queues: Section<queues::Declared>,
-    playfab_builds: BTreeMap<String, (Sourced<String>, Allocate)>,
+    playfab_builds: Section<Allocate>,
     machines: Option<(Place, Machines)>,
 }
 
@@ -199,10 +199,8 @@ impl Merged {
         self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
         self.providers.add(check, "provider", "providers", &fields, providers::provider);
         self.queues.add_listed(check, "queue", "queues", &fields, (queues::name, queues::queue));
-        if let Some((key, node)) = fields.get("playfab") {
-            for (id, allocate) in playfab::builds(check, key, node) {
-                self.mapped(check, id, allocate);
-            }
+        if let Some(playfab) = playfab::open(check, &fields) {
+            self.playfab_builds.add(check, "build of playfab", "builds", &playfab, playfab::build);
         }
         if let Some((key, node)) = fields.get("machines") {
             if let Some((first, _)) = &self.machines {
@@ -216,23 +214,6 @@ impl Merged {
             } else {
                 self.machines = Some((key.place.clone(), machines::machines(check, key, node)));
             }
-        }
-    }
-
-    fn mapped(&mut self, check: &mut Check<'_>, id: Sourced<String>, allocate: Allocate) {
-        match self.playfab_builds.get(&id.value) {
-            None => {
-                self.playfab_builds.insert(id.value.clone(), (id, allocate));
-            }
-            Some((first, _)) => check.report(|sources| {
-                let what = format!("build {} of playfab is mapped twice", quote(&id.value));
-                let mut problem = Problem::new(Code::DuplicateName, what);
-                for (id, label) in [(&id, "mapped again here"), (first, "first mapped here")] {
-                    problem =
-                        id.place().into_iter().fold(problem, |problem, at| problem.at(sources, at, label));
-                }
-                problem.why("a build stands for one thing").fix("keep one of them")
-            }),
         }
     }
 
@@ -272,8 +253,8 @@ impl Merged {
 
     /// Matches get servers of fleets in these files.
     fn servers_are_known(&self, check: &mut Check<'_>) {
-        for (id, allocate) in self.playfab_builds.values() {
-            self.allocate_is_known(check, &format!("build {} of playfab", quote(&id.value)), allocate);
+        for (id, allocate) in &self.playfab_builds.entries {
+            self.allocate_is_known(check, &format!("build {} of playfab", quote(id)), allocate);
         }
         for queue in self.queues.entries.values() {
             let owner = format!("queue {}", quote(&queue.name.value));
@@ -282,12 +263,12 @@ impl Merged {
                 queues::Servers::Of(allocate) => self.allocate_is_known(check, &owner, allocate),
                 queues::Servers::Build(build) => {
                     let id = queues::id_of(build);
-                    if self.playfab_builds.contains_key(id) {
+                    if !self.playfab_builds.lacks(id) {
                         continue;
                     }
                     check.report(|sources| {
                         let what = format!("{owner} wants servers of a build that stands for nothing here");
-                        let known = self.playfab_builds.keys().map(String::as_str);
+                        let known = self.playfab_builds.names.keys().map(String::as_str);
                         let id = Sourced { value: id.to_owned(), origin: queue.name.origin.clone() };
                         let problem = Problem::new(Code::NoServers, what)
                             .why("a pasted queue names PlayFab's build, not ours");
@@ -411,8 +392,7 @@ impl Merged {
     }
 
     fn config(self, sources: Sources) -> Config {
-        let mapped = self.playfab_builds.into_iter().map(|(id, (_, allocate))| (id, allocate));
-        let playfab_builds: BTreeMap<String, Allocate> = mapped.collect();
+        let playfab_builds = self.playfab_builds.entries;
         let queues = self.queues.entries.into_iter();
         Config {
             sources,

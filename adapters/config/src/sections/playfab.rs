@@ -3,25 +3,21 @@
 use crate::model::Allocate;
 use crate::place::Sourced;
 use crate::problem::quote;
-use crate::read::{Check, Fields, Keys, mapping};
+use crate::read::{Check, Fields, Keys};
 use crate::tree::Node;
 
 pub(super) const KEYS: Keys = Keys { known: &["builds"], later: &[] };
 pub(super) const ALLOCATE: Keys = Keys { known: &["fleet", "buildConfiguration"], later: &[] };
 
-/// PlayFab's builds and aliases, by id, with what stands for each.
-pub(crate) fn builds(check: &mut Check<'_>, key: &Node, node: &Node) -> Vec<(Sourced<String>, Allocate)> {
-    let Some(fields) = Fields::open(check, "playfab".into(), &key.place, node, KEYS) else {
-        return Vec::new();
-    };
-    let Some((key, node)) = fields.get("builds") else { return Vec::new() };
-    let entries = mapping(check, "builds of playfab", &key.place, node).unwrap_or_default();
-    let read = entries.into_iter().filter_map(|(key, node)| {
-        let name = super::name(check, "build of PlayFab's", key)?;
-        let allocate = allocate(check, format!("build {} of playfab", quote(&name.value)), key, node)?;
-        Some((name, allocate))
-    });
-    read.collect()
+/// The section, if it is written.
+pub(crate) fn open<'n>(check: &mut Check<'_>, file: &Fields<'n>) -> Option<Fields<'n>> {
+    let (key, node) = file.get("playfab")?;
+    Fields::open(check, "playfab".into(), &key.place, node, KEYS)
+}
+
+/// What stands for a build or alias of PlayFab's, by its id.
+pub(crate) fn build(check: &mut Check<'_>, id: Sourced<String>, key: &Node, node: &Node) -> Option<Allocate> {
+    allocate(check, format!("build {} of playfab", quote(&id.value)), key, node)
 }
 
 /// A fleet and one of its build configurations.

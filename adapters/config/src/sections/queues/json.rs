@@ -168,7 +168,7 @@ impl Reading<'_, '_> {
 
     fn unknown(&mut self, owner: &str, shape: &Shape, key: &Node, written: &str) {
         let known: Vec<String> =
-            shape.keys.iter().map(|(name, _)| first(name, char::to_ascii_lowercase)).collect();
+            shape.keys().map(|(name, _)| first(name, char::to_ascii_lowercase)).collect();
         self.check.report(|sources| {
             let problem = Problem::new(Code::UnknownKey, format!("{owner} has no key {}", quote(written)))
                 .at(sources, &key.place, "unknown key")

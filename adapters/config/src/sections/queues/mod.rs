@@ -22,8 +22,6 @@ use crate::read::Check;
 use crate::sections::playfab;
 use crate::tree::{Node, Value};
 
-/// Marks, among what was read, that a queue says in our words what it allocates.
-const ALLOCATES: &str = "Allocate";
 /// What PlayFab's calls wrap a queue in.
 const WRAPPER: &str = "MatchmakingQueue";
 
@@ -42,13 +40,13 @@ pub(crate) fn queue(
     let owner = format!("queue {}", quote(&name.value));
     let before = check.problems.len() + check.left_out;
     let mut reading = Reading { check, owner, places: BTreeMap::new() };
-    let mut read = reading.object(&shape::QUEUE, &key.place, unwrapped(node));
+    let read = reading.object(&shape::QUEUE, &key.place, unwrapped(node));
     let Reading { owner, places, .. } = reading;
-    if entry(unwrapped(node), "Allocate").is_some() {
-        read.insert(ALLOCATES.to_owned(), Json::Null);
-    }
-    let spec = match spec(read) {
-        Ok(spec) => spec,
+    let allocate = entry_of(unwrapped(node), "Allocate");
+    // In our words a queue says what it allocates, and needs no build of PlayFab's.
+    let build = |config: &MatchmakingQueueConfig| allocate.map_or_else(|| config.build(), |_| Ok(None));
+    let (build, spec) = match spec(read, build) {
+        Ok(read) => read,
         // A key that was refused is missing now, which is no second problem.
         Err(_) if check.problems.len() + check.left_out > before => return None,
         Err(faults) => {
@@ -58,8 +56,7 @@ pub(crate) fn queue(
             return None;
         }
     };
-    let (build, spec) = spec;
-    let servers = match (entry_of(unwrapped(node), "Allocate"), build) {
+    let servers = match (allocate, build) {
         (Some((key, node)), _) => {
             Servers::Of(playfab::allocate(check, format!("allocate of {owner}"), key, node)?)
         }
@@ -121,14 +118,14 @@ pub(crate) fn id_of(build: &PlayFabBuild) -> &str {
     id
 }
 
-fn spec(mut read: serde_json::Map<String, Json>) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
+fn spec(
+    read: serde_json::Map<String, Json>,
+    build: impl FnOnce(&MatchmakingQueueConfig) -> Result<Option<PlayFabBuild>, Vec<Fault>>,
+) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
     let unreadable = |error: serde_json::Error| vec![Fault { place: String::new(), what: error.to_string() }];
-    // In our words a queue says what it allocates, and needs no build of PlayFab's.
-    let ours = read.remove(ALLOCATES).is_some();
     let config = MatchmakingQueueConfig::read(Json::Object(read)).map_err(unreadable)?;
-    let build = if ours { Ok(None) } else { config.build() };
     // Every fault at once: what the servers lack, and what the rules do.
-    match (build, config.declared(Vec::new(), None).and_then(QueueSpec::new)) {
+    match (build(&config), config.declared(Vec::new(), None).and_then(QueueSpec::new)) {
         (Ok(build), Ok(spec)) => Ok((build, spec)),
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
         (Err(mut faults), Err(more)) => {
@@ -169,6 +166,7 @@ fn entry_of<'n>(node: &'n Node, name: &str) -> Option<(&'n Node, &'n Node)> {
 
 #[cfg(test)]
 pub(super) fn keys() -> impl Iterator<Item = String> {
+    use self::shape::Shape;
     let shapes = shape::RULES.iter().map(|(_, shape)| *shape).chain([&shape::QUEUE]);
-    shapes.flat_map(|shape| shape.keys).map(|(key, _)| json::first(key, char::to_ascii_lowercase))
+    shapes.flat_map(Shape::keys).map(|(key, _)| json::first(key, char::to_ascii_lowercase))
 }

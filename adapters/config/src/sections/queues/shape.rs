@@ -30,21 +30,26 @@ pub(super) enum Is {
 pub(super) struct Shape {
     /// What it is, for sentences.
     pub(super) what: &'static str,
-    /// Its keys.
-    pub(super) keys: &'static [(&'static str, Is)],
+    /// Its keys, those that others have as well in groups.
+    groups: &'static [&'static [(&'static str, Is)]],
 }
 
 impl Shape {
     /// What stands under a key, its first letter a capital.
     pub(super) fn get(&self, key: &str) -> Option<Is> {
-        self.keys.iter().find(|(known, _)| *known == key).map(|&(_, is)| is)
+        self.keys().find(|(known, _)| *known == key).map(|&(_, is)| is)
+    }
+
+    /// Its keys, with what stands under each.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'static (&'static str, Is)> + use<> {
+        self.groups.iter().copied().flatten()
     }
 }
 
 /// A queue.
 pub(super) const QUEUE: Shape = Shape {
     what: "queue",
-    keys: &[
+    groups: &[&[
         ("Name", Is::Text),
         ("MinMatchSize", Is::Number),
         ("MaxMatchSize", Is::Number),
@@ -64,22 +69,32 @@ pub(super) const QUEUE: Shape = Shape {
         ("TeamDifferenceRules", Is::List(&Is::Object(&TEAM_DIFFERENCE))),
         ("TeamSizeBalanceRule", Is::Object(&TEAM_SIZE_BALANCE)),
         ("TeamTicketSizeSimilarityRule", Is::Object(&TEAM_TICKET_SIZE_SIMILARITY)),
-    ],
+    ]],
 };
 
 const TEAM: Shape = Shape {
     what: "team",
-    keys: &[("Name", Is::Text), ("MinTeamSize", Is::Number), ("MaxTeamSize", Is::Number)],
+    groups: &[&[("Name", Is::Text), ("MinTeamSize", Is::Number), ("MaxTeamSize", Is::Number)]],
 };
 
 const VISIBILITY: Shape = Shape {
     what: "statisticsVisibilityToPlayers",
-    keys: &[("ShowNumberOfPlayersMatching", Is::Boolean), ("ShowTimeToMatch", Is::Boolean)],
+    groups: &[&[("ShowNumberOfPlayersMatching", Is::Boolean), ("ShowTimeToMatch", Is::Boolean)]],
 };
 
-const ALIAS: Shape = Shape { what: "buildAliasParams", keys: &[("AliasId", Is::Text)] };
+const ALIAS: Shape = Shape { what: "buildAliasParams", groups: &[&[("AliasId", Is::Text)]] };
 
-const ATTRIBUTE: Shape = Shape { what: "attribute", keys: &[("Path", Is::Text), ("Source", Is::Text)] };
+const ATTRIBUTE: Shape = Shape { what: "attribute", groups: &[&[("Path", Is::Text), ("Source", Is::Text)]] };
+
+/// What every rule has.
+const RULE: &[(&str, Is)] = &[("Type", Is::Text), ("Name", Is::Text), ("SecondsUntilOptional", Is::Number)];
+
+/// How the limit of a rule may move.
+const GIVES_WAY: &[(&str, Is)] = &[
+    ("Expansion", Is::Object(&EXPANSION)),
+    ("LinearExpansion", Is::Object(&EXPANSION)),
+    ("CustomExpansion", Is::Object(&EXPANSION)),
+];
 
 /// The rules by what `Type` says of them.
 pub(super) const RULES: &[(&str, &Shape)] = &[
@@ -95,122 +110,94 @@ pub(super) const RULES: &[(&str, &Shape)] = &[
 
 const STRING_EQUALITY: Shape = Shape {
     what: "StringEqualityRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Attribute", Is::Object(&ATTRIBUTE)),
-        ("AttributeNotSpecifiedBehavior", Is::Text),
-        ("DefaultAttributeValue", Is::Text),
-        ("Weight", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
+    groups: &[
+        RULE,
+        &[
+            ("Attribute", Is::Object(&ATTRIBUTE)),
+            ("AttributeNotSpecifiedBehavior", Is::Text),
+            ("DefaultAttributeValue", Is::Text),
+            ("Weight", Is::Number),
+            ("Expansion", Is::Object(&EXPANSION)),
+        ],
     ],
 };
 
 const DIFFERENCE: Shape = Shape {
     what: "DifferenceRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Attribute", Is::Object(&ATTRIBUTE)),
-        ("AttributeNotSpecifiedBehavior", Is::Text),
-        ("DefaultAttributeValue", Is::Number),
-        ("Weight", Is::Number),
-        ("MergeFunction", Is::Text),
-        ("Difference", Is::Number),
-        ("MaxDifference", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("LinearExpansion", Is::Object(&EXPANSION)),
-        ("CustomExpansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
+    groups: &[
+        RULE,
+        GIVES_WAY,
+        &[
+            ("Attribute", Is::Object(&ATTRIBUTE)),
+            ("AttributeNotSpecifiedBehavior", Is::Text),
+            ("DefaultAttributeValue", Is::Number),
+            ("Weight", Is::Number),
+            ("MergeFunction", Is::Text),
+            ("Difference", Is::Number),
+            ("MaxDifference", Is::Number),
+        ],
     ],
 };
 
 const SET_INTERSECTION: Shape = Shape {
     what: "SetIntersectionRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Attribute", Is::Object(&ATTRIBUTE)),
-        ("AttributeNotSpecifiedBehavior", Is::Text),
-        ("DefaultAttributeValue", Is::List(&Is::Text)),
-        ("Weight", Is::Number),
-        ("MinIntersectionSize", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("LinearExpansion", Is::Object(&EXPANSION)),
-        ("CustomExpansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
+    groups: &[
+        RULE,
+        GIVES_WAY,
+        &[
+            ("Attribute", Is::Object(&ATTRIBUTE)),
+            ("AttributeNotSpecifiedBehavior", Is::Text),
+            ("DefaultAttributeValue", Is::List(&Is::Text)),
+            ("Weight", Is::Number),
+            ("MinIntersectionSize", Is::Number),
+        ],
     ],
 };
 
 const MATCH_TOTAL: Shape = Shape {
     what: "MatchTotalRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Attribute", Is::Object(&ATTRIBUTE)),
-        ("Weight", Is::Number),
-        ("Min", Is::Number),
-        ("Max", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
+    groups: &[
+        RULE,
+        &[
+            ("Attribute", Is::Object(&ATTRIBUTE)),
+            ("Weight", Is::Number),
+            ("Min", Is::Number),
+            ("Max", Is::Number),
+            ("Expansion", Is::Object(&EXPANSION)),
+        ],
     ],
 };
 
 const REGION_SELECTION: Shape = Shape {
     what: "RegionSelectionRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Path", Is::Text),
-        ("Weight", Is::Number),
-        ("MaxLatency", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("LinearExpansion", Is::Object(&EXPANSION)),
-        ("CustomExpansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
-    ],
+    groups: &[RULE, GIVES_WAY, &[("Path", Is::Text), ("Weight", Is::Number), ("MaxLatency", Is::Number)]],
 };
 
 const TEAM_DIFFERENCE: Shape = Shape {
     what: "TeamDifferenceRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Attribute", Is::Object(&ATTRIBUTE)),
-        ("DefaultAttributeValue", Is::Number),
-        ("Difference", Is::Number),
-        ("MaxDifference", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("LinearExpansion", Is::Object(&EXPANSION)),
-        ("CustomExpansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
+    groups: &[
+        RULE,
+        GIVES_WAY,
+        &[
+            ("Attribute", Is::Object(&ATTRIBUTE)),
+            ("DefaultAttributeValue", Is::Number),
+            ("Difference", Is::Number),
+            ("MaxDifference", Is::Number),
+        ],
     ],
 };
 
 const TEAM_SIZE_BALANCE: Shape = Shape {
     what: "TeamSizeBalanceRule",
-    keys: &[
-        ("Type", Is::Text),
-        ("Name", Is::Text),
-        ("Difference", Is::Number),
-        ("MaxDifference", Is::Number),
-        ("Expansion", Is::Object(&EXPANSION)),
-        ("LinearExpansion", Is::Object(&EXPANSION)),
-        ("CustomExpansion", Is::Object(&EXPANSION)),
-        ("SecondsUntilOptional", Is::Number),
-    ],
+    groups: &[RULE, GIVES_WAY, &[("Difference", Is::Number), ("MaxDifference", Is::Number)]],
 };
 
-const TEAM_TICKET_SIZE_SIMILARITY: Shape = Shape {
-    what: "TeamTicketSizeSimilarityRule",
-    keys: &[("Type", Is::Text), ("Name", Is::Text), ("SecondsUntilOptional", Is::Number)],
-};
+const TEAM_TICKET_SIZE_SIMILARITY: Shape = Shape { what: "TeamTicketSizeSimilarityRule", groups: &[RULE] };
 
 /// How a rule gives way, of all types: each reads its own list of overrides.
 const EXPANSION: Shape = Shape {
     what: "expansion",
-    keys: &[
+    groups: &[&[
         ("Type", Is::Text),
         ("Delta", Is::Number),
         ("Limit", Is::Number),
@@ -221,8 +208,8 @@ const EXPANSION: Shape = Shape {
         ("MinOverrides", Is::List(&Is::Override)),
         ("MaxOverrides", Is::List(&Is::Override)),
         ("SecondsBetweenExpansions", Is::Number),
-    ],
+    ]],
 };
 
 /// An override as the API writes it.
-pub(super) const OVERRIDE: Shape = Shape { what: "override", keys: &[("Value", Is::Number)] };
+pub(super) const OVERRIDE: Shape = Shape { what: "override", groups: &[&[("Value", Is::Number)]] };
