@@ -10,6 +10,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod buckets;
 mod command_line;
 pub mod density;
 mod generation;
@@ -20,6 +21,7 @@ mod strikes;
 mod table;
 mod time;
 
+pub use buckets::Buckets;
 pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{

@@ -83,23 +83,27 @@ impl Queue {
                 for (ticket, _) in tickets.iter() {
                     self.ticket_ended(at, *ticket, Stage::Matched { id: *id, at });
                 }
-                let server = backfill.as_ref().and_then(|filled| {
-                    let server = self.backfills.get(&filled.ticket).map(|game| game.server.clone());
-                    self.backfill_ended(filled.ticket, BackfillStage::Matched { id: *id, at });
-                    server
-                });
+                let game = backfill.as_ref().and_then(|filled| self.backfills.get(&filled.ticket).cloned());
+                if let Some(game) = &game {
+                    self.backfill_ended(game.id, BackfillStage::Matched { id: *id, at });
+                }
+                let server = game.as_ref().map(|game| game.server.clone());
                 let formed = Match { id: *id, formed: at, members: formed, regions: regions.clone(), server };
-                self.match_stands(Arc::new(formed));
+                self.match_forms(formed, game.map_or(0, |game| game.members.len()));
             }
             Event::MatchHeld { id, tickets, regions } => self.held(at, *id, tickets, regions),
             Event::MatchPlaced { hold, server } => {
                 let Some(hold) = self.hold_ends(*hold) else { return };
                 let (id, members) = (hold.asked(), self.matched(&hold.tickets, None));
                 for (ticket, _) in hold.tickets.iter() {
+                    let created = self.tickets.get(ticket).map(|ticket| ticket.created);
+                    if let (Some(tally), Some(created)) = (&mut self.tally, created) {
+                        tally.plays(&hold.allocation.fleet, created, at);
+                    }
                     self.ticket_ended(at, *ticket, Stage::Matched { id, at });
                 }
                 let (regions, server) = (hold.regions.clone(), Some(server.clone()));
-                self.match_stands(Arc::new(Match { id, formed: at, members, regions, server }));
+                self.match_forms(Match { id, formed: at, members, regions, server }, 0);
             }
             Event::PlacementRefused { hold, code, again } => {
                 let Some(hold) = self.hold_ends(*hold) else { return };
@@ -221,6 +225,8 @@ impl Queue {
             }
             BackfillStage::Searching(searching) => {
                 self.open += 1;
+                self.games.tickets += 1;
+                self.games.players += ticket.members.len();
                 self.give_ups.insert((ticket.gives_up(), ticket.id));
                 for seated in ticket.members.iter() {
                     self.plays(&seated.member.entity, Kind::Backfill, Some(ticket.id));
@@ -255,18 +261,37 @@ impl Queue {
 
     fn ticket_ended(&mut self, at: Timestamp, id: TicketId, stage: Stage) {
         let before = self.tickets.get(&id).map(|ticket| ticket.stage);
-        if let (Stage::Matched { .. }, Some(Stage::Searching(searching) | Stage::Held { searching, .. })) =
-            (stage, before)
-        {
-            self.waits.add(at.since(searching.since));
+        match (stage, before) {
+            (Stage::Matched { .. }, Some(Stage::Searching(searching) | Stage::Held { searching, .. })) => {
+                self.waits.add(at.since(searching.since));
+                if let Some(tally) = &mut self.tally {
+                    tally.matched(Kind::Ordinary, searching.since, at);
+                }
+            }
+            (Stage::Canceled { reason, .. }, Some(before)) if before.ended().is_none() => {
+                if let Some(tally) = &mut self.tally {
+                    tally.canceled(Kind::Ordinary, reason);
+                }
+            }
+            (Stage::Gathering | Stage::Searching(_) | Stage::Held { .. }, _)
+            | (Stage::Matched { .. } | Stage::Canceled { .. }, _) => {}
         }
         self.ticket_becomes(&id, stage);
     }
 
     fn backfill_ended(&mut self, id: TicketId, stage: BackfillStage) {
         let Some(ticket) = self.backfills.get(&id).cloned() else { return };
-        let BackfillStage::Searching(_) = ticket.stage else { return };
+        let BackfillStage::Searching(searching) = ticket.stage else { return };
+        match (stage, &mut self.tally) {
+            (BackfillStage::Matched { at, .. }, Some(tally)) => {
+                tally.matched(Kind::Backfill, searching.since, at);
+            }
+            (BackfillStage::Canceled { reason, .. }, Some(tally)) => tally.canceled(Kind::Backfill, reason),
+            (BackfillStage::Searching(_), _) | (_, None) => {}
+        }
         self.open -= 1;
+        self.games.tickets -= 1;
+        self.games.players -= ticket.members.len();
         self.give_ups.remove(&(ticket.gives_up(), id));
         for seated in ticket.members.iter() {
             self.plays(&seated.member.entity, Kind::Backfill, None);
@@ -314,6 +339,14 @@ impl Queue {
             );
         }
         members
+    }
+
+    /// A match is formed in which so many already played.
+    fn match_forms(&mut self, formed: Match, played_already: usize) {
+        if let (Some(tally), Some(spec)) = (&mut self.tally, &self.spec) {
+            tally.formed(spec, &formed, played_already);
+        }
+        self.match_stands(Arc::new(formed));
     }
 
     fn match_stands(&mut self, formed: Arc<Match>) {

@@ -17,7 +17,8 @@ use crate::hold::{Hold, Owed};
 use crate::live::Live;
 use crate::rejection::Rejection;
 use crate::spec::QueueSpec;
-use crate::statistics::Waits;
+use crate::statistics::LastWaits;
+use crate::tally::Tally;
 use crate::ticket::{Match, Ticket};
 
 /// How long a ticket that ended, and a match, can be asked about. PlayFab promises "a few minutes"; a client polls every six
@@ -53,9 +54,13 @@ pub struct Queue {
     /// Tickets of both kinds.
     pub(crate) open: usize,
     pub(crate) players_matching: usize,
+    /// The games that want players.
+    pub(crate) games: Games,
     pub(crate) ended: VecDeque<(Timestamp, TicketId)>,
     pub(crate) formed: VecDeque<(Timestamp, MatchId)>,
-    pub(crate) waits: Waits,
+    pub(crate) waits: LastWaits,
+    /// `None` until the leader's first command.
+    pub(crate) tally: Option<Tally>,
     pub(crate) touched: BTreeSet<Target>,
     pub(crate) engine: Option<Live>,
 }
@@ -67,6 +72,31 @@ pub struct EngineGauges {
     pub bytes: usize,
     /// Searches that ended because they had tried as many candidates as they may, since the engine was built.
     pub exhausted: u64,
+}
+
+/// Backfill tickets that search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Games {
+    pub tickets: usize,
+    /// Who plays in them.
+    pub players: usize,
+}
+
+/// How a queue stands, for whoever watches it. It takes no longer for more tickets.
+#[derive(Debug, Clone)]
+pub struct Gauges {
+    /// Open tickets of players; those whose players have not all joined and those that wait for a server included.
+    pub tickets: usize,
+    /// Players who search.
+    pub players: usize,
+    /// Backfill tickets that search.
+    pub backfills: usize,
+    /// The players in their games.
+    pub backfill_players: usize,
+    /// Since when the ticket searches that has longest.
+    pub eldest: Option<Timestamp>,
+    /// What has happened since this leader began; `None` before its first command.
+    pub tally: Option<Tally>,
 }
 
 /// The open tickets of a player: at most one of each kind, "tracked separately".
@@ -96,9 +126,11 @@ impl Queue {
             give_ups: BTreeSet::new(),
             open: 0,
             players_matching: 0,
+            games: Games::default(),
             ended: VecDeque::new(),
             formed: VecDeque::new(),
-            waits: Waits::default(),
+            waits: LastWaits::default(),
+            tally: None,
             touched: BTreeSet::new(),
             engine: None,
         }
@@ -152,6 +184,19 @@ impl Queue {
         self.matches.values()
     }
 
+    /// How it stands.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        Gauges {
+            tickets: self.open - self.games.tickets,
+            players: self.players_matching,
+            backfills: self.games.tickets,
+            backfill_players: self.games.players,
+            eldest: self.engine.as_ref().and_then(|live| live.engine.eldest()),
+            tally: self.tally.clone(),
+        }
+    }
+
     /// What the engine weighs, for whoever watches it; `None` before the first command.
     #[must_use]
     pub fn engine_gauges(&self) -> Option<EngineGauges> {
@@ -201,9 +246,14 @@ impl StateMachine for Queue {
 
     fn observe(&mut self, now: Timestamp, observation: Observation) {
         match observation {
-            Observation::Open => self.open_engine(),
+            Observation::Open => {
+                self.tally.get_or_insert_with(Tally::new);
+                self.open_engine();
+            }
             Observation::Look => self.look(now),
-            Observation::Forgotten => (self.engine, self.waits) = (None, Waits::default()),
+            Observation::Forgotten => {
+                (self.engine, self.waits, self.tally) = (None, LastWaits::default(), None);
+            }
         }
     }
 

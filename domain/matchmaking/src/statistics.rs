@@ -15,7 +15,7 @@ pub const WAITS_MAX: usize = 1_000;
 
 /// How long the last matched tickets waited. Soft: after a restart it fills again. Backfill tickets are not in it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waits(VecDeque<Duration>);
+pub(crate) struct LastWaits(VecDeque<Duration>);
 
 /// What a queue tells. "Servers see all; players see per config".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct TimeToMatch {
     pub percentile99: Duration,
 }
 
-impl Waits {
+impl LastWaits {
     pub(crate) fn add(&mut self, wait: Duration) {
         if self.0.len() == WAITS_MAX {
             self.0.pop_front();

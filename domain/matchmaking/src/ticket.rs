@@ -100,6 +100,17 @@ pub enum Cancellation {
 }
 
 impl Cancellation {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::User,
+        Self::Server,
+        Self::Timeout,
+        Self::ServerAllocationFailed,
+        Self::TicketUnmatchable,
+        Self::RetryRequired,
+        Self::Internal,
+    ];
+
     /// The word that clients know.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -1,5 +1,7 @@
 //! What a shard does to the world, once the state that asks for it is durable.
 
+use std::time::Duration;
+
 use mainstay_core::StateMachine;
 
 /// Carries out what a state machine owes to the outside.
@@ -13,6 +15,9 @@ pub trait Hands<S: StateMachine>: Send + 'static {
 
     /// Derives what is owed to a target now; `None` where that is nothing, or nobody is there to take it.
     fn take_up(&mut self, target: &S::Target, state: &S) -> Option<TakenUp<S, Self::Delivery>>;
+
+    /// A turn that nobody asked for, since its time had come, took so long to decide: for whoever measures.
+    fn due_took(&mut self, _took: Duration) {}
 
     /// Delivers, after the sync, everything that one sync released. Must not block.
     fn deliver(&mut self, deliveries: Vec<Self::Delivery>);

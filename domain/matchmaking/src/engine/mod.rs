@@ -386,6 +386,11 @@ impl Engine {
         }
     }
 
+    /// Since when the ticket waits that has longest. Looks at all of them.
+    pub fn eldest(&self) -> Option<Timestamp> {
+        self.slab.eldest().map(Timestamp::from_unix_ms)
+    }
+
     /// Searches that ended for want of tries, since the engine was built.
     pub const fn exhausted(&self) -> u64 {
         self.searcher.exhausted

@@ -221,6 +221,13 @@ impl Slab {
         }
     }
 
+    /// The least start of waiting of all rows in use.
+    pub(super) fn eldest(&self) -> Option<u64> {
+        let rows =
+            self.chunks.iter().flat_map(|chunk| chunk.chunks_exact(self.layout.stride)).take(self.rows);
+        rows.filter(|row| row[ARRIVAL] != FREE_ROW).map(|row| row[SINCE]).min()
+    }
+
     /// Bytes held, whether in use or kept for later.
     pub(super) fn bytes(&self) -> usize {
         self.chunks.len() * (CHUNK * self.layout.stride * 8 + size_of::<Vec<u64>>())

@@ -4,6 +4,7 @@
 
 mod cursor;
 mod draw;
+mod gauges;
 mod laws;
 mod oracle;
 mod placement;

@@ -142,6 +142,15 @@ fn what_cannot_be_matched_is_refused_with_a_code() {
         (&formed["players"][0]["team"], &formed["players"][1]["team"]),
         (&json!("red"), &json!("blue"))
     );
+    let metrics = caller.get("/metrics").text;
+    for line in [
+        "mainstay_matches_total{queue=\"duel\"} 1",
+        "mainstay_backfill_filled_places_total{queue=\"duel\"} 1",
+        "mainstay_queue_tickets{queue=\"duel\",kind=\"normal\"} 0",
+        "mainstay_time_to_match_seconds_count{queue=\"duel\",kind=\"backfill\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
     assert_eq!(caller.delete("/v1/queues/duel").status, 204);
     assert_eq!(caller.get("/v1/queues/duel").json()["code"], "MS-M002");
 }

@@ -16,7 +16,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::durations::Durations;
+use super::counts::Counts;
+use super::queues::{self, QueueGauges};
 use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
 use crate::samples::Load;
@@ -71,6 +72,8 @@ struct StatusLabels {
     state: &'static str,
 }
 
+/// Milliseconds, of the seconds that metrics are told in.
+const MS: u32 = 1_000;
 /// Where machines are told apart by how many of their servers are claimed.
 const MACHINE_SERVERS: [f64; 10] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0];
 
@@ -174,13 +177,14 @@ impl Process {
 #[derive(Debug)]
 pub(crate) struct Gauges {
     fleets: Vec<FleetGauges>,
+    queues: Vec<QueueGauges>,
     whole: Whole,
     process: Option<Process>,
 }
 
 impl Gauges {
-    pub(crate) fn new(fleets: Vec<FleetGauges>, whole: Whole) -> Self {
-        Self { fleets, whole, process: Process::now() }
+    pub(crate) fn new(fleets: Vec<FleetGauges>, queues: Vec<QueueGauges>, whole: Whole) -> Self {
+        Self { fleets, queues, whole, process: Process::now() }
     }
 
     pub(super) fn encode(&self, text: &mut String) -> Result<(), fmt::Error> {
@@ -199,6 +203,7 @@ impl Gauges {
         self.disks(&mut registry);
         self.limits(&mut registry);
         self.loads(&mut registry);
+        queues::register(&self.queues, &mut registry);
         self.whole(&mut registry);
         encode_registry(text, &registry)?;
         self.process(text)
@@ -235,7 +240,7 @@ impl Gauges {
     /// Counters and histograms that fleets keep themselves.
     fn tallies(&self, registry: &mut Registry) {
         let moves: Family<MoveLabels, Counter> = Family::default();
-        let lasted: Family<StatusLabels, Durations> = Family::default();
+        let lasted: Family<StatusLabels, Counts> = Family::default();
         let name = |of: ServerStatus| Counted::word(of);
         for fleet in &self.fleets {
             for from in ServerStatus::ALL {
@@ -244,7 +249,7 @@ impl Gauges {
                     moves.get_or_create(&labels).inc_by(fleet.tally.moves(from, to));
                 }
                 let labels = StatusLabels { fleet: fleet.name.clone(), state: name(from) };
-                lasted.get_or_create(&labels).add(&fleet.tally.lasted(from));
+                lasted.get_or_create(&labels).set(&fleet.tally.lasted(from), MS);
             }
         }
         registry.register("server_state_transitions", "Servers that went from one status to another", moves);

@@ -1,9 +1,10 @@
 //! What `/metrics` says: counters fed from the durable tail and by the HTTP faces, and gauges read from the fleets' own
 //! counts at each scrape. Labels come from the configuration and small enums, never from ids.
 
-mod durations;
+mod counts;
 mod follow;
 mod gauges;
+mod queues;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use prometheus_client::registry::Registry;
 
 use self::follow::Follow;
 pub(crate) use self::gauges::{FleetGauges, Gauges, Whole};
+pub(crate) use self::queues::QueueGauges;
 use self::watch::Heard;
 pub(crate) use self::watch::Watch;
 

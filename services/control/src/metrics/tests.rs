@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::{MachineId, RegionId};
 use mainstay_fleet::{Fleet, FleetSpec, Hosting, IdleServers, RegionOpening, RegionSpec};
+use uuid::Uuid;
 
 use super::*;
 use crate::samples::Load;
@@ -69,6 +70,67 @@ fn spec(number: FleetNumber) -> FleetSpec {
     }
 }
 
+/// A queue that has formed one match, which was given a server.
+fn queue() -> QueueGauges {
+    use mainstay_core::{MatchId, StateMachine as _, TicketId, Timestamp};
+    use mainstay_matchmaking::spec::{
+        Attribute, Declared, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, ServerAllocation, Source,
+        Visibility, Weight,
+    };
+    use mainstay_matchmaking::{
+        Amount, Attributes, Entity, Event, Member, Observation, Queue, ServerDetails, Value,
+    };
+
+    let skill = RuleKind::Difference {
+        attribute: Attribute { source: Source::User, path: "skill".into() },
+        weight: Weight::DEFAULT,
+        missing: Missing::MatchAny,
+        merge: Merge::Average,
+        allowed: Expansion::Fixed(Amount::ONE),
+    };
+    let allocation =
+        ServerAllocation { fleet: "arena".into(), build_configuration: "plain".into(), build: None };
+    let spec = QueueSpec::new(Declared {
+        name: "ranked".into(),
+        min_match_size: 2,
+        max_match_size: 2,
+        max_ticket_size: None,
+        teams: Vec::new(),
+        rules: vec![Rule { name: "skill".into(), optional_after: None, kind: skill }],
+        regions: Vec::new(),
+        visibility: Visibility::default(),
+        allocation: Some(allocation),
+    })
+    .unwrap();
+    let member = |name: &str| Member {
+        entity: Entity::new(Entity::PLAYER, name).unwrap(),
+        attributes: Attributes { raw: None, values: [Some(Value::Number(Amount::ONE))].into() },
+    };
+    let (ticket, hold) = (TicketId(Uuid::from_u128(1)), MatchId(Uuid::from_u128(2)));
+    let mut queue = Queue::new(0);
+    queue.observe(Timestamp::EPOCH, Observation::Open);
+    for event in [
+        Event::Configured { spec: Arc::new(spec), form: 1 },
+        Event::TicketCreated {
+            ticket,
+            creator: member("alice").entity,
+            members: [member("alice"), member("bob")].into(),
+            invited: [].into(),
+            give_up_after: 60,
+        },
+        Event::MatchHeld { id: hold, tickets: [(ticket, None)].into(), regions: [].into() },
+        Event::MatchPlaced { hold, server: Arc::new(ServerDetails::default()) },
+    ] {
+        queue.apply(Timestamp::EPOCH, &event);
+    }
+    QueueGauges {
+        name: "ranked".into(),
+        now: Timestamp::EPOCH,
+        gauges: queue.gauges(),
+        passes: crate::queues::Passes::new(),
+    }
+}
+
 /// Each row of the page is served with its type and labels, and nothing is served that has no row.
 #[test]
 fn the_page_of_metrics_is_what_is_served() {
@@ -97,8 +159,29 @@ fn the_page_of_metrics_is_what_is_served() {
     watch.joined(MachineId::of(number, 1), "local", Duration::ZERO);
     let gauges = FleetGauges::of(&spec(number), &Fleet::new(0), Load::default(), BTreeMap::new());
     let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
-    let text = metrics.encode(&Gauges::new(vec![gauges], whole)).unwrap();
+    let text = metrics.encode(&Gauges::new(vec![gauges], vec![queue()], whole)).unwrap();
     assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");
+}
+
+/// Every row of matchmaking in the design's list, but how often rules were judged: see the page.
+#[test]
+fn the_page_has_every_row_of_matchmaking() {
+    let rows = told();
+    for name in [
+        "queue_tickets",
+        "queue_players",
+        "queue_oldest_ticket_seconds",
+        "time_to_match_seconds",
+        "matches_total",
+        "match_players",
+        "match_spread",
+        "ticket_endings_total",
+        "matcher_pass_seconds",
+        "backfill_filled_places_total",
+        "time_to_play_seconds",
+    ] {
+        assert!(rows.contains_key(&format!("mainstay_{name}")), "{name}");
+    }
 }
 
 /// Every row of hosting in the design's list of metrics is on the page; what it calls by one name with several endings has a
@@ -181,7 +264,7 @@ fn growth_and_machines_are_counted_by_what_became_of_them() {
         Observation::Connected { machine: machine(2), stream: StreamId(1) },
     );
     let gauges = FleetGauges::of(&spec(number), &fleet, Load::default(), BTreeMap::new());
-    let text = metrics.encode(&Gauges::new(vec![gauges], Whole::default())).unwrap();
+    let text = metrics.encode(&Gauges::new(vec![gauges], Vec::new(), Whole::default())).unwrap();
     for state in ["requested", "ready", "away", "draining", "emptied", "lost", "removing"] {
         let line = format!("mainstay_machines{{region=\"local\",state=\"{state}\"}} 1\n");
         assert!(text.contains(&line), "{line} in\n{text}");

@@ -4,6 +4,7 @@
 //! through [`Queues::set`], and the last one is right. What a file does not name stays as it is.
 
 mod builds;
+mod passes;
 mod placement;
 mod watched;
 
@@ -19,6 +20,7 @@ use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
 pub use self::builds::{BuildTarget, Builds};
+pub(crate) use self::passes::Passes;
 pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
@@ -52,6 +54,7 @@ struct Inner {
 struct Running {
     shard: Handle<Queue>,
     watched: Watched,
+    passes: Passes,
 }
 
 /// A queue that takes tickets.
@@ -218,21 +221,21 @@ impl Queues {
     }
 
     async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
-        let watched = Watched::default();
+        let (watched, passes) = (Watched::default(), Passes::new());
         let (owed, seen) = mpsc::unbounded_channel();
         let shard = Shard::start(mainstay_runtime::Config {
             name,
             journal: self.0.journal.clone(),
             initial: Queue::new(crate::shards::seed()),
             codec: StoredCodec,
-            hands: QueueHands::new(watched.clone(), owed),
+            hands: QueueHands::new(watched.clone(), passes.clone(), owed),
             due: |_why| Command::Due,
             mailbox_max: MAILBOX_MAX,
         });
         let shard = shard.await?;
         // It ends with the shard.
         tokio::spawn(self.0.placement.clone().run(shard.clone(), seen));
-        Ok(Running { shard, watched })
+        Ok(Running { shard, watched, passes })
     }
 }
 
@@ -287,6 +290,11 @@ impl OpenQueue {
         read: impl FnOnce(&Queue, Timestamp) -> T + Send + 'static,
     ) -> Result<T, mainstay_runtime::Error> {
         self.running.shard.query(read).await
+    }
+
+    /// How long its looks took.
+    pub(crate) const fn passes(&self) -> &Passes {
+        &self.running.passes
     }
 
     /// Who waits for news of its tickets.

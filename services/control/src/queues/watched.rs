@@ -4,11 +4,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine as _, TicketId};
 use mainstay_matchmaking::{BackfillTicket, Caller, Owed, Queue, Target, Ticket};
 use mainstay_runtime::{Hands, TakenUp};
 use tokio::sync::{mpsc, watch};
+
+use super::passes::Passes;
 
 /// What a ticket has become.
 #[derive(Debug, Clone)]
@@ -73,6 +76,7 @@ impl Drop for Watching {
 #[derive(Debug)]
 pub(super) struct QueueHands {
     watched: Watched,
+    passes: Passes,
     owed: mpsc::UnboundedSender<super::placement::News>,
 }
 
@@ -84,8 +88,12 @@ pub(super) enum Delivery {
 }
 
 impl QueueHands {
-    pub(super) const fn new(watched: Watched, owed: mpsc::UnboundedSender<super::placement::News>) -> Self {
-        Self { watched, owed }
+    pub(super) const fn new(
+        watched: Watched,
+        passes: Passes,
+        owed: mpsc::UnboundedSender<super::placement::News>,
+    ) -> Self {
+        Self { watched, passes, owed }
     }
 }
 
@@ -108,6 +116,10 @@ impl Hands<Queue> for QueueHands {
             .or_else(|_| queue.backfill(*ticket, &Caller::Title).cloned().map(News::Backfill))
             .ok()?;
         Some(TakenUp { delivery: Delivery::News(*ticket, news), noted: None })
+    }
+
+    fn due_took(&mut self, took: Duration) {
+        self.passes.took(took);
     }
 
     fn deliver(&mut self, deliveries: Vec<Delivery>) {

@@ -210,7 +210,9 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
             return 0;
         }
         let command = (self.due)(why);
+        let began = self.journal.clock().since_boot();
         let (turn, _nobody_asked) = self.turn(now, &command);
+        self.hands.due_took(self.journal.clock().since_boot().saturating_sub(began));
         if turn.is_none() && self.state.next_deadline().is_some_and(|(next, _)| next <= now) {
             tracing::error!(shard = %self.name, "a deadline was not cleared by its turn; this is our bug");
             self.due_retry = Some(now + DUE_RETRY);

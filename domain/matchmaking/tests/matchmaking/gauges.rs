@@ -1,0 +1,89 @@
+//! What a queue tells those who watch it: how it stands, and what has come of its tickets since its leader began.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::{Buckets, StateMachine as _, Timestamp};
+use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::{Caller, Cancellation, Kind, Outcome, ServerDetails};
+
+use crate::world::{World, declared, difference, fixed, number_value, player, region, seated, spec};
+
+/// How many values lie in which bucket, empty ones left out.
+fn filled<const N: usize>(buckets: &Buckets<N>) -> Vec<(Option<u64>, u64)> {
+    buckets.counts().filter(|(_, count)| *count > 0).collect()
+}
+
+#[test]
+fn whoever_waits_is_counted_by_kind_until_it_ends() {
+    let mut world = World::new(spec(3, 3, vec![]));
+    let told = |world: &World| {
+        let gauges = world.queue.gauges();
+        (gauges.tickets, gauges.players, gauges.backfills, gauges.backfill_players)
+    };
+    assert_eq!((told(&world), world.queue.gauges().eldest), ((0, 0, 0, 0), None));
+    let began = world.now;
+    let alice = world.solo("alice", &[]);
+    world.seconds(5);
+    let game = world.backfill(vec![seated("zoe", "", &[])], region("eu"));
+    assert_eq!(told(&world), (1, 1, 1, 1));
+    assert_eq!(world.queue.gauges().eldest, Some(began));
+    assert_eq!(world.rebuilt().gauges().tickets, 1, "also after a restart");
+    world.cancel(alice, Caller::Player(player("alice"))).unwrap();
+    assert_eq!(told(&world), (0, 0, 1, 1));
+    assert_eq!(world.queue.gauges().eldest, Some(began + Duration::from_secs(5)));
+    world.seconds(600);
+    assert_eq!((told(&world), world.backfill_status(game)), ((0, 0, 0, 0), "Canceled"));
+    let tally = world.queue.gauges().tally.unwrap();
+    assert_eq!(tally.canceled_for(Kind::Ordinary, Cancellation::User), 1);
+    assert_eq!(tally.canceled_for(Kind::Backfill, Cancellation::Timeout), 1);
+    assert_eq!(tally.canceled_for(Kind::Ordinary, Cancellation::Timeout), 0);
+}
+
+#[test]
+fn waits_sizes_spreads_and_filled_places_of_matches_are_counted() {
+    let mut world = World::new(spec(2, 3, vec![difference("skill", fixed(30.0))]));
+    world.solo("alice", &[number_value(10.0)]);
+    world.seconds(2);
+    world.solo("bob", &[number_value(31.5)]);
+    let game = [seated("zoe", "", &[number_value(40.0)]), seated("yan", "", &[number_value(41.0)])];
+    world.backfill(game.to_vec(), region("eu"));
+    world.seconds(1);
+    world.solo("carol", &[number_value(42.0)]);
+    let tally = world.queue.gauges().tally.unwrap();
+    assert_eq!(filled(tally.waits(Kind::Ordinary)), [(Some(100), 2), (Some(2_500), 1)]);
+    assert_eq!(filled(tally.waits(Kind::Backfill)), [(Some(1_000), 1)]);
+    assert_eq!(filled(tally.players()), [(Some(2), 1), (Some(4), 1)]);
+    assert_eq!(tally.filled(), 1, "carol");
+    let spreads: Vec<_> = tally.spreads().map(|(rule, of)| (&**rule, filled(of), of.sum())).collect();
+    let expected = vec![(Some(2_000_000), 1), (Some(50_000_000), 1)];
+    assert_eq!(spreads, [("skill", expected, 21_500_000 + 2_000_000)]);
+}
+
+#[test]
+fn time_to_play_runs_until_the_server_plays_and_names_its_fleet() {
+    let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+    let with_servers = Declared { allocation: Some(allocation), ..declared(2, 2, vec![]) };
+    let mut world = World::new(QueueSpec::new(with_servers).unwrap());
+    world.solo("alice", &[]);
+    world.seconds(3);
+    world.solo("bob", &[]);
+    let asked = world.queue.holds().next().unwrap().asked();
+    world.answer(asked, Outcome::Placed(Arc::new(ServerDetails::default())));
+    let tally = world.queue.gauges().tally.unwrap();
+    let played: Vec<_> = tally.time_to_play().map(|(fleet, took)| (&**fleet, filled(took))).collect();
+    assert_eq!(played, [("f", vec![(Some(100), 1), (Some(5_000), 1)])]);
+}
+
+/// "Soft: counted from a leader's first command on."
+#[test]
+fn what_a_restart_tells_again_is_not_counted() {
+    let mut world = World::new(spec(2, 2, vec![]));
+    world.solo("alice", &[]);
+    world.solo("bob", &[]);
+    assert_eq!(world.queue.gauges().tally.unwrap().players().count(), 1);
+    let mut again = world.replayed();
+    assert!(again.gauges().tally.is_none(), "nobody has asked it anything yet");
+    again.observe(Timestamp::EPOCH, mainstay_matchmaking::Observation::Open);
+    assert_eq!(again.gauges().tally.unwrap().players().count(), 0);
+}
