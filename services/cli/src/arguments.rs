@@ -99,10 +99,21 @@ pub enum Command {
     /// Matches
     #[command(subcommand, visible_alias = "matches")]
     Match(MatchVerb),
+    /// What Mainstay does, shown with the small game of `up --demo`
+    #[command(subcommand)]
+    Demo(DemoVerb),
     /// The deterministic simulator: every seed is a world with its own faults
     Simulator(mainstay_simulator::command_line::Arguments),
     /// Benchmarks
     Bench(Passed),
+}
+
+/// What can be shown.
+#[derive(Debug, Subcommand)]
+pub enum DemoVerb {
+    /// Four players are matched onto a server, its process is killed, one leaves and is replaced
+    #[command(after_help = "Needs `mainstay up --demo` on this host.")]
+    Play,
 }
 
 /// Arguments that a part of Mainstay reads itself.

@@ -42,6 +42,7 @@ const FIRST_DAY: &str = "\
 Keeps multiplayer game sessions alive.
 
   mainstay up --demo                            run everything here, with a small real game
+  mainstay demo play                            players matched, a server killed, a player replaced
   mainstay status                               what is running, and where
   mainstay server list                          the game servers
   mainstay allocation create --fleet tugboat    a server for a session
@@ -100,6 +101,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, output),
         Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, output),
         Command::Match(verb) => commands::matches::run(&verb, &data_dir, output),
+        Command::Demo(verb) => commands::demo::run(&verb, &data_dir, output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
         Command::Bench(arguments) => commands::bench::run(&arguments),
     }

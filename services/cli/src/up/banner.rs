@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::client::Ports;
 use crate::failure::Failure;
 use crate::output;
+use crate::up::source::DEMO_NAME;
 
 /// What there is to say.
 pub struct Ready<'a> {
@@ -20,6 +21,8 @@ pub struct Ready<'a> {
     pub source: &'a str,
     /// `GET /v1/status`.
     pub status: &'a Value,
+    /// The first of `GET /v1/queues`.
+    pub queues: &'a Value,
     /// How long it took.
     pub took: Duration,
 }
@@ -30,7 +33,7 @@ pub fn say(ready: &Ready<'_>) -> Result<(), Failure> {
 }
 
 fn line(ready: &Ready<'_>) -> String {
-    let Ready { ports, data_dir, source, status, took } = ready;
+    let Ready { ports, data_dir, source, status, queues, took } = ready;
     let line = json!({
         "msg": "ready",
         "api": ports.api,
@@ -43,13 +46,14 @@ fn line(ready: &Ready<'_>) -> String {
         "source": source,
         "servers": sum(status, "total"),
         "online": sum(status, "online"),
+        "queues": names(queues),
         "tookMs": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
     format!("{line}\n")
 }
 
 fn screen(ready: &Ready<'_>) -> String {
-    let Ready { ports, data_dir, source, status, took } = ready;
+    let Ready { ports, data_dir, source, status, queues, took } = ready;
     let mut parts = vec![format!(
         "mainstay {} · {}\n\n  Here is what is running{:33}source\n",
         env!("CARGO_PKG_VERSION"),
@@ -65,6 +69,9 @@ fn screen(ready: &Ready<'_>) -> String {
             fleet["servers"]["total"]
         );
         parts.push(row("fleet", &what, source));
+    }
+    for queue in names(queues) {
+        parts.push(row("queue", &format!("{queue}: players look for a match in it"), source));
     }
     parts.push(row("data", &format!("{} (kept between runs)", data_dir.display()), "--data-dir"));
     parts.push(format!(
@@ -87,6 +94,9 @@ fn screen(ready: &Ready<'_>) -> String {
     } else {
         format!(" --data-dir {}", data_dir.display())
     };
+    if *source == DEMO_NAME {
+        parts.push(format!("\n  Try:   mainstay demo play{at}     players are matched, their server is killed, one is replaced\n"));
+    }
     let first = status["fleets"][0]["name"].as_str();
     parts.push(match first {
         Some(fleet) => format!(

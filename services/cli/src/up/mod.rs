@@ -37,6 +37,8 @@ use crate::system::{self, Endings};
 
 /// How much longer than their stop ladder servers may take to be gone before they are killed.
 const STOP_SLACK: Duration = Duration::from_secs(5);
+/// How many queues the first screen names. More are `mainstay queue list`'s.
+const QUEUES_SHOWN: usize = 8;
 /// How long idle servers may take to answer before `up` says what it has: a world that loads slowly is no failure.
 const ONLINE_WITHIN: Duration = Duration::from_secs(15);
 /// How often the wait for them looks.
@@ -118,12 +120,13 @@ impl Up<'_> {
         };
         self.tell_ports(&ports);
 
-        let status = self.settled(offered).await?;
+        let Looked { status, queues } = self.settled(offered).await?;
         banner::say(&Ready {
             ports: &ports,
             data_dir: self.data_dir,
             source: &self.source.name,
             status: &status,
+            queues: &queues,
             took: self.began.elapsed(),
         })?;
 
@@ -386,7 +389,7 @@ impl Up<'_> {
     }
 
     /// Waits until every machine is heard and idle servers answer, and says how things stand.
-    async fn settled(&self, machines: usize) -> Result<serde_json::Value, Failure> {
+    async fn settled(&self, machines: usize) -> Result<Looked, Failure> {
         let data_dir = self.data_dir.to_owned();
         let looked = tokio::task::spawn_blocking(move || look(&data_dir, machines)).await;
         looked.map_err(|error| failed("looking at the servers failed", &error))?
@@ -452,14 +455,23 @@ async fn stop_servers(agent: mainstay_agent::Handle, longest: Duration) -> Resul
     agent.stop_all(patience).await.map_err(|error| failed("not every server stopped", &error))
 }
 
-fn look(data_dir: &Path, machines: usize) -> Result<serde_json::Value, Failure> {
+/// What the first screen shows of what runs.
+struct Looked {
+    /// `GET /v1/status`.
+    status: serde_json::Value,
+    /// The first of `GET /v1/queues`.
+    queues: serde_json::Value,
+}
+
+fn look(data_dir: &Path, machines: usize) -> Result<Looked, Failure> {
     let client = Client::of(data_dir)?;
     let began = Instant::now();
     loop {
         let status = client.get("/v1/status")?;
         let heard = status["connectedMachines"].as_u64() >= u64::try_from(machines).ok();
         if (heard && everyone_settled(&client, &status)?) || began.elapsed() > ONLINE_WITHIN {
-            return Ok(status);
+            let queues = client.get(&format!("/v1/queues?limit={QUEUES_SHOWN}"))?["items"].take();
+            return Ok(Looked { status, queues });
         }
         std::thread::sleep(LOOK);
     }

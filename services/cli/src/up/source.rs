@@ -26,6 +26,8 @@ pub struct Source {
 
 /// What is said where there is no file.
 const NOTHING: &str = "no file here";
+/// What the demo is called on the screen.
+pub const DEMO_NAME: &str = "built-in demo";
 const DEMO: &str = include_str!("demo.yaml");
 /// Its game's name in `demo.yaml`.
 const DEMO_BINARY: &str = "mainstay";
@@ -33,7 +35,7 @@ const DEMO_BINARY: &str = "mainstay";
 /// Reads what `up` shall run; warnings go to standard error, errors end it, all at once.
 pub fn read(arguments: &UpArguments, data_dir: &Path) -> Result<Source, Failure> {
     let (files, name) = if arguments.demo {
-        (vec![demo(data_dir)?], "built-in demo".to_owned())
+        (vec![demo(data_dir)?], DEMO_NAME.to_owned())
     } else if arguments.files.is_empty() {
         let found = find(Path::new("."));
         let name = found.first().map_or_else(|| NOTHING.to_owned(), |file| file.display().to_string());

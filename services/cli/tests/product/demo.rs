@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use mainstay_query::Protocol;
+use serde_json::{Value, json};
 
 use crate::caller::Fleet;
-use crate::product::{Home, lives, processes_of, until};
+use crate::product::{Home, Product, lives, processes_of, until};
 use crate::query::ask;
 
 /// Issue 2, section 10: one JSON line, `ports.json`, `credentials.json` with mode 0600.
@@ -51,6 +52,33 @@ fn the_demo_fleet_starts_real_idle_servers_that_answer_their_query() {
         let port = u16::try_from(server["queryPort"].as_u64().unwrap()).unwrap();
         until(&format!("{server} answers"), || ask(&Protocol::Sqp, port));
     }
+    played(&up);
+    played(&up);
+}
+
+/// Issue 4, section 6: "The whole path (tickets, match, allocation, payload with the members, players connected to tugboat, one
+/// leaves, backfill, replacement arrives on the right team) is […] what `up --demo` shows".
+fn played(up: &Product<'_>) {
+    let shown = up.run(&["demo", "play"]);
+    assert!(shown.status.success(), "{shown:?}");
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let the = |event: &str| {
+        let found = events.iter().find(|it| it["event"] == event);
+        found.unwrap_or_else(|| panic!("{event} in {text}"))
+    };
+    assert_eq!(the("why")["nearest"][0]["rules"][0]["why"], "10 apart, at most 5");
+    assert_eq!(the("matched")["players"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        (&the("recovered")["sameAllocation"], &the("recovered")["players"]),
+        (&json!(true), &json!(4))
+    );
+    assert_ne!(the("recovered")["pid"], the("killed")["pid"]);
+    let replaced = the("replaced");
+    assert_eq!((&replaced["team"], &replaced["sameServer"]), (&replaced["teamBefore"], &json!(true)));
+    let open = up.json(&["allocation", "list"]);
+    let open: Vec<_> = open.as_array().unwrap().iter().filter(|it| it.get("ended").is_none()).collect();
+    assert!(open.is_empty(), "the server is given back: {open:?}");
 }
 
 /// Issue 2, section 7: SIGTERM of `up` stops its servers.

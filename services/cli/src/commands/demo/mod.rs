@@ -1,0 +1,17 @@
+//! `mainstay demo`: what Mainstay does, shown with the small game that is built in.
+
+mod play;
+mod player;
+mod told;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::arguments::{DemoVerb, Format};
+use crate::failure::Failure;
+
+pub fn run(verb: &DemoVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    match verb {
+        DemoVerb::Play => play::run(data_dir, format),
+    }
+}

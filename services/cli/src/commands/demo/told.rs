@@ -1,0 +1,44 @@
+//! What a demo tells as it goes: a line for people, a JSON object for programs.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::arguments::Format;
+use crate::failure::Failure;
+use crate::output;
+
+/// Tells what happens, each with its time from the beginning.
+pub struct Told {
+    began: Instant,
+    format: Format,
+}
+
+impl Told {
+    pub fn new(format: Format) -> Self {
+        Self { began: Instant::now(), format }
+    }
+
+    /// Something happened: its name and facts, and the same in words.
+    pub fn say(&self, event: &str, mut facts: Value, words: &str) -> Result<(), Failure> {
+        let at = self.began.elapsed();
+        match self.format {
+            Format::Table => output::write(&format!("{:>6.2} s  {words}\n", at.as_secs_f64())),
+            Format::Json => {
+                if let Some(facts) = facts.as_object_mut() {
+                    facts.insert("event".into(), event.into());
+                    facts.insert("atMs".into(), u64::try_from(at.as_millis()).unwrap_or(u64::MAX).into());
+                }
+                output::write(&format!("{facts}\n"))
+            }
+        }
+    }
+
+    /// A heading, for people alone.
+    pub fn act(&self, heading: &str) -> Result<(), Failure> {
+        match self.format {
+            Format::Table => output::write(&format!("\n  {heading}\n")),
+            Format::Json => Ok(()),
+        }
+    }
+}
