@@ -44,7 +44,6 @@ Keeps multiplayer game sessions alive.
   mainstay up --demo                            run everything here, with a small real game
   mainstay demo play                            players matched, a server killed, a player replaced
   mainstay status                               what is running, and where
-  mainstay server list                          the game servers
   mainstay allocation create --fleet tugboat    a server for a session
   mainstay check FILE                           what is wrong with a mainstay.yaml or .gsh
 

@@ -18,6 +18,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("seed-003", "Seed 003: server hold"),
     ("seed-004", "Seed 004: server backfill tickets"),
     ("multiplay", "Multiplay surfaces (reference, sections 1 to 3)"),
+    ("playfab", "PlayFab's matchmaking (reference, sections 1 to 5)"),
 ];
 
 /// Shortest quotation that counts, in characters: less could stand in any comment.

@@ -364,12 +364,11 @@ fn skill_counts_three_times_as_much() {
         ],
     );
     let mut world = World::new(queue);
-    // At 3 × 0.5 + 0 and at 0 + 1.
-    world.solo("experienced", &[number_value(0.5), number_value(0.0)]);
-    world.solo("skilled", &[number_value(0.0), number_value(5.0)]);
-    let seed = world.party(vec![member("seed", &[number_value(0.0), number_value(0.0)])]);
-    assert_eq!(world.matched().len(), 1);
-    let _ = seed;
+    // The two do not fit each other. From alice one is 3 × 0.5 + 0.2 away and one 0 + 1; unweighted the first were nearer.
+    world.solo("other skill", &[number_value(0.5), number_value(-1.0)]);
+    world.solo("other experience", &[number_value(0.0), number_value(5.0)]);
+    world.solo("alice", &[number_value(0.0), number_value(0.0)]);
+    assert_eq!(world.matched(), [["alice", "other experience"]]);
 }
 
 /// A rule a ticket breaks by itself as long as it could wait: told at once, "never silently unmatchable".

@@ -55,7 +55,21 @@ fn python(up: &Product<'_>) -> Sdk {
 /// Every Match call, good and bad, and the logins before them, by both SDKs; each answer is one of the published specification. Between
 /// the two the program is killed: tokens, queues, tickets and stored objects are there afterwards.
 ///
-/// Shows `npm playfab-sdk` and `PyPI playfab`.
+/// Shows `npm playfab-sdk` and `PyPI playfab`; by both
+/// `Match/CreateMatchmakingTicket`, `Match/CreateServerMatchmakingTicket`, `Match/JoinMatchmakingTicket`,
+/// `Match/GetMatchmakingTicket`, `Match/CancelMatchmakingTicket`, `Match/CancelAllMatchmakingTicketsForPlayer`,
+/// `Match/ListMatchmakingTicketsForPlayer`, `Match/GetMatch`, `Match/GetQueueStatistics`, `Match/CreateServerBackfillTicket`,
+/// `Match/GetServerBackfillTicket`, `Match/CancelServerBackfillTicket`, `Match/CancelAllServerBackfillTicketsForPlayer`,
+/// `Match/ListServerBackfillTicketsForPlayer`, `Match/GetMatchmakingQueue`, `Match/ListMatchmakingQueues`,
+/// `Match/SetMatchmakingQueue`, `Match/RemoveMatchmakingQueue`, `Client/LoginWithCustomID`, `Authentication/GetEntityToken`,
+/// `Authentication/ValidateEntityToken`, `Object/SetObjects` and `Object/GetObjects`; `MatchmakingEntityInvalid 2001`,
+/// `MatchmakingPlayerAttributesInvalid 2002`, `MatchmakingQueueNotFound 2016`, `MatchmakingMatchNotFound 2017`,
+/// `MatchmakingTicketNotFound 2018`, `MatchmakingAlreadyJoinedTicket 2028`, `MatchmakingTicketAlreadyCompleted 2029`,
+/// `MatchmakingQueueConfigInvalid 2031`, `MatchmakingPlayerAttributesTooLarge 2043`,
+/// `MatchmakingNumberOfPlayersInTicketTooLarge 2044`, `MatchmakingAttributeInvalid 2046`,
+/// `MatchmakingPlayerHasNotJoinedTicket 2053`, `MatchmakingRateLimitExceeded 2054`,
+/// `MatchmakingTicketMembershipLimitExceeded 2055`, `MatchmakingUnauthorized 2056`, `MatchmakingRequestTypeMismatch 2058`,
+/// `MatchmakingBadRequest 2059`, `InvalidSessionTicket 1100` and `EntityProfileVersionMismatch 1352`.
 #[test]
 fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
     let dir = tempfile::tempdir().unwrap();

@@ -32,7 +32,8 @@ async fn title_token(world: &World) -> String {
 }
 
 /// Shows `InvalidAPIEndpoint 1131`, `InvalidContentType 1144`, `InvalidParams 1000`, `InvalidRequest 1071`, `InvalidTitleId 1004`,
-/// `EntityTokenMissing 1334`, `EntityTokenInvalid 1335` and `PubSubFeatureNotEnabledForTitle 2500`.
+/// `EntityTokenMissing 1334`, `EntityTokenInvalid 1335` and `PubSubFeatureNotEnabledForTitle 2500`, the answer to
+/// `Match/SubscribeToMatchmakingResource` and `Match/UnsubscribeFromMatchmakingResource`.
 #[tokio::test]
 async fn every_refusal_is_an_envelope_whoever_refused() {
     let world = World::new().await;
@@ -130,7 +131,7 @@ async fn headers_prefixes_and_queries_are_as_the_sdks_send_them() {
 }
 
 /// "open in dev mode only: beyond it a title credential mints player tokens for ids the studio vouches for". Shows `NotAuthorized 1089`
-/// and `NotAuthenticated 1074`.
+/// and `NotAuthenticated 1074`, and `Server/LoginWithServerCustomId`.
 #[tokio::test]
 async fn where_others_can_reach_it_the_title_vouches_for_its_players() {
     let world = World::with_logins(Logins::Vouched).await;
@@ -156,7 +157,8 @@ async fn where_others_can_reach_it_the_title_vouches_for_its_players() {
     world.shutdown().await;
 }
 
-/// A game server has a token of its own: its backfill tickets are its own, and players' it may look at.
+/// A game server has a token of its own: its backfill tickets are its own, and players' it may look at. Shows
+/// `GameServerIdentity/AuthenticateGameServerWithCustomId`.
 #[tokio::test]
 async fn game_servers_have_tickets_of_their_own() {
     let world = World::new().await;
@@ -185,5 +187,32 @@ async fn game_servers_have_tickets_of_their_own() {
         403,
         ("NotAuthorized", 1089),
     );
+    world.shutdown().await;
+}
+
+/// Shows `InvalidJSONContent 1200`, `InvalidEntityType 1373` and `APIClientRequestRateLimitExceeded 1199`.
+#[tokio::test]
+async fn objects_that_are_none_are_refused_and_no_caller_asks_for_ever() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let set = "/Object/SetObjects";
+    let of = |entity: Value, text: &str| {
+        json!({ "Entity": entity, "Objects": [{ "ObjectName": "profile", "EscapedDataObject": text }] })
+    };
+    let player = json!({ "Id": "A1", "Type": "title_player_account" });
+    let nobody = json!({ "Id": "", "Type": "title_player_account" });
+    refused(&post(&world, set, &title, &of(player.clone(), "{")).await, 400, ("InvalidJSONContent", 1200));
+    refused(&post(&world, set, &title, &of(nobody, "{}")).await, 400, ("InvalidEntityType", 1373));
+    let get = json!({ "Entity": player });
+    for asked in 0.. {
+        let answer = post(&world, "/Object/GetObjects", &title, &get).await;
+        if answer.status != 200 {
+            assert!(asked > 0, "the first is answered");
+            refused(&answer, 429, ("APIClientRequestRateLimitExceeded", 1199));
+            assert!(answer.body["retryAfterSeconds"].as_u64().is_some_and(|wait| wait > 0), "{}", answer.text);
+            break;
+        }
+    }
     world.shutdown().await;
 }
