@@ -68,7 +68,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// Memory in proportion to how many share it, from the kernel.
-fn pss_kib(pid: u64) -> Result<u64, Failure> {
+pub fn pss_kib(pid: u64) -> Result<u64, Failure> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).ok_or("no Pss in smaps_rollup")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)

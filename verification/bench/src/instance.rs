@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,8 @@ pub struct Instance {
     process: Child,
     api: String,
     authorization: String,
+    playfab: String,
+    playfab_secret: String,
 }
 
 impl Instance {
@@ -47,8 +48,24 @@ impl Instance {
         let ready: Value =
             serde_json::from_str(&line).map_err(|error| format!("not ready: {line:?}: {error}"))?;
         let api = ready["api"].as_str().ok_or("the ready line names no api")?.to_owned();
-        let authorization = authorization(&data)?;
-        Ok(Self { _folder: folder, process, api, authorization })
+        let playfab = ready["playfab"].as_str().ok_or("the ready line names no playfab")?.to_owned();
+        let credentials: Value = serde_json::from_slice(&std::fs::read(data.join("credentials.json"))?)?;
+        let part = |name: &str| {
+            credentials[name].as_str().map(str::to_owned).ok_or(format!("no {name} in the credentials"))
+        };
+        let authorization = basic(&part("keyId")?, &part("secretKey")?);
+        let playfab_secret = part("playfabSecretKey")?;
+        Ok(Self { _folder: folder, process, api, authorization, playfab, playfab_secret })
+    }
+
+    /// Where its HTTP API listens, and the header of its administrator.
+    pub fn api(&self) -> Result<(SocketAddr, &str), Failure> {
+        Ok((address(&self.api)?, &self.authorization))
+    }
+
+    /// Where PlayFab's calls are answered, and the title's secret.
+    pub fn playfab(&self) -> Result<(SocketAddr, &str), Failure> {
+        Ok((address(&self.playfab)?, &self.playfab_secret))
     }
 
     /// The process of `mainstay up`.
@@ -95,14 +112,14 @@ impl Drop for Instance {
     }
 }
 
-fn authorization(data: &Path) -> Result<String, Failure> {
+fn basic(key: &str, secret: &str) -> String {
     use base64::Engine as _;
-    let credentials: Value = serde_json::from_slice(&std::fs::read(data.join("credentials.json"))?)?;
-    let part = |name: &str| {
-        credentials[name].as_str().map(str::to_owned).ok_or(format!("no {name} in the credentials"))
-    };
-    let pair = format!("{}:{}", part("keyId")?, part("secretKey")?);
-    Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
+    let pair = format!("{key}:{secret}");
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}
+
+fn address(url: &str) -> Result<SocketAddr, Failure> {
+    Ok(url.strip_prefix("http://").ok_or("no plain HTTP")?.parse()?)
 }
 
 /// Looks until something is there.

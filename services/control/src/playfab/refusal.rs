@@ -339,10 +339,7 @@ mod tests {
             let told = refusal.told();
             (told.code, told.error, told.error_code)
         };
-        assert_eq!(
-            told(QueueError::TooMany.into()),
-            (400, "MatchmakingQueueLimitExceeded".to_owned(), 2057)
-        );
+        assert_eq!(told(QueueError::TooMany.into()), (400, "MatchmakingQueueLimitExceeded".to_owned(), 2057));
         assert_eq!(
             told(Refusal::token(identity::Fault::Expired)),
             (401, "EntityTokenExpired".to_owned(), 1336)

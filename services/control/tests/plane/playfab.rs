@@ -31,7 +31,7 @@ async fn title_token(world: &World) -> String {
     answer.body["data"]["EntityToken"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()
 }
 
-/// Shows `InvalidAPIEndpoint 1131`, `InvalidContentType 1144`, `InvalidParams 1000`, `InvalidRequest 1071`, `InvalidTitleId 1004`,
+/// Each is an envelope, whoever refused. Shows `InvalidAPIEndpoint 1131`, `InvalidContentType 1144`, `InvalidParams 1000`, `InvalidRequest 1071`, `InvalidTitleId 1004`,
 /// `EntityTokenMissing 1334`, `EntityTokenInvalid 1335` and `PubSubFeatureNotEnabledForTitle 2500`, the answer to
 /// `Match/SubscribeToMatchmakingResource` and `Match/UnsubscribeFromMatchmakingResource`.
 #[tokio::test]
@@ -197,9 +197,7 @@ async fn objects_that_are_none_are_refused_and_no_caller_asks_for_ever() {
     let token = title_token(&world).await;
     let title = [("x-entitytoken", token.as_str())];
     let set = "/Object/SetObjects";
-    let of = |entity: Value, text: &str| {
-        json!({ "Entity": entity, "Objects": [{ "ObjectName": "profile", "EscapedDataObject": text }] })
-    };
+    let of = |entity: Value, text: &str| json!({ "Entity": entity, "Objects": [{ "ObjectName": "profile", "EscapedDataObject": text }] });
     let player = json!({ "Id": "A1", "Type": "title_player_account" });
     let nobody = json!({ "Id": "", "Type": "title_player_account" });
     refused(&post(&world, set, &title, &of(player.clone(), "{")).await, 400, ("InvalidJSONContent", 1200));
@@ -210,7 +208,11 @@ async fn objects_that_are_none_are_refused_and_no_caller_asks_for_ever() {
         if answer.status != 200 {
             assert!(asked > 0, "the first is answered");
             refused(&answer, 429, ("APIClientRequestRateLimitExceeded", 1199));
-            assert!(answer.body["retryAfterSeconds"].as_u64().is_some_and(|wait| wait > 0), "{}", answer.text);
+            assert!(
+                answer.body["retryAfterSeconds"].as_u64().is_some_and(|wait| wait > 0),
+                "{}",
+                answer.text
+            );
             break;
         }
     }

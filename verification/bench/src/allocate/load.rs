@@ -3,14 +3,11 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt as _, Full};
+use hyper::Method;
 use hyper::body::Bytes;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
 use crate::Failure;
+use crate::http::Connection;
 use crate::report::{Run, histogram};
 
 /// What a caller says.
@@ -32,16 +29,13 @@ pub struct Caller {
 pub async fn measure(caller: &Caller, connections: u64, time: Duration, seed: u64) -> Result<Run, Failure> {
     let mut workers = Vec::new();
     for connection in 0..connections {
-        let stream = TcpStream::connect(caller.api).await?;
-        stream.set_nodelay(true)?;
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(driver);
-        workers.push((sender, caller.clone(), Ids::new(seed, connection)));
+        let connected = Connection::open(caller.api).await?;
+        workers.push((connected, caller.clone(), Ids::new(seed, connection)));
     }
     let began = Instant::now();
     let workers: Vec<_> = workers
         .into_iter()
-        .map(|(sender, caller, ids)| tokio::spawn(work(sender, caller, ids, began, time)))
+        .map(|(connected, caller, ids)| tokio::spawn(work(connected, caller, ids, began, time)))
         .collect();
     let mut latencies = histogram()?;
     let mut operations = 0;
@@ -54,7 +48,7 @@ pub async fn measure(caller: &Caller, connections: u64, time: Duration, seed: u6
 }
 
 async fn work(
-    mut sender: SendRequest<Full<Bytes>>,
+    mut connected: Connection,
     caller: Caller,
     mut ids: Ids,
     began: Instant,
@@ -73,7 +67,8 @@ async fn work(
             (Method::DELETE, format!("{}/{id}", caller.path), Bytes::new()),
         ] {
             let asked = Instant::now();
-            let status = call(&mut sender, &caller, method.clone(), &path, body).await?;
+            let proof = ("authorization", caller.authorization.as_str());
+            let (status, _) = connected.call(method.clone(), &path, proof, body).await?;
             latencies.record(u64::try_from(asked.elapsed().as_micros())?)?;
             if !status.is_success() {
                 return Err(format!("{method} {path} was answered {status}").into());
@@ -82,27 +77,6 @@ async fn work(
         }
     }
     Ok((operations, latencies))
-}
-
-async fn call(
-    sender: &mut SendRequest<Full<Bytes>>,
-    caller: &Caller,
-    method: Method,
-    path: &str,
-    body: Bytes,
-) -> Result<StatusCode, Failure> {
-    sender.ready().await?;
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("authorization", &caller.authorization)
-        .header("content-type", "application/json")
-        .body(Full::new(body))?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    response.into_body().collect().await?;
-    Ok(status)
 }
 
 /// Allocation ids: a mixed counter, so that the same seed asks for the same.

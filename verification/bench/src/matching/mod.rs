@@ -9,6 +9,7 @@ mod oracle;
 mod pool;
 mod quality;
 mod queues;
+mod service;
 mod steady;
 mod workload;
 
@@ -31,8 +32,11 @@ const WARM_UP_SECONDS: u64 = 30;
 /// Measures: everything, or one queue's drain or steady load.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let Some(name) = word(arguments, "--queue")? else {
-        let million = arguments.iter().any(|argument| argument == "--million");
-        return everything(if million { Size::Million } else { Size::Usual });
+        let asked = |name: &str| arguments.iter().any(|argument| argument == name);
+        if !asked("--service") {
+            everything(if asked("--million") { Size::Million } else { Size::Usual })?;
+        }
+        return service::run();
     };
     let preset = Preset::named(&name).ok_or("--queue: w1, w2, w3, eight or late")?;
     let seconds = option(arguments, "--seconds")?.unwrap_or(60);

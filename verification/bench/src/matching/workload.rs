@@ -104,6 +104,11 @@ pub struct Party {
 }
 
 impl Party {
+    /// The skill of its players, together.
+    pub fn skill(&self) -> i64 {
+        self.skills.iter().sum()
+    }
+
     /// What rules see of it.
     pub fn facts(&self) -> Facts {
         let sum: i64 = self.skills.iter().sum();
