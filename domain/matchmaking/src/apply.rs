@@ -125,6 +125,9 @@ impl Queue {
             Event::HoldStood(hold) => self.hold_stands(hold.clone()),
             Event::UndoStood { id, fleet } => self.undo(*id, fleet),
         }
+        if let Some(live) = &mut self.engine {
+            live.read = None;
+        }
     }
 
     fn arrive(&mut self, at: Timestamp) -> Searching {

@@ -1,6 +1,5 @@
 //! What a player brings to a rule: the values that the rules of its queue read, and what they are worth for a whole ticket.
 
-use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -163,8 +162,7 @@ impl Facts {
                 RuleKind::MatchTotal { .. } => facts.totals.push(reader.total()?),
                 RuleKind::RegionSelection { .. } => facts.latencies = reader.latencies(spec)?,
                 RuleKind::TeamDifference { default, .. } => {
-                    let each = reader.team_numbers(*default)?;
-                    facts.team_sums.push(each.into_iter().fold(Amount::ZERO, |sum, it| sum + it));
+                    facts.team_sums.push(reader.team_sum(*default)?);
                 }
                 RuleKind::TeamSizeBalance { .. } | RuleKind::TeamTicketSizeSimilarity => {}
             }
@@ -245,24 +243,28 @@ impl<P: Party + ?Sized> Reader<'_, P> {
     }
 
     fn number(&self, missing: &Missing<Amount>, merge: Merge) -> Result<Option<Amount>, AttributeFault> {
-        let mut numbers = Vec::new();
+        let (mut count, mut sum, mut bounds) = (0, 0, None);
         for value in self.values() {
-            match (value, missing) {
-                (Some(Value::Number(number)), _) => numbers.push(*number),
+            let number = match (value, missing) {
+                (Some(Value::Number(number)), _) => *number,
                 (Some(other), _) => return Err(self.wrong(Wanted::Number, other)),
-                (None, Missing::UseDefault(default)) => numbers.push(*default),
-                (None, Missing::MatchAny) => {}
-            }
+                (None, Missing::UseDefault(default)) => *default,
+                (None, Missing::MatchAny) => continue,
+            };
+            count += 1;
+            sum += number.millionths();
+            let (low, high) = bounds.unwrap_or((number, number));
+            bounds = Some((low.min(number), high.max(number)));
         }
-        Ok(match merge {
-            Merge::Min => numbers.into_iter().min(),
-            Merge::Max => numbers.into_iter().max(),
-            Merge::Average => average(&numbers),
-        })
+        Ok(bounds.map(|(low, high)| match merge {
+            Merge::Min => low,
+            Merge::Max => high,
+            Merge::Average => Amount::from_millionths(sum.div_euclid(count)),
+        }))
     }
 
     fn set(&self, missing: &Missing<Arc<[Arc<str>]>>) -> Result<Option<Vec<Arc<str>>>, AttributeFault> {
-        let mut shared: Option<BTreeSet<Arc<str>>> = None;
+        let mut shared: Option<Vec<Arc<str>>> = None;
         for value in self.values() {
             let texts = match (value, missing) {
                 (Some(Value::Texts(texts)), _) => texts,
@@ -276,13 +278,18 @@ impl<P: Party + ?Sized> Reader<'_, P> {
                 return Err(self.large(texts.len(), TEXTS_MAX));
             }
             texts.iter().try_for_each(|text| self.bounded(text))?;
-            let own: BTreeSet<Arc<str>> = texts.iter().cloned().collect();
+            let mut own = texts.to_vec();
+            own.sort_unstable();
+            own.dedup();
             shared = Some(match shared {
                 None => own,
-                Some(before) => before.intersection(&own).cloned().collect(),
+                Some(mut before) => {
+                    before.retain(|text| own.binary_search(text).is_ok());
+                    before
+                }
             });
         }
-        Ok(shared.map(|shared| shared.into_iter().collect()))
+        Ok(shared)
     }
 
     fn total(&self) -> Result<Amount, AttributeFault> {
@@ -300,14 +307,12 @@ impl<P: Party + ?Sized> Reader<'_, P> {
         Ok(sum)
     }
 
-    fn team_numbers(&self, default: Amount) -> Result<Vec<Amount>, AttributeFault> {
-        self.values()
-            .map(|value| match value {
-                Some(Value::Number(number)) => Ok(*number),
-                Some(other) => Err(self.wrong(Wanted::Number, other)),
-                None => Ok(default),
-            })
-            .collect()
+    fn team_sum(&self, default: Amount) -> Result<Amount, AttributeFault> {
+        self.values().try_fold(Amount::ZERO, |sum, value| match value {
+            Some(Value::Number(number)) => Ok(sum + *number),
+            Some(other) => Err(self.wrong(Wanted::Number, other)),
+            None => Ok(sum + default),
+        })
     }
 
     /// "Instead of an array of latency measurements, the create request must specify a Region in the ServerDetails
@@ -318,7 +323,7 @@ impl<P: Party + ?Sized> Reader<'_, P> {
             let region =
                 region.filter(|region| !region.is_empty() && region.len() <= TEXT_BYTES_MAX && known(region));
             let region = region.ok_or_else(|| AttributeFault::ServerRegion { rule: self.rule.clone() })?;
-            return Ok(alloc::vec![(folded(region), 0)]);
+            return Ok(alloc::vec![(folded(&region.into()), 0)]);
         }
         let mut common: Option<Vec<(Arc<str>, u32)>> = None;
         for value in self.values() {
@@ -332,13 +337,11 @@ impl<P: Party + ?Sized> Reader<'_, P> {
                 return Err(self.large(measured.len(), LATENCIES_MAX));
             }
             measured.iter().try_for_each(|(region, _)| self.bounded(region))?;
-            let mut own: Vec<(Arc<str>, u32)> = measured
-                .iter()
-                .filter(|(region, _)| known(region))
-                .map(|(region, latency)| (folded(region), *latency))
-                .collect();
+            let mut own = Vec::with_capacity(measured.len());
+            let known = measured.iter().filter(|(region, _)| known(region));
+            own.extend(known.map(|(region, latency)| (folded(region), *latency)));
             // A region named twice counts by its worst.
-            own.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+            own.sort_unstable_by(|a: &(Arc<str>, u32), b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             own.dedup_by(|later, first| later.0 == first.0);
             common = Some(match common {
                 None => own,
@@ -353,25 +356,24 @@ impl<P: Party + ?Sized> Reader<'_, P> {
     }
 }
 
-fn average(numbers: &[Amount]) -> Option<Amount> {
-    let count = i64::try_from(numbers.len()).ok().filter(|count| *count > 0)?;
-    let sum: i64 = numbers.iter().map(|number| number.millionths()).sum();
-    Some(Amount::from_millionths(sum.div_euclid(count)))
-}
-
+/// Of two lists in the order of regions, those in both.
 pub(crate) fn worst_of_both(some: &[(Arc<str>, u32)], others: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, u32)> {
+    let mut others = others.iter().peekable();
     let both = some.iter().filter_map(|(region, latency)| {
-        let at = others.binary_search_by(|(other, _)| other.cmp(region)).ok()?;
-        Some((region.clone(), (*latency).max(others[at].1)))
+        while others.next_if(|(other, _)| other < region).is_some() {}
+        let (_, other) = others.next_if(|(other, _)| other == region)?;
+        Some((region.clone(), *latency.max(other)))
     });
     both.collect()
 }
 
 /// Regions are compared without regard to case: PlayFab's own samples write `EastUs` and `EastUS`.
-pub(crate) fn folded(region: &str) -> Arc<str> {
-    region.to_ascii_lowercase().into()
+fn folded(region: &Arc<str>) -> Arc<str> {
+    let is_folded = !region.bytes().any(|byte| byte.is_ascii_uppercase());
+    if is_folded { region.clone() } else { region.to_ascii_lowercase().into() }
 }
 
-fn same(one: &str, other: &str) -> bool {
+/// Whether two names are of one region.
+pub(crate) fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }

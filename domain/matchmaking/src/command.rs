@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{MatchId, TicketId};
 
+use crate::attribute::Facts;
 use crate::backfill::ServerDetails;
 use crate::entity::{Caller, Entity};
 use crate::hold::Outcome;
@@ -128,10 +129,12 @@ pub enum Answer {
 }
 
 /// What a queue is told that nobody journals.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Observation {
     /// Build the engine, if it is not there.
     Open,
+    /// What the rules see of the ticket that the next event makes, so that it is read once. Good for that event alone.
+    Read(Facts),
     /// Look at the next ticket whose moment has come until now.
     Look,
     /// Everything soft is gone.

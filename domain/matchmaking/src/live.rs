@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{MatchId, Table, TicketId, Timestamp};
 
-use crate::attribute::{Facts, folded, team_numbers};
+use crate::attribute::{Facts, same, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::{Cursor, Engine, Found, Game, Handle, Look, LookedAt, Newcomer};
 use crate::entity::Entity;
@@ -24,6 +24,8 @@ pub(crate) struct Live {
     pub look: Look,
     /// Everything up to here was looked at.
     pub looked_at: Cursor,
+    /// What the rules see of the ticket that the next event makes, where that was read already.
+    pub read: Option<Facts>,
 }
 
 impl Queue {
@@ -76,7 +78,7 @@ impl Queue {
             .filter_map(|(id, _)| self.tickets.get(id))
             .flat_map(|ticket| ticket.region_names());
         let mut names = spec.regions.iter().cloned().chain(game).chain(sent);
-        names.find(|name| folded(name) == *region).unwrap_or_else(|| region.clone())
+        names.find(|name| same(name, region)).unwrap_or_else(|| region.clone())
     }
 }
 
@@ -89,6 +91,7 @@ impl Live {
             tickets: Vec::new(),
             look: Look::Nothing,
             looked_at: queue.looked_at.until,
+            read: None,
         };
         live.engine.goes_on(queue.looked_at.until.at);
         let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
@@ -155,9 +158,10 @@ impl Live {
     }
 
     fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
-        let facts = Facts::of(spec, &*ticket.members);
+        let read = self.read.take();
+        let facts = read.unwrap_or_else(|| Facts::of(spec, &*ticket.members).unwrap_or_default());
         let room = self.engine.max();
-        self.insert(ticket.id, &facts.unwrap_or_default(), searching, room, None, looked_at);
+        self.insert(ticket.id, &facts, searching, room, None, looked_at);
     }
 
     fn add_game(

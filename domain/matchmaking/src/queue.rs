@@ -250,6 +250,11 @@ impl StateMachine for Queue {
                 self.tally.get_or_insert_with(Tally::new);
                 self.open_engine();
             }
+            Observation::Read(facts) => {
+                if let Some(live) = &mut self.engine {
+                    live.read = Some(facts);
+                }
+            }
             Observation::Look => self.look(now),
             Observation::Forgotten => {
                 (self.engine, self.waits, self.tally) = (None, LastWaits::default(), None);

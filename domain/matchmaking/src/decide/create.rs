@@ -8,7 +8,7 @@ use mainstay_core::{TicketId, Turn};
 use super::pace::Pace;
 use super::{GIVE_UP_AFTER_MAX, server_only, spec_of};
 use crate::attribute::Facts;
-use crate::command::Answer;
+use crate::command::{Answer, Observation};
 use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::event::Event;
@@ -57,15 +57,17 @@ pub(super) fn by_player(
     let facts = Facts::of(&spec, members)?;
     fits_beside_others(turn.state(), &facts)?;
     pace.catch_up(turn);
-    turn.emit(Event::TicketCreated {
+    let created = Event::TicketCreated {
         ticket: asked.ticket,
         creator: creator.entity.clone(),
         members: members.into(),
         invited: invited.into(),
         give_up_after: asked.give_up_after,
-    });
+    };
     if invited.is_empty() {
-        cancel_hopeless(turn, asked.ticket, &facts);
+        emit_searching(turn, asked.ticket, facts, created);
+    } else {
+        turn.emit(created);
     }
     Ok(Answer::Ticket(asked.ticket))
 }
@@ -93,15 +95,29 @@ pub(super) fn by_server(
     let facts = Facts::of(&spec, members)?;
     fits_beside_others(turn.state(), &facts)?;
     pace.catch_up(turn);
-    turn.emit(Event::TicketCreated {
+    let created = Event::TicketCreated {
         ticket: asked.ticket,
         creator: creator.clone(),
         members: members.into(),
         invited: [].into(),
         give_up_after: asked.give_up_after,
-    });
-    cancel_hopeless(turn, asked.ticket, &facts);
+    };
+    emit_searching(turn, asked.ticket, facts, created);
     Ok(Answer::Ticket(asked.ticket))
+}
+
+/// A ticket of these facts searches from its first moment on, if it is not hopeless.
+fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, created: Event) {
+    let hopeless = is_hopeless(turn.state(), &facts);
+    turn.observe(Observation::Read(facts));
+    turn.emit(created);
+    if hopeless {
+        turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
+    }
+}
+
+fn is_hopeless(state: &Queue, facts: &Facts) -> bool {
+    state.engine.as_ref().is_some_and(|live| live.engine.is_hopeless(facts))
 }
 
 /// What holds for every new ticket of players: its size, its time, and nobody twice.
@@ -163,7 +179,7 @@ pub(super) fn fits_beside_others(state: &Queue, facts: &Facts) -> Result<(), Rej
 
 /// A ticket that breaks a rule by itself for as long as it could wait is not kept waiting, and is told so.
 pub(super) fn cancel_hopeless(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: &Facts) {
-    if turn.state().engine.as_ref().is_some_and(|live| live.engine.is_hopeless(facts)) {
+    if is_hopeless(turn.state(), facts) {
         turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
     }
 }
