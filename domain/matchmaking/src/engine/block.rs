@@ -1,270 +1,328 @@
-//! Sixty-four neighbours of an index, their columns apart: one pass without a branch says which of them can be candidates.
+//! Sixty-four neighbours of an index. What is asked of candidates is kept across them: for each *mark* an entry can have, one word says
+//! which of the sixty-four have it, so that a handful of words answer for all of them, whatever the target has for vectors.
 //!
-//! The pass is written so that the compiler turns it into vector instructions of whatever the target has; there is no other
-//! version of it to agree with.
+//! Whoever leaves leaves a gap, which keeps its place in the order until somebody comes next to it.
 
 use alloc::vec::Vec;
 
+use super::lanes::bits;
 use super::slab::Handle;
 
 /// How many entries a block holds: as many as a word has bits.
 pub(super) const BLOCK: usize = 64;
 
-/// What entries are ordered by: the primary number, then arrival.
-pub(super) type Key = (i64, u64);
+/// What entries are ordered by: the primary number, then arrival. One wide number, so that comparing two takes no branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u128);
+
+/// Turned over, so that negative numbers come before the others.
+const SIGN: u64 = 1 << 63;
+
+impl Key {
+    /// Of a number and an arrival.
+    pub(super) const fn new(number: i64, arrival: u64) -> Self {
+        Self(((number.cast_unsigned() ^ SIGN) as u128) << 64 | arrival as u128)
+    }
+
+    pub(super) const fn number(self) -> i64 {
+        ((self.0 >> 64) as u64 ^ SIGN).cast_signed()
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is the arrival")]
+    pub(super) const fn arrival(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+/// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list. Regions and values
+/// are laid over each other, so that marks are necessary, not sufficient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marks(u64);
+
+/// Sizes from 1 on; nothing is asked where there is room for more.
+const SIZES: usize = 8;
+/// Most games have no more regions.
+const REGIONS: usize = 16;
+const VALUES: usize = 16;
+const MARKS: usize = SIZES + REGIONS + VALUES;
+
+impl Marks {
+    pub(super) const fn new(players: u8, regions: u64, values: u64) -> Self {
+        let sizes = below(SIZES) & !below((players as usize).saturating_sub(1));
+        Self(sizes | fold(regions) << SIZES | fold(values) << (SIZES + REGIONS))
+    }
+}
+
+/// Sixty-four bits folded to sixteen: two sets that meet, meet folded.
+const fn fold(set: u64) -> u64 {
+    (set | set >> 16 | set >> 32 | set >> 48) & 0xffff
+}
 
 /// An entry of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub key: Key,
     pub handle: Handle,
-    pub players: u8,
-    /// Its regions, folded to 32 bits: a superset of the truth.
-    pub regions: u32,
-    /// Its first list, folded likewise.
-    pub set: u32,
+    pub marks: Marks,
 }
 
 /// What is asked of candidates. Passing it is necessary, not sufficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// The most players.
-    pub room: u8,
-    /// At least one of these regions.
-    pub regions: u32,
-    /// At least one of these values of the first list.
-    pub set: u32,
-    /// All bits where lists do not matter, else none.
-    pub any_set: u32,
+    /// One mark at least of each; of an empty one nothing is asked.
+    asked: [u64; 3],
     /// For each total the most a candidate may add.
-    pub totals: Vec<i64>,
+    totals: Vec<i64>,
+}
+
+impl Filter {
+    /// Room for so many players, one of these regions at least, one of these values where lists matter, and no more than this for
+    /// each total.
+    pub(super) fn new(room: u8, regions: u64, values: Option<u64>, totals: Vec<i64>) -> Self {
+        let sizes = if usize::from(room) > SIZES { 0 } else { 1 << room.saturating_sub(1) };
+        let regions = if regions == u64::MAX { 0 } else { fold(regions) << SIZES };
+        let values = values.map_or(0, |values| fold(values) << (SIZES + REGIONS));
+        Self { asked: [sizes, regions, values], totals }
+    }
 }
 
 /// What is true of all entries beneath, loosely: a bound may be stale after removals, and then lets too much through.
 #[derive(Debug, Clone)]
 pub(super) struct Summary {
-    players_min: u8,
-    regions: u32,
-    set: u32,
+    marks: u64,
     totals_min: Vec<i64>,
 }
 
 impl Summary {
     pub(super) fn empty(totals: usize) -> Self {
-        Self { players_min: u8::MAX, regions: 0, set: 0, totals_min: alloc::vec![i64::MAX; totals] }
+        Self { marks: 0, totals_min: alloc::vec![i64::MAX; totals] }
     }
 
     pub(super) fn add(&mut self, entry: &Entry, total: impl Fn(usize) -> i64) {
-        self.players_min = self.players_min.min(entry.players);
-        self.regions |= entry.regions;
-        self.set |= entry.set;
+        self.marks |= entry.marks.0;
+        self.bound(total);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.marks |= other.marks;
+        self.bound(|rule| other.totals_min[rule]);
+    }
+
+    fn bound(&mut self, total: impl Fn(usize) -> i64) {
         for (rule, min) in self.totals_min.iter_mut().enumerate() {
             *min = (*min).min(total(rule));
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.players_min = self.players_min.min(other.players_min);
-        self.regions |= other.regions;
-        self.set |= other.set;
-        for (min, other) in self.totals_min.iter_mut().zip(&other.totals_min) {
-            *min = (*min).min(*other);
-        }
-    }
-
     /// Whether a candidate can be beneath.
     pub(super) fn admits(&self, filter: &Filter) -> bool {
-        self.players_min <= filter.room
-            && self.regions & filter.regions != 0
-            && self.set & filter.set | filter.any_set != 0
+        filter.asked.iter().all(|asked| *asked == 0 || self.marks & asked != 0)
             && self.totals_min.iter().zip(&filter.totals).all(|(min, most)| min <= most)
     }
 }
 
-/// A block: its entries in order, column by column.
+/// A block: its entries in order, with gaps between them.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
+    /// Which slots are no gaps.
+    live: u64,
+    /// Entries and gaps.
     len: usize,
-    numbers: [i64; BLOCK],
-    arrivals: [u64; BLOCK],
+    keys: [Key; BLOCK],
     handles: [Handle; BLOCK],
-    regions: [u32; BLOCK],
-    sets: [u32; BLOCK],
-    players: [u8; BLOCK],
+    /// Who has which mark; of gaps it says nothing.
+    marks: [u64; MARKS],
     pub summary: Summary,
     /// Removals since the summary was made.
-    stale: u8,
+    stale: usize,
 }
 
 impl Block {
     pub(super) fn new(totals: usize) -> Self {
         Self {
+            live: 0,
             len: 0,
-            numbers: [0; BLOCK],
-            arrivals: [0; BLOCK],
+            keys: [Key(0); BLOCK],
             handles: [0; BLOCK],
-            regions: [0; BLOCK],
-            sets: [0; BLOCK],
-            players: [0; BLOCK],
+            marks: [0; MARKS],
             summary: Summary::empty(totals),
             stale: 0,
         }
     }
 
+    /// How many slots have a key, gaps included.
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) const fn key(&self, slot: usize) -> Key {
-        (self.numbers[slot], self.arrivals[slot])
+    /// How many entries there are.
+    pub(super) const fn count(&self) -> usize {
+        self.live.count_ones() as usize
     }
 
-    pub(super) fn eldest(&self) -> Option<u64> {
-        self.arrivals[..self.len].iter().copied().min()
+    pub(super) const fn is_full(&self) -> bool {
+        self.live == u64::MAX
+    }
+
+    pub(super) const fn key(&self, slot: usize) -> Key {
+        self.keys[slot]
     }
 
     pub(super) const fn number(&self, slot: usize) -> i64 {
-        self.numbers[slot]
+        self.keys[slot].number()
     }
 
     pub(super) const fn handle(&self, slot: usize) -> Handle {
         self.handles[slot]
     }
 
-    fn entry(&self, slot: usize) -> Entry {
-        Entry {
-            key: self.key(slot),
-            handle: self.handles[slot],
-            players: self.players[slot],
-            regions: self.regions[slot],
-            set: self.sets[slot],
-        }
+    /// The slots with an entry.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> + use<> {
+        bits(self.live).map(|slot| slot as usize)
     }
 
-    /// How many entries are before a key.
+    pub(super) fn eldest(&self) -> Option<u64> {
+        self.slots().map(|slot| self.keys[slot].arrival()).min()
+    }
+
+    /// How many slots are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
-        let first = self.numbers[..self.len].partition_point(|number| *number < key.0);
-        let equals = self.numbers[first..self.len].partition_point(|number| *number == key.0);
-        first + self.arrivals[first..first + equals].partition_point(|arrival| *arrival < key.1)
+        self.keys[..self.len].partition_point(|before| *before < key)
     }
 
+    fn find(&self, key: Key) -> Option<usize> {
+        let at = self.before(key);
+        (at < self.len && self.keys[at] == key && self.live >> at & 1 == 1).then_some(at)
+    }
+
+    /// Puts an entry in, where it is not [full](Self::is_full).
     pub(super) fn insert(&mut self, entry: &Entry, total: impl Fn(usize) -> i64) {
-        let (at, end) = (self.before(entry.key), self.len);
-        self.shift_up(at, end);
-        self.put(at, entry);
-        self.len += 1;
+        if self.len == BLOCK {
+            self.close_gaps();
+        }
+        let slot = self.make_room(self.before(entry.key));
+        self.keys[slot] = entry.key;
+        self.handles[slot] = entry.handle;
+        self.live |= 1 << slot;
+        self.mark(slot, entry.marks);
         self.summary.add(entry, total);
     }
 
-    fn put(&mut self, at: usize, entry: &Entry) {
-        (self.numbers[at], self.arrivals[at]) = entry.key;
-        self.handles[at] = entry.handle;
-        self.regions[at] = entry.regions;
-        self.sets[at] = entry.set;
-        self.players[at] = entry.players;
+    /// A slot without marks between those before `at` and the others.
+    fn make_room(&mut self, at: usize) -> usize {
+        for gap in [at, at.wrapping_sub(1)] {
+            if gap < self.len && self.live >> gap & 1 == 0 {
+                self.clear(gap);
+                return gap;
+            }
+        }
+        self.keys.copy_within(at..self.len, at + 1);
+        self.handles.copy_within(at..self.len, at + 1);
+        // What is added to itself moves up by one, and leaves a nought.
+        let moved = !below(at);
+        let up = |word: u64| word.wrapping_add(word & moved);
+        self.live = up(self.live);
+        self.marks.iter_mut().for_each(|word| *word = up(*word));
+        self.len += 1;
+        at
     }
 
-    fn shift_up(&mut self, at: usize, end: usize) {
-        self.numbers.copy_within(at..end, at + 1);
-        self.arrivals.copy_within(at..end, at + 1);
-        self.handles.copy_within(at..end, at + 1);
-        self.regions.copy_within(at..end, at + 1);
-        self.sets.copy_within(at..end, at + 1);
-        self.players.copy_within(at..end, at + 1);
+    fn clear(&mut self, slot: usize) {
+        let others = !(1 << slot);
+        self.marks.iter_mut().for_each(|word| *word &= others);
+    }
+
+    fn mark(&mut self, slot: usize, marks: Marks) {
+        bits(marks.0).for_each(|mark| self.marks[mark as usize] |= 1 << slot);
     }
 
     /// Takes the entry of a key out; says whether it was there.
     pub(super) fn remove(&mut self, key: Key) -> bool {
-        let at = self.before(key);
-        if at >= self.len || self.key(at) != key {
-            return false;
-        }
-        let end = self.len;
-        self.numbers.copy_within(at + 1..end, at);
-        self.arrivals.copy_within(at + 1..end, at);
-        self.handles.copy_within(at + 1..end, at);
-        self.regions.copy_within(at + 1..end, at);
-        self.sets.copy_within(at + 1..end, at);
-        self.players.copy_within(at + 1..end, at);
-        self.len -= 1;
-        self.stale = self.stale.saturating_add(1);
+        let Some(slot) = self.find(key) else { return false };
+        self.live &= !(1 << slot);
+        self.stale += 1;
         true
     }
 
-    /// Says other regions of the entry of a key.
-    pub(super) fn set_regions(&mut self, key: Key, regions: u32) {
-        let at = self.before(key);
-        if at < self.len && self.key(at) == key {
-            self.regions[at] = regions;
-            self.summary.regions |= regions;
+    /// Gives the entry of a key other marks.
+    pub(super) fn set_marks(&mut self, key: Key, marks: Marks) {
+        if let Some(slot) = self.find(key) {
+            self.clear(slot);
+            self.mark(slot, marks);
+            self.summary.marks |= marks.0;
         }
     }
 
     /// Whether the summary has become so stale that it is worth making anew.
     pub(super) const fn is_stale(&self) -> bool {
-        self.stale as usize > self.len / 2
+        self.stale > self.count() / 2
     }
 
     pub(super) fn summarise(&mut self, total: impl Fn(Handle, usize) -> i64) {
         let mut summary = Summary::empty(self.summary.totals_min.len());
-        for slot in 0..self.len {
-            let entry = self.entry(slot);
-            summary.add(&entry, |rule| total(entry.handle, rule));
+        for (mark, word) in self.marks.iter().enumerate() {
+            summary.marks |= u64::from(word & self.live != 0) << mark;
+        }
+        if !summary.totals_min.is_empty() {
+            self.slots().for_each(|slot| summary.bound(|rule| total(self.handles[slot], rule)));
         }
         self.summary = summary;
         self.stale = 0;
     }
 
-    /// Moves the entries from `at` on into a new block.
+    fn close_gaps(&mut self) {
+        let mut kept = 0;
+        for slot in self.slots() {
+            (self.keys[kept], self.handles[kept]) = (self.keys[slot], self.handles[slot]);
+            kept += 1;
+        }
+        // From the highest gap on, so that none moves before its turn.
+        let mut gaps = !self.live & below(self.len);
+        while gaps != 0 {
+            let before = below(63 - gaps.leading_zeros() as usize);
+            self.marks.iter_mut().for_each(|word| *word = *word & before | *word >> 1 & !before);
+            gaps &= before;
+        }
+        self.len = kept;
+        self.live = below(kept);
+    }
+
+    /// Moves the entries from `at` on into a new block; there are no gaps.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let mut upper = Self::new(self.summary.totals_min.len());
-        for slot in at..self.len {
-            let entry = self.entry(slot);
-            upper.put(slot - at, &entry);
-        }
-        upper.len = self.len - at;
-        self.len = at;
+        upper.keys[..self.len - at].copy_from_slice(&self.keys[at..self.len]);
+        upper.handles[..self.len - at].copy_from_slice(&self.handles[at..self.len]);
+        let moved = |word: u64| if at < BLOCK { word >> at } else { 0 };
+        upper.marks = self.marks.map(moved);
+        (upper.len, upper.live) = (self.len - at, moved(self.live));
+        (self.len, self.live) = (at, self.live & below(at));
         upper
     }
 
     /// Takes over the entries of the block after it; they fit.
-    pub(super) fn append(&mut self, next: &Self) {
-        for slot in 0..next.len {
-            self.put(self.len + slot, &next.entry(slot));
+    pub(super) fn append(&mut self, mut next: Self) {
+        self.close_gaps();
+        next.close_gaps();
+        let (from, count) = (self.len, next.len);
+        self.keys[from..from + count].copy_from_slice(&next.keys[..count]);
+        self.handles[from..from + count].copy_from_slice(&next.handles[..count]);
+        for (word, upper) in self.marks.iter_mut().zip(next.marks) {
+            *word = *word & self.live | (upper & next.live) << from;
         }
-        self.len += next.len;
+        self.len += count;
+        self.live = below(self.len);
     }
 
     /// Which entries can be candidates, one bit each.
     pub(super) fn candidates(&self, filter: &Filter) -> u64 {
-        let passes: [u8; BLOCK] = core::array::from_fn(|slot| {
-            let fits = self.players[slot] <= filter.room;
-            let region = self.regions[slot] & filter.regions != 0;
-            let set = (self.sets[slot] & filter.set) | filter.any_set != 0;
-            u8::from(fits & region & set)
-        });
-        pack(&passes) & below(self.len)
+        let asked = filter.asked.iter().filter(|asked| **asked != 0);
+        asked.fold(self.live, |left, asked| {
+            left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
+        })
     }
-}
-
-/// One bit for each byte that is 1.
-fn pack(bytes: &[u8; BLOCK]) -> u64 {
-    /// Gathers the lowest bits of eight bytes into the highest byte of the product.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (eights, _) = bytes.as_chunks::<8>();
-    eights.iter().enumerate().fold(0, |bits, (index, eight)| {
-        bits | (u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56) << (index * 8)
-    })
 }
 
 /// The lowest `count` bits.
 pub(super) const fn below(count: usize) -> u64 {
     if count >= BLOCK { u64::MAX } else { (1 << count) - 1 }
-}
-
-/// A bit set folded to 32 bits: two sets that meet, meet folded.
-#[expect(clippy::cast_possible_truncation, reason = "the two halves are laid over each other")]
-pub(super) fn fold(words: &[u64]) -> u32 {
-    let all = words.iter().fold(0, |all, word| all | word);
-    (all | all >> 32) as u32
 }

@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 
 use super::lanes::{Parties, bits};
-use super::plan::{FREE, Similarity};
+use super::plan::{FREE, Plan, Similarity};
 use super::pool::{Part, primary};
 use super::rank::distance;
 use super::search::{Field, Found, Searcher};
@@ -73,9 +73,18 @@ impl Searcher {
         };
         self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
         let window = self.group.window(plan.primary);
-        let mut walk = Walk::new(&part.ordinary, primary(plan, seed), window, self.filter(field));
+        let mut walk = Walk::new(
+            &part.ordinary,
+            primary(plan, seed),
+            window,
+            self.filter(field, self.group.room_left(plan)),
+        );
         if !plan.is_ranked_by_walk() {
-            self.meet(field, &mut walk, near, NEAREST_MIN.max(usize::from(plan.max) * 2));
+            let nearest = NEAREST_MIN.max(usize::from(plan.max) * 2);
+            self.meet(field, &mut walk, near, nearest);
+            if near.len() < nearest && !self.could_fill(field, near) {
+                return self.complete(field);
+            }
             for candidate in &mut near[..] {
                 candidate.distance = distance(plan, seed, field.slab.get(candidate.handle));
             }
@@ -110,6 +119,17 @@ impl Searcher {
             self.group.shrink(base);
         }
         self.fill_otherwise(field, near)
+    }
+
+    /// Whether these are enough in any lane.
+    fn could_fill(&mut self, field: Field<'_>, near: &[Near]) -> bool {
+        for candidate in near {
+            self.lanes.count(candidate.lanes, candidate.players);
+        }
+        let wanted = field.plan.min.saturating_sub(self.group.players());
+        let could = self.lanes.fullest(wanted).next().is_some();
+        self.lanes.empty();
+        could
     }
 
     /// Puts down the next so many who fit the group as it is, or fewer where there are none.
@@ -184,7 +204,8 @@ impl Searcher {
     /// Adds whoever fits on the rest of the way.
     fn fill_further(&mut self, field: Field<'_>, walk: &mut Walk<'_>) {
         while self.group.players() < self.group.room() {
-            walk.narrow(self.filter(field), self.group.window(field.plan.primary));
+            let room = self.group.room_left(field.plan);
+            walk.narrow(self.filter(field, room), self.group.window(field.plan.primary));
             let joins = |met: &super::walk::Met| {
                 !self.group.members().contains(&met.handle) && self.add(field, met.handle)
             };
@@ -201,7 +222,12 @@ impl Searcher {
         let found = self.lanes.fullest(wanted).find_map(|at| {
             lane.clear();
             lane.extend(near.iter().filter(|it| it.lanes >> at & 1 == 1));
-            if self.are_near_enough(field, &lane, wanted) { self.try_all(field, &lane) } else { None }
+            if self.are_near_enough(field, &lane, wanted) {
+                add_up(&lane, &mut self.sums);
+                self.try_all(field, &lane)
+            } else {
+                None
+            }
         });
         self.lane = lane;
         found.or_else(|| self.complete(field))
@@ -238,7 +264,7 @@ impl Searcher {
         }
         let room = self.group.room();
         for at in 0..near.len() {
-            if self.group.players() == room {
+            if self.group.players() == room || !self.may_add_up(field.plan, near.len() - at) {
                 break;
             }
             let tries = self.tries.checked_sub(1)?;
@@ -252,6 +278,12 @@ impl Searcher {
             self.group.pop();
         }
         self.complete(field)
+    }
+
+    /// Whether the last so many of a lane can make the group as large as a match, by their sizes alone.
+    fn may_add_up(&self, plan: &Plan, last: usize) -> bool {
+        let sizes = (u128::MAX << plan.min) & !(u128::MAX << self.group.room() << 1);
+        self.sums[last] << self.group.players() & sizes != 0
     }
 
     /// Whether those who still fit by number and size are enough, also to have a large party on each team or none.
@@ -283,5 +315,15 @@ impl Searcher {
             }
         }
         wanted == 0 && larges == 0
+    }
+}
+
+/// Which sums of players the last none, one, two and so on of a lane can make, one bit each.
+fn add_up(lane: &[Near], sums: &mut Vec<u128>) {
+    sums.clear();
+    sums.push(1);
+    for candidate in lane.iter().rev() {
+        let fewer = sums[sums.len() - 1];
+        sums.push(fewer | fewer << candidate.players);
     }
 }

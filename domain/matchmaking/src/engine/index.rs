@@ -1,12 +1,12 @@
 //! The waiting tickets of one partition and kind, in the order of their primary number and arrival: runs of blocks of
-//! entries, so that an insertion moves at most 64 of each.
+//! entries, so that an insertion moves at most 64.
 //!
 //! The layout of runs and blocks depends on the order of insertions and removals; nothing that is found does.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::block::{BLOCK, Block, Entry, Key, Summary};
+use super::block::{BLOCK, Block, Entry, Key, Marks, Summary};
 use super::slab::{Handle, Slab};
 
 /// The most blocks of a run.
@@ -23,7 +23,7 @@ pub(super) struct Index {
 
 /// Neighbouring blocks.
 #[derive(Debug, Clone)]
-#[expect(clippy::vec_box, reason = "a block is 1.9 kB, and blocks move when their run gets another")]
+#[expect(clippy::vec_box, reason = "a block is 1.7 kB, and blocks move when their run gets another")]
 pub(super) struct Run {
     heads: Vec<Key>,
     pub(super) blocks: Vec<Box<Block>>,
@@ -102,7 +102,7 @@ impl Index {
         };
         let last = self.runs.len() - 1 == run_at && self.runs[run_at].blocks.len() - 1 == block_at;
         let run = &mut self.runs[run_at];
-        if run.blocks[block_at].len() == BLOCK {
+        if run.blocks[block_at].is_full() {
             // What always comes last (arrivals without a number) fills its blocks whole.
             let ends = last && run.blocks[block_at].key(BLOCK - 1) < entry.key;
             let upper = run.blocks[block_at].split_off(if ends { BLOCK } else { BLOCK / 2 });
@@ -115,7 +115,7 @@ impl Index {
             block_at += usize::from(entry.key >= head);
         }
         run.blocks[block_at].insert(entry, total);
-        run.heads[block_at] = run.blocks[block_at].key(0);
+        run.heads[block_at] = run.heads[block_at].min(entry.key);
         run.summary.add(entry, total);
         self.heads[run_at] = run.heads[0];
         if run.blocks.len() > RUN {
@@ -138,17 +138,14 @@ impl Index {
             return;
         }
         self.len -= 1;
-        if block.len() == 0 {
+        if block.count() == 0 {
             run.blocks.remove(block_at);
             run.heads.remove(block_at);
             run.summarise(self.totals);
-        } else {
-            run.heads[block_at] = block.key(0);
-            if block.is_stale() {
-                block.summarise(|handle, rule| slab.get(handle).total(rule));
-                run.merge_small(block_at, slab);
-                run.summarise(self.totals);
-            }
+        } else if block.is_stale() {
+            block.summarise(|handle, rule| slab.get(handle).total(rule));
+            run.merge_small(block_at, slab);
+            run.summarise(self.totals);
         }
         if run.blocks.is_empty() {
             self.runs.remove(run_at);
@@ -158,11 +155,11 @@ impl Index {
         }
     }
 
-    /// An entry's regions have changed with its step.
-    pub(super) fn set_regions(&mut self, key: Key, regions: u32) {
+    /// What an entry can play by has changed with its step.
+    pub(super) fn set_marks(&mut self, key: Key, marks: Marks) {
         let Some((run, block)) = self.find(key) else { return };
         let run = &mut self.runs[run];
-        run.blocks[block].set_regions(key, regions);
+        run.blocks[block].set_marks(key, marks);
         run.summary.merge(&run.blocks[block].summary);
     }
 
@@ -170,20 +167,20 @@ impl Index {
     #[cfg(test)]
     pub(super) fn handles(&self) -> Vec<Handle> {
         let blocks = self.runs.iter().flat_map(|run| &run.blocks);
-        blocks.flat_map(|block| (0..block.len()).map(|slot| block.handle(slot))).collect()
+        blocks.flat_map(|block| block.slots().map(|slot| block.handle(slot))).collect()
     }
 }
 
 impl Run {
     /// Joins a block with the next where both together leave room.
     fn merge_small(&mut self, at: usize, slab: &Slab) {
-        let joined = |next: &Block, this: &Block| this.len() + next.len() <= BLOCK * 3 / 4;
+        let joined = |next: &Block, this: &Block| this.count() + next.count() <= BLOCK * 3 / 4;
         if self.blocks.get(at + 1).is_none_or(|next| !joined(next, &self.blocks[at])) {
             return;
         }
         let next = self.blocks.remove(at + 1);
         self.heads.remove(at + 1);
-        self.blocks[at].append(&next);
+        self.blocks[at].append(*next);
         self.blocks[at].summarise(|handle: Handle, rule| slab.get(handle).total(rule));
     }
 

@@ -40,6 +40,8 @@ pub(super) struct Lanes {
     /// Where large parties have to meet others: each lane is there twice, first for those who are small.
     parties: Parties,
     players: [u16; LANES_MAX],
+    /// What those players can add up to, ticket by ticket, one bit each.
+    sums: [u128; LANES_MAX],
     /// At how many players a lane is tried.
     due: [u16; LANES_MAX],
     /// How many fill it.
@@ -50,7 +52,8 @@ impl Default for Lanes {
     fn default() -> Self {
         let none = [0; LANES_MAX];
         let (regions, values) = (Vec::new(), Vec::new());
-        Self { regions, values, parties: Parties::Any, players: none, due: none, wanted: 0 }
+        let sums = [0; LANES_MAX];
+        Self { regions, values, parties: Parties::Any, players: none, sums, due: none, wanted: 0 }
     }
 }
 
@@ -68,7 +71,6 @@ impl Lanes {
         let Names { regions, values } = names;
         self.wanted = wanted.into();
         self.parties = parties;
-        (self.players, self.due) = ([0; LANES_MAX], [self.wanted; LANES_MAX]);
         let most = match parties {
             Parties::Any | Parties::Each => LANES_MAX,
             Parties::NoneOrEach { .. } => LANES_MAX / 2,
@@ -91,6 +93,22 @@ impl Lanes {
                 self.values.extend(words.flat_map(|(at, word)| bits(*word).map(move |bit| at * 64 + bit)));
                 self.values.sort_unstable_by(|one, other| values.text(*one).cmp(&values.text(*other)));
             }
+        }
+        self.empty();
+    }
+
+    /// Nobody was met yet.
+    pub(super) fn empty(&mut self) {
+        let lanes = self.count_all();
+        self.players[..lanes].fill(0);
+        self.sums[..lanes].fill(1);
+        self.due[..lanes].fill(self.wanted);
+    }
+
+    fn count_all(&self) -> usize {
+        match self.parties {
+            Parties::Any | Parties::Each => self.count_once(),
+            Parties::NoneOrEach { .. } => self.count_once() * 2,
         }
     }
 
@@ -145,7 +163,10 @@ impl Lanes {
         for lane in bits(lanes) {
             let here = &mut self.players[lane as usize];
             *here = here.saturating_add(players.into());
-            due |= u64::from(*here >= self.due[lane as usize]) << lane;
+            let sums = &mut self.sums[lane as usize];
+            *sums |= *sums << players;
+            let fills = *sums >> self.wanted & 1 == 1;
+            due |= u64::from(fills && *here >= self.due[lane as usize]) << lane;
         }
         due
     }
@@ -156,11 +177,12 @@ impl Lanes {
         self.due[lane as usize] = self.players[lane as usize] + (self.wanted / 4).max(1);
     }
 
-    /// The lanes in which at least so many players were met, the fullest first.
+    /// The lanes whose players can add up to so many at least, and no more than are wanted; the fullest first.
     pub(super) fn fullest(&self, least: u8) -> impl Iterator<Item = u32> + use<> {
         let players = self.players;
-        let full = |(lane, here): (u32, u16)| u64::from(here > 0 && here >= least.into()) << lane;
-        let mut left = (0..).zip(players).map(full).fold(0, |all, lane| all | lane);
+        let enough = (u128::MAX << least) & !(u128::MAX << self.wanted << 1);
+        let full = |lane: usize| u64::from(players[lane] > 0 && self.sums[lane] & enough != 0) << lane;
+        let mut left = (0..self.count_all()).map(full).fold(0, |all, lane| all | lane);
         core::iter::from_fn(move || {
             let lane = bits(left).max_by_key(|lane| (players[*lane as usize], core::cmp::Reverse(*lane)))?;
             left &= !(1 << lane);

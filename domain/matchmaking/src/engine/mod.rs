@@ -381,7 +381,7 @@ impl Engine {
             let before = self.slab.get(handle).regions();
             self.slab.set_step(handle, step, self.plan.row(step));
             if self.slab.get(handle).regions() != before {
-                self.pool.set_regions(&self.plan, &self.slab, handle);
+                self.pool.set_marks(&self.plan, &self.slab, handle);
             }
         }
     }

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::block::{Entry, fold};
+use super::block::{Entry, Key, Marks};
 use super::index::Index;
 use super::plan::{Plan, Reach};
 use super::slab::{ANY_TEXT, Handle, Kind, Ref, Slab, WILD};
@@ -141,13 +141,13 @@ impl Pool {
     }
 
     /// A ticket's regions have changed with its step.
-    pub(super) fn set_regions(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+    pub(super) fn set_marks(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
         let row = slab.get(handle);
         let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
-        let regions = fold(&[row.regions()]);
+        let (key, marks) = (key(plan, row), marks(plan, row));
         match row.shape().kind {
-            Kind::Backfill => part.backfill.set_regions(key(plan, row), regions),
-            Kind::Ordinary => part.ordinary.set_regions(key(plan, row), regions),
+            Kind::Backfill => part.backfill.set_marks(key, marks),
+            Kind::Ordinary => part.ordinary.set_marks(key, marks),
         }
     }
 
@@ -162,8 +162,8 @@ pub(super) fn primary(plan: &Plan, row: Ref<'_>) -> i64 {
     plan.primary.map_or(0, |rule| row.number(rule))
 }
 
-fn key(plan: &Plan, row: Ref<'_>) -> (i64, u64) {
-    (primary(plan, row), row.arrival())
+fn key(plan: &Plan, row: Ref<'_>) -> Key {
+    Key::new(primary(plan, row), row.arrival())
 }
 
 fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
@@ -171,12 +171,19 @@ fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
     dividing.map(|(rule, _)| row.text(rule)).collect()
 }
 
-fn entry(plan: &Plan, row: Ref<'_>, handle: Handle) -> Entry {
-    let set = match plan.sets.first() {
-        Some(_) if !row.any_set(0) => fold(row.set(0)),
-        Some(_) | None => u32::MAX,
+/// What no rule asks for has no marks.
+fn marks(plan: &Plan, row: Ref<'_>) -> Marks {
+    let regions = if plan.region.is_some() { row.regions() } else { 0 };
+    let values = match plan.sets.first() {
+        None => 0,
+        Some(_) if row.any_set(0) => u64::MAX,
+        Some(_) => row.set(0).iter().fold(0, |all, word| all | word),
     };
-    Entry { key: key(plan, row), handle, players: row.shape().players, regions: fold(&[row.regions()]), set }
+    Marks::new(row.shape().players, regions, values)
+}
+
+fn entry(plan: &Plan, row: Ref<'_>, handle: Handle) -> Entry {
+    Entry { key: key(plan, row), handle, marks: marks(plan, row) }
 }
 
 const _: () = assert!(WILD == i64::MIN, "tickets without a number come first in every index");

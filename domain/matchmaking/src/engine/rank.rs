@@ -2,7 +2,7 @@
 
 use super::lanes::bits;
 use super::plan::Plan;
-use super::slab::{ANY_TEXT, MIXED_TEXT, Ref, UNMEASURED, WILD};
+use super::slab::{ANY_TEXT, MIXED_TEXT, Ref, WILD};
 use crate::distance::{self, Equality};
 
 /// "`totalDistance = Σ (rule.Weight × rule.Distance)`", by the limits of the seed.
@@ -40,14 +40,13 @@ pub(super) fn distance(plan: &Plan, seed: Ref<'_>, candidate: Ref<'_>) -> f64 {
     sum
 }
 
+/// The sum of [`distance::quality`] over the common regions. Its terms are fractions of the same limit.
 fn qualities(seed: Ref<'_>, candidate: Ref<'_>, allowed: u32) -> f64 {
-    let common = seed.regions() & candidate.regions();
-    let mut sum = 0.0;
-    for region in bits(common) {
-        let worst = seed.latency(region as usize).max(candidate.latency(region as usize));
-        if worst != UNMEASURED {
-            sum += distance::quality(worst.into(), allowed);
-        }
+    if allowed == 0 {
+        return 0.0;
     }
-    sum
+    let common = bits(seed.regions() & candidate.regions());
+    let worst = common.map(|region| seed.latency(region as usize).max(candidate.latency(region as usize)));
+    let within: u32 = worst.map(|worst| allowed.saturating_sub(worst.into())).sum();
+    f64::from(within) / f64::from(allowed)
 }

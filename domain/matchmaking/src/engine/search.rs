@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use super::apart::Apart;
-use super::block::{Filter, fold};
+use super::block::Filter;
 use super::fill::{Near, TRIES_MAX};
 use super::games::Games;
 use super::group::Group;
@@ -56,6 +56,8 @@ pub(super) struct Searcher {
     pub(super) near: Vec<Near>,
     /// Those of one lane.
     pub(super) lane: Vec<Near>,
+    /// What the players of its last so many can add up to.
+    pub(super) sums: Vec<u128>,
     pub(super) numbers: Vec<(i64, i64, u8)>,
     games: Vec<(u64, Handle)>,
     units: Vec<u8>,
@@ -133,7 +135,7 @@ impl Searcher {
         for index in field.pool.games_for(field.plan, part) {
             // Who plays already is on both teams.
             let room = self.group.room() - self.group.players();
-            let filter = Filter { room, ..self.filter(field) };
+            let filter = self.filter(field, room);
             for met in Walk::new(index, from, window, filter) {
                 if self.fits(field, met.handle) {
                     games.push((met.arrival, met.handle));
@@ -164,7 +166,8 @@ impl Searcher {
     /// A ticket that fits any number has none to walk from: it borrows those of the first it meets.
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let window = self.group.window(field.plan.primary);
-        let walk = Walk::new(&part.ordinary, WILD, window, self.filter(field));
+        let walk =
+            Walk::new(&part.ordinary, WILD, window, self.filter(field, self.group.room_left(field.plan)));
         let fitting = walk.map(|met| met.handle).filter(|met| *met != anchor && self.fits(field, *met));
         let pivots: Vec<Handle> = fitting.take(PIVOTS_MAX).collect();
         pivots.into_iter().find_map(|pivot| {
@@ -172,20 +175,15 @@ impl Searcher {
         })
     }
 
-    /// What the group as it is asks of any candidate.
-    pub(super) fn filter(&self, field: Field<'_>) -> Filter {
-        let (set, any_set) = match self.group.first_set(field.slab.layout()) {
-            Some((shared, need)) if need > 0 => (fold(shared), 0),
-            Some(_) | None => (u32::MAX, u32::MAX),
+    /// What the group as it is asks of any candidate, that has room for so many players.
+    pub(super) fn filter(&self, field: Field<'_>, room: u8) -> Filter {
+        let values = match self.group.first_set(field.slab.layout()) {
+            Some((shared, need)) if need > 0 => Some(shared.iter().fold(0, |all, word| all | word)),
+            Some(_) | None => None,
         };
         let totals = field.plan.totals.iter().enumerate();
-        Filter {
-            room: self.group.room_left(field.plan),
-            regions: fold(&[self.group.regions()]),
-            set,
-            any_set,
-            totals: totals.map(|(rule, it)| it.max_ever - self.group.total(rule)).collect(),
-        }
+        let totals = totals.map(|(rule, it)| it.max_ever - self.group.total(rule)).collect();
+        Filter::new(room, self.group.regions(), values, totals)
     }
 
     /// Hands the teams' question to whoever answers it.

@@ -144,7 +144,7 @@ impl Seats {
     fn spread(&self, demand: &Demand<'_>, rule: usize) -> i64 {
         let (mut low, mut high) = (i64::MAX, i64::MIN);
         for (team, players) in self.players.iter().enumerate().filter(|(_, players)| **players > 0) {
-            let average = self.sums[team * demand.numbers + rule].div_euclid(i64::from(*players));
+            let average = average(self.sums[team * demand.numbers + rule], *players).unwrap_or(0);
             (low, high) = (low.min(average), high.max(average));
         }
         if low > high { 0 } else { high - low }
@@ -162,19 +162,31 @@ impl Seats {
         let all = self.players[0] + self.players[1];
         let [one, other] = [demand.teams[0], demand.teams[1]];
         let sizes = one.min.max(all.saturating_sub(other.max))..=one.max.min(all.saturating_sub(other.min));
-        let mut players = self.players[0];
-        let mut seats = 0_u32;
-        let mut stand = 0_u32;
+        let strength =
+            |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
+        let sums = |team: usize| if demand.numbers > 0 { self.sums[team * demand.numbers] } else { 0 };
+        let (mut players, mut sum) = (self.players[0], sums(0));
+        let total = sum + sums(1);
+        let (mut seats, mut stand) = (0_u32, 0_u32);
         let mut best = i64::MAX;
         for step in 0..1_u32 << free {
             if step > 0 {
                 // The bit in which a Gray code changes.
                 let unit = first + step.trailing_zeros() as usize;
                 seats ^= 1 << unit;
-                let moved = demand.units[unit];
-                players = if seats >> unit & 1 == 1 { players - moved } else { players + moved };
+                let leaves = seats >> unit & 1 == 1;
+                let (moved, with) = (demand.units[unit], strength(unit));
+                (players, sum) =
+                    if leaves { (players - moved, sum - with) } else { (players + moved, sum + with) };
             }
             if !sizes.contains(&players) {
+                continue;
+            }
+            let spread = match (average(sum, players), average(total - sum, all - players)) {
+                (Some(one), Some(other)) => (one - other).abs(),
+                (Some(_), None) | (None, Some(_) | None) => 0,
+            };
+            if spread >= best {
                 continue;
             }
             for unit in super::lanes::bits((seats ^ stand).into()) {
@@ -183,8 +195,7 @@ impl Seats {
                 self.put(demand, unit as usize, team);
             }
             stand = seats;
-            let spread = if demand.numbers > 0 { self.spread(demand, 0) } else { 0 };
-            if spread < best && self.holds(demand) {
+            if self.holds(demand) {
                 best = spread;
                 self.best.clone_from(&self.seats);
                 if spread == 0 {
@@ -307,6 +318,11 @@ impl Seats {
         self.put(demand, one, into);
         self.put(demand, other, from);
     }
+}
+
+/// Teams without players have none.
+fn average(sum: i64, players: u8) -> Option<i64> {
+    (players > 0).then(|| sum.div_euclid(i64::from(players)))
 }
 
 /// What a complete seating is asked for.

@@ -1,6 +1,6 @@
 //! From one number outwards through an index: candidates in the order of distance, and of arrival among equals.
 
-use super::block::{Filter, below};
+use super::block::{Filter, Key, below};
 use super::index::{Index, Place};
 use super::slab::{Handle, WILD};
 
@@ -24,7 +24,16 @@ pub(super) struct Walk<'a> {
     above: Option<Up>,
     below: Option<Down>,
     /// The next of each way, in this order.
-    heads: [Option<Met>; 3],
+    heads: [Head; 3],
+}
+
+/// Who comes next on a way.
+#[derive(Debug, Clone, Copy)]
+enum Head {
+    /// Nobody has asked yet.
+    Ahead,
+    Here(Met),
+    Over,
 }
 
 /// What is walked through, and what for.
@@ -50,7 +59,10 @@ struct Down {
     run: usize,
     block: usize,
     left: u64,
-    equals: Option<Up>,
+    /// Of the entries of one number those in this block.
+    equals: u64,
+    /// Entries of one number that begin in an earlier block.
+    spread: Option<Up>,
 }
 
 impl<'a> Walk<'a> {
@@ -58,14 +70,14 @@ impl<'a> Walk<'a> {
     pub(super) fn new(index: &'a Index, from: i64, window: Window, filter: Filter) -> Self {
         let ground = Ground { index, filter, from, window };
         let first = |only| index.first().and_then(|place| ground.up(place, only));
-        let (any, above, below) = match index.at((from, 0)) {
+        let (any, above, below) = match index.at(Key::new(from, 0)) {
             _ if from == WILD => (None, first(None), None),
             None => (first(Some(WILD)), None, None),
             Some(place) => {
                 // Both ways begin in one block, as a rule.
                 let Place { run, block, slot } = place;
                 let here = ground.mask(run, block);
-                let down = Down { run, block, left: here & below(slot), equals: None };
+                let down = Down { run, block, left: here & below(slot), equals: 0, spread: None };
                 let above = if slot < index.runs[run].blocks[block].len() {
                     Some(Up { place, left: here & !below(slot), only: None })
                 } else {
@@ -74,9 +86,7 @@ impl<'a> Walk<'a> {
                 (first(Some(WILD)), above, Some(down))
             }
         };
-        let mut walk = Self { ground, any, above, below, heads: [None; 3] };
-        (0..3).for_each(|way| walk.fetch(way));
-        walk
+        Self { ground, any, above, below, heads: [Head::Ahead; 3] }
     }
 
     /// From now on only what passes this, too. What was fetched ahead may not.
@@ -87,30 +97,35 @@ impl<'a> Walk<'a> {
             way.left &= self.ground.mask(way.place.run, way.place.block);
         }
         if let Some(down) = &mut self.below {
-            down.left &= self.ground.mask(down.run, down.block);
-            if let Some(equals) = &mut down.equals {
-                equals.left &= self.ground.mask(equals.place.run, equals.place.block);
+            let here = self.ground.mask(down.run, down.block);
+            (down.left, down.equals) = (down.left & here, down.equals & here);
+            if let Some(spread) = &mut down.spread {
+                spread.left &= self.ground.mask(spread.place.run, spread.place.block);
             }
         }
     }
 
-    fn fetch(&mut self, way: usize) {
-        let ground = &self.ground;
-        let met = match way {
-            0 => self.any.as_mut().and_then(|up| ground.step_up(up)),
-            1 => self.above.as_mut().and_then(|up| ground.step_up(up)),
-            _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
-        };
-        if met.is_none() {
-            match way {
-                0 => self.any = None,
-                1 => self.above = None,
-                _ => self.below = None,
-            }
+    /// Who comes next on a way; found when it is first asked for.
+    fn head(&mut self, way: usize) -> Option<Met> {
+        if let Head::Ahead = self.heads[way] {
+            let ground = &self.ground;
+            let met = match way {
+                ANY => self.any.as_mut().and_then(|up| ground.step_up(up)),
+                ABOVE => self.above.as_mut().and_then(|up| ground.step_up(up)),
+                _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
+            };
+            self.heads[way] = met.map_or(Head::Over, Head::Here);
         }
-        self.heads[way] = met;
+        match self.heads[way] {
+            Head::Here(met) => Some(met),
+            Head::Ahead | Head::Over => None,
+        }
     }
 }
+
+const ANY: usize = 0;
+const ABOVE: usize = 1;
+const BELOW: usize = 2;
 
 impl Ground<'_> {
     fn mask(&self, run: usize, block: usize) -> u64 {
@@ -140,7 +155,7 @@ impl Ground<'_> {
                 if ends(number) {
                     return None;
                 }
-                return Some(self.met(number, block.key(slot).1, block.handle(slot)));
+                return Some(self.met(number, block.key(slot).arrival(), block.handle(slot)));
             }
             // What follows is beyond the end already.
             if ends(block.number(block.len() - 1)) {
@@ -184,13 +199,18 @@ impl Ground<'_> {
     /// The next entry downwards; `None` at the end, where those without a number begin.
     fn step_down(&self, down: &mut Down) -> Option<Met> {
         loop {
-            if let Some(equals) = &mut down.equals {
-                if let Some(met) = self.step_up(equals) {
+            if let Some(spread) = &mut down.spread {
+                if let Some(met) = self.step_up(spread) {
                     return Some(met);
                 }
-                down.equals = None;
+                down.spread = None;
             }
             let block = &self.index.runs[down.run].blocks[down.block];
+            if down.equals != 0 {
+                let slot = down.equals.trailing_zeros() as usize;
+                down.equals &= down.equals - 1;
+                return Some(self.met(block.number(slot), block.key(slot).arrival(), block.handle(slot)));
+            }
             if down.left == 0 {
                 if block.len() > 0 && block.number(0) < self.window.0 {
                     return None;
@@ -204,19 +224,17 @@ impl Ground<'_> {
             if number == WILD || number < self.window.0 {
                 return None;
             }
-            let equal_before = slot.checked_sub(1).map_or_else(
-                || self.last_before(down.run, down.block) == Some(number),
-                |before| block.number(before) == number,
-            );
-            if !equal_before {
-                down.left &= below(slot);
-                return Some(self.met(number, block.key(slot).1, block.handle(slot)));
+            // Of several of one number the eldest is the lowest.
+            let alone = slot > 0 && block.number(slot - 1) != number;
+            let first = if alone { slot } else { block.before(Key::new(number, 0)) };
+            if first == 0 && self.last_before(down.run, down.block) == Some(number) {
+                let first = self.index.at(Key::new(number, 0))?;
+                (down.run, down.block) = (first.run, first.block);
+                down.left = self.mask(first.run, first.block) & below(first.slot);
+                down.spread = self.index.first_from(first).and_then(|place| self.up(place, Some(number)));
+            } else {
+                (down.equals, down.left) = (down.left & !below(first), down.left & below(first));
             }
-            // Several of one number: the eldest is the lowest of them.
-            let first = self.index.at((number, 0))?;
-            (down.run, down.block) = (first.run, first.block);
-            down.left = self.mask(first.run, first.block) & below(first.slot);
-            down.equals = self.index.first_from(first).and_then(|place| self.up(place, Some(number)));
         }
     }
 
@@ -242,12 +260,16 @@ impl Iterator for Walk<'_> {
     type Item = Met;
 
     fn next(&mut self) -> Option<Met> {
-        let order = |met: &Met| (met.distance, met.arrival);
-        let nearest = (0..3)
-            .filter(|way| self.heads[*way].is_some())
-            .min_by_key(|way| self.heads[*way].as_ref().map(order))?;
-        let met = self.heads[nearest].take();
-        self.fetch(nearest);
-        met
+        let order = |way: usize, met: Option<Met>| met.map(|met| ((met.distance, met.arrival), way));
+        let mut nearest = order(ANY, self.head(ANY)).into_iter().chain(order(ABOVE, self.head(ABOVE))).min();
+        // Who is below is at some distance.
+        if nearest.is_none_or(|((distance, _), _)| distance > 0) {
+            nearest = nearest.into_iter().chain(order(BELOW, self.head(BELOW))).min();
+        }
+        let (_, way) = nearest?;
+        match core::mem::replace(&mut self.heads[way], Head::Ahead) {
+            Head::Here(met) => Some(met),
+            Head::Ahead | Head::Over => None,
+        }
     }
 }
