@@ -33,7 +33,7 @@ const USAGE: &str =
        mainstay bench density [--servers N]
        mainstay bench hang [--runs N]
        mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
-       mainstay bench match [--million | --service] | [--queue w1|w2|w3|eight|late] [--tickets N | --rate N --seconds N]
+       mainstay bench match [--million | --service] | [--queue w1|w2|w3|eight|late] [--tickets N [--one-by-one] | --rate N --seconds N]
        mainstay bench memory [--servers N]
        mainstay bench scale [--machines N] [--minutes N] [--rate N]";
 

@@ -29,7 +29,7 @@ const SKILL_WITHIN: i64 = 100;
 /// How long a load goes on before it is measured.
 const WARM_UP_SECONDS: u64 = 30;
 
-/// Measures: everything, or one queue's drain or steady load.
+/// Measures: everything, or one queue's drain, its tickets one by one, or a steady load.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let Some(name) = word(arguments, "--queue")? else {
         let asked = |name: &str| arguments.iter().any(|argument| argument == name);
@@ -40,8 +40,12 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     };
     let preset = Preset::named(&name).ok_or("--queue: w1, w2, w3, eight or late")?;
     let seconds = option(arguments, "--seconds")?.unwrap_or(60);
+    let tickets = option(arguments, "--tickets")?.unwrap_or(10_000);
+    if arguments.iter().any(|argument| argument == "--one-by-one") {
+        return machine::drain(preset, tickets, Through::Machine);
+    }
     match option(arguments, "--rate")? {
-        None => drain::run(preset, option(arguments, "--tickets")?.unwrap_or(10_000)).map(drop),
+        None => drain::run(preset, tickets).map(drop),
         Some(rate) => steady::run(load(preset, rate, seconds)),
     }
 }
