@@ -35,12 +35,20 @@ queues:
     minMatchSize: 2
     maxMatchSize: 2
     rules:
-      - { name: skill, type: DifferenceRule, attribute: { source: User, path: Skill }, difference: 100 }
+      - name: skill
+        type: DifferenceRule
+        attribute: { source: User, path: Skill }
+        attributeNotSpecifiedBehavior: MatchAny
+        difference: 100
   - name: apart
     minMatchSize: 2
     maxMatchSize: 2
     rules:
-      - { name: skill, type: DifferenceRule, attribute: { source: User, path: Skill }, difference: 0 }
+      - name: skill
+        type: DifferenceRule
+        attribute: { source: User, path: Skill }
+        attributeNotSpecifiedBehavior: MatchAny
+        difference: 0
 ";
 
 /// Measures.
@@ -70,7 +78,8 @@ async fn measure() -> Result<(), Failure> {
         say!("  {}", run.line());
     }
     say!("{}", summary("from the last ticket acknowledged to its match seen by who watches", &runs));
-    weigh(&instance).await
+    drop(instance);
+    weigh(&Instance::start(CONFIGURATION)?).await
 }
 
 /// A player who can call.
@@ -181,7 +190,7 @@ async fn visible(instance: &Instance) -> Result<Run, Failure> {
     Ok(Run { operations: latencies.len(), took: began.elapsed(), latencies })
 }
 
-/// Tickets of one player each that fit nobody, in a process that has done all of the above.
+/// Tickets of one player each that fit nobody, in a process that has done nothing else.
 async fn weigh(instance: &Instance) -> Result<(), Failure> {
     let (server, authorization) = instance.api()?;
     let authorization: Arc<str> = authorization.into();
