@@ -33,9 +33,9 @@ impl Queue {
                     if invited.is_empty() { Stage::Searching(self.arrive(at)) } else { Stage::Gathering };
                 let ticket = Ticket {
                     id: *ticket,
-                    creator: creator.clone(),
+                    creator: self.shares.creator(creator, members),
                     members: members.clone(),
-                    invited: invited.clone(),
+                    invited: self.shares.invited(invited),
                     created: at,
                     give_up_after: *give_up_after,
                     changes: 1,
@@ -119,7 +119,11 @@ impl Queue {
             Event::Stood { form, arrivals, looked_at } => {
                 (self.form, self.arrivals, self.looked_at) = (*form, *arrivals, *looked_at);
             }
-            Event::TicketStood(ticket) => self.ticket_stands(ticket.clone()),
+            Event::TicketStood(ticket) => {
+                let creator = self.shares.creator(&ticket.creator, &ticket.members);
+                let invited = self.shares.invited(&ticket.invited);
+                self.ticket_stands(Arc::new(Ticket { creator, invited, ..Ticket::clone(ticket) }));
+            }
             Event::BackfillStood(ticket) => self.backfill_stands(ticket.clone()),
             Event::MatchStood(formed) => self.match_stands(formed.clone()),
             Event::HoldStood(hold) => self.hold_stands(hold.clone()),

@@ -28,6 +28,7 @@ pub mod laws;
 mod live;
 mod queue;
 mod rejection;
+mod shares;
 pub mod spec;
 mod statistics;
 mod story;

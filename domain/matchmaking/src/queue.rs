@@ -17,6 +17,7 @@ use crate::hold::{Hold, Owed};
 use crate::live::Live;
 use crate::rejection::Rejection;
 use crate::spec::QueueSpec;
+use crate::shares::Shares;
 use crate::statistics::LastWaits;
 use crate::tally::Tally;
 use crate::ticket::{Match, Ticket};
@@ -62,6 +63,7 @@ pub struct Queue {
     /// `None` until the leader's first command.
     pub(crate) tally: Option<Tally>,
     pub(crate) touched: BTreeSet<Target>,
+    pub(crate) shares: Shares,
     pub(crate) engine: Option<Live>,
 }
 
@@ -132,6 +134,7 @@ impl Queue {
             waits: LastWaits::default(),
             tally: None,
             touched: BTreeSet::new(),
+            shares: Shares::default(),
             engine: None,
         }
     }

@@ -27,7 +27,7 @@ const PLAYERS: usize = 80_000;
 /// How often a match is waited for.
 const WATCHES: usize = 1_000;
 /// Tickets that wait while they are weighed.
-const WAITING: usize = 50_000;
+const WAITING: usize = 200_000;
 /// Of two players whose skill is within 100, as W1; and one in which nobody fits anybody.
 const CONFIGURATION: &str = "version: 1.0
 queues:
