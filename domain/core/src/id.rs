@@ -190,6 +190,8 @@ uuid_ids! {
     AllocationId;
     /// A reservation, as the server that made it is told.
     ReservationId;
+    /// What a server is taken for: an allocation or a reservation. Neither is ever used again.
+    ClaimId;
     /// A fleet, as Multiplay's clients name it.
     FleetId;
     /// A region, as Multiplay's clients name it (`regionId`).
@@ -205,6 +207,18 @@ uuid_ids! {
     /// One run of a host's kernel, from boot to boot (`/proc/sys/kernel/random/boot_id`): of two words from a machine with
     /// the same boot id no process of its can have been lost to a reboot in between.
     BootId;
+}
+
+impl From<AllocationId> for ClaimId {
+    fn from(AllocationId(id): AllocationId) -> Self {
+        Self(id)
+    }
+}
+
+impl From<ReservationId> for ClaimId {
+    fn from(ReservationId(id): ReservationId) -> Self {
+        Self(id)
+    }
 }
 
 impl MatchId {

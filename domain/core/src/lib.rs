@@ -19,16 +19,18 @@ mod machine;
 pub mod slot;
 mod strikes;
 mod table;
+mod tenure;
 mod time;
 
 pub use buckets::Buckets;
 pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
-    AllocationId, BootId, BuildConfigurationId, BuildId, FleetId, FleetNumber, IdError, JoinTokenId,
+    AllocationId, BootId, BuildConfigurationId, BuildId, ClaimId, FleetId, FleetNumber, IdError, JoinTokenId,
     MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, TicketId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};
 pub use table::Table;
+pub use tenure::Tenure;
 pub use time::Timestamp;

@@ -72,6 +72,9 @@ pub struct Status {
     pub generation: Generation,
     /// The configuration of the running process; of the last one where none runs; `None` before the first.
     pub configuration: Option<ConfigurationRef>,
+    /// The newest run of its process, as its machine counts starts (see [`Incident::run`]); 0 before the first, and from an
+    /// agent of an older version, which does not say.
+    pub run: u64,
     /// The life of the process, judged against that order.
     pub phase: Phase,
 }

@@ -39,6 +39,7 @@ mod silence;
 mod spec;
 mod statuses;
 mod tally;
+mod tenure;
 mod ttl;
 
 pub use allocation::{Allocation, End, Placed, Purpose, Renewal, Request, Stage};

@@ -59,6 +59,8 @@ pub struct Seen {
     pub generation: Generation,
     /// What runs, or last ran.
     pub configuration: Option<ConfigurationRef>,
+    /// The newest run of its process; 0 before the first, and where its agent does not say.
+    pub run: u64,
     /// The life of the process.
     pub phase: Phase,
 }

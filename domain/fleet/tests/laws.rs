@@ -95,6 +95,7 @@ fn take(world: &mut World, agents: &mut [Agent; 2], step: &Step) {
                 server,
                 generation: mainstay_core::Generation::from_number(generation),
                 configuration: Some(known.configuration),
+                run: 0,
                 phase: phase(*n),
             };
             let report =

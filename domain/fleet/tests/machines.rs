@@ -609,6 +609,7 @@ fn a_machine_that_comes_back_stops_its_stale_session_before_anything_begins_ther
         server,
         generation: stale,
         configuration,
+        run: 0,
         phase: Phase::Online { pid: 4711 },
     };
     world.must(&Command::Connect { machine: agent.machine, stream: agent.stream, statuses: vec![still] });

@@ -62,7 +62,7 @@ impl Queue {
                     self.release(at, hold);
                 }
             }
-            Event::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
+            Event::BackfillCreated { ticket, owner, members, server, places, give_up_after, terms } => {
                 let ticket = BackfillTicket {
                     id: *ticket,
                     owner: owner.clone(),
@@ -71,9 +71,22 @@ impl Queue {
                     places: *places,
                     created: at,
                     give_up_after: *give_up_after,
+                    terms: *terms,
                     stage: BackfillStage::Searching(self.arrive(at)),
                 };
+                let id = ticket.id;
                 self.backfill_stands(Arc::new(ticket));
+                self.hear(at, id);
+            }
+            Event::BackfillChanged { ticket, members, places } => {
+                let Some((known, searching)) = self.leave_game(*ticket) else { return };
+                self.backfill_stands(Arc::new(BackfillTicket {
+                    members: members.clone(),
+                    places: *places,
+                    stage: BackfillStage::Searching(Searching { back: Some(at), ..searching }),
+                    ..BackfillTicket::clone(&known)
+                }));
+                self.hear(at, *ticket);
             }
             Event::BackfillCanceled { ticket, reason } => {
                 self.backfill_ended(*ticket, BackfillStage::Canceled { reason: *reason, at });
@@ -229,6 +242,11 @@ impl Queue {
         match ticket.stage {
             BackfillStage::Matched { at, .. } | BackfillStage::Canceled { at, .. } => {
                 self.ended.push_back((at, ticket.id));
+                if let (BackfillStage::Matched { .. }, Some(tenure)) =
+                    (ticket.stage, ticket.terms.lease.tenure())
+                {
+                    self.filled.insert(tenure.session, ticket.id);
+                }
             }
             BackfillStage::Searching(searching) => {
                 self.open += 1;
@@ -237,6 +255,10 @@ impl Queue {
                 self.give_ups.insert((ticket.gives_up(), ticket.id));
                 for seated in ticket.members.iter() {
                     self.plays(&seated.member.entity, Kind::Backfill, Some(ticket.id));
+                }
+                if let Some(tenure) = ticket.terms.lease.tenure() {
+                    self.hosted.entry(tenure).or_default().insert(ticket.id);
+                    self.touched.insert(Target::Tenure(tenure));
                 }
                 if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
                     live.take_in_game(spec, &ticket, searching, &self.playing);
@@ -287,8 +309,7 @@ impl Queue {
     }
 
     fn backfill_ended(&mut self, id: TicketId, stage: BackfillStage) {
-        let Some(ticket) = self.backfills.get(&id).cloned() else { return };
-        let BackfillStage::Searching(searching) = ticket.stage else { return };
+        let Some((ticket, searching)) = self.leave_game(id) else { return };
         match (stage, &mut self.tally) {
             (BackfillStage::Matched { at, .. }, Some(tally)) => {
                 tally.matched(Kind::Backfill, searching.since, at);
@@ -296,6 +317,13 @@ impl Queue {
             (BackfillStage::Canceled { reason, .. }, Some(tally)) => tally.canceled(Kind::Backfill, reason),
             (BackfillStage::Searching(_), _) | (_, None) => {}
         }
+        self.backfill_stands(Arc::new(BackfillTicket { stage, ..BackfillTicket::clone(&ticket) }));
+    }
+
+    /// An open backfill ticket is about to stand otherwise: whatever is derived from it goes.
+    fn leave_game(&mut self, id: TicketId) -> Option<(Arc<BackfillTicket>, Searching)> {
+        let ticket = self.backfills.get(&id).cloned()?;
+        let BackfillStage::Searching(searching) = ticket.stage else { return None };
         self.open -= 1;
         self.games.tickets -= 1;
         self.games.players -= ticket.members.len();
@@ -306,7 +334,19 @@ impl Queue {
         if let Some(live) = &mut self.engine {
             live.let_go(id);
         }
-        self.backfill_stands(Arc::new(BackfillTicket { stage, ..BackfillTicket::clone(&ticket) }));
+        if let Some(leases) = &mut self.leases {
+            leases.forget(id);
+        }
+        if let Some(tenure) = ticket.terms.lease.tenure()
+            && let Some(open) = self.hosted.get_mut(&tenure)
+        {
+            open.remove(&id);
+            if open.is_empty() {
+                self.hosted.remove(&tenure);
+                self.touched.insert(Target::Tenure(tenure));
+            }
+        }
+        Some((ticket, searching))
     }
 
     fn plays(&mut self, player: &Entity, kind: Kind, ticket: Option<TicketId>) {
@@ -369,7 +409,12 @@ impl Queue {
         {
             self.ended.pop_front();
             self.tickets.remove(&id);
-            self.backfills.remove(&id);
+            if let Some(session) =
+                self.backfills.remove(&id).and_then(|it| it.terms.lease.tenure()).map(|it| it.session)
+                && self.filled.get(&session) == Some(&id)
+            {
+                self.filled.remove(&session);
+            }
         }
         while let Some((at, id)) = self.formed.front().copied()
             && over(self.formed.len(), at)

@@ -7,6 +7,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::attribute::{Attributes, Party};
 use crate::entity::Entity;
+use crate::terms::Terms;
 use crate::ticket::{Cancellation, Searching, Seated};
 
 /// "Backfill tickets are owned by a game server, not a user. Users cannot view or interact with backfill tickets in any
@@ -27,6 +28,8 @@ pub struct BackfillTicket {
     pub created: Timestamp,
     /// How long it waits, from then on; in seconds.
     pub give_up_after: u32,
+    /// On what terms it stands.
+    pub terms: Terms,
     /// How it stands.
     pub stage: BackfillStage,
 }

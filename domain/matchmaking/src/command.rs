@@ -3,13 +3,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{MatchId, TicketId};
+use mainstay_core::{MatchId, Tenure, TicketId};
 
 use crate::attribute::Facts;
 use crate::backfill::ServerDetails;
 use crate::entity::{Caller, Entity};
 use crate::hold::Outcome;
 use crate::spec::QueueSpec;
+use crate::terms::Terms;
 use crate::ticket::{Member, Seated};
 
 /// What is asked. Attributes are read by the rules of one form of the queue, told with them: a queue whose rules have come to
@@ -89,9 +90,38 @@ pub enum Command {
         places: Option<u32>,
         /// How many seconds it waits.
         give_up_after: u32,
+        /// On what terms it stands. A game hosted here does not choose what it lives by: its own process.
+        terms: Terms,
         /// By which form of the queue the attributes were read.
         form: u32,
     },
+    /// A game hosted here says who plays and how many it wants: its ticket is made, changed or ended to fit that. The answer is
+    /// the ticket to look at; one that is matched, and not known yet, changes nothing.
+    KeepBackfill {
+        /// The id of a new ticket, where one is made.
+        ticket: TicketId,
+        /// Of which process.
+        tenure: Tenure,
+        /// Who plays.
+        members: Vec<Seated>,
+        /// How to reach the game.
+        server: ServerDetails,
+        /// How many players are wanted; 0: none.
+        places: u32,
+        /// The newest ticket of it whose match the game knows.
+        known: Option<TicketId>,
+        /// By which form of the queue the attributes were read.
+        form: u32,
+    },
+    /// Its server says that a game goes on: a lease is renewed.
+    RenewBackfill {
+        /// Which.
+        ticket: TicketId,
+        /// Who asks.
+        caller: Caller,
+    },
+    /// A hosted process or its session is over.
+    TenureOver(Tenure),
     /// `CancelServerBackfillTicket`.
     CancelBackfill {
         /// Which.
@@ -131,12 +161,14 @@ pub enum Answer {
 /// What a queue is told that nobody journals.
 #[derive(Debug, Clone)]
 pub enum Observation {
-    /// Build the engine, if it is not there.
+    /// Build the engine, and count leases from now on, where that is not done yet.
     Open,
     /// What the rules see of the ticket that the next event makes, so that it is read once. Good for that event alone.
     Read(Facts),
     /// Look at the next ticket whose moment has come until now.
     Look,
+    /// Something was heard of a ticket's server.
+    Heard(TicketId),
     /// Everything soft is gone.
     Forgotten,
 }
@@ -148,6 +180,8 @@ pub enum Target {
     Ticket(TicketId),
     /// An allocation: the fleet.
     Allocation(MatchId),
+    /// A hosted process that has tickets: whoever sees when it ends.
+    Tenure(Tenure),
 }
 
 /// What a deadline of a queue is for.
@@ -157,4 +191,6 @@ pub enum Why {
     Search,
     /// A ticket gives up.
     GiveUp,
+    /// A lease runs out.
+    Lease,
 }

@@ -4,6 +4,8 @@ use alloc::sync::Arc;
 use alloc::{format, string::String};
 use core::fmt;
 
+use mainstay_core::{ServerId, Tenure};
+
 /// What PlayFab calls an entity: its type and id, kept as `type!id`, the form its error details show.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entity(Arc<str>);
@@ -26,6 +28,12 @@ impl Entity {
             !part.is_empty() && part.len() <= ENTITY_PART_BYTES_MAX && !part.contains(char::is_control)
         };
         (fits(kind) && fits(id) && !kind.contains('!')).then(|| Self(format!("{kind}!{id}").into()))
+    }
+
+    /// A game server that Mainstay hosts.
+    #[must_use]
+    pub fn hosted(server: ServerId) -> Self {
+        Self(format!("{}!{server}", Self::GAME_SERVER).into())
     }
 
     /// From its text, as a journal kept it: it was checked when it came in.
@@ -78,17 +86,30 @@ pub enum Caller {
     Player(Entity),
     /// One game server, for its own tickets.
     Server(Entity),
+    /// A process that Mainstay hosts, for its own tickets and the recovery of a player alone.
+    Hosted(Tenure),
     /// The title: everything.
     Title,
 }
 
 impl Caller {
+    /// What its word is told as where it may not do something.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Player(_) => "a player",
+            Self::Server(_) => "a server",
+            Self::Hosted(_) => "a hosted process",
+            Self::Title => "the title",
+        }
+    }
+
     /// Whether this is the player itself, a server or the title: who may ask about an ordinary ticket's player.
     #[must_use]
     pub fn speaks_for(&self, player: &Entity) -> bool {
         match self {
             Self::Player(caller) => caller == player,
             Self::Server(_) | Self::Title => true,
+            Self::Hosted(_) => false,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::{Cursor, LookedAt};
 use crate::entity::Entity;
 use crate::hold::Hold;
 use crate::spec::QueueSpec;
+use crate::terms::Terms;
 use crate::ticket::{Cancellation, Match, Member, Seated, Ticket};
 
 /// What happened.
@@ -64,6 +65,18 @@ pub enum Event {
         places: Option<u32>,
         /// How many seconds it waits.
         give_up_after: u32,
+        /// On what terms it stands.
+        terms: Terms,
+    },
+    /// Players left a game or came to it by themselves, or it wants another number: its ticket searches on with its age and its
+    /// place, and is looked at anew.
+    BackfillChanged {
+        /// Which.
+        ticket: TicketId,
+        /// Who plays now.
+        members: Arc<[Seated]>,
+        /// How many players are wanted at most.
+        places: Option<u32>,
     },
     /// A backfill ticket ended without a match.
     BackfillCanceled {

@@ -4,11 +4,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 
-use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 
 use crate::backfill::BackfillStage;
 use crate::entity::Entity;
 use crate::queue::{KEPT_MAX, Membership, Queue};
+use crate::terms::Lease;
 use crate::ticket::{Match, Stage};
 
 /// A law that does not hold.
@@ -40,6 +41,9 @@ pub enum Law {
     Holds,
     /// Arrivals are told apart, and none is ahead of the counter.
     Arrivals,
+    /// Which hosted processes have open tickets, which session was given players last, and whose leases run out, say what a full
+    /// derivation says: a game that is missing would keep its players.
+    Tenures,
 }
 
 /// Checks everything.
@@ -53,6 +57,8 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let mut arrivals = BTreeSet::new();
     let mut matching = 0;
     let mut held: BTreeMap<MatchId, BTreeSet<TicketId>> = BTreeMap::new();
+    let mut hosted: BTreeMap<Tenure, BTreeSet<TicketId>> = BTreeMap::new();
+    let mut leased = BTreeSet::new();
     for ticket in queue.tickets.values() {
         if let Stage::Searching(searching) = ticket.stage {
             matching += ticket.members.len();
@@ -89,6 +95,15 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
         };
         ensure(arrivals.insert(searching.arrival), Law::Arrivals, || format!("{} came twice", ticket.id))?;
         give_ups.insert((ticket.gives_up(), ticket.id));
+        match ticket.terms.lease {
+            Lease::Free => {}
+            Lease::Renewed { .. } => {
+                leased.insert(ticket.id);
+            }
+            Lease::Hosted(tenure) => {
+                hosted.entry(tenure).or_default().insert(ticket.id);
+            }
+        }
         for seated in ticket.members.iter() {
             let before = open.entry(seated.member.entity.clone()).or_default().backfill.replace(ticket.id);
             ensure(before.is_none(), Law::Membership, || {
@@ -121,6 +136,14 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(queue.asked == asked.collect(), Law::Holds, || "the index differs".into())?;
     let wanted = queue.asked.keys().find(|id| queue.undos.contains_key(id));
     ensure(wanted.is_none(), Law::Holds, || format!("{wanted:?} is asked for and undone"))?;
+    ensure(hosted == queue.hosted, Law::Tenures, || "the index of processes differs".into())?;
+    let counted = queue.leases.as_ref().is_none_or(|leases| leases.known() == Some(leased));
+    ensure(counted, Law::Tenures, || "the leases differ".into())?;
+    let filled = queue.filled.iter().find(|(session, ticket)| {
+        let known = queue.backfills.get(ticket);
+        !known.is_some_and(|it| it.terms.lease.tenure().map(|it| it.session) == Some(**session))
+    });
+    ensure(filled.is_none(), Law::Tenures, || format!("{filled:?} is none of that session"))?;
     let waiting: usize = held.values().map(BTreeSet::len).sum();
     queue.engine.as_ref().map_or(Ok(()), |live| {
         let searching = arrivals.len() - waiting;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 use core::time::Duration;
 
-use mainstay_core::{MatchId, StateMachine, Table, TicketId, Timestamp, Turn};
+use mainstay_core::{ClaimId, MatchId, StateMachine, Table, Tenure, TicketId, Timestamp, Turn};
 
 use crate::backfill::BackfillTicket;
 use crate::command::{Answer, Command, Observation, Target, Why};
@@ -20,6 +20,7 @@ use crate::shares::Shares;
 use crate::spec::QueueSpec;
 use crate::statistics::LastWaits;
 use crate::tally::Tally;
+use crate::terms::Leases;
 use crate::ticket::{Match, Ticket};
 
 /// How long a ticket that ended, and a match, can be asked about. PlayFab promises "a few minutes"; a client polls every six
@@ -51,6 +52,10 @@ pub struct Queue {
     pub(crate) undos: BTreeMap<MatchId, Arc<str>>,
     /// Who is in which open ticket.
     pub(crate) playing: Table<Entity, Membership>,
+    /// The open backfill tickets of each hosted process.
+    pub(crate) hosted: BTreeMap<Tenure, BTreeSet<TicketId>>,
+    /// By session: its newest backfill ticket that was matched, while that is kept.
+    pub(crate) filled: BTreeMap<ClaimId, TicketId>,
     pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
     /// Tickets of both kinds.
     pub(crate) open: usize,
@@ -65,6 +70,8 @@ pub struct Queue {
     pub(crate) touched: BTreeSet<Target>,
     pub(crate) shares: Shares,
     pub(crate) engine: Option<Live>,
+    /// Soft: `None` until this leader listens.
+    pub(crate) leases: Option<Leases>,
 }
 
 /// What the engine of a queue weighs.
@@ -125,6 +132,8 @@ impl Queue {
             asked: BTreeMap::new(),
             undos: BTreeMap::new(),
             playing: Table::seeded(seed),
+            hosted: BTreeMap::new(),
+            filled: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             open: 0,
             players_matching: 0,
@@ -136,6 +145,7 @@ impl Queue {
             touched: BTreeSet::new(),
             shares: Shares::default(),
             engine: None,
+            leases: None,
         }
     }
 
@@ -187,6 +197,34 @@ impl Queue {
         self.matches.values()
     }
 
+    /// The hosted processes that have open backfill tickets.
+    pub fn tenures(&self) -> impl Iterator<Item = &Tenure> {
+        self.hosted.keys()
+    }
+
+    /// Whether a hosted process has some: whoever watches it then tells the queue of its end.
+    #[must_use]
+    pub fn hangs_on(&self, tenure: &Tenure) -> bool {
+        self.hosted.contains_key(tenure)
+    }
+
+    /// This leader listens: leases count from now.
+    fn listen(&mut self, now: Timestamp) {
+        if self.leases.is_some() {
+            return;
+        }
+        let mut leases = Leases::default();
+        let open = self.give_ups.iter().filter_map(|(_, id)| self.backfills.get(id));
+        open.for_each(|ticket| leases.hear(now, ticket.id, &ticket.terms.lease));
+        self.leases = Some(leases);
+    }
+
+    pub(crate) fn hear(&mut self, now: Timestamp, ticket: TicketId) {
+        if let (Some(leases), Some(known)) = (&mut self.leases, self.backfills.get(&ticket)) {
+            leases.hear(now, ticket, &known.terms.lease);
+        }
+    }
+
     /// How it stands.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
@@ -210,6 +248,7 @@ impl Queue {
     /// The moment of the next deadline and what it is for.
     fn deadline(&self) -> Option<(Timestamp, Why)> {
         let gives_up = self.give_ups.first().map(|(at, _)| (*at, Why::GiveUp));
+        let lease = self.leases.as_ref().and_then(Leases::next).map(|(at, _)| (at, Why::Lease));
         let search = match &self.engine {
             Some(live) => match live.look {
                 Look::Match(cursor, _) => Some(cursor.at),
@@ -220,7 +259,7 @@ impl Queue {
         };
         let search = search.map(|at| (at, Why::Search));
         // Who gives up at the same moment is gone first: "Expired tickets are removed".
-        [gives_up, search].into_iter().flatten().min_by_key(|(at, why)| (*at, *why == Why::Search))
+        [gives_up, lease, search].into_iter().flatten().min_by_key(|(at, why)| (*at, *why == Why::Search))
     }
 }
 
@@ -235,7 +274,7 @@ impl StateMachine for Queue {
     type Rejection = Rejection;
     type Observation = Observation;
     type Target = Target;
-    /// What the fleet is owed; where tickets stand is read from the state.
+    /// What the fleet is owed; where tickets stand, and what hangs on a process, is read from the state.
     type Effects = Option<Owed>;
     type Why = Why;
 
@@ -252,6 +291,7 @@ impl StateMachine for Queue {
             Observation::Open => {
                 self.tally.get_or_insert_with(Tally::new);
                 self.open_engine();
+                self.listen(now);
             }
             Observation::Read(facts) => {
                 if let Some(live) = &mut self.engine {
@@ -259,15 +299,17 @@ impl StateMachine for Queue {
                 }
             }
             Observation::Look => self.look(now),
+            Observation::Heard(ticket) => self.hear(now, ticket),
             Observation::Forgotten => {
-                (self.engine, self.waits, self.tally) = (None, LastWaits::default(), None);
+                (self.engine, self.leases) = (None, None);
+                (self.waits, self.tally) = (LastWaits::default(), None);
             }
         }
     }
 
     fn owed(&self, target: &Target) -> Option<Owed> {
         match target {
-            Target::Ticket(_) => None,
+            Target::Ticket(_) | Target::Tenure(_) => None,
             Target::Allocation(id) => self.owed_for(*id),
         }
     }

@@ -70,7 +70,7 @@ impl Queue {
     pub fn statistics(&self, caller: &Caller) -> Result<Statistics, Rejection> {
         let spec = self.spec.as_ref().ok_or(Rejection::QueueNotFound)?;
         let (players, times) = match caller {
-            Caller::Server(_) | Caller::Title => (Shown::ToPlayers, Shown::ToPlayers),
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title => (Shown::ToPlayers, Shown::ToPlayers),
             Caller::Player(_) => (spec.visibility.players_matching, spec.visibility.time_to_match),
         };
         if (players, times) == (Shown::Hidden, Shown::Hidden) {

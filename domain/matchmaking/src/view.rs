@@ -2,9 +2,10 @@
 
 use alloc::sync::Arc;
 
-use mainstay_core::{MatchId, TicketId};
+use mainstay_core::{ClaimId, MatchId, Tenure, TicketId};
 
 use crate::backfill::BackfillTicket;
+use crate::decide::HOSTED_MAY;
 use crate::entity::{Caller, Entity};
 use crate::queue::Queue;
 use crate::rejection::Rejection;
@@ -20,6 +21,7 @@ impl Queue {
         let ticket = self.ordinary_for(id, caller)?;
         match caller {
             Caller::Server(_) | Caller::Title => Ok(ticket),
+            Caller::Hosted(_) => Err(Rejection::Unauthorized { who: caller.word(), why: HOSTED_MAY }),
             Caller::Player(player)
                 if ticket.creator == *player || ticket.has(player) || ticket.invited.contains(player) =>
             {
@@ -54,8 +56,9 @@ impl Queue {
         match caller {
             Caller::Title => Ok(ticket),
             Caller::Server(server) if ticket.owner.as_ref() == Some(server) => Ok(ticket),
-            Caller::Server(_) | Caller::Player(_) => Err(Rejection::Unauthorized {
-                who: "a server",
+            Caller::Hosted(tenure) if ticket.terms.lease.tenure() == Some(*tenure) => Ok(ticket),
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Player(_) => Err(Rejection::Unauthorized {
+                who: caller.word(),
                 why: "the ticket belongs to another game server",
             }),
         }
@@ -69,6 +72,10 @@ impl Queue {
         let formed = self.matches.get(&id).ok_or(Rejection::MatchNotFound(id))?;
         match caller {
             Caller::Server(_) | Caller::Title => Ok(formed),
+            Caller::Hosted(tenure) if plays_on(formed, tenure) => Ok(formed),
+            Caller::Hosted(_) => {
+                Err(Rejection::Unauthorized { who: caller.word(), why: "the match is not played on it" })
+            }
             Caller::Player(player) if formed.has(player) => Ok(formed),
             Caller::Player(_) => {
                 Err(Rejection::Unauthorized { who: "a player", why: "it is not in this match" })
@@ -95,7 +102,9 @@ impl Queue {
     pub fn backfills_of(&self, player: &Entity, caller: &Caller) -> Result<Option<TicketId>, Rejection> {
         self.spec().ok_or(Rejection::QueueNotFound)?;
         match caller {
-            Caller::Server(_) | Caller::Title => Ok(self.playing.get(player).and_then(|open| open.backfill)),
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title => {
+                Ok(self.playing.get(player).and_then(|open| open.backfill))
+            }
             Caller::Player(_) => Err(Rejection::Unauthorized {
                 who: "a player",
                 why: "backfill tickets are game servers' alone",
@@ -106,10 +115,18 @@ impl Queue {
     /// An ordinary ticket. "Users cannot view or interact with backfill tickets in any way": not even by learning of one.
     pub(crate) fn ordinary_for(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
         self.tickets.get(&id).ok_or_else(|| match caller {
-            Caller::Server(_) | Caller::Title if self.backfills.contains_key(&id) => {
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title if self.backfills.contains_key(&id) => {
                 Rejection::RequestTypeMismatch(id)
             }
-            Caller::Server(_) | Caller::Title | Caller::Player(_) => Rejection::TicketNotFound(id),
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title | Caller::Player(_) => {
+                Rejection::TicketNotFound(id)
+            }
         })
     }
+}
+
+/// Whether a match is of the process's session: what it is reached by names that.
+fn plays_on(formed: &Match, tenure: &Tenure) -> bool {
+    let named = formed.server.as_ref().and_then(|server| server.server_id.as_deref());
+    named.and_then(|named| named.parse::<ClaimId>().ok()) == Some(tenure.session)
 }

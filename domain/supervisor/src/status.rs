@@ -19,6 +19,7 @@ impl Supervisor {
             server,
             generation: entry.slot.order.generation,
             configuration: entry.slot.run().map(|run| run.configuration),
+            run: entry.slot.run().map_or(0, |run| run.number.number()),
             phase: self.phase(entry)?,
         })
     }

@@ -125,6 +125,15 @@ impl Daemon {
         self.call(Method::GET, &format!("/payload/{allocation}"), "")
     }
 
+    /// Says who plays and how many are wanted, and hears how the session's backfill stands: both JSON, `GameStands` and
+    /// `BackfillStands` of the plane. [`crate::Backfill`] does so by itself.
+    ///
+    /// # Errors
+    /// See [`Error`]; 409 where the server has no session.
+    pub(crate) fn backfill(&self, game: &str) -> Result<String, Error> {
+        self.call(Method::PUT, &format!("/v1/servers/{}/backfill", self.server), game)
+    }
+
     fn holds(&self) -> String {
         format!("/v1/servers/{}/hold", self.server)
     }

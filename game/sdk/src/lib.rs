@@ -21,22 +21,26 @@
 //! Everything here blocks, and nothing needs a runtime: a game server's loop is a thread of its own that ticks, not a
 //! task that waits. [`Sessions`] listens on a thread of its own and hands events over without waiting; the calls of
 //! [`Daemon`] take milliseconds, at most [`CALL_WITHIN`], and are made from whichever thread may wait that long;
-//! [`KeptHeld`] makes those that repeat.
+//! [`KeptHeld`] makes those that repeat, and [`Backfill`] keeps a session's places filled from who joins and leaves.
 //!
 //! It depends on no other crate of ours: a game that links it compiles a JSON reader, an HTTP client and a WebSocket, and
 //! no control plane.
 #![forbid(unsafe_code)]
 
+mod backfill;
 mod centrifuge;
 mod daemon;
 mod error;
 mod hold;
+mod roster;
 mod server_json;
 mod sessions;
 mod tracker;
 
+pub use backfill::{Backfill, BackfillPolicy};
 pub use daemon::{CALL_WITHIN, Daemon, Hold, Reservation};
 pub use error::Error;
 pub use hold::{HoldPolicy, KeptHeld, Need};
+pub use roster::{Joiner, Stands};
 pub use server_json::{News, SERVER_JSON, ServerJson, Watch};
 pub use sessions::{Event, Sessions};

@@ -6,7 +6,10 @@ use std::str::FromStr;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use mainstay_sdk::{Daemon, Error, Event, Hold, HoldPolicy, KeptHeld, Need, ServerJson, Sessions};
+use mainstay_sdk::{
+    Backfill, BackfillPolicy, Daemon, Error, Event, Hold, HoldPolicy, KeptHeld, Need, ServerJson, Sessions,
+    Stands,
+};
 
 use crate::fault::{FaultError, duration};
 
@@ -64,6 +67,15 @@ pub(crate) enum OnAllocation {
     SayReady,
 }
 
+/// Whether the places of a match's players are kept filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// Who leaves is not replaced.
+    Left,
+    /// Who leaves is replaced.
+    Kept,
+}
+
 /// The game's desk towards its host.
 pub(crate) struct Desk {
     known: ServerJson,
@@ -72,13 +84,15 @@ pub(crate) struct Desk {
     daemon: Option<Daemon>,
     kept: Option<KeptHeld>,
     on_allocation: OnAllocation,
+    places: Places,
+    backfill: Option<Backfill>,
     /// What calls came to, for the log: each is made on a thread of its own, since the game must tick.
     notes: (Sender<String>, Receiver<String>),
 }
 
 impl Desk {
     /// Reads `server.json` in this home, and listens from then on. Without one the game runs all the same.
-    pub(crate) fn open(home: Option<OsString>, on_allocation: OnAllocation) -> Self {
+    pub(crate) fn open(home: Option<OsString>, on_allocation: OnAllocation, places: Places) -> Self {
         let notes = mpsc::channel();
         let home = home.map(PathBuf::from);
         let mut desk = Self {
@@ -88,6 +102,8 @@ impl Desk {
             daemon: None,
             kept: None,
             on_allocation,
+            places,
+            backfill: None,
             notes,
         };
         let Some(home) = home else { return desk };
@@ -125,6 +141,10 @@ impl Desk {
                     if self.allocation.as_ref() != Some(&id) {
                         self.say(format_args!("allocation id={id}"));
                     }
+                    match self.places {
+                        Places::Left => {}
+                        Places::Kept => self.keep_filled(&id),
+                    }
                     self.allocation = Some(id);
                     match self.on_allocation {
                         OnAllocation::Silent => {}
@@ -133,7 +153,7 @@ impl Desk {
                 }
                 Event::Deallocated(id) => {
                     self.say(format_args!("allocation none ended={id}"));
-                    self.allocation = None;
+                    (self.allocation, self.backfill) = (None, None);
                 }
             }
         }
@@ -159,6 +179,36 @@ impl Desk {
             | Wish::Ready
             | Wish::Unready
             | Wish::Payload => self.call(daemon, wish),
+        }
+    }
+
+    /// A player came into the game.
+    pub(crate) fn joined(&self, player: &str) {
+        if let Some(backfill) = &self.backfill {
+            backfill.joined(player);
+        }
+    }
+
+    /// A player left it.
+    pub(crate) fn left(&self, player: &str) {
+        if let Some(backfill) = &self.backfill {
+            backfill.left(player);
+        }
+    }
+
+    fn keep_filled(&mut self, allocation: &str) {
+        let Some(daemon) = self.daemon.clone() else { return };
+        let notes = self.notes.0.clone();
+        let tell = move |came: Result<Stands, Error>| {
+            // The game has ended, and with it its log.
+            let _ended = notes.send(match came {
+                Ok(stands) => format!("backfill {}", filled(&stands)),
+                Err(error) => format!("backfill no: {}", crate::chain(&error)),
+            });
+        };
+        match Backfill::start(daemon, allocation, BackfillPolicy::default(), tell) {
+            Ok(backfill) => self.backfill = Some(backfill),
+            Err(error) => self.say(format_args!("cannot keep places filled: {}", crate::chain(&error))),
         }
     }
 
@@ -206,6 +256,18 @@ fn hold(hold: Hold) -> String {
     match hold {
         Hold::Until(until) => format!("until={until}"),
         Hold::No => "none".to_owned(),
+    }
+}
+
+fn filled(stands: &Stands) -> String {
+    match stands {
+        Stands::Searching { places } => format!("searching places={places}"),
+        Stands::Filled { joiners } => {
+            let named =
+                |it: &mainstay_sdk::Joiner| format!("{}/{}", it.player, it.team.as_deref().unwrap_or("-"));
+            format!("filled {}", joiners.iter().map(named).collect::<Vec<_>>().join(" "))
+        }
+        Stands::Closed => "closed".to_owned(),
     }
 }
 

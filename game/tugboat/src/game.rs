@@ -56,6 +56,8 @@ pub enum Note {
     Left {
         /// Their boat.
         boat: BoatId,
+        /// Their name.
+        name: String,
         /// How.
         how: Leaving,
     },
@@ -74,8 +76,8 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Joined { boat, name } => write!(f, "joined boat={} name={name:?}", boat.0),
-            Self::Left { boat, how: Leaving::Said } => write!(f, "left boat={}", boat.0),
-            Self::Left { boat, how: Leaving::Silent } => write!(f, "left boat={} silent", boat.0),
+            Self::Left { boat, how: Leaving::Said, .. } => write!(f, "left boat={}", boat.0),
+            Self::Left { boat, how: Leaving::Silent, .. } => write!(f, "left boat={} silent", boat.0),
         }
     }
 }
@@ -236,14 +238,14 @@ impl Game {
     }
 
     fn leave(&mut self, boat: BoatId, how: Leaving) -> Vec<Output> {
-        match self.seats.remove(&boat).map(|seat| seat.presence) {
-            Some(Presence::Playing { .. }) => {
+        match self.seats.remove(&boat).map(|seat| (seat.presence, seat.name)) {
+            Some((Presence::Playing { .. }, name)) => {
                 // Whatever the boat had ordered goes with it; a new player may take its number within this same tick.
                 self.orders.retain(|(id, _)| *id != boat);
                 self.orders.push((boat, Order::Leave));
-                vec![Output::Note(Note::Left { boat, how })]
+                vec![Output::Note(Note::Left { boat, name, how })]
             }
-            Some(Presence::Welcomed) | None => Vec::new(),
+            Some((Presence::Welcomed, _)) | None => Vec::new(),
         }
     }
 
@@ -376,7 +378,7 @@ mod tests {
         game.receive(now, address(1), &helm(1, 101, 1, AHEAD), None);
         assert_eq!(join(&mut game, now, 2), [Reply::Refused { nonce: 7, reason: Reason::Full }]);
         let leave = Request::Leave { boat: BoatId(1), token: 101 }.encode();
-        let left = Output::Note(Note::Left { boat: BoatId(1), how: Leaving::Said });
+        let left = Output::Note(Note::Left { boat: BoatId(1), name: "p1".into(), how: Leaving::Said });
         assert_eq!(game.receive(now, address(1), &leave, None), [left]);
         assert_eq!(join(&mut game, now, 2), [Reply::Welcome { nonce: 7, boat: BoatId(1), token: 102 }]);
         game.receive(now, address(2), &helm(1, 102, 1, AHEAD), None);
@@ -395,7 +397,10 @@ mod tests {
         game.tick(SILENCE_MAX, None);
         assert_eq!((game.seats.len(), game.pace()), (1, TICK));
         let outputs = game.tick(SILENCE_MAX + TICK, None);
-        assert_eq!(outputs, [Output::Note(Note::Left { boat: BoatId(1), how: Leaving::Silent })]);
+        assert_eq!(
+            outputs,
+            [Output::Note(Note::Left { boat: BoatId(1), name: "p1".into(), how: Leaving::Silent })]
+        );
         assert_eq!((game.world().boats().len(), game.pace()), (0, TICK_IDLE));
     }
 

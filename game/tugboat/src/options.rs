@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// Tells the host with each session that its players may come.
     #[arg(long)]
     pub(crate) ready: bool,
+    /// Keeps the places of a match's players filled: who leaves is replaced through the queue it came from.
+    #[arg(long)]
+    pub(crate) backfill: bool,
     /// Lets whoever knows it, on this machine alone, command faults and calls to the host; without it nobody can.
     #[arg(long, env = "TUGBOAT_CONTROL_TOKEN", hide_env_values = true)]
     pub(crate) control_token: Option<String>,

@@ -14,9 +14,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use crate::desk::{Desk, OnAllocation, Wish};
+use crate::desk::{Desk, OnAllocation, Places, Wish};
 use crate::fault::{Fault, Plan};
-use crate::game::{Game, Output, TICK};
+use crate::game::{Game, Note, Output, TICK};
 use crate::log::Log;
 use crate::message::{Reason, Reply};
 use crate::options::{Options, QueryKind};
@@ -171,7 +171,8 @@ enum Termination {
 impl Server {
     fn open(options: Options, start: Instant, signals: SignalFd, log: Log) -> Result<Self, ServerError> {
         let on_allocation = if options.ready { OnAllocation::SayReady } else { OnAllocation::Silent };
-        let desk = Desk::open(std::env::var_os("HOME"), on_allocation);
+        let places = if options.backfill { Places::Kept } else { Places::Left };
+        let desk = Desk::open(std::env::var_os("HOME"), on_allocation, places);
         let known = desk.known();
         let port = options.port.or(known.port()).unwrap_or(PORT_DEFAULT);
         let game_socket = bind("game", options.bind, port)?;
@@ -354,7 +355,13 @@ impl Server {
         for output in outputs {
             match output {
                 Output::Send(to, bytes) => send(&self.game_socket, to, &bytes),
-                Output::Note(note) => self.note(note),
+                Output::Note(note) => {
+                    match &note {
+                        Note::Joined { name, .. } => self.desk.joined(name),
+                        Note::Left { name, .. } => self.desk.left(name),
+                    }
+                    self.note(note);
+                }
                 Output::Control { from, nonce, token, command } => {
                     if let Turn::Exit(code) = self.control(from, nonce, &token, &command) {
                         return Turn::Exit(code);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Generation, MachineId, ServerId};
-use mainstay_wire::agent::{ASKS_WITH_TOKENS, Answer, Ask, Outcome, Wish};
+use mainstay_wire::agent::{ASKS_WITH_BACKFILL, ASKS_WITH_TOKENS, Answer, Ask, Outcome, Wish};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
@@ -112,7 +112,7 @@ impl Asks {
         match &book.line {
             Line::Down => return Err(Unanswered::Away),
             Line::Deaf => return Err(Unanswered::Older),
-            Line::Up { version, .. } if *version < needed(wish) => return Err(Unanswered::Older),
+            Line::Up { version, .. } if *version < needed(&wish) => return Err(Unanswered::Older),
             Line::Up { servers, .. } if servers.contains_key(&server) => {}
             Line::Up { .. } => return Err(Unanswered::NotHere),
         }
@@ -170,9 +170,9 @@ impl Asks {
                 continue;
             };
             let Some(&machine) = servers.get(&waiting.server) else { continue };
-            let Waiting { server, process, wish, .. } = *waiting;
+            let (server, process, wish) = (waiting.server, waiting.process, waiting.wish.clone());
             // The next stream may be to an older plane, which would not know what is meant: nobody answers then.
-            if *version < needed(wish) {
+            if *version < needed(&wish) {
                 continue;
             }
             return Some(Ask { id, machine, server, process, wish });
@@ -199,9 +199,10 @@ impl Asks {
 }
 
 /// The version of asks that a wish belongs to.
-const fn needed(wish: Wish) -> u32 {
+const fn needed(wish: &Wish) -> u32 {
     match wish {
-        Wish::Token => ASKS_WITH_TOKENS,
+        Wish::Token { .. } => ASKS_WITH_TOKENS,
+        Wish::Backfill { .. } => ASKS_WITH_BACKFILL,
         Wish::Hold { .. }
         | Wish::ReadHold
         | Wish::ReleaseHold
@@ -278,11 +279,11 @@ mod tests {
     #[tokio::test]
     async fn tokens_are_asked_only_of_a_plane_that_gives_them() {
         let asks = Arc::new(Asks::default());
-        let ask = || asks.ask(server(1), Generation::NONE, Wish::Token);
+        let ask = || asks.ask(server(1), Generation::NONE, Wish::Token { run: 1 });
         asks.line_up(servers(1), 1);
         assert_eq!(ask().await, Err(Unanswered::Older));
         asks.line_up(servers(1), 2);
-        let late = asks.ask_within(Duration::ZERO, server(1), Generation::NONE, Wish::Token).await;
+        let late = asks.ask_within(Duration::ZERO, server(1), Generation::NONE, Wish::Token { run: 1 }).await;
         assert_eq!(late, Err(Unanswered::Late));
     }
 

@@ -148,6 +148,7 @@ mod tests {
             server: ServerId::of(FleetNumber::new(1).unwrap(), n),
             generation: Generation::from_number(generation),
             configuration: None,
+            run: 0,
             phase: Phase::Stopped(Stopped::Idle),
         }
     }

@@ -147,6 +147,7 @@ fn queue_row(event: &matchmaking::Event) -> Option<Row> {
         Event::TicketCreated { .. }
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
+        | Event::BackfillChanged { .. }
         | Event::Searched(_)
         | Event::PlacementUndone { .. }
         | Event::HoldStood(_)

@@ -98,8 +98,11 @@ impl Control {
         let catalog = start_catalog(&config, hands).await?;
         let placement = Placement::new(fleets.clone(), Arc::clone(&config.clock));
         let queues = Queues::open(config.journal.clone(), placement.clone(), config.playfab_builds).await?;
+        let tokens = Arc::new(TokenKeys::of(&config.join_token));
         let playfab = match config.playfab.take() {
-            Some(playfab) => Some(playfab.open(queues.clone(), &config.journal, &config.clock).await?),
+            Some(playfab) => {
+                Some(playfab.open(queues.clone(), &config.journal, &config.clock, Arc::clone(&tokens)).await?)
+            }
             None => None,
         };
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
@@ -168,10 +171,10 @@ impl Control {
             last_words,
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
-            queues,
+            queues: queues.clone(),
             access,
             own_accounts,
-            tokens: Arc::new(TokenKeys::of(&config.join_token)),
+            tokens,
             clock: config.clock,
             project: config.project,
             environment: config.environment,
@@ -194,6 +197,7 @@ impl Control {
             clock: Arc::clone(&app.clock),
             tokens: Arc::clone(&app.tokens),
             issuer: Issuer { project: config.project, environment: config.environment },
+            queues,
         };
         let streams = Streams::new(
             fleets,

@@ -59,6 +59,7 @@ pub fn build(servers: u64) -> Result<Fleet, Failure> {
             server: slot.server,
             generation: Generation::from_number(1),
             configuration,
+            run: 0,
             phase: Phase::Online { pid: 1000 },
         };
         let statuses = slots.iter().map(online).collect();

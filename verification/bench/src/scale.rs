@@ -213,6 +213,7 @@ impl World {
                     server,
                     generation: told.map_or(Generation::from_number(1), |order| order.generation),
                     configuration: Some(self.configuration),
+                    run: 0,
                     phase: Phase::Lost,
                 }
             })
@@ -262,6 +263,7 @@ fn status(order: &Order) -> Status {
         server: order.server,
         generation: order.generation,
         configuration: Some(order.configuration),
+        run: 0,
         phase,
     }
 }

@@ -31,11 +31,14 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.repeats += counts.repeats;
         sum.tried += counts.tried;
         sum.compared += counts.compared;
+        sum.processes += counts.processes;
+        sum.withdrawn += counts.withdrawn;
     }
     let often =
         [sum.matches, sum.backfilled, sum.canceled, sum.refusals, sum.tried, sum.compared, sum.repeats];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
-    let struck = [sum.crashes, sum.disk_faults, sum.forgotten, sum.late, sum.configured];
+    let struck =
+        [sum.crashes, sum.disk_faults, sum.forgotten, sum.late, sum.configured, sum.processes, sum.withdrawn];
     assert!(struck.iter().all(|&count| count >= 50), "{sum:?}");
 }
 
@@ -69,4 +72,9 @@ fn a_deadline_missed_is_found() {
 #[test]
 fn a_clock_believed_is_found() {
     is_found(Bug::ClockBelieved, "Forgetting");
+}
+
+#[test]
+fn servers_that_nobody_watches_are_found() {
+    is_found(Bug::ServersUnwatched, "no backfill ticket outlives its server");
 }

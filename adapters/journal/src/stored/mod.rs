@@ -62,7 +62,7 @@ const V1: u8 = 1;
 const V2: u8 = 2;
 /// The format since machines come, go and are lost. Fleets and the catalog only append variants to their format 2, so that
 /// one enum reads both; an older program stops at the number before it could meet one. A queue's did so with format 2, since
-/// its matches are given servers.
+/// its matches are given servers, and with this one, since its backfill tickets end with their servers.
 const V3: u8 = 3;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
@@ -165,7 +165,8 @@ stored! {
     Fleet, mainstay_fleet::Event, V3 = fleet_v2::Event<'_>, V2 = fleet_v2::Event<'_>, V1 = fleet_v1::Event<'_>;
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
-    Queue, mainstay_matchmaking::Event, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+    Queue, mainstay_matchmaking::Event,
+        V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }

@@ -1,8 +1,8 @@
-//! Format 1 of what a queue's events are made of: players, how tickets stand, how games are reached.
+//! What a queue's events are made of, in formats 1 to 3: players, how tickets stand, how games are reached.
 
 use std::sync::Arc;
 
-use mainstay_core::{MatchId, Timestamp};
+use mainstay_core::{ClaimId, MatchId, ServerId, Tenure, Timestamp};
 use mainstay_matchmaking::{self as domain, Amount, Entity};
 use serde::{Deserialize, Serialize};
 
@@ -98,9 +98,44 @@ pub(super) enum Stage {
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum BackfillStage {
-    Searching { since: u64, arrival: u64 },
-    Matched { id: MatchId, at: u64 },
-    Canceled { reason: Cancellation, at: u64 },
+    Searching {
+        since: u64,
+        arrival: u64,
+    },
+    Matched {
+        id: MatchId,
+        at: u64,
+    },
+    Canceled {
+        reason: Cancellation,
+        at: u64,
+    },
+    /// Since format 3.
+    Back {
+        since: u64,
+        arrival: u64,
+        back: u64,
+    },
+}
+
+/// Since format 3.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Terms {
+    lease: Lease,
+    taken_out: TakenOut,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Lease {
+    Free,
+    Renewed { within: u32 },
+    Hosted { server: ServerId, session: ClaimId, run: Option<u64> },
+}
+
+#[derive(Serialize, Deserialize)]
+enum TakenOut {
+    Ends,
+    GoesOn,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -229,6 +264,7 @@ super::alike! {
         User, Server, Timeout, ServerAllocationFailed, TicketUnmatchable, RetryRequired, Internal
     };
     Kind = domain::Kind { Backfill, Ordinary };
+    TakenOut = domain::TakenOut { Ends, GoesOn };
 }
 
 impl From<domain::Stage> for Stage {
@@ -272,9 +308,11 @@ impl From<Stage> for domain::Stage {
 impl From<domain::BackfillStage> for BackfillStage {
     fn from(stage: domain::BackfillStage) -> Self {
         match stage {
-            // A game is never away.
-            domain::BackfillStage::Searching(domain::Searching { since, arrival, back: _ }) => {
+            domain::BackfillStage::Searching(domain::Searching { since, arrival, back: None }) => {
                 Self::Searching { since: since.unix_ms(), arrival }
+            }
+            domain::BackfillStage::Searching(domain::Searching { since, arrival, back: Some(back) }) => {
+                Self::Back { since: since.unix_ms(), arrival, back: back.unix_ms() }
             }
             domain::BackfillStage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
             domain::BackfillStage::Canceled { reason, at } => {
@@ -288,11 +326,37 @@ impl From<BackfillStage> for domain::BackfillStage {
     fn from(stage: BackfillStage) -> Self {
         match stage {
             BackfillStage::Searching { since, arrival } => Self::Searching(searching(since, arrival, None)),
+            BackfillStage::Back { since, arrival, back } => {
+                Self::Searching(searching(since, arrival, Some(back)))
+            }
             BackfillStage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
             BackfillStage::Canceled { reason, at } => {
                 Self::Canceled { reason: reason.into(), at: Timestamp::from_unix_ms(at) }
             }
         }
+    }
+}
+
+impl Terms {
+    /// `None` for the terms that all tickets had before format 3.
+    pub(super) fn told(terms: &domain::Terms) -> Option<Self> {
+        let lease = match terms.lease {
+            domain::Lease::Free => Lease::Free,
+            domain::Lease::Renewed { within } => Lease::Renewed { within },
+            domain::Lease::Hosted(Tenure { server, session, run }) => Lease::Hosted { server, session, run },
+        };
+        (*terms != domain::Terms::default()).then(|| Self { lease, taken_out: terms.taken_out.into() })
+    }
+}
+
+impl From<Terms> for domain::Terms {
+    fn from(Terms { lease, taken_out }: Terms) -> Self {
+        let lease = match lease {
+            Lease::Free => domain::Lease::Free,
+            Lease::Renewed { within } => domain::Lease::Renewed { within },
+            Lease::Hosted { server, session, run } => domain::Lease::Hosted(Tenure { server, session, run }),
+        };
+        Self { lease, taken_out: taken_out.into() }
     }
 }
 

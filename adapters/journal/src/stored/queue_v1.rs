@@ -1,4 +1,4 @@
-//! Formats 1 and 2 of a queue's events: 2 only appends cases, so that one enum reads both.
+//! Formats 1 to 3 of a queue's events: 2 and 3 only append cases, so that one enum reads all.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue_spec_v1::{Allocation, Spec};
 use super::queue_ticket_v1::{
-    BackfillStage, Cancellation, Cursor, Member, Seated, Server, Stage, shared, texts,
+    BackfillStage, Cancellation, Cursor, Member, Seated, Server, Stage, Terms, shared, texts,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -126,6 +126,32 @@ pub(super) enum Event<'a> {
         id: MatchId,
         fleet: &'a str,
     },
+    /// Since format 3. On the terms that there were before, a backfill ticket is still told as before.
+    BackfillCreatedOn {
+        ticket: TicketId,
+        owner: Option<&'a str>,
+        members: Vec<Seated<'a>>,
+        server: Server<'a>,
+        places: Option<u32>,
+        give_up_after: u32,
+        terms: Terms,
+    },
+    BackfillChanged {
+        ticket: TicketId,
+        members: Vec<Seated<'a>>,
+        places: Option<u32>,
+    },
+    BackfillStoodOn {
+        id: TicketId,
+        owner: Option<&'a str>,
+        members: Vec<Seated<'a>>,
+        server: Server<'a>,
+        places: Option<u32>,
+        created: u64,
+        give_up_after: u32,
+        stage: BackfillStage,
+        terms: Terms,
+    },
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
@@ -181,15 +207,25 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::TicketCanceled { ticket, reason } => {
                 Self::TicketCanceled { ticket: *ticket, reason: (*reason).into() }
             }
-            DomainEvent::BackfillCreated { ticket, owner, members, server, places, give_up_after } => {
-                Self::BackfillCreated {
-                    ticket: *ticket,
-                    owner: owner.as_ref().map(Entity::as_str),
-                    members: all(members),
-                    server: (&**server).into(),
-                    places: *places,
-                    give_up_after: *give_up_after,
+            DomainEvent::BackfillCreated { ticket, owner, members, server, places, give_up_after, terms } => {
+                let (ticket, places, give_up_after) = (*ticket, *places, *give_up_after);
+                let owner = owner.as_ref().map(Entity::as_str);
+                let (members, server) = (all(members), (&**server).into());
+                match Terms::told(terms) {
+                    None => Self::BackfillCreated { ticket, owner, members, server, places, give_up_after },
+                    Some(terms) => Self::BackfillCreatedOn {
+                        ticket,
+                        owner,
+                        members,
+                        server,
+                        places,
+                        give_up_after,
+                        terms,
+                    },
                 }
+            }
+            DomainEvent::BackfillChanged { ticket, members, places } => {
+                Self::BackfillChanged { ticket: *ticket, members: all(members), places: *places }
             }
             DomainEvent::BackfillCanceled { ticket, reason } => {
                 Self::BackfillCanceled { ticket: *ticket, reason: (*reason).into() }
@@ -230,17 +266,35 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
                     places,
                     created,
                     give_up_after,
+                    terms,
                     stage,
                 } = &**ticket;
-                Self::BackfillStood {
-                    id: *id,
-                    owner: owner.as_ref().map(Entity::as_str),
-                    members: all(members),
-                    server: (&**server).into(),
-                    places: *places,
-                    created: created.unix_ms(),
-                    give_up_after: *give_up_after,
-                    stage: (*stage).into(),
+                let (id, places, give_up_after) = (*id, *places, *give_up_after);
+                let owner = owner.as_ref().map(Entity::as_str);
+                let (members, server) = (all(members), (&**server).into());
+                let (created, stage) = (created.unix_ms(), (*stage).into());
+                match Terms::told(terms) {
+                    None => Self::BackfillStood {
+                        id,
+                        owner,
+                        members,
+                        server,
+                        places,
+                        created,
+                        give_up_after,
+                        stage,
+                    },
+                    Some(terms) => Self::BackfillStoodOn {
+                        id,
+                        owner,
+                        members,
+                        server,
+                        places,
+                        created,
+                        give_up_after,
+                        stage,
+                        terms,
+                    },
                 }
             }
             DomainEvent::MatchStood(formed) => {
@@ -310,7 +364,22 @@ impl From<Event<'_>> for DomainEvent {
                     server: Arc::new(server.into()),
                     places,
                     give_up_after,
+                    terms: domain::Terms::default(),
                 }
+            }
+            Event::BackfillCreatedOn { ticket, owner, members, server, places, give_up_after, terms } => {
+                Self::BackfillCreated {
+                    ticket,
+                    owner: owner.map(Entity::kept),
+                    members: raised(members),
+                    server: Arc::new(server.into()),
+                    places,
+                    give_up_after,
+                    terms: terms.into(),
+                }
+            }
+            Event::BackfillChanged { ticket, members, places } => {
+                Self::BackfillChanged { ticket, members: raised(members), places }
             }
             Event::BackfillCanceled { ticket, reason } => {
                 Self::BackfillCanceled { ticket, reason: reason.into() }
@@ -347,9 +416,31 @@ impl From<Event<'_>> for DomainEvent {
                     places,
                     created: Timestamp::from_unix_ms(created),
                     give_up_after,
+                    terms: domain::Terms::default(),
                     stage: stage.into(),
                 }))
             }
+            Event::BackfillStoodOn {
+                id,
+                owner,
+                members,
+                server,
+                places,
+                created,
+                give_up_after,
+                stage,
+                terms,
+            } => Self::BackfillStood(Arc::new(domain::BackfillTicket {
+                id,
+                owner: owner.map(Entity::kept),
+                members: raised(members),
+                server: Arc::new(server.into()),
+                places,
+                created: Timestamp::from_unix_ms(created),
+                give_up_after,
+                terms: terms.into(),
+                stage: stage.into(),
+            })),
             Event::MatchStood { id, formed, members, regions, server } => {
                 Self::MatchStood(Arc::new(domain::Match {
                     id,

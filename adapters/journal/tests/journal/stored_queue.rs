@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, PlayFabBuild, QueueSpec, Rule, RuleKind,
@@ -11,8 +11,8 @@ use mainstay_matchmaking::spec::{
 };
 use mainstay_matchmaking::{
     Amount, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled, Hold,
-    Kind, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage, Ticket,
-    Value,
+    Kind, Lease, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage,
+    TakenOut, Terms, Ticket, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -117,10 +117,22 @@ fn stage() -> impl Strategy<Value = Stage> {
 
 fn backfill_stage() -> impl Strategy<Value = BackfillStage> {
     prop_oneof![
-        searching().prop_map(BackfillStage::Searching),
+        (searching(), option::of(time()))
+            .prop_map(|(searching, back)| BackfillStage::Searching(Searching { back, ..searching })),
         (match_id(), time()).prop_map(|(id, at)| BackfillStage::Matched { id, at }),
         (reason(), time()).prop_map(|(reason, at)| BackfillStage::Canceled { reason, at }),
     ]
+}
+
+fn terms() -> impl Strategy<Value = Terms> {
+    let claim = any::<u128>().prop_map(|bits| format!("{bits:032x}").parse().unwrap());
+    let server = any::<u32>().prop_map(|number| format!("srv-1-{number}").parse().unwrap());
+    let tenure = (server, claim, option::of(any::<u64>()))
+        .prop_map(|(server, session, run)| Lease::Hosted(Tenure { server, session, run }));
+    let lease =
+        prop_oneof![Just(Lease::Free), any::<u32>().prop_map(|within| Lease::Renewed { within }), tenure];
+    let taken_out = prop_oneof![Just(TakenOut::Ends), Just(TakenOut::GoesOn)];
+    (lease, taken_out).prop_map(|(lease, taken_out)| Terms { lease, taken_out })
 }
 
 fn cursor() -> impl Strategy<Value = Cursor> {
@@ -284,16 +296,20 @@ fn told() -> impl Strategy<Value = Event> {
         ),
         (ticket_id(), member()).prop_map(|(ticket, member)| Event::TicketJoined { ticket, member }),
         (ticket_id(), reason()).prop_map(|(ticket, reason)| Event::TicketCanceled { ticket, reason }),
-        (ticket_id(), owner(), seated(), server(), option::of(any::<u32>()), any::<u32>()).prop_map(
-            |(ticket, owner, members, server, places, give_up_after)| Event::BackfillCreated {
+        (ticket_id(), owner(), seated(), server(), option::of(any::<u32>()), any::<u32>(), terms()).prop_map(
+            |(ticket, owner, members, server, places, give_up_after, terms)| Event::BackfillCreated {
                 ticket,
                 owner,
                 members: members.into(),
                 server,
                 places,
-                give_up_after
+                give_up_after,
+                terms,
             }
         ),
+        (ticket_id(), seated(), option::of(any::<u32>())).prop_map(|(ticket, members, places)| {
+            Event::BackfillChanged { ticket, members: members.into(), places }
+        }),
         (ticket_id(), reason()).prop_map(|(ticket, reason)| Event::BackfillCanceled { ticket, reason }),
     ]
 }
@@ -311,7 +327,7 @@ fn event() -> impl Strategy<Value = Event> {
         option::of(any::<u32>()),
         time(),
         any::<u32>(),
-        backfill_stage(),
+        (backfill_stage(), terms()),
     );
     prop_oneof![
         4 => told(),
@@ -328,10 +344,10 @@ fn event() -> impl Strategy<Value = Event> {
             let ticket = Ticket { id, creator, members, invited, created, give_up_after, changes, stage };
             Event::TicketStood(Arc::new(ticket))
         }),
-        1 => backfill.prop_map(|(id, owner, members, server, places, created, give_up_after, stage)| {
+        1 => backfill.prop_map(|(id, owner, members, server, places, created, give_up_after, (stage, terms))| {
             let members = members.into();
             let ticket =
-                BackfillTicket { id, owner, members, server, places, created, give_up_after, stage };
+                BackfillTicket { id, owner, members, server, places, created, give_up_after, terms, stage };
             Event::BackfillStood(Arc::new(ticket))
         }),
         1 => (match_id(), time(), seated(), texts(), option::of(server())).prop_map(
@@ -353,7 +369,7 @@ proptest! {
     #[test]
     fn any_bytes_are_queue_events_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
         let mut bytes = bytes;
-        bytes.insert(0, 2);
+        bytes.insert(0, 3);
         // What is shown is that none of these panics or takes memory without end.
         if let Ok(events) = Queue::load(&bytes) {
             prop_assert!(events.len() <= bytes.len());
@@ -365,11 +381,13 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0201{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0301{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
-    // Format 1 has the same bytes for all that it knew.
-    bytes[0] = 1;
-    assert_eq!(Queue::load(&bytes).unwrap(), vec![event]);
+    // Formats 1 and 2 have the same bytes for all that they knew.
+    for format in [1, 2] {
+        bytes[0] = format;
+        assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
+    }
 }
 
 fn id<T: std::str::FromStr>() -> T
@@ -481,6 +499,7 @@ fn backfill_tickets_and_matches_keep_their_bytes() {
             places: None,
             created: at(300),
             give_up_after: 60,
+            terms: Terms::default(),
             stage,
         }))
     };
@@ -495,6 +514,7 @@ fn backfill_tickets_and_matches_keep_their_bytes() {
                 server: server.clone(),
                 places: Some(4),
                 give_up_after: 60,
+                terms: Terms::default(),
             },
             "051000112233445566778899aabbccddeeff010367215302037021420000010372656403702142000000010166010169010467616d65e13c0101017201017301043c",
         ),
@@ -674,6 +694,61 @@ fn placement_keeps_its_bytes() {
         (
             stood(Stage::Held { hold: held, searching: back }),
             "0a1000112233445566778899aabbccddeeff037021410000ac027803051000112233445566778899aabbccddeeffac020701ad02",
+        ),
+    ] {
+        keeps_its_bytes(event, golden);
+    }
+}
+
+/// Since format 3: what a game's ticket lives by, and how it changes.
+#[test]
+fn the_terms_of_backfill_tickets_keep_their_bytes() {
+    let ticket: TicketId = id();
+    let tenure = Tenure { server: "srv-1-7".parse().unwrap(), session: id(), run: Some(3) };
+    let created = |terms| Event::BackfillCreated {
+        ticket,
+        owner: None,
+        members: [].into(),
+        server: Arc::default(),
+        places: Some(1),
+        give_up_after: 60,
+        terms,
+    };
+    let stood = |terms, stage| {
+        Event::BackfillStood(Arc::new(BackfillTicket {
+            id: ticket,
+            owner: None,
+            members: [].into(),
+            server: Arc::default(),
+            places: None,
+            created: at(300),
+            give_up_after: 60,
+            terms,
+            stage,
+        }))
+    };
+    let renewed = Terms { lease: Lease::Renewed { within: 30 }, taken_out: TakenOut::Ends };
+    let hosted = Terms { lease: Lease::Hosted(tenure), taken_out: TakenOut::GoesOn };
+    let free = Terms { lease: Lease::Free, taken_out: TakenOut::GoesOn };
+    let back = BackfillStage::Searching(Searching { since: at(300), arrival: 7, back: Some(at(301)) });
+    for (event, golden) in [
+        (created(renewed), "151000112233445566778899aabbccddeeff0000000000000001013c011e00"),
+        (
+            created(hosted),
+            "151000112233445566778899aabbccddeeff0000000000000001013c0287808080101000112233445566778899aabbccddeeff010301",
+        ),
+        (created(free), "151000112233445566778899aabbccddeeff0000000000000001013c0001"),
+        (
+            Event::BackfillChanged { ticket, members: [seat(None)].into(), places: Some(2) },
+            "161000112233445566778899aabbccddeeff01037021420000000102",
+        ),
+        (
+            stood(hosted, back),
+            "171000112233445566778899aabbccddeeff0000000000000000ac023c03ac0207ad020287808080101000112233445566778899aabbccddeeff010301",
+        ),
+        (
+            stood(Terms::default(), back),
+            "0b1000112233445566778899aabbccddeeff0000000000000000ac023c03ac0207ad02",
         ),
     ] {
         keeps_its_bytes(event, golden);

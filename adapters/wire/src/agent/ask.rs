@@ -3,17 +3,21 @@
 //! An ask is no level like the rest of the stream: a game waits for its answer. So it has an id, it is said again after a
 //! broken stream, and every wish is one that may be granted twice.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{BuildConfigurationId, Generation, MachineId, ReservationId, ServerId, Timestamp};
 
 use super::decode::{id, required, short, uuid};
 use super::{Malformed, proto};
+use crate::native::KEPT_BYTES_MAX;
 
-/// The version of asks that this program takes, said in the welcome. Version 2 has tokens.
-pub const ASKS: u32 = 2;
+/// The version of asks that this program takes, said in the welcome. Version 2 has tokens, version 3 backfill.
+pub const ASKS: u32 = 3;
 /// The version from which on a plane gives tokens.
 pub const ASKS_WITH_TOKENS: u32 = 2;
+/// The version from which on a plane keeps up a game's backfill.
+pub const ASKS_WITH_BACKFILL: u32 = 3;
 /// The longest token, in bytes: ours have some 300.
 const TOKEN_BYTES_MAX: usize = 4_096;
 /// The longest detail of a refusal, in bytes: two sentences.
@@ -22,7 +26,7 @@ pub const DETAIL_BYTES_MAX: usize = 1_024;
 const CODE_BYTES_MAX: usize = 16;
 
 /// What a game wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// The agent's number for it, from 1.
     pub id: u64,
@@ -37,7 +41,7 @@ pub struct Ask {
 }
 
 /// What a game can want of the plane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
     /// Keep my machine for this time from now on, in whole seconds (seed 003).
     Hold {
@@ -60,7 +64,17 @@ pub enum Wish {
     /// Not yet, or no longer.
     SetUnready,
     /// Something to show that I am this server.
-    Token,
+    Token {
+        /// The run of the asking process, as its machine counts starts; 0 from an agent of an older version.
+        run: u64,
+    },
+    /// This is who plays; keep my backfill in step with it.
+    Backfill {
+        /// The run of the asking process.
+        run: u64,
+        /// The game as it stands, as JSON of at most [`KEPT_BYTES_MAX`] bytes: the plane reads it.
+        game: Arc<str>,
+    },
 }
 
 /// What became of an ask.
@@ -97,6 +111,11 @@ pub enum Outcome {
         token: String,
         /// How long it is good, from when it was given.
         life: Duration,
+    },
+    /// How the game's backfill stands.
+    Backfill {
+        /// As JSON of at most [`KEPT_BYTES_MAX`] bytes.
+        stands: String,
     },
     /// No.
     Refused {
@@ -140,7 +159,10 @@ impl From<Ask> for proto::Ask {
             Wish::Unreserve => Said::Unreserve(nothing),
             Wish::SetReady => Said::SetReady(nothing),
             Wish::SetUnready => Said::SetUnready(nothing),
-            Wish::Token => Said::Token(nothing),
+            Wish::Token { run } => Said::Token(proto::TokenWish { run }),
+            Wish::Backfill { run, game } => {
+                Said::Backfill(proto::BackfillWish { run, game: game.as_ref().to_owned() })
+            }
         };
         Self {
             id: ask.id,
@@ -168,7 +190,11 @@ impl TryFrom<proto::Ask> for Ask {
             Said::Unreserve(_) => Wish::Unreserve,
             Said::SetReady(_) => Wish::SetReady,
             Said::SetUnready(_) => Wish::SetUnready,
-            Said::Token(_) => Wish::Token,
+            Said::Token(wish) => Wish::Token { run: wish.run },
+            Said::Backfill(wish) => {
+                let game = short(wish.game, KEPT_BYTES_MAX, "BackfillWish", "game")?;
+                Wish::Backfill { run: wish.run, game: game.into() }
+            }
         };
         Ok(Self {
             id: ask.id,
@@ -195,6 +221,7 @@ impl From<Answer> for proto::AskAnswer {
                 let life_ms = u64::try_from(life.as_millis()).unwrap_or(u64::MAX);
                 Said::Token(proto::Token { token, life_ms })
             }
+            Outcome::Backfill { stands } => Said::Backfill(proto::BackfillStands { json: stands }),
             Outcome::Refused { why, code, detail } => Said::Refused(proto::Refused {
                 why: proto::Refusal::from(why).into(),
                 code,
@@ -226,6 +253,9 @@ impl TryFrom<proto::AskAnswer> for Answer {
                 token: short(given.token, TOKEN_BYTES_MAX, "Token", "token")?,
                 life: Duration::from_millis(given.life_ms),
             },
+            Said::Backfill(stands) => {
+                Outcome::Backfill { stands: short(stands.json, KEPT_BYTES_MAX, "BackfillStands", "json")? }
+            }
             Said::Refused(refused) => Outcome::Refused {
                 why: refused.why.try_into()?,
                 code: short(refused.code, CODE_BYTES_MAX, "Refused", "code")?,

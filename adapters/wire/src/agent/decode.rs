@@ -262,6 +262,7 @@ impl TryFrom<proto::Status> for Status {
             server: id(ServerId::from_number(status.server), IN, "server")?,
             generation: Generation::from_number(status.generation),
             configuration: status.configuration.map(TryInto::try_into).transpose()?,
+            run: status.run,
             phase,
         })
     }

@@ -195,6 +195,7 @@ impl From<Status> for proto::Status {
             generation: status.generation.number(),
             configuration: status.configuration.map(Into::into),
             phase: Some(phase),
+            run: status.run,
         }
     }
 }

@@ -22,7 +22,9 @@ use mainstay_core::{FleetId, MachineId, MachineKey, RegionId, ServerId};
 use mainstay_fleet::JoinedSlot;
 use mainstay_fleet::Ports;
 
-pub use ask::{ASKS, ASKS_WITH_TOKENS, Answer, Ask, DETAIL_BYTES_MAX, Outcome, Refusal, Wish};
+pub use ask::{
+    ASKS, ASKS_WITH_BACKFILL, ASKS_WITH_TOKENS, Answer, Ask, DETAIL_BYTES_MAX, Outcome, Refusal, Wish,
+};
 pub use installs::{DiskUse, Fill, INSTALLS, INSTALLS_PER_MACHINE_MAX, Install, InstallStage, Installs};
 pub use looks::{
     LOOK_BYTES_MAX, LOOK_FILES_MAX, LOOK_LINES_MAX, LOOKS, Look, LookFor, Looked, Seen, SeenFile,

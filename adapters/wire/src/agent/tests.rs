@@ -50,12 +50,14 @@ fn golden_bytes() {
                 server: server(1),
                 generation: Generation::from_number(5),
                 configuration: Some(configuration()),
+                run: 0,
                 phase: Phase::Online { pid: 4711 },
             },
             Status {
                 server: server(2),
                 generation: Generation::NONE,
                 configuration: None,
+                run: 0,
                 phase: Phase::Stopped(Stopped::Idle),
             },
         ],
@@ -235,6 +237,7 @@ fn status() -> impl Strategy<Value = Status> {
             server: server(counter),
             generation: Generation::from_number(generation),
             configuration,
+            run: generation / 2,
             phase,
         },
     )

@@ -1,11 +1,11 @@
 //! Queues, tickets, backfill tickets and matches on the native face.
 
 use jiff::Timestamp as Instant;
-use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{
-    BackfillStage, BackfillTicket, Entity, Kind, Match, Member, Port, Protocol, Seated, ServerDetails, Stage,
-    Statistics, Ticket,
+    BackfillStage, BackfillTicket, Entity, Kind, Lease, Match, Member, Port, Protocol, Seated, ServerDetails,
+    Stage, Statistics, Ticket,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,6 +81,24 @@ pub struct BackfillRequest {
     pub places: Option<u32>,
     /// How many seconds it waits: 1 to 86400.
     pub give_up_after_seconds: u32,
+    /// Where the game's server is not hosted here: withdraw it when nothing was heard of its server for so many seconds, 1 to
+    /// 3600. A ticket whose `server.serverId` names a live allocation ends with that, and needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_seconds: Option<u32>,
+    /// What becomes of it when a player is taken out.
+    #[serde(default)]
+    pub on_player_taken_out: OnPlayerTakenOut,
+}
+
+/// What becomes of a backfill ticket when a player is taken out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OnPlayerTakenOut {
+    /// It is cancelled, as PlayFab does.
+    #[default]
+    Cancel,
+    /// It goes on without the player, with its age and its place.
+    GoOn,
 }
 
 /// A ticket of either kind.
@@ -111,6 +129,9 @@ pub struct TicketView {
     /// Of a backfill ticket: how many players it wants at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<u32>,
+    /// Of a backfill ticket: what it lives by besides its time; absent where nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseView>,
     /// The match it ended in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = "uuid")]
@@ -122,6 +143,28 @@ pub struct TicketView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub ended: Option<Instant>,
+}
+
+/// What a backfill ticket lives by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum LeaseView {
+    /// The word of its server.
+    Renewed {
+        /// How many seconds after the last it is withdrawn.
+        within_seconds: u32,
+    },
+    /// A process hosted here: it ends with that, or with its session.
+    Hosted {
+        /// The server.
+        #[schema(value_type = String)]
+        server: String,
+        /// Its session: the id of an allocation or reservation.
+        session: String,
+        /// The process, as its machine counts starts; absent for whichever runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<u64>,
+    },
 }
 
 /// A match.
@@ -337,6 +380,7 @@ impl TicketView {
             players: ticket.members.iter().map(PlayerOfTicket::seated).collect(),
             server: Some(ReachView::of(&ticket.server)),
             places: ticket.places,
+            lease: LeaseView::of(&ticket.terms.lease),
             ..Self::new(ticket.id, queue, ticket.stage.as_str(), (ticket.created, ticket.gives_up()), end)
         }
     }
@@ -358,9 +402,22 @@ impl TicketView {
             missing: Vec::new(),
             server: None,
             places: None,
+            lease: None,
             match_id,
             cancellation_reason,
             ended: ended.map(instant),
+        }
+    }
+}
+
+impl LeaseView {
+    fn of(lease: &Lease) -> Option<Self> {
+        match lease {
+            Lease::Free => None,
+            Lease::Renewed { within } => Some(Self::Renewed { within_seconds: *within }),
+            Lease::Hosted(Tenure { server, session, run }) => {
+                Some(Self::Hosted { server: server.to_string(), session: session.to_string(), run: *run })
+            }
         }
     }
 }

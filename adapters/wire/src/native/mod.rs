@@ -12,6 +12,7 @@ mod accounts;
 mod configuration;
 mod doctor;
 mod join;
+mod kept;
 mod lives;
 mod matching;
 mod of_state;
@@ -21,9 +22,11 @@ pub use accounts::{AccountRole, ServiceAccountRequest, ServiceAccountView};
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
+pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
 pub use matching::{
-    BackfillRequest, JudgedView, KeptAwayView, MatchView, NeighbourView, PlayerOfTicket, PortProtocol,
-    PortView, QueueView, ReachView, StepView, TicketRequest, TicketView, TimeToMatchView, WhyView,
+    BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,
+    PlayerOfTicket, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest, TicketView,
+    TimeToMatchView, WhyView,
 };
 pub use of_state::Within;
 pub use supervision::{DatedReadingView, IncidentView, ReadingView};

@@ -40,6 +40,9 @@ pub struct CreateServerTicket {
     pub server_details: Option<ServerDetails>,
     /// Ours, of a backfill ticket: how many players are wanted at most.
     pub places: Option<u32>,
+    /// Ours, of a backfill ticket whose server is not hosted here: it is withdrawn when its server has not looked at it for so
+    /// many seconds.
+    pub lease_seconds: Option<u32>,
 }
 
 /// `JoinMatchmakingTicket`.

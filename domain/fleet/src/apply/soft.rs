@@ -25,7 +25,7 @@ impl Fleet {
                     self.forget_machine(now, machine, Link::Silent);
                 }
             }
-            Observation::Seen(Status { server, generation, configuration, phase }) => {
+            Observation::Seen(Status { server, generation, configuration, run, phase }) => {
                 match phase {
                     Phase::Online { .. } => {}
                     Phase::Stopped(_)
@@ -45,7 +45,7 @@ impl Fleet {
                         | Phase::PreRecovery { .. }
                         | Phase::Lost => server.reading = None,
                     }
-                    server.seen = Some(Seen { generation, configuration, phase });
+                    server.seen = Some(Seen { generation, configuration, run, phase });
                 });
             }
             Observation::Read { machine, stream, readings } => {

@@ -219,6 +219,7 @@ impl World {
             server: slot.server,
             generation: Generation::NONE,
             configuration: None,
+            run: 0,
             phase: Phase::Stopped(Stopped::Idle),
         });
         let statuses = statuses.collect();
@@ -252,7 +253,7 @@ impl World {
         configuration: Option<ConfigurationRef>,
         phase: Phase,
     ) {
-        let statuses = vec![Status { server, generation, configuration, phase }];
+        let statuses = vec![Status { server, generation, configuration, run: 0, phase }];
         self.must(&Command::Report { machine: agent.machine, stream: agent.stream, statuses });
     }
 

@@ -3,20 +3,21 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::Turn;
+use mainstay_core::{TicketId, Turn};
 
 use super::create::{Asked, cancel_hopeless, fits_beside_others, nobody_twice, not_elsewhere, timely};
 use super::pace::Pace;
-use super::{server_only, spec_of};
+use super::{game_only, spec_of};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
 use crate::engine::Kind;
-use crate::entity::Caller;
+use crate::entity::{Caller, Entity};
 use crate::event::Event;
 use crate::queue::Queue;
 use crate::rejection::Rejection;
 use crate::spec::QueueSpec;
+use crate::terms::{LEASE_SECONDS_MAX, Lease, Terms};
 use crate::ticket::Seated;
 
 /// The game as it stands.
@@ -33,13 +34,54 @@ pub(super) fn create(
     asked: &Asked,
     caller: &Caller,
     game: &NewGame<'_>,
+    terms: &Terms,
 ) -> Result<Answer, Rejection> {
-    server_only(caller)?;
+    game_only(caller)?;
     let spec = spec_of(turn, asked.form)?;
     if turn.state().backfills.contains_key(&asked.ticket) {
         return Ok(Answer::Ticket(asked.ticket));
     }
-    timely(turn.state(), asked)?;
+    if let Lease::Renewed { within } = terms.lease
+        && !(1..=LEASE_SECONDS_MAX).contains(&within)
+    {
+        return Err(Rejection::BadRequest("a lease has 1 to 3600 seconds"));
+    }
+    let members = admitted(turn.state(), &spec, asked, game, None)?;
+    let (owner, lease) = match caller {
+        Caller::Server(server) => (Some(server.clone()), terms.lease),
+        Caller::Hosted(tenure) => (Some(Entity::hosted(tenure.server)), Lease::Hosted(*tenure)),
+        Caller::Player(_) | Caller::Title => (None, terms.lease),
+    };
+    let mut server = game.server.clone();
+    if let Caller::Hosted(tenure) = caller {
+        // By which the process may look at the match later.
+        server.server_id = Some(alloc::format!("{}", tenure.session).into());
+    }
+    let facts = Facts::of(&spec, &Game { members: &members, server: &server })?;
+    fits_beside_others(turn.state(), &facts)?;
+    pace.catch_up(turn);
+    turn.emit(Event::BackfillCreated {
+        ticket: asked.ticket,
+        owner,
+        members: members.into(),
+        server: Arc::new(server),
+        places: game.places,
+        give_up_after: asked.give_up_after,
+        terms: Terms { lease, ..*terms },
+    });
+    cancel_hopeless(turn, asked.ticket, &facts);
+    Ok(Answer::Ticket(asked.ticket))
+}
+
+/// The players of a game, on their teams, if its ticket may be: a new one, or one that takes the place of `own`.
+pub(super) fn admitted(
+    state: &Queue,
+    spec: &QueueSpec,
+    asked: &Asked,
+    game: &NewGame<'_>,
+    own: Option<TicketId>,
+) -> Result<Vec<Seated>, Rejection> {
+    timely(state, asked)?;
     let max = spec.max_match_size - 1;
     if game.members.len() > usize::try_from(max).unwrap_or(usize::MAX) {
         return Err(Rejection::NumberOfPlayersTooLarge { players: game.members.len(), max });
@@ -49,25 +91,12 @@ pub(super) fn create(
     }
     let players = || game.members.iter().map(|seated| &seated.member.entity);
     nobody_twice(players())?;
-    not_elsewhere(turn.state(), Kind::Backfill, players())?;
-    let members = on_teams(&spec, game.members)?;
-    let facts = Facts::of(&spec, &Game { members: &members, server: game.server })?;
-    fits_beside_others(turn.state(), &facts)?;
-    pace.catch_up(turn);
-    let owner = match caller {
-        Caller::Server(server) => Some(server.clone()),
-        Caller::Player(_) | Caller::Title => None,
-    };
-    turn.emit(Event::BackfillCreated {
-        ticket: asked.ticket,
-        owner,
-        members: members.into(),
-        server: Arc::new(game.server.clone()),
-        places: game.places,
-        give_up_after: asked.give_up_after,
-    });
-    cancel_hopeless(turn, asked.ticket, &facts);
-    Ok(Answer::Ticket(asked.ticket))
+    not_elsewhere(state, Kind::Backfill, players().filter(|player| !plays(state, own, player)))?;
+    on_teams(spec, game.members)
+}
+
+fn plays(state: &Queue, own: Option<TicketId>, player: &Entity) -> bool {
+    own.is_some() && state.playing.get(player).is_some_and(|open| open.backfill == own)
 }
 
 /// "If the backfill ticket is submitted to a queue with teams, each member may also be specified with a TeamId". Names become

@@ -20,6 +20,9 @@ pub(super) fn cancel(
     let ticket = turn.state().ordinary_for(id, caller)?;
     let reason = match caller {
         Caller::Server(_) | Caller::Title => Cancellation::Server,
+        Caller::Hosted(_) => {
+            return Err(Rejection::Unauthorized { who: caller.word(), why: super::HOSTED_MAY });
+        }
         Caller::Player(player) if ticket.has(player) => Cancellation::User,
         Caller::Player(player) if ticket.invited.contains(player) => {
             return Err(Rejection::NotJoined(player.clone()));

@@ -1,13 +1,15 @@
 //! All tickets of one kind that a player is in are cancelled: the recovery of a player whose tickets are lost.
 
-use mainstay_core::Turn;
+use mainstay_core::{TicketId, Turn};
 
 use super::pace::Pace;
-use super::{canceled, self_or_server, server_only};
+use super::{canceled, game_only, self_or_server};
 use crate::command::Answer;
 use crate::entity::{Caller, Entity};
+use crate::event::Event;
 use crate::queue::Queue;
 use crate::rejection::Rejection;
+use crate::terms::TakenOut;
 use crate::ticket::Cancellation;
 
 pub(super) fn tickets(
@@ -20,7 +22,7 @@ pub(super) fn tickets(
     turn.state().spec().ok_or(Rejection::QueueNotFound)?;
     let reason = match caller {
         Caller::Player(_) => Cancellation::User,
-        Caller::Server(_) | Caller::Title => Cancellation::Server,
+        Caller::Server(_) | Caller::Hosted(_) | Caller::Title => Cancellation::Server,
     };
     let Some(ticket) = turn.state().playing.get(player).and_then(|open| open.ticket) else {
         return Ok(Answer::Cancelled(0));
@@ -38,12 +40,24 @@ pub(super) fn backfills(
     player: &Entity,
     caller: &Caller,
 ) -> Result<Answer, Rejection> {
-    server_only(caller)?;
+    game_only(caller)?;
     turn.state().spec().ok_or(Rejection::QueueNotFound)?;
     let Some(ticket) = turn.state().playing.get(player).and_then(|open| open.backfill) else {
         return Ok(Answer::Cancelled(0));
     };
     pace.catch_up(turn);
-    turn.emit(canceled(turn.state(), ticket, Cancellation::Server));
+    let event = taken_out(turn.state(), ticket, player);
+    turn.emit(event);
     Ok(Answer::Cancelled(1))
+}
+
+/// What becomes of a backfill ticket that a player is taken out of.
+fn taken_out(state: &Queue, ticket: TicketId, player: &Entity) -> Event {
+    match state.backfills.get(&ticket) {
+        Some(known) if known.terms.taken_out == TakenOut::GoesOn => {
+            let stays = known.members.iter().filter(|seated| seated.member.entity != *player);
+            Event::BackfillChanged { ticket, members: stays.cloned().collect(), places: known.places }
+        }
+        Some(_) | None => canceled(state, ticket, Cancellation::Server),
+    }
 }

@@ -40,7 +40,7 @@ pub(super) fn by_player(
         Caller::Player(_) => {
             return Err(Rejection::Unauthorized { who: "a player", why: "the Creator is another player" });
         }
-        Caller::Server(_) | Caller::Title => {
+        Caller::Server(_) | Caller::Hosted(_) | Caller::Title => {
             return Err(Rejection::Unauthorized {
                 who: "a server",
                 why: "players make their own tickets; servers have CreateServerMatchmakingTicket",

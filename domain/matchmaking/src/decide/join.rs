@@ -24,7 +24,7 @@ pub(super) fn join(
 ) -> Result<Answer, Rejection> {
     match caller {
         Caller::Player(player) if *player == member.entity => {}
-        Caller::Player(_) | Caller::Server(_) | Caller::Title => {
+        Caller::Player(_) | Caller::Server(_) | Caller::Hosted(_) | Caller::Title => {
             return Err(Rejection::Unauthorized { who: "the caller", why: "a player joins by itself" });
         }
     }

@@ -7,8 +7,11 @@ mod cancel_backfill;
 mod configure;
 mod create;
 mod join;
+mod keep_backfill;
 mod pace;
 mod placement;
+mod renew_backfill;
+mod tenure_over;
 
 use mainstay_core::{TicketId, Turn};
 
@@ -45,11 +48,18 @@ pub(crate) fn decide(turn: &mut Turn<'_, Queue>, command: &Command) -> Result<An
         }
         Command::CancelTicket { ticket, caller } => cancel::cancel(turn, &mut pace, *ticket, caller),
         Command::CancelAllTickets { player, caller } => cancel_all::tickets(turn, &mut pace, player, caller),
-        Command::CreateBackfill { ticket, caller, members, server, places, give_up_after, form } => {
+        Command::CreateBackfill { ticket, caller, members, server, places, give_up_after, terms, form } => {
             let asked = create::Asked { ticket: *ticket, give_up_after: *give_up_after, form: *form };
             let game = backfill::NewGame { members, server, places: *places };
-            backfill::create(turn, &mut pace, &asked, caller, &game)
+            backfill::create(turn, &mut pace, &asked, caller, &game, terms)
         }
+        Command::KeepBackfill { ticket, tenure, members, server, places, known, form } => {
+            let told =
+                keep_backfill::Told { tenure: *tenure, members, server, places: *places, known: *known };
+            keep_backfill::keep(turn, &mut pace, (*ticket, *form), &told)
+        }
+        Command::RenewBackfill { ticket, caller } => renew_backfill::renew(turn, *ticket, caller),
+        Command::TenureOver(tenure) => Ok(tenure_over::over(turn, &mut pace, tenure)),
         Command::CancelBackfill { ticket, caller } => {
             cancel_backfill::cancel(turn, &mut pace, *ticket, caller)
         }
@@ -79,20 +89,37 @@ fn canceled(state: &Queue, ticket: TicketId, reason: Cancellation) -> Event {
     }
 }
 
+/// Not players; of a process hosted here no more than backfill.
 fn server_only(caller: &Caller) -> Result<(), Rejection> {
     match caller {
         Caller::Server(_) | Caller::Title => Ok(()),
+        Caller::Hosted(_) => Err(Rejection::Unauthorized { who: caller.word(), why: HOSTED_MAY }),
         Caller::Player(_) => Err(Rejection::Unauthorized {
-            who: "a player",
+            who: caller.word(),
             why: "only game servers and the title make this call",
         }),
     }
 }
 
+/// Who may ask for backfill.
+fn game_only(caller: &Caller) -> Result<(), Rejection> {
+    match caller {
+        Caller::Server(_) | Caller::Hosted(_) | Caller::Title => Ok(()),
+        Caller::Player(_) => Err(Rejection::Unauthorized {
+            who: caller.word(),
+            why: "only game servers and the title make this call",
+        }),
+    }
+}
+
+/// What the token of a process hosted here is for.
+pub(crate) const HOSTED_MAY: &str =
+    "its token is for its own backfill tickets, and for the recovery of a player from lost ones";
+
 fn self_or_server(caller: &Caller, player: &Entity) -> Result<(), Rejection> {
     if caller.speaks_for(player) {
         Ok(())
     } else {
-        Err(Rejection::Unauthorized { who: "a player", why: "it is about another player" })
+        Err(Rejection::Unauthorized { who: caller.word(), why: "it is about another player" })
     }
 }

@@ -51,7 +51,7 @@ impl Pace {
     pub(super) fn work(mut self, turn: &mut Turn<'_, Queue>) {
         loop {
             // A configuration takes the engine away.
-            if turn.state().engine.is_none() {
+            if turn.state().engine.is_none() || turn.state().leases.is_none() {
                 turn.observe(Observation::Open);
             }
             let next = next(turn.state(), turn.now());
@@ -94,7 +94,8 @@ fn given_up(state: &Queue, ticket: TicketId) -> Cancellation {
 /// What is due first. Who gives up at a moment is gone before that moment's searches: "Expired tickets are removed", and then
 /// matches are made.
 fn next(state: &Queue, now: Timestamp) -> Next {
-    let give_up = state.give_ups.first().filter(|(at, _)| *at <= now);
+    let lease = state.leases.as_ref().and_then(|leases| leases.next());
+    let give_up = state.give_ups.first().copied().into_iter().chain(lease).min().filter(|(at, _)| *at <= now);
     let search = state
         .engine
         .as_ref()
@@ -102,9 +103,9 @@ fn next(state: &Queue, now: Timestamp) -> Next {
         .map(|cursor| cursor.at)
         .filter(|at| *at <= now);
     match (give_up, search) {
-        (Some((at, ticket)), Some(search)) if *at <= search => Next::GiveUp(*ticket),
+        (Some((at, ticket)), Some(search)) if at <= search => Next::GiveUp(ticket),
         (_, Some(_)) => Next::Search,
-        (Some((_, ticket)), None) => Next::GiveUp(*ticket),
+        (Some((_, ticket)), None) => Next::GiveUp(ticket),
         (None, None) => Next::Nothing,
     }
 }

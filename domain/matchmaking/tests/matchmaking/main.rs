@@ -6,6 +6,7 @@ mod cursor;
 mod draw;
 mod gauges;
 mod laws;
+mod leases;
 mod oracle;
 mod placement;
 mod placement_days;

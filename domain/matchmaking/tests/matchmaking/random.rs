@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::TicketId;
+use mainstay_core::{ClaimId, FleetNumber, ServerId, Tenure, TicketId};
 use mainstay_matchmaking::spec::{Declared, QueueSpec};
-use mainstay_matchmaking::{Caller, Kind, Member, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Caller, Command, Kind, Member, Rejection, Seated};
+use uuid::Uuid;
 
 use crate::draw::{Dice, REGIONS, tightened, values};
 use crate::world::{World, member, player, region, seated, server};
@@ -17,6 +18,10 @@ pub enum Step {
     Party(u64),
     Group(u64),
     Game(u64),
+    /// A hosted game says who plays.
+    Kept(u64),
+    /// A hosted process ends.
+    Over(u8),
     Cancel(u8),
     Pass(u16),
     Configure(u64),
@@ -52,27 +57,38 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         }
         Step::Game(seed) => {
             let mut dice = Dice(seed);
-            let size = dice.below(spec.max_match_size);
-            let members: Vec<Seated> = (0..size)
-                .map(|at| {
-                    let team = match spec.teams.len() {
-                        0 => String::new(),
-                        _ if dice.one_in(4) => String::new(),
-                        teams => {
-                            spec.teams[dice.below(u32::try_from(teams).unwrap()) as usize].name.to_string()
-                        }
-                    };
-                    // One of them may wait in a ticket of its own, made before or later.
-                    let name = match at {
-                        0 if dice.one_in(3) => format!("p{}", dice.below(made.len() as u32 + 2)),
-                        _ => format!("{name}-{at}"),
-                    };
-                    seated(&name, &team, &values(&mut dice, spec))
-                })
-                .collect();
+            let members = players(&mut dice, spec, &name, made.len());
             let places = dice.one_in(3).then(|| 1 + dice.below(2));
             let region = region(REGIONS[dice.below(3) as usize]);
             world.try_backfill(&server("one"), members, region, places)
+        }
+        Step::Kept(seed) => {
+            let mut dice = Dice(seed);
+            let (ticket, form, tenure) = (world.id(), world.queue.form(), tenure(dice.below(2)));
+            let members = players(&mut dice, spec, &name, made.len());
+            let server = region(REGIONS[dice.below(3) as usize]);
+            let (places, heard) = (dice.below(3), dice.one_in(2));
+            let keep = |known| Command::KeepBackfill {
+                ticket,
+                tenure,
+                members: members.clone(),
+                server: server.clone(),
+                places,
+                known,
+                form,
+            };
+            match world.run(keep(None)) {
+                Ok(Answer::Ticket(matched)) if heard && matched != ticket => {
+                    world.run(keep(Some(matched))).map(|_| matched)
+                }
+                Ok(Answer::Ticket(kept)) => Ok(kept),
+                Ok(Answer::Done | Answer::Cancelled(_)) => return,
+                Err(refused) => Err(refused),
+            }
+        }
+        Step::Over(run) => {
+            world.run(Command::TenureOver(tenure(u32::from(run % 2)))).unwrap();
+            return;
         }
         Step::Cancel(which) => {
             if let Some(ticket) = made.get(usize::from(which) % made.len().max(1)).copied() {
@@ -86,7 +102,7 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
             let limits = Declared { rules: tightened(spec, seed), ..spec.declared().clone() };
             if let Ok(changed) = QueueSpec::new(limits) {
                 *spec = changed.clone();
-                world.run(mainstay_matchmaking::Command::Configure(Arc::new(changed))).unwrap();
+                world.run(Command::Configure(Arc::new(changed))).unwrap();
             }
             return;
         }
@@ -101,4 +117,29 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         Err(other) => panic!("{other:?}"),
     }
     assert!(world.queue.tickets_of(&player(&name), &Caller::Title).is_ok());
+}
+
+/// One of few processes, two of one session.
+fn tenure(run: u32) -> Tenure {
+    let server = ServerId::of(FleetNumber::new(1).unwrap(), 1);
+    Tenure { server, session: ClaimId(Uuid::from_u128(1)), run: Some(run.into()) }
+}
+
+/// Who plays a game.
+fn players(dice: &mut Dice, spec: &QueueSpec, name: &str, made: usize) -> Vec<Seated> {
+    let size = dice.below(spec.max_match_size);
+    let seat = |at| {
+        let team = match spec.teams.len() {
+            0 => String::new(),
+            _ if dice.one_in(4) => String::new(),
+            teams => spec.teams[dice.below(u32::try_from(teams).unwrap()) as usize].name.to_string(),
+        };
+        // One of them may wait in a ticket of its own, made before or later.
+        let name = match at {
+            0 if dice.one_in(3) => format!("p{}", dice.below(u32::try_from(made).unwrap() + 2)),
+            _ => format!("{name}-{at}"),
+        };
+        seated(&name, &team, &values(dice, spec))
+    };
+    (0..size).map(seat).collect()
 }

@@ -10,7 +10,7 @@ use mainstay_matchmaking::spec::{
 };
 use mainstay_matchmaking::{
     Amount, Answer, Attributes, Caller, Command, Entity, Event, Match, Member, Observation, Outcome, Queue,
-    Rejection, Seated, ServerDetails, Value, laws,
+    Rejection, Seated, ServerDetails, Terms, Value, laws,
 };
 use uuid::Uuid;
 
@@ -245,6 +245,7 @@ impl World {
             server,
             places,
             give_up_after: 600,
+            terms: Terms::default(),
             form,
         })?;
         Ok(ticket)
@@ -280,6 +281,7 @@ impl World {
             | Event::TicketCanceled { .. }
             | Event::BackfillCreated { .. }
             | Event::BackfillCanceled { .. }
+            | Event::BackfillChanged { .. }
             | Event::Searched(_)
             | Event::Stood { .. }
             | Event::TicketStood(_)

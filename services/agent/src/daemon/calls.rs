@@ -10,12 +10,13 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::{get, patch, post, put};
 use axum::{Extension, Json, Router};
 use mainstay_core::{AllocationId, ReservationId, ServerId};
 use mainstay_wire::agent::{Outcome, Refusal, Wish};
 use mainstay_wire::daemon::calls::{self, BODY_BYTES_MAX, HoldView, Readiness, ReservationView, TokenView};
 use mainstay_wire::multiplay::instant;
+use mainstay_wire::native::KEPT_BYTES_MAX;
 
 use super::failure::Failure;
 use super::listener::Peer;
@@ -29,6 +30,7 @@ pub(super) fn router(daemon: Daemon) -> Router {
         .route("/v1/server/{server}/unready", post(unready))
         .route("/v1/servers/{server}/hold", get(read_hold).post(hold).delete(release_hold))
         .route("/v1/servers/{server}/reservations", post(reserve).delete(unreserve))
+        .route("/v1/servers/{server}/backfill", put(backfill).layer(DefaultBodyLimit::max(KEPT_BYTES_MAX)))
         .route("/payload/{allocation}", get(payload))
         .route("/token", get(token))
         .route("/v4/token", get(token))
@@ -144,6 +146,7 @@ async fn ask_hold(
         other @ (Outcome::Done
         | Outcome::Reserved { .. }
         | Outcome::Token { .. }
+        | Outcome::Backfill { .. }
         | Outcome::Refused { .. }) => Err(odd(&other)),
     }
 }
@@ -180,9 +183,42 @@ async fn reserve(
                 reservation_id: reservation,
             }))
         }
-        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Token { .. } | Outcome::Refused { .. }) => {
-            Err(odd(&other))
+        other @ (Outcome::Done
+        | Outcome::Held { .. }
+        | Outcome::Token { .. }
+        | Outcome::Backfill { .. }
+        | Outcome::Refused { .. }) => Err(odd(&other)),
+    }
+}
+
+/// `PUT …/backfill`, of our own SDK: who plays and how many are wanted, as JSON that the plane reads; how its backfill stands.
+async fn backfill(
+    State(daemon): State<Daemon>,
+    Extension(peer): Extension<Arc<Peer>>,
+    Path(server): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Failure> {
+    let server = server_id(&server)?;
+    daemon.admit(&peer, server)?;
+    let body = read_up_to(body, KEPT_BYTES_MAX)?;
+    let game: Arc<str> =
+        std::str::from_utf8(&body).map_err(|_| Failure::bad("the body is no UTF-8".to_owned()))?.into();
+    let seat = daemon.seat(server).await?;
+    let run = seat.run.ok_or_else(|| Failure::no_process(server))?.number();
+    // As for holds, 409 is a state in which it cannot be.
+    let conflict = |why| match why {
+        Refusal::State => StatusCode::CONFLICT,
+        Refusal::Invalid | Refusal::Forbidden | Refusal::Stale | Refusal::Unknown | Refusal::Unavailable => {
+            status(why)
         }
+    };
+    match daemon.wish(server, seat, Wish::Backfill { run, game }, conflict).await? {
+        Outcome::Backfill { stands } => Ok(([(CONTENT_TYPE, "application/json")], stands).into_response()),
+        other @ (Outcome::Done
+        | Outcome::Held { .. }
+        | Outcome::Reserved { .. }
+        | Outcome::Token { .. }
+        | Outcome::Refused { .. }) => Err(odd(&other)),
     }
 }
 
@@ -250,11 +286,12 @@ pub(super) fn odd(outcome: &Outcome) -> Failure {
 }
 
 fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Failure> {
+    read_up_to(body, BODY_BYTES_MAX)
+}
+
+fn read_up_to(body: Result<Bytes, BytesRejection>, max: usize) -> Result<Bytes, Failure> {
     body.map_err(|rejection| {
-        Failure::bad(format!(
-            "the body was not read ({}); {BODY_BYTES_MAX} bytes are allowed",
-            rejection.body_text()
-        ))
+        Failure::bad(format!("the body was not read ({}); {max} bytes are allowed", rejection.body_text()))
     })
 }
 

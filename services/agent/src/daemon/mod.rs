@@ -133,7 +133,7 @@ impl Daemon {
         let mut process = seat.process;
         let mut retries = 0;
         loop {
-            match self.0.asks.ask(server, process, wish).await? {
+            match self.0.asks.ask(server, process, wish.clone()).await? {
                 Outcome::Refused { why: Refusal::Stale, .. } if retries < STALE_RETRIES_MAX => {
                     retries += 1;
                     sleep(STALE_PAUSE).await;
@@ -149,7 +149,8 @@ impl Daemon {
                 outcome @ (Outcome::Done
                 | Outcome::Held { .. }
                 | Outcome::Reserved { .. }
-                | Outcome::Token { .. }) => {
+                | Outcome::Token { .. }
+                | Outcome::Backfill { .. }) => {
                     return Ok(outcome);
                 }
             }

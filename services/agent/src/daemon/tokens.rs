@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::ServerId;
+use mainstay_core::{Generation, ServerId};
+use mainstay_supervisor::RunNumber;
 use mainstay_wire::agent::{Outcome, Wish};
 
 use super::calls::{odd, status};
@@ -19,27 +20,35 @@ use super::{Daemon, Right};
 /// A token is handed out for so much of its life, in hundredths: whoever gets it last has the rest to use it.
 const HANDED_OUT_PERCENT: u32 = 50;
 
-/// The tokens that are good: one a server at most.
+/// The tokens that are good: one a server at most, of the process and the order it was given to. Another process is another
+/// asker, and another order another session.
 #[derive(Debug, Default)]
 pub(super) struct Tokens(Mutex<BTreeMap<ServerId, Kept>>);
 
 #[derive(Debug)]
 struct Kept {
     token: String,
+    of: Of,
     /// By the time since the machine came up.
     until: Duration,
 }
 
+/// Which process asked, under which order.
+type Of = (RunNumber, Generation);
+
 impl Tokens {
-    fn get(&self, server: ServerId, now: Duration) -> Option<String> {
-        self.lock().get(&server).filter(|kept| now < kept.until).map(|kept| kept.token.clone())
+    fn get(&self, server: ServerId, of: Of, now: Duration) -> Option<String> {
+        self.lock()
+            .get(&server)
+            .filter(|kept| kept.of == of && now < kept.until)
+            .map(|kept| kept.token.clone())
     }
 
-    fn keep(&self, server: ServerId, token: &str, life: Duration, now: Duration) {
+    fn keep(&self, server: ServerId, of: Of, (token, life): (&str, Duration), now: Duration) {
         let until = now.saturating_add(life.saturating_mul(HANDED_OUT_PERCENT) / 100);
         let mut tokens = self.lock();
         tokens.retain(|_, kept| now < kept.until);
-        tokens.insert(server, Kept { token: token.to_owned(), until });
+        tokens.insert(server, Kept { token: token.to_owned(), of, until });
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerId, Kept>> {
@@ -53,17 +62,20 @@ impl Daemon {
         let server = self.asking(peer).await?;
         self.admit(peer, server)?;
         let seat = self.seat(server).await?;
-        if let Some(token) = self.0.tokens.get(server, self.0.context.ground.since_boot()) {
+        let run = seat.run.ok_or_else(|| Failure::no_process(server))?;
+        let of = (run, seat.process);
+        if let Some(token) = self.0.tokens.get(server, of, self.0.context.ground.since_boot()) {
             return Ok(token);
         }
-        match self.wish(server, seat, Wish::Token, status).await? {
+        match self.wish(server, seat, Wish::Token { run: run.number() }, status).await? {
             Outcome::Token { token, life } => {
-                self.0.tokens.keep(server, &token, life, self.0.context.ground.since_boot());
+                self.0.tokens.keep(server, of, (&token, life), self.0.context.ground.since_boot());
                 Ok(token)
             }
             other @ (Outcome::Done
             | Outcome::Held { .. }
             | Outcome::Reserved { .. }
+            | Outcome::Backfill { .. }
             | Outcome::Refused { .. }) => Err(odd(&other)),
         }
     }
@@ -90,11 +102,13 @@ mod tests {
         let tokens = Tokens::default();
         let server = |n| ServerId::of(FleetNumber::new(1).unwrap(), n);
         let at = Duration::from_secs;
-        tokens.keep(server(1), "a", at(100), at(10));
-        assert_eq!(tokens.get(server(1), at(59)).as_deref(), Some("a"));
-        assert_eq!(tokens.get(server(1), at(60)), None);
-        assert_eq!(tokens.get(server(2), at(10)), None);
-        tokens.keep(server(2), "b", at(100), at(60));
+        let of = |order| (RunNumber::NONE, Generation::from_number(order));
+        tokens.keep(server(1), of(1), ("a", at(100)), at(10));
+        assert_eq!(tokens.get(server(1), of(1), at(59)).as_deref(), Some("a"));
+        assert_eq!(tokens.get(server(1), of(2), at(59)), None, "of another session");
+        assert_eq!(tokens.get(server(1), of(1), at(60)), None);
+        assert_eq!(tokens.get(server(2), of(1), at(10)), None);
+        tokens.keep(server(2), of(1), ("b", at(100)), at(60));
         assert_eq!(tokens.lock().len(), 1, "what is over is forgotten");
     }
 }

@@ -273,7 +273,13 @@ async fn resync(uplink: &Uplink, up: &mpsc::Sender<proto::Up>, machines: &Machin
 
 /// A slot that no order has ever reached.
 fn untouched(server: ServerId) -> Status {
-    Status { server, generation: Generation::NONE, configuration: None, phase: Phase::Stopped(Stopped::Idle) }
+    Status {
+        server,
+        generation: Generation::NONE,
+        configuration: None,
+        run: 0,
+        phase: Phase::Stopped(Stopped::Idle),
+    }
 }
 
 async fn speak(

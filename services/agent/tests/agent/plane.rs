@@ -101,7 +101,7 @@ impl Plane {
 
     /// The ask of a game at this place, once it has come.
     pub async fn ask(&self, place: usize) -> Ask {
-        self.wait("an ask", |book| book.asks.get(place).copied()).await
+        self.wait("an ask", |book| book.asks.get(place).cloned()).await
     }
 
     /// Says what became of an ask.

@@ -64,6 +64,16 @@ fn play(formed: &Value, player: &str) -> Client {
     client
 }
 
+/// The backfill ticket that the game has opened by itself.
+#[track_caller]
+fn open_backfill(caller: &Caller) -> Value {
+    until("the game looks for more players", || {
+        let all = caller.get("/v1/queues/arena/backfills").json();
+        let open = |it: &&Value| it["status"] == "WaitingForMatch";
+        all["items"].as_array().unwrap().iter().find(open).cloned()
+    })
+}
+
 fn allocations(caller: &Caller) -> Vec<Value> {
     let all = caller.get("/v1/allocations").json();
     all["items"].as_array().unwrap().iter().filter(|it| it.get("ended").is_none()).cloned().collect()
@@ -76,11 +86,13 @@ fn said(up: &Product<'_>, server: &Value, text: &str) -> String {
 
 /// Issue 4, point 6: "A queue with server allocation asks the fleet for a server in the best common region *before* it forms the match,
 /// and never takes more servers than matches; the tickets wait in WaitingForServer, fail with ServerAllocationFailed, or are matched
-/// with ServerDetails. The whole path … is one end-to-end test over real sockets"; "BuildId and AliasId of pasted queues resolve …,
+/// with ServerDetails. The whole path (tickets, match, allocation, payload with the members, players connected to tugboat, one leaves,
+/// backfill, replacement arrives on the right team) is one end-to-end test over real sockets"; point 2: "*automatic* backfill kept up
+/// from the players the server reports through `game/sdk`", "no backfill ticket outlives its server"; point 6: "BuildId and AliasId of pasted queues resolve …,
 /// else QueueConfigInvalid"; point 7: "an acknowledged ticket survives SIGKILL".
 #[test]
 fn players_are_matched_onto_a_server_and_whoever_leaves_is_replaced() {
-    let (home, game) = (Home::new(), Game::new(Idle::Running, "--ready"));
+    let (home, game) = (Home::new(), Game::new(Idle::Running, "--ready --backfill"));
     let up = home.up(&[game.file()]);
     let caller = up.caller();
     for unknown in ["0a1b2c3d", "here/none", "none/plain"] {
@@ -129,22 +141,34 @@ fn players_are_matched_onto_a_server_and_whoever_leaves_is_replaced() {
         assert_eq!(seat["Attributes"]["DataObject"]["boat"], attributes(player)["boat"], "{payload}");
     }
 
-    // Both play; bob leaves, and carol takes his place, on his team, on that server.
+    // Both play; bob leaves, the game says so, and carol takes his place, on his team, on that server.
     let mut playing = play(&formed, "alice");
-    drop(play(&formed, "bob"));
-    let stays =
-        json!({ "player": "alice", "team": team(&formed, "alice"), "attributes": attributes("alice") });
-    let backfill = json!({ "players": [stays], "server": formed["server"], "giveUpAfterSeconds": 600 });
-    let made = caller.post("/v1/queues/arena/backfills", backfill.to_string().as_bytes());
-    assert_eq!(made.status, 201, "{made:?}");
+    play(&formed, "bob").leave().unwrap();
+    let opened = open_backfill(&caller);
+    assert_eq!((&opened["places"], &opened["server"]), (&json!(1), &formed["server"]), "{opened}");
+    assert_eq!(opened["players"].as_array().unwrap().len(), 1, "{opened}");
+    assert_eq!(opened["lease"]["hosted"]["session"], formed["id"], "{opened}");
     let filled = matched(&caller, &ticket(&caller, "carol"));
     assert_eq!(filled["server"], formed["server"]);
     assert_eq!(
         (team(&filled, "alice"), team(&filled, "carol")),
         (team(&formed, "alice"), team(&formed, "bob"))
     );
-    let _carol = play(&filled, "carol");
+    let carol = play(&filled, "carol");
     playing.steer_until_taken(Helm::default(), LIMIT).unwrap();
+    said(&up, &server, &format!("backfill filled carol/{}", team(&formed, "bob")));
     let now = allocations(&caller);
     assert_eq!((now.len(), &now[0]["allocationId"]), (1, &formed["id"]), "backfill takes no server: {now:?}");
+
+    // Carol leaves too; but the process dies, is restarted with its session, and its ticket is not the new one's: nobody is stuck.
+    carol.leave().unwrap();
+    let opened = open_backfill(&caller);
+    assert_ne!(opened["lease"]["hosted"]["run"], json!(null), "{opened}");
+    game.command(&server, "crash");
+    let ticket = format!("/v1/queues/arena/tickets/{}", opened["id"].as_str().unwrap());
+    let ended = until("the dead game's ticket is withdrawn", || {
+        Some(caller.get(&ticket).json()).filter(|seen| seen["status"] != "WaitingForMatch")
+    });
+    assert_eq!((&ended["status"], &ended["cancellationReason"]), (&json!("Canceled"), &json!("Server")));
+    assert_eq!(allocations(&caller).len(), 1, "the session itself is recovered");
 }

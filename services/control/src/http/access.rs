@@ -7,14 +7,14 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mainstay_core::{ServerId, Timestamp};
+use mainstay_core::{ServerId, Tenure, Timestamp};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use super::App;
 use super::failure::Failure;
-use super::token::Claims;
+use super::token::{Claims, OfServer};
 use crate::config::SECRET_BYTES_MAX;
 
 /// What images in a registry begin with: they are no files of this host.
@@ -64,6 +64,8 @@ pub(crate) enum Denied {
     WrongCredentials,
     #[error("the token is not ours, or has expired")]
     WrongToken,
+    #[error("the process that this token was given to has ended, or its session has")]
+    ProcessOver,
     #[error("these credentials may not do this: {0} is needed")]
     Forbidden(&'static str),
 }
@@ -81,8 +83,8 @@ pub(crate) struct Caller {
 enum Rights {
     /// A service account's role.
     Role(Role),
-    /// It is this game server: it may look at itself and at its own session, and at nothing else.
-    Server(ServerId),
+    /// It is this game server: it may look at itself and at its own session, and as a process in a session ask for backfill.
+    Server(OfServer),
 }
 
 /// What of their role's permissions a caller has.
@@ -154,7 +156,7 @@ impl App {
         if scheme.eq_ignore_ascii_case("bearer") {
             let (token, now) = (rest.trim(), self.now());
             if let Some(server) = self.tokens.server(token, now) {
-                let key = format!("server:{}", server.number());
+                let key = format!("server:{}", server.server.number());
                 return Ok(Caller { key, rights: Rights::Server(server), scopes: Scopes::Only(Vec::new()) });
             }
             return self.access.of_token(self.tokens.read(token, now).ok_or(Denied::WrongToken)?);
@@ -206,7 +208,15 @@ impl Caller {
     /// The game server that asks, where one does.
     pub(crate) const fn server(&self) -> Option<ServerId> {
         match self.rights {
-            Rights::Server(server) => Some(server),
+            Rights::Server(shown) => Some(shown.server),
+            Rights::Role(_) => None,
+        }
+    }
+
+    /// The process and session that the asking game server's token was given to.
+    pub(crate) const fn tenure(&self) -> Option<Tenure> {
+        match self.rights {
+            Rights::Server(shown) => shown.tenure,
             Rights::Role(_) => None,
         }
     }
@@ -270,7 +280,11 @@ impl Permission {
 impl Denied {
     pub(crate) const fn status(self) -> u16 {
         match self {
-            Self::NoCredentials | Self::Unreadable | Self::WrongCredentials | Self::WrongToken => 401,
+            Self::NoCredentials
+            | Self::Unreadable
+            | Self::WrongCredentials
+            | Self::WrongToken
+            | Self::ProcessOver => 401,
             Self::Forbidden(_) => 403,
         }
     }
@@ -278,7 +292,7 @@ impl Denied {
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::NoCredentials | Self::Unreadable => "MS-A001",
-            Self::WrongCredentials | Self::WrongToken => "MS-A002",
+            Self::WrongCredentials | Self::WrongToken | Self::ProcessOver => "MS-A002",
             Self::Forbidden(_) => "MS-A003",
         }
     }
@@ -290,6 +304,7 @@ impl Denied {
             }
             Self::WrongCredentials => "take keyId and secretKey from credentials.json in the data directory",
             Self::WrongToken => "exchange the service account for a new token: POST /auth/v1/token-exchange",
+            Self::ProcessOver => "ask the local daemon for a token anew: GET /token",
             Self::Forbidden(_) => {
                 "use a service account with more rights, or ask for a token with this scope"
             }

@@ -49,7 +49,27 @@ pub(super) struct Unity(Failure);
 #[derive(Debug)]
 pub(super) struct Native(Failure);
 
+impl Native {
+    /// The failure itself, for another face.
+    pub(super) fn failure(self) -> Failure {
+        self.0
+    }
+}
+
 impl Failure {
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What went wrong and how to mend it, in one text.
+    pub(super) fn told(&self) -> String {
+        format!("{}; {}", self.detail, self.fix)
+    }
+
     /// A server's files cannot be seen on its machine now.
     pub(crate) fn unseen(unseen: &Unseen) -> Self {
         let fix = match unseen {

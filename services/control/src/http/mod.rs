@@ -40,7 +40,8 @@ use crate::streams::{Desk, Installing};
 
 pub(crate) use access::{Access, sha256};
 pub(crate) use listener::{accept, raised, serve};
-pub(crate) use token::{Issuer, TokenKeys};
+pub(crate) use native::matching::keep;
+pub(crate) use token::{Issuer, OfServer, TokenKeys};
 
 /// What every handler needs.
 pub(crate) struct App {

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, body::Bytes};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use mainstay_core::{FleetId, ServerId, Timestamp};
+use mainstay_core::{ClaimId, FleetId, ServerId, Tenure, Timestamp};
 use mainstay_wire::multiplay::{ErrorBody, TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
@@ -66,6 +66,21 @@ pub(crate) struct ServerClaims {
     fleet_id: Uuid,
     /// The server, as its `server.json` has it.
     server_id: u64,
+    /// Of a process in a session: what the server is taken for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<Uuid>,
+    /// And which process, as its machine counts starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<u64>,
+}
+
+/// Whose a game server's token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OfServer {
+    /// The server.
+    pub(crate) server: ServerId,
+    /// The process it was given to and its session, where it had one; whether these stand still is the fleet's to say.
+    pub(crate) tenure: Option<Tenure>,
 }
 
 /// Whose tokens a control plane makes.
@@ -106,7 +121,7 @@ impl TokenKeys {
         &self,
         issuer: Issuer,
         fleet: FleetId,
-        server: ServerId,
+        OfServer { server, tenure }: OfServer,
         now: Timestamp,
     ) -> Result<(String, Duration), jsonwebtoken::errors::Error> {
         let claims = ServerClaims {
@@ -117,18 +132,24 @@ impl TokenKeys {
             environment_id: issuer.environment,
             fleet_id: fleet.0,
             server_id: server.number(),
+            session: tenure.map(|tenure| tenure.session.0),
+            run: tenure.and_then(|tenure| tenure.run),
         };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)?;
         Ok((token, SERVER_TOKEN_LIFE))
     }
 
     /// The server whose token this is, while it lasts.
-    pub(super) fn server(&self, token: &str, now: Timestamp) -> Option<ServerId> {
+    pub(crate) fn server(&self, token: &str, now: Timestamp) -> Option<OfServer> {
         let claims = jsonwebtoken::decode::<ServerClaims>(token, &self.check, &self.validation).ok()?.claims;
         if now.unix_ms() / 1000 >= claims.exp {
             return None;
         }
-        ServerId::from_number(claims.server_id).ok()
+        let server = ServerId::from_number(claims.server_id).ok()?;
+        let tenure = claims.session.zip(claims.run);
+        let tenure =
+            tenure.map(|(session, run)| Tenure { server, session: ClaimId(session), run: Some(run) });
+        Some(OfServer { server, tenure })
     }
 
     /// What a token of ours says, while it lasts.

@@ -168,7 +168,7 @@ mod tests {
     fn said(watch: &mut Watch, at: u64, generation: u64, phase: Phase) {
         let server = ServerId::of(FleetNumber::new(1).unwrap(), 1);
         let generation = Generation::from_number(generation);
-        let status = Status { server, generation, configuration: None, phase };
+        let status = Status { server, generation, configuration: None, run: 0, phase };
         let machine = MachineId::of(FleetNumber::new(1).unwrap(), 1);
         watch.told(machine, &[status], Duration::from_secs(at));
     }

@@ -1,6 +1,6 @@
 //! Backfill tickets: a game looks for more players (seed 004). Servers' alone.
 
-use mainstay_matchmaking::{Command, Entity, Member, Seated};
+use mainstay_matchmaking::{Command, Entity, Lease, Member, Rejection, Seated, Terms};
 use mainstay_wire::playfab::answer::{BackfillAnswer, Created, Done, Listed};
 use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket};
 
@@ -24,6 +24,7 @@ impl Face {
         let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
         let charged = players.iter().map(|player| &player.entity);
         self.limits.backfill(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let ticket = new_ticket()?;
         let command = |members: Vec<Member>, form| {
             let teams = players.iter().map(|player| player.team.clone());
@@ -38,6 +39,7 @@ impl Face {
                 server: details.clone(),
                 places: asked.places,
                 give_up_after,
+                terms: Terms { lease, ..Terms::default() },
                 form,
             }
         };
@@ -45,13 +47,20 @@ impl Face {
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
-    /// `GetServerBackfillTicket`.
+    /// `GetServerBackfillTicket`. A server that looks at its ticket goes on: a lease is renewed by that.
     pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
         let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
         self.limits.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found =
-            queue.open.read(move |queue, _| queue.backfill(ticket, &server.caller).cloned()).await??;
+        let asker = server.caller.clone();
+        let found = queue.open.read(move |queue, _| queue.backfill(ticket, &asker).cloned()).await??;
+        if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
+            match queue.open.ask(Command::RenewBackfill { ticket, caller: server.caller }).await? {
+                // It ended in between, which the next look shows.
+                Ok(_) | Err(Rejection::AlreadyCompleted(_)) => {}
+                Err(rejection) => return Err(rejection.into()),
+            }
+        }
         Ok(BackfillAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
 

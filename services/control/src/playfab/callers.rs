@@ -1,12 +1,13 @@
 //! Who asks: by entity token, session ticket or the title's secret.
 
 use axum::http::HeaderMap;
+use mainstay_core::Tenure;
 use mainstay_matchmaking::{Caller, Entity};
 
 use super::Face;
 use super::door::Asked;
 use super::refusal::Refusal;
-use crate::identity::{Holder, Purpose};
+use crate::identity::{Fault, Holder, Purpose};
 
 /// Where an entity token stands.
 const ENTITY_TOKEN: &str = "x-entitytoken";
@@ -14,6 +15,15 @@ const ENTITY_TOKEN: &str = "x-entitytoken";
 const SESSION: [&str; 2] = ["x-authorization", "x-authentication"];
 /// Where the title's secret stands.
 const SECRET: &str = "x-secretkey";
+
+/// Who showed an entity token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// An entity that logged in, or that the title vouched for.
+    Entity(Holder),
+    /// A process hosted here, by its daemon's token; it stood as it was shown.
+    Hosted(Tenure),
+}
 
 /// A game server, or the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,31 +35,46 @@ pub(super) struct Server {
 }
 
 impl Face {
-    /// The holder of an entity token.
-    pub(super) fn holder(&self, headers: &HeaderMap) -> Result<Holder, Refusal> {
+    /// The holder of an entity token, or the process that its daemon gave one to.
+    pub(super) async fn shown(&self, headers: &HeaderMap) -> Result<Shown, Refusal> {
         let token = text(headers, ENTITY_TOKEN).ok_or_else(Refusal::no_token)?;
-        self.identity.read(Purpose::Entity, token, self.now()).map_err(Refusal::token)
+        let fault = match self.identity.read(Purpose::Entity, token, self.now()) {
+            Ok(holder) => return Ok(Shown::Entity(holder)),
+            Err(fault) => fault,
+        };
+        let hosted = self.tokens.server(token, self.now()).and_then(|shown| shown.tenure);
+        match hosted {
+            Some(tenure) if self.queues.hosts().stands(tenure).await? => Ok(Shown::Hosted(tenure)),
+            Some(_) => Err(Refusal::token(Fault::Expired)),
+            None => Err(Refusal::token(fault)),
+        }
     }
 
     /// Who asks for matching.
     pub(super) fn caller(&self, asked: &Asked) -> Result<Caller, Refusal> {
-        asked.holder.clone().map(|holder| self.identity.caller(&holder))
+        Ok(match asked.shown.clone()? {
+            Shown::Entity(holder) => self.identity.caller(&holder),
+            Shown::Hosted(tenure) => Caller::Hosted(tenure),
+        })
     }
 
     /// A game server or the title, where nobody else may ask.
     pub(super) fn server(&self, asked: &Asked) -> Result<Server, Refusal> {
-        let holder = asked.holder.clone()?;
-        match self.identity.caller(&holder) {
-            caller @ (Caller::Server(_) | Caller::Title) => Ok(Server { caller, entity: holder.entity }),
-            Caller::Player(_) => Err(Refusal::players_may_not()),
-        }
+        let caller = self.caller(asked)?;
+        let entity = match &caller {
+            Caller::Server(server) => server.clone(),
+            Caller::Hosted(tenure) => Entity::hosted(tenure.server),
+            Caller::Title => self.identity.title()?,
+            Caller::Player(_) => return Err(Refusal::players_may_not()),
+        };
+        Ok(Server { caller, entity })
     }
 
     /// The title, by its entity token.
     pub(super) fn title_only(&self, asked: &Asked) -> Result<(), Refusal> {
         match self.caller(asked)? {
             Caller::Title => Ok(()),
-            Caller::Player(_) | Caller::Server(_) => {
+            Caller::Player(_) | Caller::Server(_) | Caller::Hosted(_) => {
                 Err(Refusal::may_not("the title alone makes this call: GetEntityToken with X-SecretKey"))
             }
         }
@@ -71,7 +96,12 @@ impl Face {
             return self.identity.read(Purpose::Session, session, self.now()).map_err(Refusal::session);
         }
         if asked.headers.contains_key(ENTITY_TOKEN) {
-            return asked.holder.clone();
+            return match asked.shown.clone()? {
+                Shown::Entity(holder) => Ok(holder),
+                Shown::Hosted(_) => Err(Refusal::may_not(
+                    "a process hosted here is given its tokens by its local daemon: GET /token",
+                )),
+            };
         }
         Err(Refusal::nobody())
     }

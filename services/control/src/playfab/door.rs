@@ -18,9 +18,9 @@ use serde::de::DeserializeOwned;
 
 use super::Face;
 use super::call::Call;
+use super::callers::Shown;
 use super::refusal::Refusal;
 use crate::doors::Peer;
-use crate::identity::Holder;
 
 /// The largest body of one who showed a token: a hundred players whose attributes are of the largest size, and their names.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -40,7 +40,7 @@ pub(super) struct Asked {
     /// From where it came.
     pub(super) from: Option<IpAddr>,
     /// Who showed an entity token.
-    pub(super) holder: Result<Holder, Refusal>,
+    pub(super) shown: Result<Shown, Refusal>,
     body: Bytes,
 }
 
@@ -89,9 +89,9 @@ async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
         return Err(Refusal::no_json_said());
     }
     let from = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
-    let holder = face.holder(&headers);
-    let max = if holder.is_ok() { BODY_BYTES_MAX } else { STRANGERS_BODY_BYTES_MAX };
-    let asked = Asked { body: read(request, max).await?, headers, from, holder };
+    let shown = face.shown(&headers).await;
+    let max = if shown.is_ok() { BODY_BYTES_MAX } else { STRANGERS_BODY_BYTES_MAX };
+    let asked = Asked { body: read(request, max).await?, headers, from, shown };
     called(face, call, &asked).await
 }
 

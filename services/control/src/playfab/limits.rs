@@ -141,7 +141,7 @@ impl Limits {
     pub(super) fn read_match(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         let limit = match asked.caller {
             Caller::Player(_) => &self.matches,
-            Caller::Server(_) | Caller::Title => &self.matches_by_servers,
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title => &self.matches_by_servers,
         };
         limit.charge([asked.one()], now)
     }
@@ -167,7 +167,7 @@ impl<'a> Asked<'a> {
         match self.caller {
             Caller::Player(player) => (Some(player), self.queue, ""),
             Caller::Server(server) => (Some(server), self.queue, self.about),
-            Caller::Title => (None, self.queue, self.about),
+            Caller::Hosted(_) | Caller::Title => (None, self.queue, self.about),
         }
     }
 }

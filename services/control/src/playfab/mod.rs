@@ -32,6 +32,7 @@ use mainstay_runtime::{Clock, Handle};
 use self::limits::Limits;
 pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
+use crate::http::TokenKeys;
 use crate::identity::Identity;
 use crate::queues::Queues;
 
@@ -52,16 +53,18 @@ struct Face {
     players: Handle<Players>,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    /// By which hosted processes are known.
+    tokens: Arc<TokenKeys>,
 }
 
 impl Face {
     fn new(
-        (identity, logins): (Arc<Identity>, Logins),
+        (identity, logins, tokens): (Arc<Identity>, Logins, Arc<TokenKeys>),
         queues: Queues,
         players: Handle<Players>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { identity, logins, queues, players, clock, limits: Limits::new() }
+        Self { identity, logins, queues, players, clock, limits: Limits::new(), tokens }
     }
 
     fn now(&self) -> Timestamp {

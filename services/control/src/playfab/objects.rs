@@ -85,6 +85,7 @@ impl Face {
         let (is_own, charged) = match caller {
             Caller::Title => (true, &entity),
             Caller::Player(own) | Caller::Server(own) => (*own == entity, own),
+            Caller::Hosted(_) => return Err(Refusal::may_not("a hosted process keeps no objects")),
         };
         let now = self.now();
         self.limits.objects.charge([(charged, &entity)], now).map_err(|it| Refusal::rate(&it))?;

@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use super::{Face, Logins, router};
 use crate::doors;
 use crate::error::StartError;
+use crate::http::TokenKeys;
 use crate::identity::{Identity, Title};
 use crate::queues::Queues;
 use crate::shards::PLAYERS;
@@ -44,6 +45,7 @@ impl PlayFab {
         queues: Queues,
         journal: &JournalHandle,
         clock: &Arc<dyn Clock>,
+        tokens: Arc<TokenKeys>,
     ) -> Result<Opened, StartError> {
         let listeners = doors::bind(&self.listen)?;
         let (title, now) = (self.title, clock.now());
@@ -59,8 +61,12 @@ impl PlayFab {
             mailbox_max: MAILBOX_MAX,
         })
         .await?;
-        let face =
-            Face::new((Arc::clone(&identity), self.logins), queues, players.clone(), Arc::clone(clock));
+        let face = Face::new(
+            (Arc::clone(&identity), self.logins, tokens),
+            queues,
+            players.clone(),
+            Arc::clone(clock),
+        );
         Ok(Opened { listeners, router: router(Arc::new(face)), identity, players })
     }
 }

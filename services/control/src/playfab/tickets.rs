@@ -133,7 +133,7 @@ fn subject(caller: &Caller, entity: Option<&EntityKey>) -> Result<Entity, Refusa
     match (entity.filter(|key| **key != EntityKey::default()), caller) {
         (Some(key), _) => player_of(key),
         (None, Caller::Player(player)) => Ok(player.clone()),
-        (None, Caller::Server(_) | Caller::Title) => {
+        (None, Caller::Server(_) | Caller::Hosted(_) | Caller::Title) => {
             Err(Refusal::entity("Entity is missing: a server says whose tickets it asks about"))
         }
     }

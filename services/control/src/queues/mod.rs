@@ -4,6 +4,8 @@
 //! through [`Queues::set`], and the last one is right. What a file does not name stays as it is.
 
 mod builds;
+mod changes;
+mod hosts;
 mod passes;
 mod placement;
 mod watched;
@@ -14,12 +16,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
-use mainstay_matchmaking::{Command, Queue, Rejection};
+use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 pub use self::builds::{BuildTarget, Builds};
+use self::changes::Changes;
+pub(crate) use self::hosts::Hosts;
 pub(crate) use self::passes::Passes;
 pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
@@ -42,6 +46,7 @@ pub(crate) struct Queues(Arc<Inner>);
 struct Inner {
     journal: JournalHandle,
     placement: Placement,
+    hosts: Hosts,
     builds: Builds,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
     open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
@@ -106,9 +111,11 @@ impl Queues {
         builds: Builds,
     ) -> Result<Self, QueueError> {
         let heads = journal.work(|journal| journal.heads()).await??;
+        let hosts = Hosts::new(placement.fleets().clone(), &journal);
         let queues = Self(Arc::new(Inner {
             journal,
             placement,
+            hosts,
             builds,
             open: RwLock::default(),
             shards: Mutex::new(BTreeMap::new()),
@@ -126,6 +133,29 @@ impl Queues {
     /// Those that take tickets, by name.
     pub(crate) fn now(&self) -> Arc<BTreeMap<Arc<str>, OpenQueue>> {
         Arc::clone(&self.0.open.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The servers that games run on here.
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.0.hosts
+    }
+
+    /// What a backfill ticket lives by that a service account or a server from elsewhere asks for: a process hosted here, where
+    /// the server it names is a live allocation; else the lease that was asked for, if one was.
+    ///
+    /// # Errors
+    /// Where a fleet gives no answer.
+    pub(crate) async fn lease(
+        &self,
+        server: Option<&str>,
+        within: Option<u32>,
+    ) -> Result<Lease, mainstay_runtime::Error> {
+        let hosted = match server {
+            Some(server) => self.hosts().of_allocation(server).await?,
+            None => None,
+        };
+        let asked = within.map_or(Lease::Free, |within| Lease::Renewed { within });
+        Ok(hosted.map_or(asked, Lease::Hosted))
     }
 
     /// One of them.
@@ -222,19 +252,24 @@ impl Queues {
 
     async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
         let (watched, passes) = (Watched::default(), Passes::new());
-        let (owed, seen) = mpsc::unbounded_channel();
+        let (owed, hanging) = (Changes::new(), Changes::new());
         let shard = Shard::start(mainstay_runtime::Config {
             name,
             journal: self.0.journal.clone(),
             initial: Queue::new(crate::shards::seed()),
             codec: StoredCodec,
-            hands: QueueHands::new(watched.clone(), passes.clone(), owed),
+            hands: QueueHands::new(watched.clone(), passes.clone(), owed.clone(), hanging.clone()),
             due: |_why| Command::Due,
             mailbox_max: MAILBOX_MAX,
         });
         let shard = shard.await?;
-        // It ends with the shard.
-        tokio::spawn(self.0.placement.clone().run(shard.clone(), seen));
+        // They end with the shard.
+        tokio::spawn(self.0.placement.clone().run(shard.clone(), owed));
+        let (placement, hosts, watching) = (self.0.placement.clone(), self.0.hosts.clone(), shard.clone());
+        tokio::spawn(async move {
+            placement.begun().await;
+            hosts.watch(watching, hanging).await;
+        });
         Ok(Running { shard, watched, passes })
     }
 }
@@ -315,11 +350,14 @@ const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
         | Command::CreateTicket { .. }
         | Command::CreateServerTicket { .. }
         | Command::JoinTicket { .. }
-        | Command::CreateBackfill { .. } => Growth::Grows,
+        | Command::CreateBackfill { .. }
+        | Command::KeepBackfill { .. } => Growth::Grows,
         Command::Close
         | Command::CancelTicket { .. }
         | Command::CancelAllTickets { .. }
         | Command::CancelBackfill { .. }
+        | Command::RenewBackfill { .. }
+        | Command::TenureOver(_)
         | Command::CancelAllBackfills { .. }
         | Command::Placement { .. }
         | Command::Due => Growth::Shrinks,

@@ -16,8 +16,9 @@ use mainstay_runtime::{Clock, Error, Growth, Handle, RETRY_AFTER};
 use mainstay_wire::native::{AllocationState, NativeAllocation, Within};
 use mainstay_wire::playfab::Objects;
 use mainstay_wire::playfab::answer::MatchAnswer;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
+use super::changes::Changes;
 use crate::shards::{Fleets, OpenFleet, growth};
 
 /// How soon after it was asked for an allocation is looked at, doubled with each look: a server that runs takes it within some
@@ -29,8 +30,8 @@ const LOOK_EVERY_MAX: Duration = Duration::from_secs(1);
 /// What players connect to, among the ports of a server.
 const GAME_PORT: &str = "game";
 
-/// What is owed for allocations, as it changes. Bounded by the queue: a message for each change of one.
-pub(super) type News = (MatchId, Option<Owed>);
+/// What is owed for allocations, as it changes.
+pub(super) type News = Changes<MatchId, Option<Owed>>;
 
 /// Where servers are had.
 #[derive(Clone)]
@@ -52,6 +53,10 @@ impl Placement {
         Self { fleets, clock, open: watch::Sender::new(false) }
     }
 
+    pub(super) const fn fleets(&self) -> &Fleets {
+        &self.fleets
+    }
+
     /// Refuses what no match could get a server of.
     pub(super) fn check(&self, allocation: &ServerAllocation) -> Result<(), Fault> {
         let ServerAllocation { fleet: named, build_configuration, .. } = allocation;
@@ -64,29 +69,41 @@ impl Placement {
             .ok_or_else(|| fault(format!("fleet {named} has no build configuration {build_configuration}")))
     }
 
+    /// Waits until every fleet that there is is open.
+    pub(super) async fn begun(&self) {
+        // The sender is ours.
+        let _open = self.open.subscribe().wait_for(|open| *open).await.map(|open| *open);
+    }
+
     /// Every fleet that there is is open.
     pub(crate) fn begin(&self) {
         self.open.send_replace(true);
     }
 
     /// Serves a queue until its shard ends.
-    pub(super) async fn run(self, queue: Handle<Queue>, mut owed: mpsc::UnboundedReceiver<News>) {
+    pub(super) async fn run(self, queue: Handle<Queue>, owed: News) {
         let mut asked: HashMap<MatchId, watch::Sender<Option<Owed>>> = HashMap::new();
-        while let Some((id, owed)) = owed.recv().await {
-            match (asked.get(&id), owed) {
-                (Some(task), Some(owed)) => {
-                    task.send_replace(Some(owed));
+        loop {
+            let changed = tokio::select! {
+                _ended = queue.ended() => return,
+                changed = owed.take() => changed,
+            };
+            for (id, owed) in changed {
+                match (asked.get(&id), owed) {
+                    (Some(task), Some(owed)) => {
+                        task.send_replace(Some(owed));
+                    }
+                    (None, Some(owed)) => {
+                        let (task, seen) = watch::channel(Some(owed));
+                        tokio::spawn(self.clone().see_to(id, queue.clone(), seen));
+                        asked.insert(id, task);
+                    }
+                    (Some(task), None) => {
+                        task.send_replace(None);
+                        asked.remove(&id);
+                    }
+                    (None, None) => {}
                 }
-                (None, Some(owed)) => {
-                    let (task, seen) = watch::channel(Some(owed));
-                    tokio::spawn(self.clone().see_to(id, queue.clone(), seen));
-                    asked.insert(id, task);
-                }
-                (Some(task), None) => {
-                    task.send_replace(None);
-                    asked.remove(&id);
-                }
-                (None, None) => {}
             }
         }
     }
@@ -112,8 +129,7 @@ impl Placement {
     }
 
     async fn outcome(&self, owed: &Owed) -> Result<Outcome, Error> {
-        // The sender is ours.
-        let _open = self.open.subscribe().wait_for(|open| *open).await.map(|open| *open);
+        self.begun().await;
         match owed {
             Owed::Allocate(ask) => {
                 tokio::time::sleep(ask.from.since(self.clock.now())).await;
@@ -152,7 +168,7 @@ impl Placement {
             });
             match view.await? {
                 Some(view) if takes_players(&view) => {
-                    return Ok(Outcome::Placed(Arc::new(details(&view, &fleet, ask))));
+                    return Ok(Outcome::Placed(Arc::new(details(&view, &fleet, ask.region.as_ref()))));
                 }
                 Some(view) => match view.state {
                     AllocationState::Waiting | AllocationState::Placed | AllocationState::Fulfilled => {}
@@ -184,7 +200,11 @@ fn takes_players(view: &NativeAllocation) -> bool {
 }
 
 /// The region as the queue names it: players' latencies and the game's own backfill tickets say it so.
-fn details(view: &NativeAllocation, fleet: &OpenFleet, ask: &Ask) -> ServerDetails {
+pub(super) fn details(
+    view: &NativeAllocation,
+    fleet: &OpenFleet,
+    region: Option<&Arc<str>>,
+) -> ServerDetails {
     let allocation = &view.allocation;
     let port =
         allocation.game_port.map(|number| Port { name: GAME_PORT.into(), number, protocol: Protocol::Udp });
@@ -192,7 +212,7 @@ fn details(view: &NativeAllocation, fleet: &OpenFleet, ask: &Ask) -> ServerDetai
         fqdn: None,
         ipv4_address: allocation.ipv4.as_ref().or(allocation.ipv6.as_ref()).map(|it| it.as_str().into()),
         ports: port.into_iter().collect(),
-        region: Some(ask.region.clone().unwrap_or_else(|| fleet.region_name(allocation.region_id).into())),
+        region: Some(region.cloned().unwrap_or_else(|| fleet.region_name(allocation.region_id).into())),
         server_id: Some(allocation.allocation_id.to_string().into()),
     }
 }
@@ -263,7 +283,7 @@ async fn tell(queue: &Handle<Queue>, id: MatchId, outcome: Outcome) -> Result<()
     }
 }
 
-async fn wait_for(error: Error) -> Result<(), Error> {
+pub(super) async fn wait_for(error: Error) -> Result<(), Error> {
     match error {
         Error::Busy { .. } | Error::JournalFull => {
             tokio::time::sleep(RETRY_AFTER).await;

@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use mainstay_core::{MatchId, StateMachine as _, TicketId};
+use mainstay_core::{MatchId, StateMachine as _, Tenure, TicketId};
 use mainstay_matchmaking::{BackfillTicket, Caller, Owed, Queue, Target, Ticket};
 use mainstay_runtime::{Hands, TakenUp};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
+use super::changes::Changes;
+use super::hosts::Hangs;
 use super::passes::Passes;
 
 /// What a ticket has become.
@@ -77,7 +79,8 @@ impl Drop for Watching {
 pub(super) struct QueueHands {
     watched: Watched,
     passes: Passes,
-    owed: mpsc::UnboundedSender<super::placement::News>,
+    owed: super::placement::News,
+    hanging: Changes<Tenure, Hangs>,
 }
 
 /// What a queue tells, on its way.
@@ -85,15 +88,17 @@ pub(super) struct QueueHands {
 pub(super) enum Delivery {
     News(TicketId, News),
     Owed(MatchId, Option<Owed>),
+    Hangs(Tenure, Hangs),
 }
 
 impl QueueHands {
     pub(super) const fn new(
         watched: Watched,
         passes: Passes,
-        owed: mpsc::UnboundedSender<super::placement::News>,
+        owed: super::placement::News,
+        hanging: Changes<Tenure, Hangs>,
     ) -> Self {
-        Self { watched, passes, owed }
+        Self { watched, passes, owed, hanging }
     }
 }
 
@@ -106,6 +111,10 @@ impl Hands<Queue> for QueueHands {
             Target::Allocation(id) => {
                 let delivery = Delivery::Owed(*id, queue.owed(target));
                 return Some(TakenUp { delivery, noted: None });
+            }
+            Target::Tenure(tenure) => {
+                let hangs = if queue.hangs_on(tenure) { Hangs::Some } else { Hangs::None };
+                return Some(TakenUp { delivery: Delivery::Hangs(*tenure, hangs), noted: None });
             }
         };
         if !self.watched.is_watched(ticket) {
@@ -131,8 +140,8 @@ impl Hands<Queue> for QueueHands {
                         watchers.send_replace(Some(news));
                     }
                 }
-                // Whoever asks ends with the shard.
-                Delivery::Owed(id, owed) => drop(self.owed.send((id, owed))),
+                Delivery::Owed(id, owed) => self.owed.put(id, owed),
+                Delivery::Hangs(tenure, hangs) => self.hanging.put(tenure, hangs),
             }
         }
     }

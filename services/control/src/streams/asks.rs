@@ -6,6 +6,7 @@ use mainstay_runtime::{Error, Handle};
 use mainstay_wire::agent::{Answer, Ask, Outcome, Refusal, Wish};
 
 use super::Watching;
+use crate::http::{OfServer, keep};
 use crate::shards::growth;
 
 /// The most asks of one stream that are on their way through the rules; further ones are told to come back, so that an
@@ -23,7 +24,7 @@ struct Known {
 
 /// Puts an ask through the rules of its fleet.
 pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, watching: Watching) -> Answer {
-    let call = word(&ask.wish);
+    let (id, call) = (ask.id, word(&ask.wish));
     let outcome = match decide(&fleet, ask, &watching).await {
         Ok(outcome) => outcome,
         Err(error) => Outcome::Refused {
@@ -33,7 +34,7 @@ pub(super) async fn answer(fleet: Handle<Fleet>, ask: Ask, watching: Watching) -
         },
     };
     watching.metrics.asked(call, if matches!(outcome, Outcome::Refused { .. }) { "refused" } else { "done" });
-    Answer { id: ask.id, outcome }
+    Answer { id, outcome }
 }
 
 /// A wish's word in metrics.
@@ -46,7 +47,8 @@ const fn word(wish: &Wish) -> &'static str {
         Wish::Unreserve => "unreserve",
         Wish::SetReady => "ready",
         Wish::SetUnready => "unready",
-        Wish::Token => "token",
+        Wish::Token { .. } => "token",
+        Wish::Backfill { .. } => "backfill",
     }
 }
 
@@ -57,10 +59,10 @@ pub(super) fn no_room(id: u64) -> Answer {
 }
 
 async fn decide(fleet: &Handle<Fleet>, ask: Ask, watching: &Watching) -> Result<Outcome, Error> {
-    let Ask { server, process, wish, .. } = ask;
+    let Ask { machine, server, process, wish, .. } = ask;
     let known = fleet.query(move |state, _| know(state, server)).await?;
     // A machine speaks for its own servers alone, which it keeps for life.
-    let Some(known) = known.filter(|known| known.machine == ask.machine) else {
+    let Some(known) = known.filter(|known| known.machine == machine) else {
         return Ok(refused(&Rejection::UnknownServer(server)));
     };
     let command = match wish {
@@ -71,8 +73,15 @@ async fn decide(fleet: &Handle<Fleet>, ask: Ask, watching: &Watching) -> Result<
         Wish::SetReady => Command::SetReady { server, process },
         Wish::SetUnready => Command::SetUnready { server, process },
         Wish::ReadHold if process == known.generation => return Ok(Outcome::Held { until: known.held }),
-        Wish::Token if process == known.generation => return Ok(token(&known, server, watching)),
-        Wish::ReadHold | Wish::Token => {
+        Wish::Token { run } if process == known.generation => {
+            let tenure = fleet.query(move |state, _| state.tenure(server, run)).await?;
+            return Ok(token(&known, OfServer { server, tenure: tenure.filter(|_| run > 0) }, watching));
+        }
+        Wish::Backfill { run, game } if process == known.generation => {
+            let tenure = fleet.query(move |state, _| state.tenure(server, run)).await?;
+            return Ok(keep(&watching.queues, tenure, &game).await);
+        }
+        Wish::ReadHold | Wish::Token { .. } | Wish::Backfill { .. } => {
             let newest = known.generation;
             return Ok(refused(&Rejection::StaleProcess { server, asked: process, newest }));
         }
@@ -85,9 +94,9 @@ async fn decide(fleet: &Handle<Fleet>, ask: Ask, watching: &Watching) -> Result<
 }
 
 /// A token of the asking server.
-fn token(known: &Known, server: ServerId, watching: &Watching) -> Outcome {
+fn token(known: &Known, of: OfServer, watching: &Watching) -> Outcome {
     let Some(fleet) = known.fleet else { return refused(&Rejection::NotConfigured) };
-    match watching.tokens.of_server(watching.issuer, fleet, server, watching.clock.now()) {
+    match watching.tokens.of_server(watching.issuer, fleet, of, watching.clock.now()) {
         Ok((token, life)) => Outcome::Token { token, life },
         Err(error) => Outcome::Refused {
             why: Refusal::Unavailable,

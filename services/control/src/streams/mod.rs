@@ -29,6 +29,7 @@ use crate::doors::Peer;
 use crate::http::{Issuer, TokenKeys};
 use crate::metrics::Metrics;
 use crate::publish::Publisher;
+use crate::queues::Queues;
 use crate::shards::Fleets;
 
 pub(crate) use desk::Desk;
@@ -55,6 +56,7 @@ pub(crate) struct Watching {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tokens: Arc<TokenKeys>,
     pub(crate) issuer: Issuer,
+    pub(crate) queues: Queues,
 }
 
 /// Accepts agents.

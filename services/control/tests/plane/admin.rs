@@ -762,6 +762,7 @@ async fn get_installs_say_how_far_machines_are_and_servers_what_they_wait_for() 
         server: order.server,
         generation: order.generation,
         configuration: None,
+        run: 0,
         phase: Phase::Starting { pid: None },
     };
     agent.report(starting).await;

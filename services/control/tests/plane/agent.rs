@@ -120,6 +120,7 @@ impl PaperAgent {
                     server: *server,
                     generation: Generation::NONE,
                     configuration: None,
+                    run: 0,
                     phase: Phase::Stopped(Stopped::Idle),
                 });
             }
@@ -159,6 +160,21 @@ impl PaperAgent {
     pub async fn report(&self, status: Status) {
         let report = Up::Report(Statuses { machine: self.machine, statuses: vec![status] });
         self.up.send(report.into()).await.unwrap();
+    }
+
+    /// Says that a server's process is its machine's n-th, by its newest order.
+    pub async fn runs(&self, server: ServerId, run: u64) {
+        let orders = self.orders.lock().unwrap();
+        let order = orders.iter().rfind(|order| order.server == server).unwrap();
+        let status = Status {
+            server,
+            generation: order.generation,
+            configuration: Some(order.configuration),
+            run,
+            phase: Phase::Online { pid: 1000 + u32::try_from(run).unwrap() },
+        };
+        drop(orders);
+        self.report(status).await;
     }
 
     /// Says what a game wants, and waits for what becomes of it.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::admin::gateway;
 use crate::agent::{self, Habit, PaperAgent, joining};
-use crate::support::{TOKEN, World, allocation, declaration, id};
+use crate::support::{ADMIN, TOKEN, World, allocation, basic, declaration, id};
 
 const HOLD: Wish = Wish::Hold { time: Duration::from_secs(600) };
 
@@ -38,7 +38,11 @@ fn refusal(outcome: &Outcome) -> (Refusal, &str) {
             assert!(!detail.is_empty());
             (*why, code)
         }
-        other @ (Outcome::Done | Outcome::Held { .. } | Outcome::Reserved { .. } | Outcome::Token { .. }) => {
+        other @ (Outcome::Done
+        | Outcome::Held { .. }
+        | Outcome::Reserved { .. }
+        | Outcome::Token { .. }
+        | Outcome::Backfill { .. }) => {
             panic!("{other:?}")
         }
     }
@@ -156,7 +160,7 @@ async fn a_game_servers_token_is_good_for_itself_alone() {
     let playing = placed["serverId"].as_u64().unwrap();
     let server = *agent.servers.iter().find(|server| server.number() == playing).unwrap();
     let other = *agent.servers.iter().find(|server| server.number() != playing).unwrap();
-    let Outcome::Token { token, life } = asked(&agent, 1, server, Wish::Token).await else {
+    let Outcome::Token { token, life } = asked(&agent, 1, server, Wish::Token { run: 0 }).await else {
         panic!("no token")
     };
     assert_eq!(life, Duration::from_secs(600));
@@ -196,5 +200,107 @@ async fn a_game_servers_token_is_good_for_itself_alone() {
     forged.expect(401, "MS-A002");
     // One server's machine has no tokens for another's.
     let stranger = mainstay_core::ServerId::of(server.fleet(), 77);
-    assert_eq!(refusal(&agent.ask(ask(&agent, 9, stranger, Wish::Token)).await).0, Refusal::Unknown);
+    assert_eq!(
+        refusal(&agent.ask(ask(&agent, 9, stranger, Wish::Token { run: 0 })).await).0,
+        Refusal::Unknown
+    );
+}
+
+/// Two players a match.
+fn duel() -> Vec<u8> {
+    serde_json::json!({ "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2 }).to_string().into_bytes()
+}
+
+/// Issue 4, point 2: "a `game_server` token bound to server, allocation and process generation, with rights over its own tickets and the
+/// two per-player recovery calls alone"; "tickets die with the process generation, so a restarted server starts clean"; "a ticket made
+/// with a title token is bound to a hosted server only if its ServerDetails name a live allocation".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn backfill_hangs_on_the_process_that_its_token_was_given_to() {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    world.call("PUT", "/v1/queues/duel", Some(&basic(ADMIN)), duel()).await.expect(200, "");
+    world.allocate(id(1)).await;
+    let placed = world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let server = agent.servers[0];
+    assert_eq!(placed["serverId"].as_u64(), Some(server.number()));
+    agent.runs(server, 1).await;
+    let Outcome::Token { token, .. } = asked(&agent, 1, server, Wish::Token { run: 1 }).await else {
+        panic!("no token")
+    };
+    let bearer = format!("Bearer {token}");
+    let call = async |method: &str, path: &str, who: &str, body: serde_json::Value| {
+        world.call(method, path, Some(who), body.to_string().into_bytes()).await
+    };
+    let backfills = "/v1/queues/duel/backfills";
+    let wanted = |player: &str, session: Option<Uuid>| {
+        let session = session.map(|session| session.to_string());
+        serde_json::json!({ "players": [{ "player": player }], "server": { "serverId": session }, "giveUpAfterSeconds": 600 })
+    };
+    let own = call("POST", backfills, &bearer, wanted("alice", None)).await;
+    assert_eq!(
+        (own.status, &own.body["lease"]["hosted"]["run"]),
+        (201, &serde_json::json!(1)),
+        "{}",
+        own.text
+    );
+    let titles = call("POST", backfills, &basic(ADMIN), wanted("bob", Some(id(1)))).await;
+    assert_eq!(titles.body["lease"]["hosted"]["session"], id(1).to_string(), "{}", titles.text);
+    let of_nobody = call("POST", backfills, &basic(ADMIN), wanted("carol", Some(id(7)))).await;
+    assert_eq!((of_nobody.status, of_nobody.body.get("lease")), (201, None), "{}", of_nobody.text);
+    let ticket =
+        |made: &serde_json::Value| format!("/v1/queues/duel/tickets/{}", made["id"].as_str().unwrap());
+    // Its own, and no other.
+    let nothing = serde_json::json!({});
+    assert_eq!(call("GET", &ticket(&own.body), &bearer, nothing.clone()).await.status, 200);
+    for (method, path) in [
+        ("GET", ticket(&of_nobody.body)),
+        ("GET", backfills.to_owned()),
+        ("POST", "/v1/queues/duel/tickets".to_owned()),
+        ("GET", "/v1/queues/duel/tickets".to_owned()),
+    ] {
+        let refused = call(method, &path, &bearer, nothing.clone()).await;
+        assert!((400..=404).contains(&refused.status), "{method} {path}: {}", refused.text);
+    }
+    let recovered = call("DELETE", &format!("{backfills}?player=carol"), &bearer, nothing.clone()).await;
+    assert_eq!(recovered.status, 204, "{}", recovered.text);
+    // PlayFab's SDKs show it as an entity token, and get no other with it.
+    let shown = [("X-EntityToken", token.as_str())];
+    let match_call = async |call: &str, body: serde_json::Value| {
+        world.playfab("POST", &format!("/Match/{call}"), &shown, body.to_string().into_bytes()).await
+    };
+    let of = |player: &str| serde_json::json!({ "QueueName": "duel", "Entity": { "Id": player, "Type": "title_player_account" } });
+    let listed = match_call("ListServerBackfillTicketsForPlayer", of("alice")).await;
+    assert_eq!(listed.body["data"]["TicketIds"], serde_json::json!([own.body["id"]]), "{}", listed.text);
+    let players = match_call("ListMatchmakingTicketsForPlayer", of("alice")).await;
+    assert_eq!(players.body["error"], "MatchmakingUnauthorized", "{}", players.text);
+    let more = world.playfab("POST", "/Authentication/GetEntityToken", &shown, b"{}".to_vec()).await;
+    assert_eq!(more.status, 403, "{}", more.text);
+    // The process is another one now, in the same session: without a crash, as after a stop and a start of the host.
+    agent.runs(server, 2).await;
+    for made in [&own.body, &titles.body] {
+        let ended = world.eventually(&ticket(made), |it| it["status"] == "Canceled").await;
+        assert_eq!(ended["cancellationReason"], "Server");
+    }
+    let replayed = call("POST", backfills, &bearer, wanted("alice", None)).await;
+    assert_eq!(
+        (replayed.status, replayed.header("mainstay-code")),
+        (401, Some("MS-A002")),
+        "{}",
+        replayed.text
+    );
+    let replayed = match_call("ListServerBackfillTicketsForPlayer", of("alice")).await;
+    assert_eq!((replayed.status, &replayed.body["error"]), (401, &serde_json::json!("EntityTokenExpired")));
+    // The next one starts clean, and says who plays by its agent.
+    let game = |places: u32| {
+        let players = serde_json::json!([{ "player": "alice" }]);
+        serde_json::json!({ "queue": "duel", "players": players, "places": places }).to_string()
+    };
+    let wish = |places| Wish::Backfill { run: 2, game: game(places).into() };
+    let Outcome::Backfill { stands } = asked(&agent, 2, server, wish(1)).await else { panic!("none") };
+    let stands: serde_json::Value = serde_json::from_str(&stands).unwrap();
+    assert_eq!(stands["ticket"]["status"], "WaitingForMatch", "{stands}");
+    let stale = Wish::Backfill { run: 1, game: game(1).into() };
+    assert_eq!(refusal(&agent.ask(ask(&agent, 3, server, stale)).await).1, "MS-M017");
+    // Its session ends, and with it the ticket.
+    assert_eq!(world.delete(&allocation(id(1))).await.status, 204);
+    world.eventually(&ticket(&stands["ticket"]), |it| it["status"] == "Canceled").await;
 }

@@ -75,6 +75,7 @@ fn begun(now: Timestamp) -> Fleet {
             server: slot.server,
             generation: Generation::NONE,
             configuration: None,
+            run: 0,
             phase: mainstay_core::slot::Phase::Stopped(mainstay_core::slot::Stopped::Idle),
         };
         let statuses = slots.iter().map(idle).collect();

@@ -84,7 +84,7 @@ async fn a_backed_off_server_says_why() {
         tokio::task::yield_now().await;
     };
     let phase = Phase::BackedOff { crashes: 2, cause: "signal 11".into() };
-    agent.report(Status { server, generation, configuration: None, phase }).await;
+    agent.report(Status { server, generation, configuration: None, run: 0, phase }).await;
     let view = world.eventually("/v1/servers/srv-1-1", |it| it["process"] == "backedOff").await;
     assert!(view["detail"].as_str().unwrap().contains("crashed 2 times"), "{view}");
     let ended = world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "failed").await;
@@ -123,7 +123,7 @@ async fn a_silent_servers_allocation_ends_and_its_slot_is_free() {
     agent.say(Up::Incidents(Incidents { machine, incidents: vec![ended.clone(), ended] })).await;
     world.eventually("/v1/servers/srv-1-1", |it| it["lastIncident"]["signal"] == 11).await;
     let phase = Phase::PreRecovery { cause: "misbehaved: no answer".into() };
-    agent.report(Status { server, generation, configuration: None, phase }).await;
+    agent.report(Status { server, generation, configuration: None, run: 0, phase }).await;
     let ended = world.eventually(&format!("/v1/allocations/{}", id(1)), |it| it["state"] == "failed").await;
     assert!(ended["endReason"].as_str().unwrap().contains("no longer answered its query"), "{ended}");
     let view = world.eventually("/v1/servers/srv-1-1", |it| it["status"] == "AVAILABLE").await;

@@ -64,7 +64,7 @@ async fn an_older_stream_is_closed_when_it_speaks() {
     let new = world.agent(1, 1, Habit::Obeys).await;
     let server = old.servers[0];
     let phase = Phase::Stopped(Stopped::Idle);
-    old.report(Status { server, generation: Generation::NONE, configuration: None, phase }).await;
+    old.report(Status { server, generation: Generation::NONE, configuration: None, run: 0, phase }).await;
     let end = old.ended().await;
     assert_eq!(end.code(), Code::FailedPrecondition, "{end:?}");
     assert!(end.message().starts_with("MS-S004"), "{end:?}");
@@ -117,7 +117,13 @@ async fn the_agents_view_survives_a_restart_of_the_plane() {
     let slots = Slots::default();
     slots.lock().unwrap().insert(
         server,
-        Status { server, generation, configuration: Some(configuration), phase: Phase::Online { pid: 7 } },
+        Status {
+            server,
+            generation,
+            configuration: Some(configuration),
+            run: 0,
+            phase: Phase::Online { pid: 7 },
+        },
     );
     let address = world.plane.agents();
     let again =

@@ -72,6 +72,7 @@ fn obeyed(frame: Frame) -> Statuses {
         server: order.server,
         generation: order.generation,
         configuration: Some(order.configuration),
+        run: 0,
         phase: Phase::Online { pid: 4711 },
     };
     Statuses { machine: frame.machine, statuses: frame.orders.into_iter().map(status).collect() }
@@ -117,6 +118,7 @@ fn idle(
                 server: slot.server,
                 generation: Generation::NONE,
                 configuration: Some(configuration),
+                run: 0,
                 phase: Phase::Online { pid: 4711 },
             })
             .collect(),

@@ -110,6 +110,7 @@ pub fn matched(event: &Event) -> Option<Vec<TicketId>> {
         | Event::TicketJoined { .. }
         | Event::TicketCanceled { .. }
         | Event::BackfillCreated { .. }
+        | Event::BackfillChanged { .. }
         | Event::BackfillCanceled { .. }
         | Event::MatchHeld { .. }
         | Event::MatchPlaced { .. }

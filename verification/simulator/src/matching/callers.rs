@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use mainstay_core::TicketId;
 use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_matchmaking::{Attributes, Caller, Command, Entity, Member, Seated, ServerDetails, Stage};
+use mainstay_matchmaking::{
+    Attributes, Caller, Command, Entity, Lease, Member, Seated, ServerDetails, Stage, TakenOut, Terms,
+};
 use uuid::Uuid;
 
 use super::World;
@@ -43,6 +45,7 @@ impl World {
         let command = match self.random.below(if full { 3 } else { 12 }) {
             0 => self.cancels(),
             1 | 2 => self.joins(&spec),
+            3 if self.random.chance(400_000) => self.keeps(&spec),
             3 => self.fills_up(&spec),
             4 => self.brings_together(&spec),
             5 => self.looks(&spec, 1),
@@ -124,7 +127,8 @@ impl World {
         })
     }
 
-    fn fills_up(&mut self, spec: &QueueSpec) -> Option<Command> {
+    /// Who plays a game.
+    fn players(&mut self, spec: &QueueSpec) -> Vec<Seated> {
         let size = self.random.below(spec.max_match_size.into());
         let mut members: Vec<Member> = (0..size).map(|_| self.member(spec)).collect();
         members.sort_by(|one, other| one.entity.cmp(&other.entity));
@@ -135,16 +139,47 @@ impl World {
                 .then(|| teams[self.random.index(teams.len())].clone());
             Seated { member, team }
         };
-        let members = members.into_iter().map(seated).collect();
+        members.into_iter().map(seated).collect()
+    }
+
+    /// A hosted game says who plays; sometimes it knows of the last match, and sometimes not.
+    fn keeps(&mut self, spec: &QueueSpec) -> Option<Command> {
+        let (members, tenure) = (self.players(spec), self.tenure());
+        let filled = self.decided.backfills().filter(|it| it.terms.lease.tenure() == Some(tenure));
+        let known = filled.map(|it| it.id).max().filter(|_| self.random.chance(700_000));
+        let region = Some(REGIONS[self.random.index(REGIONS.len())].into());
+        Some(Command::KeepBackfill {
+            ticket: self.ticket(),
+            tenure,
+            members,
+            server: ServerDetails { region, ..ServerDetails::default() },
+            places: self.random.below(3) as u32,
+            known,
+            form: self.form(),
+        })
+    }
+
+    fn fills_up(&mut self, spec: &QueueSpec) -> Option<Command> {
+        let members = self.players(spec);
+        let caller = match self.random.below(3) {
+            0 => Caller::Hosted(self.tenure()),
+            _ => Caller::Server(entity(Entity::GAME_SERVER, self.random.below(3))),
+        };
+        let lease = match self.random.below(4) {
+            0 => Lease::Renewed { within: self.random.between(1, 20) as u32 },
+            _ => Lease::Free,
+        };
+        let taken_out = if self.random.chance(500_000) { TakenOut::GoesOn } else { TakenOut::Ends };
         let region = Some(REGIONS[self.random.index(REGIONS.len())].into());
         let places = self.random.chance(300_000).then(|| self.random.between(1, 2) as u32);
         Some(Command::CreateBackfill {
             ticket: self.ticket(),
-            caller: Caller::Server(entity(Entity::GAME_SERVER, self.random.below(3))),
+            caller,
             members,
             server: ServerDetails { region, ..ServerDetails::default() },
             places,
             give_up_after: self.give_up_after(),
+            terms: Terms { lease, taken_out },
             form: self.form(),
         })
     }
@@ -166,7 +201,8 @@ impl World {
         let player = self.player();
         let known: Vec<TicketId> = self.acknowledged.iter().rev().take(ASKED_MAX).copied().collect();
         let ticket = known.get(self.random.index(known.len())).copied();
-        match self.random.below(4) {
+        match self.random.below(5) {
+            4 => ticket.map(|ticket| Command::RenewBackfill { ticket, caller: Caller::Title }),
             0 => Some(Command::CancelAllTickets { player, caller: Caller::Title }),
             1 => Some(Command::CancelAllBackfills { player, caller: Caller::Title }),
             2 => ticket.map(|ticket| Command::CancelBackfill { ticket, caller: Caller::Title }),

@@ -32,6 +32,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         | Event::TicketCreated { .. }
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
+        | Event::BackfillChanged { .. }
         | Event::Searched(_) => {}
         Event::Stood { .. }
         | Event::TicketStood(_)
@@ -170,6 +171,7 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
         Event::Configured { .. }
         | Event::Closed
         | Event::TicketJoined { .. }
+        | Event::BackfillChanged { .. }
         | Event::Searched(_)
         | Event::Stood { .. }
         | Event::TicketStood(_)
@@ -197,6 +199,7 @@ fn ends(world: &mut World, ticket: TicketId) -> Result<(), Broken> {
 
 /// When everybody has waited as long as they would, every ticket is over.
 pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
+    world.none_outlives_its_server()?;
     let open = world.made.iter().find(|(_, ended)| **ended == 0);
     ensure(open.is_none(), "every ticket comes to its end", || format!("{open:?}"))
 }

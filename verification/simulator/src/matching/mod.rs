@@ -2,13 +2,15 @@
 //!
 //! What goes wrong is drawn for each world: syncs that fail, a store that is away, crashes that keep, drop or tear what was
 //! written, an engine that is forgotten, turns that come late, clocks that differ from one process to the next,
-//! configurations that change, requests that are repeated because their answers were lost. Queues, players and the checker that
+//! configurations that change, requests that are repeated because their answers were lost, games' processes that end while
+//! nobody looks. Queues, players and the checker that
 //! tries everything are those of the domain's own law tests; they share nothing with the engine.
 
 mod callers;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/draw.rs"]
 #[expect(clippy::unwrap_used, reason = "its numbers are constants that fit")]
 mod draw;
+mod hosts;
 mod laws;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/oracle.rs"]
 #[expect(clippy::unwrap_used, reason = "it reads tickets that a queue has let in")]
@@ -44,6 +46,8 @@ pub enum Bug {
     DeadlineMissed,
     /// The process believes its own clock, also where the journal is ahead of it.
     ClockBelieved,
+    /// Nobody tells the queue that a game's process has ended.
+    ServersUnwatched,
 }
 
 /// What became of one world.
@@ -94,6 +98,10 @@ pub struct Counts {
     pub tried: u64,
     /// Commands that a rebuilt queue was given, too.
     pub compared: u64,
+    /// Games' processes that were replaced.
+    pub processes: u64,
+    /// Times that a queue was told of a process's end.
+    pub withdrawn: u64,
 }
 
 /// Lives one world to its end.
@@ -126,6 +134,8 @@ enum Happening {
     Wakes { life: u64 },
     /// A new process takes the queue.
     Starts,
+    /// Somebody looks whether the servers of backfill tickets still play.
+    Watches,
 }
 
 #[derive(Debug)]
@@ -156,6 +166,7 @@ struct World {
     /// The last tickets asked for, to be asked for again.
     asked: VecDeque<Command>,
     next_ticket: u128,
+    hosts: Vec<hosts::Host>,
     trace: Trace,
     counts: Counts,
 }
@@ -182,6 +193,7 @@ impl World {
             acknowledged: BTreeSet::new(),
             asked: VecDeque::new(),
             next_ticket: 0,
+            hosts: hosts::all(),
             trace: Trace::new(text),
             counts: Counts::default(),
         }
@@ -191,6 +203,7 @@ impl World {
         self.say("world", |world| format!("{:?}", world.scenario));
         self.start()?;
         self.agenda.put(1, Happening::Asks);
+        self.agenda.put(2, Happening::Watches);
         let until = self.random.between(BUSY_MAX / 8, BUSY_MAX);
         while let Some(next) = self.agenda.next_at() {
             if self.busy && next > until {
@@ -210,6 +223,7 @@ impl World {
     /// Callers and faults stop; what is left must come to its end by itself.
     fn rest(&mut self) {
         self.busy = false;
+        self.hosts_stop();
         self.say("world", |_| "callers and faults stop".to_owned());
     }
 
@@ -219,6 +233,7 @@ impl World {
                 let pause = self.random.between(1, self.scenario.pause);
                 self.after(pause, Happening::Asks);
                 self.strike()?;
+                self.hosts_change();
                 self.ask()
             }
             Happening::Asks => Ok(()),
@@ -228,6 +243,7 @@ impl World {
             Happening::Wakes { life } if life == self.life && self.wakes == Some(self.now) => self.wakes(),
             Happening::Synced { .. } | Happening::TriesAgain { .. } | Happening::Wakes { .. } => Ok(()),
             Happening::Starts => self.start(),
+            Happening::Watches => self.watches(),
         }
     }
 

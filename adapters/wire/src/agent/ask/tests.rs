@@ -39,10 +39,13 @@ fn golden_bytes() {
         (Wish::Unreserve, "4a00"),
         (Wish::SetReady, "5200"),
         (Wish::SetUnready, "5a00"),
-        (Wish::Token, "6200"),
+        // As agents said it before processes were told apart.
+        (Wish::Token { run: 0 }, "6200"),
+        (Wish::Token { run: 5 }, "62020805"),
+        (Wish::Backfill { run: 5, game: "{}".into() }, "6a06080512027b7d"),
     ];
     for (wish, tail) in asks {
-        let bytes = proto::Up::from(ask(wish)).encode_to_vec();
+        let bytes = proto::Up::from(ask(wish.clone())).encode_to_vec();
         let length = (head.len() + tail.len()) / 2;
         assert_eq!(hex(&bytes), format!("52{length:02x}{head}{tail}"), "{wish:?}");
         assert_eq!(Up::try_from(proto::Up::decode(bytes.as_slice()).unwrap()), Ok(ask(wish)));
@@ -61,6 +64,7 @@ fn golden_bytes() {
             Outcome::Token { token: "ab".to_owned(), life: Duration::from_secs(1) },
             "520b080732070a02616210e807",
         ),
+        (Outcome::Backfill { stands: "{}".to_owned() }, "520808073a040a027b7d"),
         (
             Outcome::Refused { why: Refusal::State, code: "MS-H003".to_owned(), detail: "no".to_owned() },
             "521308072a0f080412074d532d483030331a026e6f",

@@ -30,6 +30,13 @@ impl Failure {
         Self::not_found("MS-M002", format!("there is no queue {name}"), "list them: mainstay queue list")
     }
 
+    /// Backfill is a session's.
+    pub(in crate::http) fn no_session() -> Self {
+        let detail = "the server has no session, or the asking process is none of it any more".to_owned();
+        let fix = "ask once the server is allocated, or has reserved itself";
+        Self::new(StatusCode::CONFLICT, "MS-M017", detail, fix)
+    }
+
     pub(in crate::http) fn no_ticket(ticket: TicketId) -> Self {
         let detail = Rejection::TicketNotFound(ticket).to_string();
         Self::not_found("MS-M003", detail, "list them: mainstay ticket list --queue NAME")

@@ -6,7 +6,7 @@ mod configuration;
 mod doctor;
 mod fleets;
 mod machines;
-mod matching;
+pub(crate) mod matching;
 mod paging;
 mod servers;
 mod status;

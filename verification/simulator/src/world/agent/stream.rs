@@ -226,7 +226,13 @@ impl World {
 
 /// A slot that no order has reached yet.
 fn without_order(server: ServerId) -> Status {
-    Status { server, generation: Generation::NONE, configuration: None, phase: Phase::Stopped(Stopped::Idle) }
+    Status {
+        server,
+        generation: Generation::NONE,
+        configuration: None,
+        run: 0,
+        phase: Phase::Stopped(Stopped::Idle),
+    }
 }
 
 /// What the agent's disk knows of these slots' ended processes: told with every word on them, though it was told before.

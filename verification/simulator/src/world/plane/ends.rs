@@ -2,7 +2,7 @@
 
 use mainstay_core::slot::Status;
 use mainstay_core::{MachineId, StateMachine as _};
-use mainstay_fleet::{Observation, StreamId};
+use mainstay_fleet::{Observation, Seen, StreamId};
 
 use super::World;
 use crate::laws::Broken;
@@ -15,9 +15,8 @@ impl World {
         self.plane.stored.retain(|(of, _, _)| *of != machine);
         for server in servers.into_iter().flatten() {
             if let Some(seen) = life.seat.state.server(server).and_then(|server| server.seen()) {
-                let (generation, configuration, phase) =
-                    (seen.generation, seen.configuration, seen.phase.clone());
-                let status = Status { server, generation, configuration, phase };
+                let Seen { generation, configuration, run, phase } = seen.clone();
+                let status = Status { server, generation, configuration, run, phase };
                 self.plane.stored.push((machine, stream, status));
             }
         }

@@ -9,8 +9,8 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Caller as Asker, Command};
-use mainstay_wire::native::{BackfillRequest, Page, TicketView};
+use mainstay_matchmaking::{Command, TakenOut, Terms};
+use mainstay_wire::native::{BackfillRequest, OnPlayerTakenOut, Page, TicketView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -43,13 +43,15 @@ async fn make(
 ) -> Result<Response, Native> {
     let caller = app.caller(&headers)?;
     let asked: BackfillRequest = super::super::body(body)?;
-    caller.may(Permission::Match)?;
+    let asker = super::asker(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
     let ticket = new_ticket(&headers, &caller, &name)?;
     let (players, server) = (entities(&asked.players)?, asked.server.details());
+    let lease = app.queues.lease(server.server_id.as_deref(), asked.lease_seconds).await?;
+    let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };
     let made = create(&queue, |spec, form| Command::CreateBackfill {
         ticket,
-        caller: Asker::Title,
+        caller: asker.clone(),
         members: players
             .iter()
             .zip(&asked.players)
@@ -58,12 +60,20 @@ async fn make(
         server: server.clone(),
         places: asked.places,
         give_up_after: asked.give_up_after_seconds,
+        terms,
         form,
     });
     let made = made.await?;
     let view = queue.read(move |queue, _| tickets::view(queue, made)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(made))?;
     Ok((StatusCode::CREATED, Json(TicketView { queue: name, ..view })).into_response())
+}
+
+const fn taken_out(asked: OnPlayerTakenOut) -> TakenOut {
+    match asked {
+        OnPlayerTakenOut::Cancel => TakenOut::Ends,
+        OnPlayerTakenOut::GoOn => TakenOut::GoesOn,
+    }
 }
 
 #[utoipa::path(
@@ -105,8 +115,8 @@ async fn cancel_all(
     query: Result<Query<OfPlayer>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    app.permit(&headers, Permission::Match)?;
+    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
     let player = super::player(query)?;
-    queue_of(&app, &name)?.ask(Command::CancelAllBackfills { player, caller: Asker::Title }).await??;
+    queue_of(&app, &name)?.ask(Command::CancelAllBackfills { player, caller }).await??;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,6 +3,7 @@
 
 mod backfills;
 mod events;
+mod kept;
 mod matches;
 mod queues;
 mod tickets;
@@ -13,7 +14,7 @@ use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::HeaderMap;
 use mainstay_core::TicketId;
 use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_matchmaking::{Answer, Command, Entity, Member, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Member, Rejection, Seated};
 use mainstay_wire::native::PlayerOfTicket;
 use mainstay_wire::playfab::{Stored, attributes};
 use serde::Deserialize;
@@ -22,11 +23,13 @@ use utoipa_axum::router::OpenApiRouter;
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::access::Caller;
+use super::super::access::{Caller, Denied, Permission};
 use super::super::failure::{Failure, Native};
 use super::tokens::random;
 use crate::declare::named;
 use crate::queues::OpenQueue;
+
+pub(crate) use self::kept::keep;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -45,6 +48,18 @@ const KEYED: Uuid = Uuid::from_u128(0x61c7_02f5_97d3_4e52_b1e8_94d0_5f3a_2c07);
 
 /// Who the tickets of a service account belong to: the title.
 const TITLE: &str = "title";
+
+/// Who asks about backfill: a service account that may do so, as the title; or a process hosted here, for itself, while it stands.
+async fn asker(app: &App, caller: &Caller, permission: Permission) -> Result<Asker, Native> {
+    match caller.tenure() {
+        Some(tenure) if app.queues.hosts().stands(tenure).await? => Ok(Asker::Hosted(tenure)),
+        Some(_) => Err(Denied::ProcessOver.into()),
+        None => {
+            caller.may(permission)?;
+            Ok(Asker::Title)
+        }
+    }
+}
 
 fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())

@@ -27,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(read, cancel))
         .routes(routes!(why))
         .routes(routes!(watch))
+        .routes(routes!(renew))
 }
 
 /// Makes a ticket for players that the caller vouches for. With an `Idempotency-Key`, a repeat answers with the same ticket.
@@ -106,9 +107,9 @@ async fn read(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<TicketView>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let asker = super::asker(&app, &app.caller(&headers)?, Permission::Read).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    let view = queue.read(move |queue, _| view(queue, ticket)).await?;
+    let view = queue.read(move |queue, _| view_for(queue, ticket, &asker)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(Json(TicketView { queue: name, ..view }))
 }
@@ -126,10 +127,9 @@ async fn cancel(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    app.permit(&headers, Permission::Match)?;
+    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let is_game = queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?;
-    let caller = Asker::Title;
     let command = if is_game {
         Command::CancelBackfill { ticket, caller }
     } else {
@@ -203,10 +203,34 @@ async fn watch(
     Ok(events::stream(&queue, name, ticket).await?.into_response())
 }
 
+/// Says that the server of a game goes on which is not hosted here: its backfill ticket's lease is renewed.
+#[utoipa::path(
+    put,
+    operation_id = "renewBackfill",
+    path = "/v1/queues/{queue}/tickets/{ticket}/lease",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id")),
+    responses((status = 204, description = "It is renewed, if it has one"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is over, or no backfill ticket", body = Problem)),
+)]
+async fn renew(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Native> {
+    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    queue.ask(Command::RenewBackfill { ticket, caller }).await??;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// A ticket of either kind, without its queue's name.
 pub(super) fn view(queue: &Queue, ticket: TicketId) -> Option<TicketView> {
-    let of_players = queue.ticket(ticket, &Asker::Title).map(|ticket| TicketView::of(ticket, ""));
-    let any =
-        of_players.or_else(|_| queue.backfill(ticket, &Asker::Title).map(|it| TicketView::of_game(it, "")));
+    view_for(queue, ticket, &Asker::Title)
+}
+
+/// The same, for whoever may look at it.
+fn view_for(queue: &Queue, ticket: TicketId, asker: &Asker) -> Option<TicketView> {
+    let of_players = queue.ticket(ticket, asker).map(|ticket| TicketView::of(ticket, ""));
+    let any = of_players.or_else(|_| queue.backfill(ticket, asker).map(|it| TicketView::of_game(it, "")));
     any.ok()
 }

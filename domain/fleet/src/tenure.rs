@@ -1,0 +1,63 @@
+//! Whether what a server's process began still stands: the question of whoever keeps something for it elsewhere, such as a queue
+//! its backfill ticket.
+//!
+//! The answer is read from the state, so it may be asked at any time and by anybody, also after a restart: sessions and
+//! incidents are durable, and how a process stands is said again by its agent on each stream.
+
+use mainstay_core::slot::Phase;
+use mainstay_core::{AllocationId, ClaimId, ServerId, Tenure};
+
+use crate::claim::Claim;
+use crate::fleet::Fleet;
+use crate::server::Server;
+
+impl Fleet {
+    /// The tenure of the process that plays for an allocation, as far as its agent has said; `None` where none plays.
+    #[must_use]
+    pub fn tenure_of(&self, allocation: AllocationId) -> Option<Tenure> {
+        let server = self.allocations.get(&allocation).filter(|it| it.end().is_none())?.placed()?.server;
+        let run = self.server(server)?.seen().map(|seen| seen.run).filter(|run| *run > 0);
+        Some(Tenure { server, session: allocation.into(), run })
+    }
+
+    /// The tenure of a run of a server's process, in the session the server has; `None` where it has none.
+    #[must_use]
+    pub fn tenure(&self, server: ServerId, run: u64) -> Option<Tenure> {
+        let session = session(self.server(server)?)?;
+        Some(Tenure { server, session, run: Some(run) }).filter(|tenure| !self.is_over(tenure))
+    }
+
+    /// Whether a tenure is over: its session ended or moved, its process ended, or its server is gone. A machine that is only
+    /// silent ends nothing before it is lost, and with it its sessions.
+    #[must_use]
+    pub fn is_over(&self, tenure: &Tenure) -> bool {
+        let Some(server) = self.server(tenure.server) else { return true };
+        session(server) != Some(tenure.session)
+            || tenure.run.is_some_and(|run| has_ended(server, tenure.session, run))
+    }
+}
+
+fn session(server: &Server) -> Option<ClaimId> {
+    match server.claim {
+        Claim::Allocated(allocation) => Some(allocation.into()),
+        Claim::Reserved(reservation) => Some(reservation.id.into()),
+        Claim::Free | Claim::Held { .. } => None,
+    }
+}
+
+/// What the agent says counts, where it has spoken. An ask of a run may overtake the first word of that run, so only a later run
+/// is another one; a machine that was made anew counts from the beginning, so an incident speaks of its own session alone.
+fn has_ended(server: &Server, session: ClaimId, run: u64) -> bool {
+    let incident = server
+        .incident()
+        .filter(|incident| incident.allocation.is_none_or(|allocation| ClaimId::from(allocation) == session))
+        .map(|incident| incident.run);
+    match server.seen().filter(|seen| seen.run > 0) {
+        Some(seen) if seen.run == run => match seen.phase {
+            Phase::Stopped(_) | Phase::BackedOff { .. } | Phase::PreRecovery { .. } | Phase::Lost => true,
+            Phase::Starting { .. } | Phase::Online { .. } | Phase::Stopping { .. } => incident == Some(run),
+        },
+        Some(seen) => seen.run > run,
+        None => incident.is_some_and(|ended| ended >= run),
+    }
+}

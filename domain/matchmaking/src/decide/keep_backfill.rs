@@ -1,0 +1,84 @@
+//! A hosted game says who plays and how many it wants; its backfill ticket is kept in step with that.
+//!
+//! What is said is a level, so it may be said again, and the last word is right. The one thing that a game cannot know is who was
+//! matched since it last heard: so it says up to which match it knows, and one that is newer is told to it before anything changes.
+
+use alloc::sync::Arc;
+
+use mainstay_core::{Tenure, TicketId, Turn};
+
+use super::GIVE_UP_AFTER_MAX;
+use super::backfill::{self, NewGame};
+use super::create::{Asked, cancel_hopeless};
+use super::pace::Pace;
+use super::spec_of;
+use crate::attribute::Facts;
+use crate::backfill::{Game, ServerDetails};
+use crate::command::Answer;
+use crate::entity::Entity;
+use crate::event::Event;
+use crate::queue::Queue;
+use crate::rejection::Rejection;
+use crate::terms::{Lease, TakenOut, Terms};
+use crate::ticket::{Cancellation, Seated};
+
+/// A game as its server tells it.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    pub tenure: Tenure,
+    pub members: &'a [Seated],
+    pub server: &'a ServerDetails,
+    /// How many players are wanted; 0 ends the search.
+    pub places: u32,
+    /// The newest ticket of it whose match the game knows.
+    pub known: Option<TicketId>,
+}
+
+pub(super) fn keep(
+    turn: &mut Turn<'_, Queue>,
+    pace: &mut Pace,
+    (new, form): (TicketId, u32),
+    told: &Told<'_>,
+) -> Result<Answer, Rejection> {
+    let spec = spec_of(turn, form)?;
+    let state = turn.state();
+    let filled = state.filled.get(&told.tenure.session).copied();
+    if let Some(filled) = filled.filter(|filled| told.known != Some(*filled)) {
+        return Ok(Answer::Ticket(filled));
+    }
+    let open = state.hosted.get(&told.tenure).and_then(|open| open.first()).copied();
+    if told.places == 0 {
+        let Some(ticket) = open else { return Ok(Answer::Cancelled(0)) };
+        pace.catch_up(turn);
+        turn.emit(Event::BackfillCanceled { ticket, reason: Cancellation::Server });
+        return Ok(Answer::Cancelled(1));
+    }
+    let places = Some(told.places);
+    let game = NewGame { members: told.members, server: told.server, places };
+    let asked = Asked { ticket: open.unwrap_or(new), give_up_after: GIVE_UP_AFTER_MAX, form };
+    let members = backfill::admitted(state, &spec, &asked, &game, open)?;
+    let known = open.and_then(|open| state.backfills.get(&open));
+    if let Some(known) = known
+        && *known.members == *members
+        && known.places == places
+    {
+        return Ok(Answer::Ticket(known.id));
+    }
+    let facts = Facts::of(&spec, &Game { members: &members, server: told.server })?;
+    super::create::fits_beside_others(state, &facts)?;
+    pace.catch_up(turn);
+    turn.emit(match open {
+        Some(ticket) => Event::BackfillChanged { ticket, members: members.into(), places },
+        None => Event::BackfillCreated {
+            ticket: new,
+            owner: Some(Entity::hosted(told.tenure.server)),
+            members: members.into(),
+            server: Arc::new(told.server.clone()),
+            places,
+            give_up_after: GIVE_UP_AFTER_MAX,
+            terms: Terms { lease: Lease::Hosted(told.tenure), taken_out: TakenOut::GoesOn },
+        },
+    });
+    cancel_hopeless(turn, asked.ticket, &facts);
+    Ok(Answer::Ticket(asked.ticket))
+}

@@ -1,0 +1,266 @@
+//! Who plays a session and who is on the way: what backfill is kept in step with. Pure: time is a parameter.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// A player of a session, as its match brought it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Joiner {
+    /// Its id: `type!id` where it is another entity than a player.
+    pub player: String,
+    /// The team it is on.
+    pub team: Option<String>,
+    /// What the queue's rules read of it.
+    pub attributes: Value,
+}
+
+/// The players of a session.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    queue: String,
+    /// How many play when nobody is missing.
+    size: usize,
+    seats: BTreeMap<String, Seat>,
+    /// The newest ticket whose match is known.
+    known: Option<String>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    joiner: Joiner,
+    presence: Presence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// Matched, and not here yet.
+    Expected {
+        /// Since this moment of the asking thread's clock.
+        since: Duration,
+    },
+    Here,
+}
+
+impl Roster {
+    /// From the payload of a session that a match was placed on: PlayFab's answer to `GetMatch`, with the queue's name.
+    pub(crate) fn of_payload(payload: &str, now: Duration) -> Result<Self, Error> {
+        let senseless =
+            || Error::Senseless("the payload names no queue: no match was placed here".to_owned());
+        let read: Value = serde_json::from_str(payload).map_err(|_| senseless())?;
+        let queue = read["QueueName"].as_str().ok_or_else(senseless)?.to_owned();
+        let members = read["Members"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut roster = Self { queue, size: members.len(), seats: BTreeMap::new(), known: None };
+        for member in members {
+            let (kind, id) = (member["Entity"]["Type"].as_str(), member["Entity"]["Id"].as_str());
+            let player = match (kind, id) {
+                (Some("title_player_account"), Some(id)) => id.to_owned(),
+                (Some(kind), Some(id)) => format!("{kind}!{id}"),
+                (_, None) | (None, _) => return Err(senseless()),
+            };
+            let team = member["TeamId"].as_str().map(str::to_owned);
+            let attributes = member["Attributes"]["DataObject"].clone();
+            roster.expect(Joiner { player, team, attributes }, now);
+        }
+        Ok(roster)
+    }
+
+    /// A player was matched. It may be here before this is heard.
+    fn expect(&mut self, joiner: Joiner, now: Duration) {
+        let presence =
+            self.seats.get(&joiner.player).map_or(Presence::Expected { since: now }, |it| it.presence);
+        self.seats.insert(joiner.player.clone(), Seat { joiner, presence });
+    }
+
+    /// A player is here. One that nobody announced plays without a team.
+    pub(crate) fn joined(&mut self, player: &str) {
+        let joiner = Joiner { player: player.to_owned(), team: None, attributes: Value::Null };
+        let seat = Seat { joiner, presence: Presence::Here };
+        self.seats.entry(player.to_owned()).or_insert(seat).presence = Presence::Here;
+    }
+
+    /// A player is gone.
+    pub(crate) fn left(&mut self, player: &str) {
+        self.seats.remove(player);
+    }
+
+    /// Who has not come for so long comes no more.
+    pub(crate) fn give_up(&mut self, now: Duration, after: Duration) {
+        self.seats.retain(|_, seat| match seat.presence {
+            Presence::Here => true,
+            Presence::Expected { since } => now.saturating_sub(since) < after,
+        });
+    }
+
+    /// How many players are missing.
+    pub(crate) fn missing(&self) -> usize {
+        self.size.saturating_sub(self.seats.len())
+    }
+
+    /// Whether somebody is on the way.
+    pub(crate) fn expects(&self) -> bool {
+        self.seats.values().any(|seat| seat.presence != Presence::Here)
+    }
+
+    /// What the daemon is told.
+    pub(crate) fn told(&self) -> String {
+        let player = |seat: &Seat| {
+            let Joiner { player, team, attributes } = &seat.joiner;
+            let mut told = json!({ "player": player });
+            if let Some(team) = team {
+                told["team"] = json!(team);
+            }
+            if !attributes.is_null() {
+                told["attributes"] = attributes.clone();
+            }
+            told
+        };
+        let players: Vec<Value> = self.seats.values().map(player).collect();
+        let mut told = json!({ "queue": self.queue, "players": players, "places": self.missing() });
+        if let Some(known) = &self.known {
+            told["known"] = json!(known);
+        }
+        told.to_string()
+    }
+
+    /// Takes what the daemon answered.
+    pub(crate) fn take(&mut self, answer: &str, now: Duration) -> Result<Stands, Error> {
+        let senseless = || Error::Senseless(answer.chars().take(200).collect());
+        let read: Value = serde_json::from_str(answer).map_err(|_| senseless())?;
+        let Some(ticket) = read.get("ticket").filter(|ticket| !ticket.is_null()) else {
+            return Ok(Stands::Closed);
+        };
+        let id = ticket["id"].as_str().ok_or_else(senseless)?;
+        match ticket["status"].as_str() {
+            Some("WaitingForMatch") => Ok(Stands::Searching { places: self.missing() }),
+            Some("Matched") => {
+                // Forgotten by now, where this took minutes: then they come by themselves.
+                let players = read["match"]["players"].as_array().cloned().unwrap_or_default();
+                let mut joiners = Vec::new();
+                for told in players {
+                    let player = told["player"].as_str().ok_or_else(senseless)?.to_owned();
+                    if !was_told(ticket, &player) {
+                        let team = told["team"].as_str().map(str::to_owned);
+                        let joiner = Joiner { player, team, attributes: told["attributes"].clone() };
+                        joiners.push(joiner.clone());
+                        self.expect(joiner, now);
+                    }
+                }
+                self.known = Some(id.to_owned());
+                Ok(Stands::Filled { joiners })
+            }
+            Some(_) => Ok(Stands::Closed),
+            None => Err(senseless()),
+        }
+    }
+}
+
+/// Whether a player was told with the ticket: one that left since does not come back by its match.
+fn was_told(ticket: &Value, player: &str) -> bool {
+    let players = ticket["players"].as_array().map(Vec::as_slice).unwrap_or_default();
+    players.iter().any(|told| told["player"].as_str() == Some(player))
+}
+
+/// How a session's backfill stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stands {
+    /// Players are looked for.
+    Searching {
+        /// How many.
+        places: usize,
+    },
+    /// These were found, and come.
+    Filled {
+        /// Who.
+        joiners: Vec<Joiner>,
+    },
+    /// Nobody is looked for.
+    Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PAYLOAD: &str = r#"{"MatchId":"m","QueueName":"arena","Members":[
+        {"Entity":{"Id":"alice","Type":"title_player_account"},"TeamId":"red","Attributes":{"DataObject":{"skill":3}}},
+        {"Entity":{"Id":"bob","Type":"title_player_account"},"TeamId":"blue"}]}"#;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn told(roster: &Roster) -> Value {
+        serde_json::from_str(&roster.told()).unwrap()
+    }
+
+    /// "kept up from the players the server reports": who leaves is wanted, who was matched is expected, and nobody twice.
+    #[test]
+    fn who_leaves_is_missing_until_somebody_is_matched() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        assert_eq!((roster.missing(), roster.expects()), (0, true));
+        roster.joined("alice");
+        roster.joined("bob");
+        assert!(!roster.expects());
+        roster.left("bob");
+        let expected = json!({ "queue": "arena", "places": 1,
+            "players": [{ "player": "alice", "team": "red", "attributes": { "skill": 3 } }] });
+        assert_eq!(told(&roster), expected);
+        let searching = r#"{"ticket":{"id":"t1","status":"WaitingForMatch","players":[]}}"#;
+        assert_eq!(roster.take(searching, at(1)).unwrap(), Stands::Searching { places: 1 });
+        let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"}]},
+            "match":{"players":[{"player":"alice","team":"red"},{"player":"carol","team":"blue","attributes":{"skill":4}}]}}"#;
+        let Stands::Filled { joiners } = roster.take(filled, at(2)).unwrap() else { panic!() };
+        assert_eq!(
+            joiners.iter().map(|it| (&*it.player, it.team.as_deref())).collect::<Vec<_>>(),
+            [("carol", Some("blue"))]
+        );
+        assert_eq!((roster.missing(), &told(&roster)["known"]), (0, &json!("t1")));
+        // Carol never comes.
+        roster.give_up(at(61), at(60));
+        assert_eq!(roster.missing(), 0);
+        roster.give_up(at(62), at(60));
+        assert_eq!(roster.missing(), 1);
+    }
+
+    /// Who is faster than the word of the match gets its team by it, and is not looked for again.
+    #[test]
+    fn who_comes_before_its_match_is_heard_is_one_player() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        roster.left("bob");
+        roster.joined("carol");
+        let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"}]},
+            "match":{"players":[{"player":"alice"},{"player":"carol","team":"blue"}]}}"#;
+        let Stands::Filled { joiners } = roster.take(filled, at(2)).unwrap() else { panic!() };
+        assert_eq!((joiners.len(), roster.missing()), (1, 0));
+        assert_eq!(told(&roster)["players"][1], json!({ "player": "carol", "team": "blue" }));
+        roster.give_up(at(500), at(60));
+        assert!(told(&roster)["players"].as_array().unwrap().len() == 1, "alice never came, carol is here");
+    }
+
+    /// Who left while the match was formed is not brought back by it.
+    #[test]
+    fn a_match_brings_back_nobody_who_left() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        roster.left("alice");
+        roster.left("bob");
+        let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"}]},
+            "match":{"players":[{"player":"alice"},{"player":"carol"}]}}"#;
+        let Stands::Filled { joiners } = roster.take(filled, at(2)).unwrap() else { panic!() };
+        assert_eq!(joiners.len(), 1);
+        assert_eq!(roster.missing(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_told_is_read_or_refused(text in ".{0,200}") {
+            let _roster_or_error = Roster::of_payload(&text, at(0));
+            let _stands_or_error = Roster::of_payload(PAYLOAD, at(0)).unwrap().take(&text, at(1));
+        }
+    }
+}
