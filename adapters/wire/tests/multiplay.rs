@@ -181,6 +181,7 @@ fn an_allocation_is_shown_step_by_step() {
     };
     let mainstay_fleet::Answer::Joined { machine, slots } = run(&mut fleet, 2_000, join) else { panic!() };
     let statuses = vec![mainstay_core::slot::Status {
+        run: 0,
         server: slots[0].server,
         generation: mainstay_core::Generation::NONE,
         configuration: None,

@@ -141,7 +141,7 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(counted, Law::Tenures, || "the leases differ".into())?;
     let filled = queue.filled.iter().find(|(session, ticket)| {
         let known = queue.backfills.get(ticket);
-        !known.is_some_and(|it| it.terms.lease.tenure().map(|it| it.session) == Some(**session))
+        known.is_none_or(|it| it.terms.lease.tenure().map(|it| it.session) != Some(**session))
     });
     ensure(filled.is_none(), Law::Tenures, || format!("{filled:?} is none of that session"))?;
     let waiting: usize = held.values().map(BTreeSet::len).sum();

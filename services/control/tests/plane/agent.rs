@@ -164,24 +164,26 @@ impl PaperAgent {
 
     /// Says that a server's process is its machine's n-th, by its newest order.
     pub async fn runs(&self, server: ServerId, run: u64) {
-        let orders = self.orders.lock().unwrap();
-        let order = orders.iter().rfind(|order| order.server == server).unwrap();
-        let status = Status {
-            server,
-            generation: order.generation,
-            configuration: Some(order.configuration),
-            run,
-            phase: Phase::Online { pid: 1000 + u32::try_from(run).unwrap() },
+        let status = {
+            let orders = self.orders.lock().unwrap();
+            let order = orders.iter().rfind(|order| order.server == server).unwrap();
+            Status {
+                server,
+                generation: order.generation,
+                configuration: Some(order.configuration),
+                run,
+                phase: Phase::Online { pid: 1000 + u32::try_from(run).unwrap() },
+            }
         };
-        drop(orders);
         self.report(status).await;
     }
 
     /// Says what a game wants, and waits for what becomes of it.
     pub async fn ask(&self, ask: Ask) -> Outcome {
+        let id = ask.id;
         self.up.send(Up::Ask(ask).into()).await.unwrap();
         let answer = self.answers.lock().await.recv().await.unwrap();
-        assert_eq!(answer.id, ask.id);
+        assert_eq!(answer.id, id);
         answer.outcome
     }
 

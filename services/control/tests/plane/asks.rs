@@ -24,7 +24,7 @@ fn ask(agent: &PaperAgent, id: u64, server: ServerId, wish: Wish) -> Ask {
 /// As a local daemon asks: again under the newer order, where the game's server has just got one.
 async fn asked(agent: &PaperAgent, id: u64, server: ServerId, wish: Wish) -> Outcome {
     loop {
-        let outcome = agent.ask(ask(agent, id, server, wish)).await;
+        let outcome = agent.ask(ask(agent, id, server, wish.clone())).await;
         if !matches!(outcome, Outcome::Refused { why: Refusal::Stale, .. }) {
             return outcome;
         }
@@ -118,7 +118,7 @@ async fn an_allocation_with_readiness_is_ready_when_its_game_says_so() {
 async fn a_process_under_another_order_asks_for_nothing() {
     let (world, agent, server) = world().await;
     for wish in [Wish::ReadHold, Wish::ReleaseHold, Wish::Unreserve, Wish::SetReady, Wish::SetUnready] {
-        let late = Ask { process: Generation::NONE, ..ask(&agent, 1, server, wish) };
+        let late = Ask { process: Generation::NONE, ..ask(&agent, 1, server, wish.clone()) };
         assert_eq!(refusal(&agent.ask(late).await).0, Refusal::Stale, "{wish:?}");
     }
     assert_eq!(world.get(&format!("/v1/servers/{server}")).await.body["status"], "ALLOCATED");
