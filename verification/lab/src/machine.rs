@@ -39,7 +39,7 @@ impl Machine {
     ///
     /// # Errors
     /// There is no QEMU.
-    pub fn boot(base: &Base, disk: &Path, console: &Path, scenario: Scenario) -> Result<Self, LabError> {
+    pub fn boot(base: &Base, disk: &Path, console: &Path, scenario: &Scenario) -> Result<Self, LabError> {
         let failed = |how: String| LabError::Program { program: "qemu-system-x86_64".to_owned(), how };
         // The host page cache keeps what QEMU has written, whether it syncs or not, and outlives QEMU: `unsafe` spares the
         // host's disk and changes nothing of what a guest finds after a cut.

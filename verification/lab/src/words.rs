@@ -13,14 +13,14 @@ pub const WIRE: &str = "/dev/ttyS1";
 pub const SCENARIO: &str = "lab.scenario=";
 
 /// What the machine does after its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scenario {
     /// What the host's kernel may not have, or not let a test change: control groups of version 2, where cores go.
     Kernel,
     /// The systemd units.
     Units,
-    /// Sessions begin and end, and games hold and reserve their servers, until the power goes; after a cut, says first what
-    /// is there.
+    /// Sessions begin and end, games hold and reserve their servers, and an operator works, until the power goes; after a cut,
+    /// says first what is there.
     Power {
         /// What the choices are made from.
         seed: u64,
@@ -28,6 +28,8 @@ pub enum Scenario {
         boot: u32,
         /// Whether what the product syncs is synced.
         syncs: Syncs,
+        /// The service account that was made last, as `KEY:SECRET`: nothing of value is kept in the machine but by the product.
+        account: Option<String>,
     },
 }
 
@@ -45,8 +47,13 @@ impl fmt::Display for Scenario {
         match self {
             Self::Kernel => f.write_str("kernel"),
             Self::Units => f.write_str("units"),
-            Self::Power { seed, boot, syncs: Syncs::Done } => write!(f, "power/{seed}/{boot}"),
-            Self::Power { seed, boot, syncs: Syncs::Swallowed } => write!(f, "careless/{seed}/{boot}"),
+            Self::Power { seed, boot, syncs, account } => {
+                let name = match syncs {
+                    Syncs::Done => "power",
+                    Syncs::Swallowed => "careless",
+                };
+                write!(f, "{name}/{seed}/{boot}/{}", account.as_deref().unwrap_or_default())
+            }
         }
     }
 }
@@ -60,17 +67,18 @@ impl FromStr for Scenario {
         match parts[..] {
             ["kernel"] => Ok(Self::Kernel),
             ["units"] => Ok(Self::Units),
-            [name @ ("power" | "careless"), seed, boot] => Ok(Self::Power {
+            [name @ ("power" | "careless"), seed, boot, account] => Ok(Self::Power {
                 seed: seed.parse().map_err(|_| unknown())?,
                 boot: boot.parse().map_err(|_| unknown())?,
                 syncs: if name == "power" { Syncs::Done } else { Syncs::Swallowed },
+                account: (!account.is_empty()).then(|| account.to_owned()),
             }),
             _ => Err(unknown()),
         }
     }
 }
 
-/// What is asked of the control plane: by a client of an allocation, or by a game of its server.
+/// What is asked of the control plane: by a client of an allocation, by a game of its server, or by an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Asked {
@@ -86,6 +94,53 @@ pub enum Asked {
     Reserve,
     /// That it be put back.
     Unreserve,
+    /// Something of the operator's work.
+    Work(Job),
+}
+
+/// What an operator asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Job {
+    /// That a file be one of a build.
+    Name,
+    /// That the next bytes of it be kept.
+    Send,
+    /// That it be one no longer.
+    Remove,
+    /// That the build's files be its next version.
+    Publish,
+    /// That a build configuration be another.
+    Change,
+    /// A service account.
+    Admit,
+    /// The end of one.
+    Revoke,
+    /// A join token.
+    Invite,
+    /// The end of one.
+    Withdraw,
+}
+
+impl Asked {
+    /// All of it.
+    pub const ALL: [Self; 15] = [
+        Self::Allocate,
+        Self::Deallocate,
+        Self::Hold,
+        Self::Release,
+        Self::Reserve,
+        Self::Unreserve,
+        Self::Work(Job::Name),
+        Self::Work(Job::Send),
+        Self::Work(Job::Remove),
+        Self::Work(Job::Publish),
+        Self::Work(Job::Change),
+        Self::Work(Job::Admit),
+        Self::Work(Job::Revoke),
+        Self::Work(Job::Invite),
+        Self::Work(Job::Withdraw),
+    ];
 }
 
 /// The fleets of the power cuts.
@@ -169,6 +224,41 @@ pub struct SeenReservations {
     pub ends: Vec<String>,
 }
 
+/// What stands of an operator's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenWork {
+    /// The files that the build's next version will have.
+    pub files: Vec<SeenFile>,
+    /// The build's newest version; every byte of it was compared.
+    pub version: u64,
+    /// The command line of the build configuration.
+    pub command_line: String,
+    /// The service accounts beside the instance's own.
+    pub accounts: Vec<String>,
+    /// Whether the account that was made last may ask, where one was.
+    pub account_may_ask: Option<bool>,
+    /// The join tokens that are open.
+    pub tokens: Vec<String>,
+}
+
+/// A file of a build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenFile {
+    /// Its path.
+    pub path: String,
+    /// How many of its bytes have come.
+    pub come: u64,
+    /// Whether it is whole.
+    pub whole: bool,
+}
+
+/// How many bytes a file of the build has.
+pub const FILE_BYTES: u64 = 60_000;
+/// How many are sent at once.
+pub const PIECE_BYTES: u64 = 20_000;
+
 /// What the guest says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -178,21 +268,21 @@ pub enum Word {
         /// What.
         what: String,
     },
-    /// A client or a game is about to send a request.
+    /// Somebody is about to send a request.
     Asking {
-        /// What it asks.
+        /// What is asked.
         asked: Asked,
-        /// Of which allocation, or of which server.
+        /// Of which allocation, server, file (of bytes: `PATH/LAST`), account or token; or what a command line shall be.
         id: String,
     },
-    /// It has its answer, and it is yes.
+    /// The answer is there, and it is yes.
     Acknowledged {
         /// What was asked.
         asked: Asked,
-        /// Of which allocation, or of which server.
+        /// As it was asked.
         id: String,
-        /// Until when the server is held then.
-        held_until: Option<String>,
+        /// What the answer says: until when a server is held, which version it is, an account as `KEY:SECRET`, a token's id.
+        told: Option<String>,
     },
     /// What stands after a start, once all servers and allocations have come to rest.
     Stands {
@@ -202,6 +292,8 @@ pub enum Word {
         servers: Vec<SeenServer>,
         /// The reservations that [`Fleet::Pool`]'s server ever had.
         reservations: SeenReservations,
+        /// The operator's work.
+        work: SeenWork,
         /// The acknowledgements that the guest had written into a file without a sync.
         unsynced_lines: usize,
     },
@@ -240,12 +332,12 @@ mod tests {
         for scenario in [
             Scenario::Kernel,
             Scenario::Units,
-            Scenario::Power { seed: u64::MAX, boot: 3, syncs: Syncs::Done },
-            Scenario::Power { seed: 0, boot: 1, syncs: Syncs::Swallowed },
+            Scenario::Power { seed: u64::MAX, boot: 3, syncs: Syncs::Done, account: Some("k:s".to_owned()) },
+            Scenario::Power { seed: 0, boot: 1, syncs: Syncs::Swallowed, account: None },
         ] {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
-        for text in ["", "kernel/1", "power", "power/1", "power/x/1", "power/1/-1"] {
+        for text in ["", "kernel/1", "power", "power/1/1", "power/x/1/", "power/1/-1/"] {
             assert!(text.parse::<Scenario>().is_err(), "{text}");
         }
         let word = Word::Asking { asked: Asked::Deallocate, id: "a".to_owned() };

@@ -1,7 +1,7 @@
 //! `/v1/files/{token}`: bytes in and out by signed links, which carry their permission for an hour.
 //!
 //! An upload may come in pieces: `Content-Range: bytes 0-99/250` says which piece, HEAD says by `Upload-Offset` how many
-//! bytes have come, and the next piece goes on from there.
+//! bytes have come, and the next piece goes on from there; `bytes */250` is one of no bytes, for a file of which all have come.
 
 use std::convert::Infallible;
 use std::io::Read as _;
@@ -262,7 +262,7 @@ fn build_id(number: u64) -> Result<BuildId, Native> {
     tag = "files",
     params(
         ("token" = String, Path, description = "The link's"),
-        ("Content-Range" = Option<String>, Header, description = "bytes FROM-TO/TOTAL, of a piece"),
+        ("Content-Range" = Option<String>, Header, description = "bytes FROM-TO/TOTAL, of a piece; bytes */TOTAL where all of them have come"),
         ("X-Content-SHA256" = Option<String>, Header, description = "What the whole file should have, in hexadecimal"),
         ("X-Content-MD5" = Option<String>, Header, description = "What the whole file should have, in hexadecimal"),
     ),
@@ -347,16 +347,18 @@ async fn upload(
     }
 }
 
-/// `Content-Range: bytes FROM-TO/TOTAL`; without it, the body is the whole file.
+/// `Content-Range: bytes FROM-TO/TOTAL`, or `bytes */TOTAL` where all bytes have come and the file is not whole yet, since the power
+/// went in between; without it, the body is the whole file.
 fn offset(headers: &HeaderMap) -> Result<Offset, Native> {
     let Some(value) = headers.get(CONTENT_RANGE) else { return Ok(Offset { from: 0, total: None }) };
     let read = || {
         let (range, total) = value.to_str().ok()?.strip_prefix("bytes ")?.split_once('/')?;
-        let (from, _to) = range.split_once('-')?;
-        Some(Offset { from: from.parse().ok()?, total: Some(total.parse().ok()?) })
+        let total = total.parse().ok()?;
+        let from = if range == "*" { total } else { range.split_once('-')?.0.parse().ok()? };
+        Some(Offset { from, total: Some(total) })
     };
     read().ok_or_else(|| {
-        let detail = "Content-Range is not of the form `bytes FROM-TO/TOTAL`".to_owned();
+        let detail = "Content-Range is not of the form `bytes FROM-TO/TOTAL` or `bytes */TOTAL`".to_owned();
         Failure::bad_request(detail, "send it so, or leave it out and send the whole file").into()
     })
 }

@@ -4,6 +4,7 @@
 mod contained;
 mod cores;
 mod groups;
+mod office;
 mod power;
 mod product;
 mod slots;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     match scenario() {
         Scenario::Kernel => kernel(),
         Scenario::Units => units::run(),
-        Scenario::Power { seed, boot, syncs } => power::run(seed, boot, syncs),
+        Scenario::Power { seed, boot, syncs, account } => power::run(seed, boot, syncs, account.as_deref()),
     }
     wire::say(&Word::Done);
     ExitCode::SUCCESS

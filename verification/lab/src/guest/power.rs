@@ -1,5 +1,5 @@
-//! Clients that allocate and deallocate, and games that hold and reserve their servers, until the power goes; they say what
-//! they were promised before anything else happens.
+//! Clients that allocate and deallocate, games that hold and reserve their servers, and an operator (see [`crate::office`]), until
+//! the power goes; they say what they were promised before anything else happens.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mainstay_lab::words::{Asked, Fleet, SeenAllocation, SeenServer, Syncs, Word};
 
+use crate::office::Office;
 use crate::product::{Product, configuration, configure, fleet, lives, systemctl};
 use crate::wire;
 
@@ -15,7 +16,7 @@ const CLIENTS: u64 = 2;
 /// The most sessions of a client: together they leave slots free, so that no request is refused.
 const SESSIONS_MAX: usize = 2;
 /// A client's pause between two requests: the games' own have to come through on the same emulated core.
-const THINKS: Duration = Duration::from_millis(100);
+pub const THINKS: Duration = Duration::from_millis(100);
 /// For how long servers are held, in minutes, at least: no hold of a test runs out.
 const HELD_MINUTES_MIN: u64 = 300;
 /// Acknowledgements, written and never synced: what a power cut takes.
@@ -23,7 +24,7 @@ const UNSYNCED: &str = "/var/lib/unsynced";
 /// Debian's library that swallows syncs.
 const SWALLOWER: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
 
-pub fn run(seed: u64, boot: u32, syncs: Syncs) {
+pub fn run(seed: u64, boot: u32, syncs: Syncs, account: Option<&str>) {
     // The kernel writes nothing back by itself, so that nothing reaches the disk but what somebody waited for.
     for (file, value) in
         [("dirty_writeback_centisecs", "0"), ("dirty_background_ratio", "90"), ("dirty_ratio", "95")]
@@ -48,6 +49,8 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs) {
     let servers = product.settled(Fleet::ALL.len());
     let allocations = product.allocations();
     let one_of = |fleet: Fleet| product.server_of(fleet.name());
+    let office = Office::open(&product);
+    let work = office.work(account);
     if boot > 1 {
         for server in &servers {
             assert!(server.pid.is_none_or(lives), "{server:?}");
@@ -55,10 +58,16 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs) {
         repeats_make_nothing_new(&product, &allocations);
         let unsynced_lines = std::fs::read_to_string(UNSYNCED).unwrap_or_default().lines().count();
         let reservations = product.reservations(one_of(Fleet::Pool).id);
-        wire::say(&Word::Stands { allocations: allocations.clone(), servers, reservations, unsynced_lines });
+        wire::say(&Word::Stands {
+            allocations: allocations.clone(),
+            servers,
+            reservations,
+            work: work.clone(),
+            unsynced_lines,
+        });
     }
     let random = |client: u64| Random(seed ^ (client << 32) ^ u64::from(boot));
-    let product = &product;
+    let (product, office, work) = (&product, &office, &work);
     std::thread::scope(|scope| {
         let goes_on = allocations.iter().filter(|it| it.state == "fulfilled");
         let mine: Vec<String> = goes_on.map(|it| it.allocation_id.clone()).collect();
@@ -70,6 +79,10 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs) {
         }
         scope.spawn(|| hold(product, &one_of(Fleet::Held), random(CLIENTS)));
         scope.spawn(|| reserve(product, &one_of(Fleet::Pool)));
+        scope.spawn(|| office.upload(boot, work));
+        scope.spawn(|| office.change(boot));
+        scope.spawn(|| office.admit(work));
+        scope.spawn(|| office.invite(work));
     });
 }
 
@@ -159,17 +172,18 @@ fn reserve(product: &Product, server: &SeenServer) {
     }
 }
 
-fn acknowledged(asked: Asked, id: String, held_until: Option<String>) {
+/// Has an answer, and says so.
+pub fn acknowledged(asked: Asked, id: String, told: Option<String>) {
     let mut file = OpenOptions::new().create(true).append(true).open(UNSYNCED).expect("a file");
     writeln!(file, "{asked:?} {id}").expect("room");
-    wire::say(&Word::Acknowledged { asked, id, held_until });
+    wire::say(&Word::Acknowledged { asked, id, told });
 }
 
 /// SplitMix64.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

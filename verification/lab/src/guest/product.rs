@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use mainstay_lab::words::{SeenAllocation, SeenReservations, SeenServer};
 use serde_json::{Value, json};
+use ureq::RequestBuilder;
+use ureq::typestate::WithBody;
 
 use crate::run;
 
@@ -89,12 +91,19 @@ pub fn fleet(name: &str, slots: u32, keys: &str) -> String {
     )
 }
 
+/// An account's authorization, of its key and its secret with a colon between.
+fn basic(account: &str) -> String {
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(account))
+}
+
 /// A caller of the control plane.
 #[derive(Debug, Clone)]
 pub struct Product {
     agent: ureq::Agent,
     api: String,
     authorization: String,
+    /// The instance's own account.
+    pub own_account: String,
     /// Where the admin API's paths begin, after the area's name.
     environment: String,
     /// For the agent of another machine.
@@ -124,7 +133,8 @@ impl Product {
         };
         let (ports, credentials) = (file("ports.json")?, file("credentials.json")?);
         let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-        let pair = format!("{}:{}", text(&credentials["keyId"])?, text(&credentials["secretKey"])?);
+        let own_account = text(&credentials["keyId"])?;
+        let pair = format!("{own_account}:{}", text(&credentials["secretKey"])?);
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
@@ -132,7 +142,8 @@ impl Product {
         Some(Self {
             agent: config.into(),
             api: text(&ports["api"])?,
-            authorization: format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)),
+            authorization: basic(&pair),
+            own_account,
             environment: format!(
                 "projects/{}/environments/{}",
                 text(&credentials["projectId"])?,
@@ -164,15 +175,61 @@ impl Product {
     /// Posts what must be taken, and gives the answer.
     #[track_caller]
     pub fn post(&self, path: &str, body: &Value) -> String {
-        let request = self
-            .agent
-            .post(format!("{}{path}", self.api))
-            .header("authorization", &self.authorization)
-            .header("content-type", "application/json");
+        self.taken(path, self.agent.post(format!("{}{path}", self.api)), body)
+    }
+
+    /// Puts what must be taken, and gives the answer.
+    #[track_caller]
+    pub fn put(&self, path: &str, body: &Value) -> String {
+        self.taken(path, self.agent.put(format!("{}{path}", self.api)), body)
+    }
+
+    #[track_caller]
+    fn taken(&self, path: &str, request: RequestBuilder<WithBody>, body: &Value) -> String {
+        let request =
+            request.header("authorization", &self.authorization).header("content-type", "application/json");
         let mut response = request.send(body.to_string()).expect("an answer");
         let text = response.body_mut().read_to_string().expect("a text");
-        assert!(response.status().is_success(), "POST {path} {body}: {} {text}", response.status());
+        assert!(response.status().is_success(), "{path} {body}: {} {text}", response.status());
         text
+    }
+
+    /// Deletes what must be there.
+    #[track_caller]
+    pub fn delete(&self, path: &str) {
+        let request = self.agent.delete(format!("{}{path}", self.api));
+        let response = request.header("authorization", &self.authorization).call().expect("an answer");
+        assert!(response.status().is_success(), "DELETE {path}: {}", response.status());
+    }
+
+    /// Sends a piece of a file to a link that needs no credentials; it must be taken.
+    #[track_caller]
+    pub fn send(&self, url: &str, range: &str, bytes: &[u8]) {
+        let request = self.agent.put(url).header("content-range", range);
+        let mut response = request.send(bytes).expect("an answer");
+        let text = response.body_mut().read_to_string().expect("a text");
+        assert!(response.status().is_success(), "PUT {url} {range}: {} {text}", response.status());
+    }
+
+    /// How many bytes of a file have come, by its link.
+    #[track_caller]
+    pub fn come(&self, url: &str) -> u64 {
+        let response = self.agent.head(url).call().expect("an answer");
+        let come =
+            response.headers().get("upload-offset").and_then(|value| value.to_str().ok()?.parse().ok());
+        come.unwrap_or_else(|| panic!("HEAD {url}: {}", response.status()))
+    }
+
+    /// Whether an account, as `KEY:SECRET`, may ask.
+    #[track_caller]
+    pub fn may_ask(&self, account: &str) -> bool {
+        let request = self.agent.get(format!("{}/v1/servers", self.api));
+        let response = request.header("authorization", basic(account)).call().expect("an answer");
+        match response.status().as_u16() {
+            200 => true,
+            401 => false,
+            other => panic!("GET /v1/servers as another account: {other}"),
+        }
     }
 
     /// What a link gives that needs no credentials.
@@ -192,12 +249,7 @@ impl Product {
     /// Ends an allocation; back once the answer is yes.
     #[track_caller]
     pub fn deallocate(&self, id: &str) {
-        let request = self
-            .agent
-            .delete(format!("{}/v1/allocations/{id}", self.api))
-            .header("authorization", &self.authorization);
-        let response = request.call().expect("an answer");
-        assert!(response.status().is_success(), "deallocate {id}: {}", response.status());
+        self.delete(&format!("/v1/allocations/{id}"));
     }
 
     /// All allocations: far fewer here than a page holds.

@@ -17,7 +17,7 @@ use crate::Lab;
 #[test]
 fn groups_of_version_2_cores_and_images_are_what_they_should_be() {
     let Some(lab) = Lab::new() else { return };
-    let held = lab.held(Scenario::Kernel);
+    let held = lab.held(&Scenario::Kernel);
     for test in [
         "groups::a_slot_is_weighted_by_default_and_capped_only_if_asked",
         "groups::cpu_and_memory_of_the_whole_tree_are_measured_alike_with_and_without_a_group",

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test where it stands")]
 
 mod kernel;
+mod office;
 mod power;
 mod units;
 
@@ -51,14 +52,14 @@ impl Lab {
         self.dir.path().join("disk.ext4")
     }
 
-    fn boot(&self, scenario: Scenario) -> Machine {
+    fn boot(&self, scenario: &Scenario) -> Machine {
         let console = self.dir.path().join("console.log");
         Machine::boot(&self.base, &self.disk(), &console, scenario).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// What the scenario has shown to hold.
     #[track_caller]
-    fn held(&self, scenario: Scenario) -> Vec<String> {
+    fn held(&self, scenario: &Scenario) -> Vec<String> {
         self.boot(scenario).finish().unwrap_or_else(|error| panic!("{error}"))
     }
 }

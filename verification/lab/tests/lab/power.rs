@@ -7,34 +7,56 @@ use std::time::Duration;
 
 use mainstay_lab::machine::Machine;
 use mainstay_lab::words::{
-    Asked, Fleet, Scenario, SeenAllocation, SeenReservations, SeenServer, Syncs, Word,
+    Asked, Fleet, Job, Scenario, SeenAllocation, SeenReservations, SeenServer, Syncs, Word,
 };
 
 use crate::Lab;
+use crate::office::{Kept, Work};
 
 /// A cut each, and a last start that looks at what the last cut left.
 const SEEDS: [u64; 3] = [1, 2, 3];
+/// What an asker asks, and how many answers it waits for before a cut: as many as the machine was started, so that what is taken
+/// is sometimes its asker's own at the cut and sometimes given back; or one, of what takes long.
+const ASKERS: [(&[Asked], Answers); 8] = [
+    (&[Asked::Allocate, Asked::Deallocate], Answers::AsStarts),
+    (&[Asked::Hold, Asked::Release], Answers::AsStarts),
+    (&[Asked::Reserve, Asked::Unreserve], Answers::AsStarts),
+    (&[Asked::Work(Job::Name), Asked::Work(Job::Send), Asked::Work(Job::Publish)], Answers::AsStarts),
+    (&[Asked::Work(Job::Remove)], Answers::One),
+    (&[Asked::Work(Job::Change)], Answers::AsStarts),
+    (&[Asked::Work(Job::Admit), Asked::Work(Job::Revoke)], Answers::AsStarts),
+    (&[Asked::Work(Job::Invite), Asked::Work(Job::Withdraw)], Answers::AsStarts),
+];
 
-/// What the clients and the games were promised, over all starts.
+/// How many answers an asker waits for.
+#[derive(Debug, Clone, Copy)]
+enum Answers {
+    AsStarts,
+    One,
+}
+
+impl Answers {
+    const fn after(self, starts: u32) -> usize {
+        match self {
+            Self::AsStarts => starts as usize,
+            Self::One => 1,
+        }
+    }
+}
+
+/// What the clients, the games and the operator were promised, over all starts.
 #[derive(Debug, Default)]
 struct Promises {
     /// Requests that were about to be sent, by allocation.
     asked: BTreeMap<String, BTreeSet<Asked>>,
     /// Those whose answer was heard.
     acknowledged: BTreeMap<String, BTreeSet<Asked>>,
-    hold: Hold,
+    /// Until when the server of the game that holds its own is held.
+    hold: Kept,
     reservations: Reservations,
+    work: Work,
     /// How many acknowledgements were heard, by what was asked.
     counts: BTreeMap<Asked, usize>,
-}
-
-/// What the game that holds its server was promised.
-#[derive(Debug, Default)]
-struct Hold {
-    /// Until when it is held, by the last answer.
-    until: Option<String>,
-    /// What it has asked since, without an answer.
-    pending: Option<Asked>,
 }
 
 /// What the game that reserves its server was promised.
@@ -48,22 +70,6 @@ struct Reservations {
     /// How many the machine has taken with it.
     lost: usize,
     maybe_lost: usize,
-}
-
-impl Hold {
-    fn is_kept_by(&mut self, server: &SeenServer) {
-        let seen = &server.held_until;
-        let kept = match self.pending.take() {
-            Some(Asked::Hold) => *seen == self.until || seen.is_some(),
-            Some(_) => *seen == self.until || seen.is_none(),
-            None => *seen == self.until,
-        };
-        assert!(kept, "a hold is not what was promised: {server:?}, and {self:?}");
-        // Its process went with the power, and the next one runs: the hold outlives it.
-        assert!(server.pid.is_some(), "{server:?}");
-        assert_eq!(server.status, if seen.is_some() { "HELD" } else { "ONLINE" }, "{server:?}");
-        self.until.clone_from(seen);
-    }
 }
 
 impl Reservations {
@@ -89,14 +95,14 @@ impl Reservations {
 }
 
 impl Promises {
-    /// How often the clients, the game that holds and the one that reserves were answered.
-    fn answered(&self) -> [usize; 3] {
-        let count = |asked| self.counts.get(&asked).copied().unwrap_or_default();
-        [
-            count(Asked::Allocate) + count(Asked::Deallocate),
-            count(Asked::Hold) + count(Asked::Release),
-            count(Asked::Reserve) + count(Asked::Unreserve),
-        ]
+    /// What the machine does at a start. It is told the secret that only its answer told.
+    fn scenario(&self, seed: u64, boot: u32, syncs: Syncs) -> Scenario {
+        Scenario::Power { seed, boot, syncs, account: self.work.last_account.clone() }
+    }
+
+    /// How often each asker was answered.
+    fn answered(&self) -> [usize; ASKERS.len()] {
+        ASKERS.map(|(asks, _)| asks.iter().filter_map(|asked| self.counts.get(asked)).sum())
     }
 
     fn hear(&mut self, word: &Word) {
@@ -107,16 +113,15 @@ impl Promises {
                 }
                 Asked::Hold | Asked::Release => self.hold.pending = Some(*asked),
                 Asked::Reserve | Asked::Unreserve => self.reservations.pending = Some(*asked),
+                Asked::Work(job) => self.work.hear_asking(*job, id),
             },
-            Word::Acknowledged { asked, id, held_until } => {
+            Word::Acknowledged { asked, id, told } => {
                 *self.counts.entry(*asked).or_default() += 1;
                 match asked {
                     Asked::Allocate | Asked::Deallocate => {
                         self.acknowledged.entry(id.clone()).or_default().insert(*asked);
                     }
-                    Asked::Hold | Asked::Release => {
-                        self.hold = Hold { until: held_until.clone(), pending: None };
-                    }
+                    Asked::Hold | Asked::Release => self.hold = Kept { is: told.clone(), pending: None },
                     Asked::Reserve => {
                         let made = self.reservations.made + 1;
                         let now = &mut self.reservations;
@@ -125,12 +130,24 @@ impl Promises {
                     Asked::Unreserve => {
                         (self.reservations.pending, self.reservations.is_reserved) = (None, false);
                     }
+                    Asked::Work(job) => self.work.hear_answer(*job, id, told.clone()),
                 }
             }
             Word::Holds { .. } | Word::Stands { .. } | Word::Done | Word::Failed { .. } => {
                 panic!("out of turn: {word:?}")
             }
         }
+    }
+
+    /// The hold is the last one acknowledged, to the millisecond, or what was asked since. The process went with the power, and the
+    /// next one runs: a hold outlives it.
+    fn hold_is_kept_by(&mut self, server: &SeenServer) {
+        let seen = &server.held_until;
+        let kept = self.hold.may_be(seen.as_ref(), Asked::Hold);
+        assert!(kept, "a hold is not what was promised: {server:?}, and {:?}", self.hold);
+        assert!(server.pid.is_some(), "{server:?}");
+        assert_eq!(server.status, if seen.is_some() { "HELD" } else { "ONLINE" }, "{server:?}");
+        self.hold = Kept { is: seen.clone(), pending: None };
     }
 
     fn was(&self, which: &BTreeMap<String, BTreeSet<Asked>>, id: &str, asked: Asked) -> bool {
@@ -183,24 +200,24 @@ fn is_lost(seen: &SeenAllocation) -> bool {
 
 /// Issue 3, "Proof": "a real power cut (SIGKILL of QEMU) after which everything acknowledged is there": allocations, which
 /// play on or have ended as lost with their machine; holds, to the second, since a hold "does
-/// not expire automatically" when "the server exits itself" (seed 003); and reservations, which end with their processes.
+/// not expire automatically" when "the server exits itself" (seed 003); reservations, which end with their processes; and what an
+/// operator did: files that came whole or in part, whose uploads go on from there, versions with every byte of them, a build
+/// configuration, service accounts, which may ask as before, and join tokens.
 #[test]
 fn everything_acknowledged_outlives_power_cuts() {
     let Some(lab) = Lab::new() else { return };
     let mut promises = Promises::default();
     for (boot, seed) in (1..).zip(SEEDS) {
-        let mut machine = lab.boot(Scenario::Power { seed, boot, syncs: Syncs::Done });
+        let mut machine = lab.boot(&promises.scenario(seed, boot, Syncs::Done));
         if boot > 1 {
             stand(&mut promises, &mut machine, boot);
         }
         cut(&mut promises, machine, boot, seed);
     }
     let boot = u32::try_from(SEEDS.len()).unwrap() + 1;
-    let mut machine = lab.boot(Scenario::Power { seed: 0, boot, syncs: Syncs::Done });
+    let mut machine = lab.boot(&promises.scenario(0, boot, Syncs::Done));
     stand(&mut promises, &mut machine, boot);
-    for asked in
-        [Asked::Allocate, Asked::Deallocate, Asked::Hold, Asked::Release, Asked::Reserve, Asked::Unreserve]
-    {
+    for asked in Asked::ALL {
         assert!(
             promises.counts.get(&asked).is_some_and(|count| *count > 0),
             "{asked:?} was never acknowledged"
@@ -214,9 +231,9 @@ fn everything_acknowledged_outlives_power_cuts() {
 fn a_product_that_forgot_to_sync_is_found_out() {
     let Some(lab) = Lab::new() else { return };
     let mut promises = Promises::default();
-    let machine = lab.boot(Scenario::Power { seed: 1, boot: 1, syncs: Syncs::Swallowed });
+    let machine = lab.boot(&promises.scenario(1, 1, Syncs::Swallowed));
     cut(&mut promises, machine, 1, 1);
-    let mut machine = lab.boot(Scenario::Power { seed: 1, boot: 2, syncs: Syncs::Swallowed });
+    let mut machine = lab.boot(&promises.scenario(1, 2, Syncs::Swallowed));
     let looked = catch_unwind(AssertUnwindSafe(|| stand(&mut promises, &mut machine, 2)));
     let found = looked.expect_err("promises, and no sync: all kept");
     let found = found.downcast::<String>().expect("an assertion with a text");
@@ -225,15 +242,16 @@ fn a_product_that_forgot_to_sync_is_found_out() {
     assert!(ways.iter().any(|way| found.contains(way)), "{found}");
 }
 
-/// Cuts the power once every asker was answered as often as the machine was started (so that what a game has taken is sometimes
-/// its own at the cut, and sometimes given back), after so many words more as the seed says and a little later: every stage of
-/// a request has its turn.
+/// Cuts the power once every asker was answered often enough, after so many words more as the seed says and a little later: every
+/// stage of a request has its turn.
 fn cut(promises: &mut Promises, mut machine: Machine, boot: u32, seed: u64) {
     let hear = |promises: &mut Promises, machine: &mut Machine| {
         promises.hear(&machine.hear().unwrap_or_else(|error| panic!("{error}")));
     };
     let before = promises.answered();
-    while promises.answered().iter().zip(before).any(|(now, before)| now - before < boot as usize) {
+    let waits =
+        |(now, (before, (_, answers))): (usize, (usize, (_, Answers)))| now - before < answers.after(boot);
+    while promises.answered().into_iter().zip(before.into_iter().zip(ASKERS)).any(waits) {
         hear(promises, &mut machine);
     }
     let words = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 40;
@@ -247,21 +265,23 @@ fn cut(promises: &mut Promises, mut machine: Machine, boot: u32, seed: u64) {
 /// What the machine says first after a cut, held against what was promised before.
 fn stand(promises: &mut Promises, machine: &mut Machine, boot: u32) {
     let word = machine.hear().unwrap_or_else(|error| panic!("{error}"));
-    let Word::Stands { allocations, servers, reservations, unsynced_lines } = word else {
+    let Word::Stands { allocations, servers, reservations, work, unsynced_lines } = word else {
         panic!("out of turn: {word:?}")
     };
     let count = |state: &str| allocations.iter().filter(|seen| seen.state == state).count();
     eprintln!(
-        "start {boot}: {} ended, {} lost, {} play on; {:?}, {:?}",
+        "start {boot}: {} ended, {} lost, {} play on; {:?}, {:?}, {:?}",
         count("ended"),
         count("failed"),
         count("fulfilled"),
         promises.hold,
-        promises.reservations
+        promises.reservations,
+        promises.work
     );
     promises.are_kept_by(&allocations, &servers);
     let server = |fleet: Fleet| servers.iter().find(|server| server.fleet_name == fleet.name()).unwrap();
-    promises.hold.is_kept_by(server(Fleet::Held));
+    promises.hold_is_kept_by(server(Fleet::Held));
     promises.reservations.are_kept_by(server(Fleet::Pool), &reservations);
+    promises.work.is_kept_by(&work);
     assert_eq!(unsynced_lines, 0, "lines that were never synced outlived the cut: it was none");
 }

@@ -8,5 +8,5 @@ use crate::Lab;
 #[test]
 fn restarts_of_the_units_leave_the_games_under_the_same_pids() {
     let Some(lab) = Lab::new() else { return };
-    assert_eq!(lab.held(Scenario::Units).len(), 5);
+    assert_eq!(lab.held(&Scenario::Units).len(), 5);
 }
