@@ -8,11 +8,13 @@
 //! [`Writer`] is the pure write-ahead order (no I/O, no clock): command, decide, apply, durable, *then* answer. The
 //! runtime and the simulator are its two hands.
 //!
-//! Below [`stored`] everything is bytes: only that module knows what an event is.
+//! Below [`stored`] everything is bytes: only that module knows what an event is. [`durable`] is for whoever keeps files beside a
+//! journal.
 #![forbid(unsafe_code)]
 
 mod chain;
 mod compact;
+pub mod durable;
 mod error;
 mod examine;
 pub mod history;

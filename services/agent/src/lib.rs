@@ -24,6 +24,7 @@ mod disk;
 pub mod doctor;
 mod error;
 mod events;
+mod files;
 mod hands;
 pub mod os;
 mod pass;

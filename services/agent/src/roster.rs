@@ -169,11 +169,7 @@ impl Roster {
     }
 
     fn write(&self, dir: &Path) -> Result<(), Error> {
-        mainstay_holder::record::write_durably(dir, ROSTER_FILE, self).map_err(|source| Error::Files {
-            what: "write",
-            path: dir.join(ROSTER_FILE),
-            source,
-        })
+        crate::files::write(dir, ROSTER_FILE, self)
     }
 
     fn take(

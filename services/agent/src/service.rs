@@ -301,7 +301,7 @@ async fn open(mut config: Config) -> Result<Opened, Error> {
 
 /// Notes that what an earlier boot left behind has been looked at.
 async fn note_boot(dir: PathBuf, boot: String) {
-    let noted = tokio::task::spawn_blocking(move || record::write_durably(&dir, BOOT_FILE, &boot)).await;
+    let noted = tokio::task::spawn_blocking(move || crate::files::write(&dir, BOOT_FILE, &boot)).await;
     if let Ok(Err(error)) = noted {
         tracing::warn!(%error, "this boot could not be noted: games that another one ends may be started again unasked");
     }

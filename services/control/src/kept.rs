@@ -1,13 +1,15 @@
-//! Secrets in files of their own: whole or not at all, and for their owner's eyes alone.
+//! Secrets in files of their own, for their owner's eyes alone.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+
+use mainstay_journal::durable::make_folder;
 
 /// Makes a folder, closed to others.
 pub(crate) fn folder(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    make_folder(dir, 0o700)
 }
 
 /// Closes a file to others that was open to them.
@@ -18,19 +20,4 @@ pub(crate) fn only_its_owners(path: &Path) -> io::Result<()> {
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
-}
-
-/// Writes a file whole or not at all.
-pub(crate) fn write(dir: &Path, name: &str, text: &str, mode: u32) -> io::Result<()> {
-    let unfinished = dir.join(format!("{name}.new"));
-    match fs::remove_file(&unfinished) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&unfinished, dir.join(name))?;
-    File::open(dir)?.sync_all()
 }

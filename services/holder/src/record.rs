@@ -179,22 +179,12 @@ pub fn reserve(dir: &Path, name: &str) -> io::Result<()> {
     }
 }
 
-/// Writes `value` so that after a power cut the file holds either the old or the whole new value: temporary file,
-/// fsync, rename, fsync of the directory.
-///
-/// # Errors
-/// What the system said; the old file is then untouched.
-pub fn write_durably<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<()> {
-    write_temporary(dir, name, value)?.sync_all()?;
-    std::fs::rename(temporary(dir, name), dir.join(name))?;
-    File::open(dir)?.sync_all()
-}
-
 /// Writes `value` so that a reader sees the old or the whole new value, without waiting for the disk: for what means
 /// nothing after a power cut, when every process is gone. A start waits for no sync but the agent's own.
 ///
 /// # Errors
 /// What the system said; the old file is then untouched.
+#[expect(clippy::disallowed_methods, reason = "no record outlives the boot it is of")]
 pub fn write_atomically<T: Serialize>(dir: &Path, name: &str, value: &T) -> io::Result<()> {
     write_temporary(dir, name, value)?;
     std::fs::rename(temporary(dir, name), dir.join(name))
@@ -255,7 +245,7 @@ mod tests {
         assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None);
         reserve(dir.path(), "r").unwrap();
         assert_eq!(read::<Vec<u32>>(dir.path(), "r").unwrap(), None, "a reservation is no record");
-        write_durably(dir.path(), "r", &vec![1, 22, 333]).unwrap();
+        write_atomically(dir.path(), "r", &vec![1, 22, 333]).unwrap();
         assert_eq!(read(dir.path(), "r").unwrap(), Some(vec![1, 22, 333]));
         write_atomically(dir.path(), "r", &vec![4]).unwrap();
         assert_eq!(read(dir.path(), "r").unwrap(), Some(vec![4]));

@@ -9,6 +9,7 @@ use mainstay_core::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
 use super::{About, Happened, HistoryError, HistoryRow, SUBJECTS_MAX, Told};
+use crate::durable;
 use crate::types::{Seq, ShardName};
 
 const FORMAT: u32 = 1;
@@ -102,7 +103,7 @@ fn put_aside(file: &Path) -> io::Result<()> {
             Ok(()) | Err(_) => {}
         }
     }
-    fs::rename(file, with(".damaged"))
+    durable::rename(file, &with(".damaged"))
 }
 
 pub(super) fn followed(conn: &Connection, shard: &ShardName) -> rusqlite::Result<Option<Seq>> {

@@ -14,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::heads::{JournalId, Meta};
+use crate::durable::sync_folder;
 use crate::error::OpenError;
 
 const MAGIC: &[u8; 8] = b"MSMARK01";
@@ -98,7 +99,7 @@ impl Mark {
         let mark = Self { file };
         mark.set(marked)?;
         mark.sync()?;
-        File::open(dir)?.sync_all()?;
+        sync_folder(dir)?;
         Ok(mark)
     }
 

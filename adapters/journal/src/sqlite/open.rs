@@ -1,8 +1,8 @@
 //! Opens a data directory, and refuses what it cannot vouch for.
 
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -12,6 +12,7 @@ use super::heads::{ListFault, Meta, load};
 use super::mark::{Mark, Marked};
 use super::reserve::Reserve;
 use super::schema::{FORMAT, connect, create, format, objects, use_wal};
+use crate::durable::make_folder;
 use crate::error::OpenError;
 
 /// The lock on a data directory, held while this lives.
@@ -70,7 +71,7 @@ pub(super) fn open(dir: &Path) -> Result<(DirLock, Core), OpenError> {
 
 /// A journal holds payloads: its folder is its owner's alone, whatever the folder above is open to.
 fn make_private(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(PRIVATE).create(dir)?;
+    make_folder(dir, PRIVATE)?;
     fs::set_permissions(dir, Permissions::from_mode(PRIVATE))
 }
 

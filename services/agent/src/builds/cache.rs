@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mainstay_core::slot::ConfigurationRef;
+use mainstay_journal::durable;
 use mainstay_wire::builds::{ContentHash, ImageManifest, Manifest, ManifestFile, Resolved};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -35,6 +36,8 @@ const FOLDER: u32 = 0o755;
 /// What is run, and what is only read.
 const EXECUTABLE: u32 = 0o555;
 const READABLE: u32 = 0o444;
+/// What only the agent reads.
+const OWN: u32 = 0o600;
 /// How much is read at once when a file is hashed.
 const HASH_STEP: usize = 256 << 10;
 /// The longest reference read: it has some hundred bytes.
@@ -115,7 +118,9 @@ impl Cache {
     /// Makes the folders, and deletes what a start before this one left unfinished but for bytes that came.
     pub(crate) fn open(&self) -> Result<(), BuildError> {
         for part in ["refs", "objects", "partial", "installs"] {
-            make(&self.root.join(part), WAY)?;
+            let folder = self.root.join(part);
+            durable::make_folder(&folder, WAY).map_err(BuildError::files("make", &folder))?;
+            make(&folder, WAY)?;
         }
         remove(&self.root.join("making"))?;
         make(&self.root.join("making"), WAY)
@@ -162,7 +167,8 @@ impl Cache {
     pub(crate) fn refer(&self, configuration: ConfigurationRef, to: Reference) -> Result<(), BuildError> {
         let path = self.reference_file(configuration);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        mainstay_holder::record::write_durably(&self.root.join("refs"), &name, &to)
+        let text = serde_json::to_vec(&to).map_err(io::Error::from);
+        text.and_then(|text| durable::write(&self.root.join("refs"), &name, &text, OWN))
             .map_err(BuildError::files("write", path))
     }
 
@@ -213,10 +219,8 @@ impl Cache {
             let file = File::open(&from)?;
             file.set_permissions(Permissions::from_mode(mode))?;
             file.sync_all()?;
-            let folder = to.parent().unwrap_or(&self.root);
-            DirBuilder::new().recursive(true).mode(WAY).create(folder)?;
-            fs::rename(&from, &to)?;
-            sync(folder)
+            durable::make_folder(to.parent().unwrap_or(&self.root), WAY)?;
+            durable::rename(&from, &to)
         };
         attempt().map_err(BuildError::files("keep", &to))
     }
@@ -263,7 +267,7 @@ impl Cache {
             std::os::unix::fs::symlink(&link.target, &place).map_err(BuildError::files("link", place))?;
         }
         for folder in &folders {
-            sync(folder).map_err(BuildError::files("sync", folder))?;
+            durable::sync_folder(folder).map_err(BuildError::files("sync", folder))?;
         }
         self.finish(hash)
     }
@@ -271,9 +275,7 @@ impl Cache {
     /// An install that is whole and synced gets its name.
     pub(crate) fn finish(&self, hash: ContentHash) -> Result<(), BuildError> {
         let (from, to) = (self.making(hash), self.install(hash));
-        fs::rename(&from, &to).map_err(BuildError::files("rename", &to))?;
-        let installs = self.root.join("installs");
-        sync(&installs).map_err(BuildError::files("sync", installs))
+        durable::rename(&from, &to).map_err(BuildError::files("rename", &to))
     }
 
     /// Whether an install is here and every byte of it is what it should be. What is not is deleted, so that it is fetched
@@ -318,7 +320,7 @@ impl Cache {
     pub(crate) fn forget(&self, hash: ContentHash) -> Result<(), BuildError> {
         let (from, to) = (self.install(hash), self.making(hash));
         remove(&to)?;
-        match fs::rename(&from, &to) {
+        match durable::rename(&from, &to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(BuildError::Files { what: "remove", path: from, source: error });
             }
@@ -357,6 +359,7 @@ fn read_short(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Makes a folder, whatever the mask of modes; who keeps something there syncs it.
 pub(super) fn make(folder: &Path, mode: u32) -> Result<(), BuildError> {
     let attempt = || {
         DirBuilder::new().recursive(true).mode(mode).create(folder)?;
@@ -378,10 +381,6 @@ pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 /// Writes bytes that came, on a thread that may wait for the disk.

@@ -111,8 +111,7 @@ impl Kept {
             next: next.as_ref().map(text),
             rejoin: rejoin.as_ref().map(text),
         };
-        mainstay_holder::record::write_durably(dir, CREDENTIAL_FILE, &written)
-            .map_err(|source| Error::Files { what: "write", path: dir.join(CREDENTIAL_FILE), source })
+        crate::files::write(dir, CREDENTIAL_FILE, &written)
     }
 }
 

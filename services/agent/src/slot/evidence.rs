@@ -177,6 +177,10 @@ fn prune(evidence: &Path) -> io::Result<()> {
 
 /// Takes the core that the kernel wrote into the evidence, if it can be found. A pattern that pipes cores into a program,
 /// as systemd does, leaves them with that program.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nobody waits for evidence, and a power cut is told as one without it"
+)]
 fn keep_core(places: &Places<'_>, record: &ExitRecord) -> io::Result<Option<PathBuf>> {
     let (Outcome::Killed { core_dumped: true, .. }, Some(pid)) = (&record.outcome, record.game_pid) else {
         return Ok(None);

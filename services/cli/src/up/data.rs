@@ -1,10 +1,9 @@
 //! The data directory: who may ask, and where an instance listens.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use mainstay_journal::durable;
 use serde::Serialize;
 
 use crate::client::{CREDENTIALS_FILE, Credentials, mend};
@@ -12,7 +11,7 @@ use crate::failure::{Exit, Failure};
 
 /// Makes the directory, readable by its owner alone, and says where it is, whatever the working directory becomes.
 pub fn make(data_dir: &Path) -> Result<PathBuf, Failure> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
+    let made = durable::make_folder(data_dir, 0o700);
     made.and_then(|()| data_dir.canonicalize()).map_err(|error| {
         Failure::new(
             Exit::Failed,
@@ -59,18 +58,9 @@ fn titled(data_dir: &Path, known: Credentials) -> Result<Credentials, Failure> {
 
 /// Writes a file of the directory whole or not at all, for its owner's eyes alone.
 pub fn write<T: Serialize>(data_dir: &Path, name: &str, value: &T) -> Result<(), Failure> {
-    let path = data_dir.join(name);
-    let unfinished = data_dir.join(format!("{name}.new"));
-    let attempt = || -> std::io::Result<()> {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        file.write_all(&serde_json::to_vec_pretty(value)?)?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &path)?;
-        fs::File::open(data_dir)?.sync_all()
-    };
-    attempt().map_err(|error| {
-        Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", path.display()))
+    let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from);
+    text.and_then(|text| durable::write(data_dir, name, &text, 0o600)).map_err(|error| {
+        Failure::new(Exit::Failed, "MS-U012", format!("cannot write {}", data_dir.join(name).display()))
             .why(error)
             .fix("free space on its disk, or make it writable for this user")
     })

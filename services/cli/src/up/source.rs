@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use mainstay_config::{Config, Private, SourceFile, load_here};
+use mainstay_journal::durable;
 use sha2::{Digest as _, Sha256};
 
 use crate::arguments::UpArguments;
@@ -118,9 +119,11 @@ fn alone(program: &Path, folder: &Path) -> io::Result<()> {
     // A link costs nothing; across file systems, or where the program is another user's, there is none.
     if fs::hard_link(program, &unfinished).is_err() {
         fs::copy(program, &unfinished)?;
-        File::open(&unfinished)?.set_modified(wanted.modified()?)?;
+        let copy = File::open(&unfinished)?;
+        copy.set_modified(wanted.modified()?)?;
+        copy.sync_all()?;
     }
-    fs::rename(unfinished, place)
+    durable::rename(&unfinished, &place)
 }
 
 /// A YAML string, whatever is in it: JSON's form is also YAML's.

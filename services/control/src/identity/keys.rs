@@ -12,6 +12,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainstay_core::Timestamp;
+use mainstay_journal::durable;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{IdentityError, TOKEN_LIFE};
@@ -126,7 +127,7 @@ fn is_over(successor: &Key, now: Timestamp) -> bool {
 fn write(dir: &Path, keys: &Kept) -> Result<(), IdentityError> {
     let path = dir.join(FILE);
     let written = serde_json::to_string_pretty(keys).map_err(io::Error::from);
-    let written = written.and_then(|text| kept::write(dir, FILE, &text, 0o600));
+    let written = written.and_then(|text| durable::write(dir, FILE, text.as_bytes(), 0o600));
     written.map_err(|source| IdentityError::Files { what: "write", path, source })
 }
 

@@ -11,8 +11,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
+use mainstay_journal::durable;
+
 use super::sweep::{below, file_name, listed};
-use super::{Entry, Store, StoreError, sync_folder};
+use super::{Entry, Store, StoreError};
 
 impl Store {
     fn damaged_file(&self, sha256: &str) -> PathBuf {
@@ -25,13 +27,10 @@ impl Store {
     /// The disk.
     pub(crate) fn set_aside(&self, sha256: &str) -> io::Result<()> {
         let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        match fs::rename(self.object(sha256), self.damaged_file(sha256)) {
+        match durable::rename(&self.object(sha256), &self.damaged_file(sha256)) {
             // Somebody was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            renamed => {
-                renamed?;
-                sync_folder(&self.root.join("damaged"))
-            }
+            renamed => renamed,
         }
     }
 
@@ -96,8 +95,7 @@ impl Store {
                     Ok(()) | Err(_) => {}
                 }
                 fs::hard_link(self.object(sha256), &link)?;
-                fs::rename(link, &path)?;
-                sync_folder(folder)?;
+                durable::rename(&link, &path)?;
             }
         }
         Ok(())

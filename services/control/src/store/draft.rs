@@ -1,12 +1,14 @@
 //! What a build's next version will be made of.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable::{self, make_folder, sync_folder};
 
-use super::{Entry, FILES_MAX, Store, StoreError, checked, make_folder, sync_folder};
+use super::sweep::file_name;
+use super::{Entry, FILE_MODE, FILES_MAX, FOLDER_MODE, Store, StoreError, checked};
 
 impl Store {
     /// Names a file of a build. One that is known keeps its bytes until others have come whole.
@@ -20,7 +22,7 @@ impl Store {
         }
         {
             let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-            make_folder(&self.drafts(build))?;
+            make_folder(&self.drafts(build), FOLDER_MODE)?;
         }
         if fs::read_dir(self.drafts(build))?.count() >= FILES_MAX {
             return Err(StoreError::TooManyFiles);
@@ -49,13 +51,8 @@ impl Store {
 
     /// Whole or not at all.
     pub(super) fn write(&self, build: BuildId, entry: &Entry) -> io::Result<()> {
-        let file = self.draft(build, &entry.path);
-        let unfinished = file.with_extension("new");
-        let mut written = fs::File::create(&unfinished)?;
-        written.write_all(&serde_json::to_vec(entry)?)?;
-        written.sync_all()?;
-        fs::rename(unfinished, file)?;
-        sync_folder(&self.drafts(build))
+        let name = file_name(&self.draft(build, &entry.path));
+        durable::write(&self.drafts(build), &name, &serde_json::to_vec(entry)?, FILE_MODE)
     }
 
     /// Every file, by path. Those whose bytes were found damaged have none.

@@ -20,13 +20,13 @@ mod release;
 mod sweep;
 mod upload;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable::{make_folder, sync_folder};
 pub(crate) use mainstay_wire::builds::{FILE_BYTES_MAX, FILES_MAX, PATH_BYTES_MAX};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,10 @@ pub(crate) use upload::{Offset, Progress};
 
 /// What uploads leave free on the disk, for the journal that lives there too.
 pub(crate) const FREE_BYTES_MIN: u64 = 512 << 20;
+/// Games of other users read what lies in its folders.
+const FOLDER_MODE: u32 = 0o755;
+/// And the store's own notes.
+const FILE_MODE: u32 = 0o644;
 /// How much of a manifest is read: [`FILES_MAX`] entries of the longest paths.
 const MANIFEST_BYTES_MAX: u64 = 128 << 20;
 
@@ -119,7 +123,7 @@ impl Store {
     /// Where the folder cannot be made.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         for part in ["objects", "damaged", "drafts", "uploads", "releases", "published"] {
-            fs::DirBuilder::new().recursive(true).mode(0o755).create(root.join(part))?;
+            make_folder(&root.join(part), FOLDER_MODE)?;
             // A process that ended before it synced what it had made left that to us.
             sync_folder(&root.join(part))?;
         }
@@ -183,21 +187,6 @@ fn hex(bytes: &[u8]) -> String {
 fn touch(file: &File) -> io::Result<()> {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     Ok(futimens(file, &Timestamps { last_access: now, last_modification: now })?)
-}
-
-/// Makes a folder of the store, where there is none, and syncs its name, so that what lies in it is found after a power cut.
-/// For one at a time: whoever finds it may rely on that.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    fs::create_dir(folder)?;
-    folder.parent().map_or(Ok(()), sync_folder)
-}
-
-/// Makes what a folder says durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

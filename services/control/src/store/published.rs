@@ -5,10 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable;
 use mainstay_wire::builds::ContentHash;
 use sha2::{Digest as _, Sha256};
 
-use super::{Store, StoreError, sync_folder, touch};
+use super::sweep::file_name;
+use super::{FILE_MODE, Store, StoreError, touch};
 use crate::publish::Shelf;
 
 impl Store {
@@ -53,7 +55,6 @@ impl Store {
             hash.update(read);
             file.write_all(read)?;
         }
-        file.sync_all()?;
         if ContentHash::of(hash.finalize().into()) != wanted {
             fs::remove_file(unfinished)?;
             return Ok(false);
@@ -111,12 +112,7 @@ impl Store {
     /// # Errors
     /// The disk.
     pub(crate) fn keep_shelf(&self, build: BuildId, shelf: &Shelf) -> io::Result<()> {
-        let file = self.shelf_file(build);
-        let unfinished = file.with_extension("new");
-        let mut written = File::create(&unfinished)?;
-        written.write_all(&serde_json::to_vec(shelf)?)?;
-        written.sync_all()?;
-        fs::rename(unfinished, &file)?;
-        file.parent().map_or(Ok(()), sync_folder)
+        let name = file_name(&self.shelf_file(build));
+        durable::write(&self.root.join("published"), &name, &serde_json::to_vec(shelf)?, FILE_MODE)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable::{self, make_folder, sync_folder};
 use mainstay_wire::builds::{Manifest, ManifestError, ManifestFile};
 use sha2::{Digest as _, Sha256};
 
-use super::{Content, Entry, MANIFEST_BYTES_MAX, Store, StoreError, hex, make_folder, sync_folder};
+use super::{Content, Entry, FOLDER_MODE, MANIFEST_BYTES_MAX, Store, StoreError, hex};
 
 /// A version as it is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +68,7 @@ impl Store {
 
     pub(super) fn keep_bytes(&self, bytes: &[u8], name: &str) -> io::Result<()> {
         let unfinished = self.root.join("uploads").join(format!("manifest-{name}"));
-        let mut file = fs::File::create(&unfinished)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        fs::write(&unfinished, bytes)?;
         self.keep(&unfinished, name)
     }
 
@@ -82,7 +81,7 @@ impl Store {
         }
         {
             let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-            folder.parent().map_or(Ok(()), make_folder)?;
+            folder.parent().map_or(Ok(()), |above| make_folder(above, FOLDER_MODE))?;
         }
         fs::create_dir_all(&unfinished)?;
         let mut folders = BTreeSet::from([unfinished.clone()]);
@@ -96,8 +95,7 @@ impl Store {
             fs::hard_link(self.object(&content.sha256), place)?;
         }
         folders.iter().try_for_each(|folder| sync_folder(folder))?;
-        fs::rename(&unfinished, folder)?;
-        Ok(folder.parent().map_or(Ok(()), sync_folder)?)
+        Ok(durable::rename(&unfinished, folder)?)
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable;
 use mainstay_wire::builds::{ContentHash, ImageManifest};
 use sha2::{Digest as _, Sha256};
 
@@ -92,10 +93,10 @@ impl Store {
                 if is_newest || in_use.folders.contains(&version) || !is_old(&fs::metadata(&version)?) {
                     continue;
                 }
-                // Under its name it is whole or not there.
                 let unfinished = version.with_extension(UNFINISHED);
                 if unfinished != version {
-                    fs::rename(&version, &unfinished)?;
+                    // Under its name it is whole or not there.
+                    durable::rename(&version, &unfinished)?;
                 }
                 fs::remove_dir_all(unfinished)?;
                 swept.versions += 1;

@@ -1,5 +1,7 @@
 //! Uploads whole and in pieces, versions, and paths that are none.
 
+use std::fs;
+
 use proptest::prelude::*;
 
 use super::*;

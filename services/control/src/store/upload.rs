@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
+use mainstay_journal::durable::{self, make_folder, sync_folder};
 use md5::Md5;
 use sha2::{Digest as _, Sha256};
 
-use super::{Content, Entry, FILE_BYTES_MAX, Store, StoreError, checked, hex, make_folder, sync_folder};
+use super::{Content, Entry, FILE_BYTES_MAX, FOLDER_MODE, Store, StoreError, checked, hex};
 
 /// How much is read at once when a file is hashed.
 const HASH_STEP: usize = 256 * 1024;
@@ -138,8 +139,10 @@ impl Upload {
         said_sha256: Option<&str>,
         said_md5: Option<&str>,
     ) -> Result<Progress, StoreError> {
-        self.file.sync_all()?;
         if self.total.is_some_and(|total| self.at < total) {
+            self.file.sync_all()?;
+            // And its name, which is new with the first piece.
+            self.part.parent().map_or(Ok(()), sync_folder)?;
             return Ok(Progress::Part(self.at));
         }
         let content = content(&self.part)?;
@@ -170,15 +173,16 @@ impl Drop for Upload {
 }
 
 impl Store {
-    /// A synced file becomes the object of its hash; where there is one already, it is the same bytes.
+    /// A file becomes the object of its hash; where there is one already, it is the same bytes.
     pub(super) fn keep(&self, file: &std::path::Path, sha256: &str) -> io::Result<()> {
         let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let object = self.object(sha256);
         let folder = object.parent().unwrap_or(&self.root);
-        make_folder(folder)?;
-        fs::set_permissions(file, fs::Permissions::from_mode(OBJECT_MODE))?;
-        fs::rename(file, &object)?;
-        sync_folder(folder)?;
+        make_folder(folder, FOLDER_MODE)?;
+        let bytes = File::open(file)?;
+        bytes.set_permissions(fs::Permissions::from_mode(OBJECT_MODE))?;
+        bytes.sync_all()?;
+        durable::rename(file, &object)?;
         self.mend(sha256)
     }
 }

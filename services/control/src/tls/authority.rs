@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::Timestamp;
+use mainstay_journal::durable;
 use mainstay_wire::join::{CaPin, TLS_NAME};
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
@@ -20,7 +21,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::TlsError;
 use crate::http::sha256;
-use crate::kept::{folder, only_its_owners, write};
+use crate::kept::{folder, only_its_owners};
 
 /// How long a certificate of ours lasts; it is made anew long before.
 const LEAF_LIFE: Duration = Duration::days(90);
@@ -55,7 +56,8 @@ impl Authority {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let key = KeyPair::generate().map_err(TlsError::Make)?;
-                write(dir, KEY_FILE, &key.serialize_pem(), 0o600).map_err(files("write", &path))?;
+                durable::write(dir, KEY_FILE, key.serialize_pem().as_bytes(), 0o600)
+                    .map_err(files("write", &path))?;
                 key
             }
             Err(source) => return Err(TlsError::Files { what: "read", path, source }),
@@ -74,11 +76,8 @@ impl Authority {
         let now = moment(now);
         let ca = self.certificate(now)?;
         let path = self.dir.join(CERTIFICATE_FILE);
-        write(&self.dir, CERTIFICATE_FILE, &ca.pem(), 0o644).map_err(|source| TlsError::Files {
-            what: "write",
-            path,
-            source,
-        })?;
+        durable::write(&self.dir, CERTIFICATE_FILE, ca.pem().as_bytes(), 0o644)
+            .map_err(|source| TlsError::Files { what: "write", path, source })?;
         let all = [TLS_NAME, "localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter();
         let all: Vec<String> = all.chain(names.iter().cloned()).collect();
         let mut leaf = CertificateParams::new(all).map_err(TlsError::Make)?;
