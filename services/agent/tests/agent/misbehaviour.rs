@@ -1,6 +1,5 @@
 //! Misbehavior, pre-recovery and back-off of seed 001 with real processes: what is read of them, the signal, the evidence.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -99,7 +98,7 @@ async fn too_much_memory_is_misbehaviour() {
     assert!(incident.cause.contains(" of 32 MiB, 10 MB tolerated"), "{}", incident.cause);
 }
 
-/// A game that the test answers for.
+/// A game that the test answers for, on a thread that waits for nothing else of the test's.
 struct Answers {
     on: Arc<AtomicBool>,
 }
@@ -112,15 +111,14 @@ impl Answers {
             fields["queryPort"].as_str()?.parse().ok()
         })
         .await;
-        let socket =
-            UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.expect("the port is free");
+        let socket = std::net::UdpSocket::bind(("127.0.0.1", port)).expect("the port is free");
         let on = Arc::new(AtomicBool::new(true));
         let heard = Arc::clone(&on);
-        tokio::spawn(async move {
+        std::thread::spawn(move || {
             let mut buffer = [0; 16];
-            while let Ok((_, from)) = socket.recv_from(&mut buffer).await {
+            while let Ok((_, from)) = socket.recv_from(&mut buffer) {
                 if heard.load(Ordering::Relaxed) {
-                    socket.send_to(b"q", from).await.expect("an answer is sent");
+                    socket.send_to(b"q", from).expect("an answer is sent");
                 }
             }
         });
@@ -128,11 +126,10 @@ impl Answers {
     }
 }
 
+/// Two answers that come late are the end of a game: it has a second for each, on a machine that does other things.
 fn queried(build: &Build, binary: &str) -> Spec {
-    let mut query = one_byte_query();
-    query.timeout = Duration::from_millis(200);
     Spec {
-        query: Some(query),
+        query: Some(one_byte_query()),
         limits: Limits { cpu_millis: 64_000, memory_mib: 4096 },
         ..checked(build.spec(1, binary))
     }
@@ -175,7 +172,7 @@ async fn a_silent_server_with_an_allocation_stays_stopped_until_a_new_one() {
 
     game.on.store(false, Ordering::Relaxed);
     let phase = plane.until(1, "pre-recovery", |phase| matches!(phase, Phase::PreRecovery { .. })).await;
-    let cause = "misbehaved: failed its query check 2 times within 30 min: no answer within 200 ms".into();
+    let cause = "misbehaved: failed its query check 2 times within 30 min: no answer within 1 s".into();
     assert_eq!(phase, Phase::PreRecovery { cause });
     assert!(!is_alive(pid));
     let incident = plane.incident(1, "the silence", misbehaved(Check::Query)).await;
