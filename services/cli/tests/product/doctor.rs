@@ -119,8 +119,13 @@ fn the_doctor_is_red_where_a_session_is_behind_a_frozen_agent() {
     let (said, code) = doctor(&home);
     assert_eq!(code, Some(0), "{said:#}");
     green(&said, &["machines of fleet here"]);
+    // What is not looked at from here is said, with where it is.
+    let all = said["checks"].as_array().unwrap();
+    let elsewhere = all.iter().find(|check| check["check"] == "agents of machines that joined");
+    let why = elsewhere.and_then(|check| check["why"].as_str()).unwrap_or_else(|| panic!("{said:#}"));
+    assert!(why.contains("of 1 machine ") && why.contains("mainstay doctor --data-dir DIR"), "{why}");
 
-    // Where the agent runs alone, the laws are run on what it keeps, beside it; what was not looked at is said.
+    // There it is: where the agent runs alone, the laws are run on what it keeps, beside it; what was not looked at is said.
     let (alone, code) = doctor(&far);
     assert_eq!(code, Some(0), "{alone:#}");
     green(&alone, &["agent's mark", "agent's journal", "laws of the agent's journal", "agent in memory"]);

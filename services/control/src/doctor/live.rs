@@ -265,8 +265,9 @@ async fn configured(app: &App) -> Finding {
 /// Which laws are not run from here.
 fn elsewhere(app: &App) -> Option<Finding> {
     let (joined, _) = app.desk.clocks();
+    let machines = if joined == 1 { "machine" } else { "machines" };
     let why = format!(
-        "the laws of the agents of {joined} machines are not run from here: mainstay doctor --data-dir DIR on each runs them"
+        "the laws of the agents of {joined} {machines} are not run from here: mainstay doctor --data-dir DIR on each runs them"
     );
     (joined > 0).then(|| Finding::ok("agents of machines that joined", why))
 }
