@@ -115,9 +115,8 @@ impl BuildError {
             Self::Connect(_) | Self::Silent(_) | Self::Cut { .. } => {
                 "it goes on where it ended, once the control plane answers"
             }
-            Self::Refused(status) if status.code() == Code::FailedPrecondition => {
-                "the newer revision is on its way to this machine"
-            }
+            // It says itself how it is mended.
+            Self::Refused(status) if status.code() == Code::FailedPrecondition => "it is asked for again",
             Self::Refused(_) => "see the control plane's log",
             Self::Differs { .. } | Self::TooMuch { .. } => {
                 "if it comes again, something between changes bytes, or the control plane's disk does"

@@ -107,15 +107,28 @@ impl Publisher {
         self.published(store, spec.build, &folder).await.map(Resolved::Files)
     }
 
+    /// What a revision before the newest is made of, for a machine whose server has it to the end of its session: what is on every
+    /// machine, and an uploaded version, which its folder names. What a folder or an image held before, nobody knows any more.
+    ///
+    /// # Errors
+    /// Why machines cannot have it.
+    pub(crate) async fn resolve_older(&self, spec: &Spec) -> Result<Resolved, Unpublished> {
+        let folder = PathBuf::from(&spec.launch.folder);
+        let store = self.0.store.clone().ok_or(Unpublished::NoStore)?;
+        let version = folder.file_name().and_then(|name| name.to_str()?.parse::<ContentHash>().ok());
+        match (spec.launch.image(), version) {
+            (None, _) if folder.starts_with(INSTALLED) => Ok(Resolved::InPlace),
+            (None, Some(version)) if store.holds(&folder) => {
+                listed(store, *version.bytes()).await.map(Resolved::Files)
+            }
+            (None | Some(_), _) => Err(Unpublished::Newer),
+        }
+    }
+
     /// The manifest of a build's newest uploaded version, in the form machines read.
     async fn uploaded(&self, store: Store, build: BuildId) -> Result<ContentHash, Unpublished> {
         let release = self.0.catalog.query(move |catalog, _| catalog.build(build)?.release).await?;
-        let release = release.ok_or(Unpublished::NoFiles)?;
-        blocking(move || {
-            let manifest = for_machines(store.manifest(&release.manifest)?)?;
-            Ok(store.keep_manifest(&manifest.write())?)
-        })
-        .await
+        listed(store, release.ok_or(Unpublished::NoFiles)?.manifest).await
     }
 
     /// The manifest of an image as it is now. An image in a registry is looked for once a start: its name is asked for no more
@@ -299,6 +312,15 @@ impl Publisher {
         blobs.retain(|_, blob| blob.folder() != folder);
         blobs.extend(shelf.files.iter().map(|file| (file.sha256, Blob::of(folder, file))));
     }
+}
+
+/// An uploaded version's manifest, in the form machines read.
+async fn listed(store: Store, version: [u8; 32]) -> Result<ContentHash, Unpublished> {
+    blocking(move || {
+        let manifest = for_machines(store.manifest(&version)?)?;
+        Ok(store.keep_manifest(&manifest.write())?)
+    })
+    .await
 }
 
 /// Work that waits for the disk, on a thread of its own.

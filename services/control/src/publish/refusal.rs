@@ -16,8 +16,8 @@ pub(crate) enum Unpublished {
     /// The machine's fleet runs no such thing.
     #[error("the machine's fleet has no such build configuration")]
     NoConfiguration,
-    /// Another revision is the newest.
-    #[error("a newer revision of the build configuration is on its way to the machine")]
+    /// Another revision is the newest, and what this one was made of is not known any more.
+    #[error("a newer revision is on its way to the machine, and this one's files are gone")]
     Newer,
     /// There is nothing to give.
     #[error("the build has no files yet")]
@@ -104,7 +104,10 @@ impl Unpublished {
     fn mend(&self) -> &'static str {
         match self {
             Self::NoConfiguration => "does the machine speak for the fleet it joined?",
-            Self::Newer | Self::Changed { .. } => "it is asked for again by itself",
+            Self::Newer => {
+                "a session that has to start again under this one cannot: end it (mainstay allocation delete)"
+            }
+            Self::Changed { .. } => "it is asked for again by itself",
             Self::NoFiles => "upload its files, or name a folder as buildPath",
             Self::NoStore => "start it with a data directory",
             Self::Unfit { .. } | Self::Manifest(_) => {

@@ -4,11 +4,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mainstay_core::FleetId;
-use mainstay_core::slot::{ConfigurationRef, Spec};
+use mainstay_core::slot::ConfigurationRef;
 use mainstay_wire::agent::Malformed;
 use mainstay_wire::builds::proto::builds_server::Builds;
 use mainstay_wire::builds::proto::{Chunk, FetchRequest, ResolveRequest, Resolved};
-use mainstay_wire::builds::{CHUNK_BYTES_MAX, CREDENTIAL_HEADER, ContentHash, hash};
+use mainstay_wire::builds::{CHUNK_BYTES_MAX, CREDENTIAL_HEADER, ContentHash, Resolved as Resolution, hash};
 use mainstay_wire::join::Credential;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
@@ -62,29 +62,30 @@ impl BuildDesk {
         Ok(Asker::Host)
     }
 
-    /// The newest specification of a configuration, in a fleet of the asker's; also where the fleet has it no more, and a server
-    /// plays it on.
-    async fn spec(&self, asker: &Asker, asked: ConfigurationRef) -> Result<Spec, Unpublished> {
+    /// A revision of a configuration, in a fleet of the asker's: the newest, also where the fleet has it no more and a server
+    /// plays it on; or an older one that a server of it is to run, as far as its files are still known.
+    async fn resolved(&self, asker: &Asker, asked: ConfigurationRef) -> Result<Resolution, Unpublished> {
         let fleets = self.fleets.now();
         let may = |fleet: &&crate::shards::OpenFleet| match asker {
             Asker::Host => true,
             Asker::Of(id) => fleet.spec.id == *id,
         };
         let mut specs = fleets.all().filter(may).flat_map(|fleet| &fleet.spec.configurations);
-        if let Some(spec) = specs.find(|spec| spec.configuration.id == asked.id) {
-            return if spec.configuration == asked { Ok(spec.clone()) } else { Err(Unpublished::Newer) };
+        let known = specs.find(|spec| spec.configuration.id == asked.id);
+        if let Some(spec) = known.filter(|spec| spec.configuration == asked) {
+            return self.publisher.resolve(spec).await;
         }
         for fleet in fleets.all().filter(may) {
             let kept = fleet.read(move |state, _| state.configuration(asked).cloned()).await?;
             if let Some(spec) = kept {
                 return if self.publisher.is_newest(asked).await? {
-                    Ok(spec)
+                    self.publisher.resolve(&spec).await
                 } else {
-                    Err(Unpublished::Newer)
+                    self.publisher.resolve_older(&spec).await
                 };
             }
         }
-        Err(Unpublished::NoConfiguration)
+        Err(if known.is_some() { Unpublished::Newer } else { Unpublished::NoConfiguration })
     }
 }
 
@@ -93,9 +94,7 @@ impl Builds for BuildDesk {
     async fn resolve(&self, request: Request<ResolveRequest>) -> Result<Response<Resolved>, Status> {
         let asker = self.who(&request).await?;
         let asked = ConfigurationRef::try_from(request.into_inner()).map_err(malformed)?;
-        let spec = self.spec(&asker, asked).await?;
-        let resolved = self.publisher.resolve(&spec).await?;
-        Ok(Response::new(resolved.into()))
+        Ok(Response::new(self.resolved(&asker, asked).await?.into()))
     }
 
     type FetchStream = Pin<Box<dyn Stream<Item = Result<Chunk, Status>> + Send>>;

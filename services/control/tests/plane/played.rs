@@ -31,18 +31,25 @@ async fn what_a_session_plays_is_not_deleted_and_its_machine_gets_it_still() {
     world.post(&allocations(), &request(id(1), casual)).await;
     let played = allocation(id(1));
     world.eventually(&played, |it| it.get("fulfilled").is_some()).await;
-    of_fleet(&[]).await;
-
     let playing = agent.until_order(|order| order.allocation.is_some()).await.configuration;
     let endpoint = Endpoint::from_shared(format!("http://{}", world.plane.agents())).unwrap();
     let mut builds = BuildsClient::new(endpoint.connect().await.unwrap());
     let mut resolve = async |asked: ConfigurationRef| {
         let mut request = tonic::Request::new(ResolveRequest::from(asked));
         request.metadata_mut().insert(CREDENTIAL_HEADER, format!("Bearer {TOKEN}").parse().unwrap());
-        builds.resolve(request).await.map(|_resolved| ())
+        builds.resolve(request).await.map(tonic::Response::into_inner)
     };
-    resolve(playing).await.unwrap();
-    let other = ConfigurationRef { revision: playing.revision + 1, ..playing };
+    let first = resolve(playing).await.unwrap();
+    // Another version: its machine gets the one it plays, should it have lost it.
+    world.call("PUT", &link(&named.body), None, b"#!/bin/sh\n:\n".to_vec()).await;
+    let released = world.post(&gateway("builds", &format!("/builds/{build}/versions")), &json!({})).await;
+    assert_eq!(released.status, 202, "{}", released.text);
+    let next = ConfigurationRef { revision: playing.revision + 1, ..playing };
+    assert_ne!(resolve(next).await.unwrap(), first);
+    assert_eq!(resolve(playing).await.unwrap(), first);
+    of_fleet(&[]).await;
+    assert_eq!(resolve(playing).await.unwrap(), first);
+    let other = ConfigurationRef { revision: playing.revision + 2, ..playing };
     assert!(resolve(other).await.unwrap_err().message().starts_with(concat!("MS-", "S640")));
 
     let configuration = gateway("build-configurations", &format!("/build-configurations/{casual}"));
