@@ -10,6 +10,9 @@ use uuid::Uuid;
 use crate::agent::{Habit, PaperAgent, joining};
 use crate::support::{ALLOCATOR, ENVIRONMENT, FLEET, PROJECT, TOKEN, World, basic, declaration};
 
+/// How many servers are asked for their files at once.
+const ASKED_AT_ONCE: usize = 16;
+
 fn at(area: &str, suffix: &str) -> String {
     format!("/api/multiplay/{area}/v4/projects/{PROJECT}/environments/{ENVIRONMENT}{suffix}")
 }
@@ -165,6 +168,13 @@ async fn files_and_lines_of_the_last_of_many_servers_are_found() {
     assert_eq!(world.get(&at("files", "/files")).await.body.as_array().unwrap().len(), 6);
     let named = world.get(&at("files", &format!("/files?serverIds={last}"))).await.body;
     assert_eq!((named.as_array().unwrap().len(), &named[0]["serverID"]), (3, &json!(last)));
+    // A machine far away that is slow to answer is waited for once, and not once for each of its servers.
+    for path in [at("logs", "/logs/usage"), at("files", "/files")] {
+        world.askers.want(ASKED_AT_ONCE);
+        assert_eq!(world.get(&path).await.status, 200, "{path}: they are asked one after another");
+        assert_eq!(world.askers.most(), ASKED_AT_ONCE, "{path}");
+    }
+    world.askers.want(0);
 
     let search = at("logs", "/logs/search");
     let asked = json!({ "query": "ann", "filters": { "serverId": last.to_string() } });

@@ -1,7 +1,7 @@
 //! A control plane for one test, and an HTTP client that shows everything.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -51,6 +51,8 @@ pub struct World {
     store: Option<SqliteJournal>,
     pub plane: Handle,
     pub journal: JournalHandle,
+    /// Whoever asks for the files of a server.
+    pub askers: Arc<Askers>,
     metrics: Arc<Metrics>,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -74,12 +76,54 @@ impl Answer {
     }
 }
 
+/// Those who ask for files at once, of whatever servers.
+#[derive(Default)]
+pub struct Askers {
+    counts: Mutex<Counts>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Counts {
+    now: usize,
+    most: usize,
+    /// Nobody is answered before so many ask.
+    wanted: usize,
+}
+
+impl Askers {
+    /// From now on nobody is answered before so many ask at once.
+    pub fn want(&self, wanted: usize) {
+        *self.counts.lock().unwrap() = Counts { wanted, ..Counts::default() };
+    }
+
+    /// How many have asked at once, at most, since then.
+    pub fn most(&self) -> usize {
+        self.counts.lock().unwrap().most
+    }
+
+    fn ask(&self) -> std::io::Result<()> {
+        let mut counts = self.counts.lock().unwrap();
+        counts.now += 1;
+        counts.most = counts.most.max(counts.now);
+        self.more.notify_all();
+        let alone = |counts: &mut Counts| counts.most < counts.wanted;
+        let (mut counts, waited) =
+            self.more.wait_timeout_while(counts, Duration::from_secs(90), alone).unwrap();
+        counts.now -= 1;
+        if waited.timed_out() { Err(std::io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+    }
+}
+
 /// The output of server 1 of fleet 1, whose slot is a folder of the test.
-struct OneLog(std::path::PathBuf);
+struct OneLog {
+    slot: std::path::PathBuf,
+    askers: Arc<Askers>,
+}
 
 impl OneLog {
     fn slot(&self, server: ServerId) -> Option<&std::path::Path> {
-        (server.counter() == 1).then_some(&*self.0)
+        (server.counter() == 1).then_some(&*self.slot)
     }
 }
 
@@ -89,6 +133,7 @@ impl LogTail for OneLog {
     }
 
     fn files(&self, server: ServerId) -> std::io::Result<Option<Vec<SlotFile>>> {
+        self.askers.ask()?;
         self.slot(server).map_or(Ok(None), slot_files::list)
     }
 
@@ -98,7 +143,7 @@ impl LogTail for OneLog {
     }
 
     fn free(&self) -> std::io::Result<u64> {
-        slot_files::free(&self.0)
+        slot_files::free(&self.slot)
     }
 }
 
@@ -140,7 +185,7 @@ impl World {
     ) -> Self {
         let clock = Arc::new(SystemClock::start());
         let journal = JournalThread::start(journal, WriterLimits::STANDARD, clock.clone()).unwrap();
-        let metrics = Arc::new(Metrics::default());
+        let (metrics, askers) = (Arc::new(Metrics::default()), Arc::new(Askers::default()));
         std::fs::create_dir_all(dir.path().join("slot")).unwrap();
         let free = SocketAddr::from(([127, 0, 0, 1], 0));
         let credential = |(key, secret): (&str, &str), role| CredentialDeclaration {
@@ -162,7 +207,7 @@ impl World {
                 credential(VIEWER, Role::Viewer),
             ],
             join_token: TOKEN.to_owned(),
-            logs: Arc::new(OneLog(dir.path().join("slot"))),
+            logs: Arc::new(OneLog { slot: dir.path().join("slot"), askers: Arc::clone(&askers) }),
             machine: mainstay_control::MachineSize { cores: 2, speed_mhz: None, memory_mib: 8192 },
             metrics: Arc::clone(&metrics),
             history: Some(dir.path().to_owned()),
@@ -183,7 +228,7 @@ impl World {
         .await
         .unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { dir, store, plane, journal, metrics, client }
+        Self { dir, store, plane, journal, askers, metrics, client }
     }
 
     pub fn store(&self) -> SqliteJournal {

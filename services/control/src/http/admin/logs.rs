@@ -11,6 +11,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp as Instant;
 use mainstay_core::{FleetId, ServerId};
 use mainstay_wire::admin::{
@@ -29,6 +30,7 @@ use crate::config::{LogTail, OpenFile};
 use crate::far_files::unseen;
 use crate::shards::OpenFleet;
 use crate::slot_files::SlotFile;
+use crate::streams::Unseen;
 
 const LOGS: &str = "logs";
 const SERVERS: &str = "servers";
@@ -43,6 +45,9 @@ const HITS_DEFAULT: usize = 100;
 const SEARCH_BYTES_MAX: u64 = 64 << 20;
 /// The longest line told; the rest of it is cut.
 const LINE_BYTES_MAX: usize = 16 << 10;
+/// How many servers are asked for their files at once: so machines far away are waited for together, and four such calls leave
+/// nobody's question without a place ([`crate::streams::Looking`] has 64).
+const ASKED_AT_ONCE_MAX: usize = 16;
 /// How many servers one search looks at before it answers with what it has and a token to go on from.
 const SERVERS_MAX: usize = 1_000;
 /// How much of a file a preview shows: its end.
@@ -128,6 +133,16 @@ async fn on_disk<T: Send + 'static>(
         let fix = "look whether the agent's data directory can be read";
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "MS-S608", detail, fix).into()
     })
+}
+
+/// The files of servers, in the order of these, [`ASKED_AT_ONCE_MAX`] asked at a time; those whose machines are not heard are left out.
+fn files_of(app: &App, all: Vec<Of>) -> impl Stream<Item = Result<(Of, Vec<SlotFile>), Unity>> + Unpin {
+    let asked = all.into_iter().map(move |of| async move {
+        let server = of.server;
+        let files = on_disk(app, move |logs| heard(logs.files(server))).await?;
+        Ok((of, files.unwrap_or_default()))
+    });
+    Box::pin(stream::iter(asked).buffered(ASKED_AT_ONCE_MAX))
 }
 
 /// To the millisecond, as every other time: some clients read no finer ones.
@@ -295,15 +310,11 @@ async fn set_status(call: Call, body: Result<Bytes, BytesRejection>) -> Result<J
 async fn usage(call: Call) -> Result<Json<LogUsage>, Unity> {
     call.may(Permission::Read)?;
     let all = servers_where(&call.app, |_, _| true, usize::MAX).await?;
-    let (usage, remaining) = on_disk(&call.app, move |logs| {
-        let mut usage = 0_u64;
-        for of in &all {
-            let files = heard(logs.files(of.server))?.unwrap_or_default();
-            usage += files.iter().filter(|file| is_log(file)).map(|file| file.size).sum::<u64>();
-        }
-        Ok((usage, logs.free()?))
-    })
-    .await?;
+    let of_files =
+        |files: Vec<SlotFile>| files.iter().filter(|file| is_log(file)).map(|file| file.size).sum();
+    let usages = files_of(&call.app, all).map_ok(|(_, files)| of_files(files));
+    let usage = usages.try_fold(0_u64, async |all, one: u64| Ok(all + one)).await?;
+    let remaining = on_disk(&call.app, |logs| logs.free()).await?;
     // Bytes below 2^53 are exact.
     #[expect(clippy::cast_precision_loss, reason = "a disk of more than 8 PB may lose a byte")]
     let number = |bytes: u64| bytes as f64;
@@ -363,24 +374,21 @@ async fn listed(call: Call, asked: FilesAsked) -> Result<Json<Vec<FileItem>>, Un
     // The list is complete up to its limit: it has no token to go on from.
     let all = servers_where(&call.app, wanted, usize::MAX).await?;
     let limit = asked.limit.unwrap_or(FILES_LISTED_MAX).min(FILES_LISTED_MAX);
-    let items = on_disk(&call.app, move |logs| {
-        let mut items = Vec::new();
-        for of in &all {
-            if items.len() == limit {
-                break;
-            }
-            let files = heard(logs.files(of.server))?.unwrap_or_default().into_iter();
-            let right = |file: &SlotFile| {
-                let modified = at(file.modified);
-                asked.path_filter.as_ref().is_none_or(|part| file.path.contains(part.as_str()))
-                    && asked.modified_from.is_none_or(|from| modified >= from)
-                    && asked.modified_to.is_none_or(|to| modified <= to)
-            };
-            items.extend(files.filter(right).take(limit - items.len()).map(|file| item(of, file)));
-        }
-        Ok(items)
-    });
-    Ok(Json(items.await?))
+    let right = |file: &SlotFile| {
+        let modified = at(file.modified);
+        asked.path_filter.as_ref().is_none_or(|part| file.path.contains(part.as_str()))
+            && asked.modified_from.is_none_or(|from| modified >= from)
+            && asked.modified_to.is_none_or(|to| modified <= to)
+    };
+    let mut items = Vec::new();
+    let mut found = files_of(&call.app, all);
+    while items.len() < limit
+        && let Some((of, files)) = found.try_next().await?
+    {
+        let files = files.into_iter().filter(right);
+        items.extend(files.take(limit - items.len()).map(|file| item(&of, file)));
+    }
+    Ok(Json(items))
 }
 
 fn item(of: &Of, file: SlotFile) -> FileItem {
@@ -487,10 +495,15 @@ fn find(
     Ok(LogSearchAnswer { count: hits.len(), hits, pagination_token })
 }
 
-/// Of many servers, those whose machines are not heard are left out.
+/// Of many servers, those whose machines are not heard are left out. Not those that nobody was asked about, since too much is
+/// asked at once: what is there would seem to be all.
 fn heard<T>(found: std::io::Result<Option<T>>) -> std::io::Result<Option<T>> {
+    let left_out = |error| match unseen(error) {
+        Some(Unseen::Unheard | Unseen::TooOld | Unseen::Silent | Unseen::Failed(_)) => true,
+        Some(Unseen::Busy) | None => false,
+    };
     match found {
-        Err(error) if unseen(&error).is_some() => Ok(None),
+        Err(error) if left_out(&error) => Ok(None),
         found => found,
     }
 }
