@@ -101,6 +101,7 @@ impl Desk {
         self.ask(AdmissionCommand::Revoke(machine), Growth::Shrinks).await?;
         let revoked = AdmissionRejection::Revoked { ago: Duration::ZERO };
         self.unseat(machine, &self.status(&revoked.into()));
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(&machine);
         // The token it came with has ended as well.
         self.invite().await
     }
@@ -316,7 +317,7 @@ impl Desk {
         Ok(told)
     }
 
-    /// How many machines have told their time since this control plane started, and those that are further apart than they
+    /// How many machines that may come have told their time since this control plane started, and those that are further apart than they
     /// should be, with how far.
     pub(crate) fn clocks(&self) -> (usize, Vec<(MachineKey, Duration)>) {
         let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner);
