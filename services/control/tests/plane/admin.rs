@@ -347,6 +347,7 @@ async fn get_servers_lists_filters_and_pages() {
         };
         assert_eq!((count(&all).await, count(&none).await), (Some(3), Some(0)), "{filter}");
     }
+    world.get(&format!("{path}?hardwareType=WOOD")).await.expect(400, "MS-U101");
     let by_id = world.get(&format!("{path}?partial={last_id}")).await.body;
     assert_eq!((by_id.as_array().unwrap().len(), &by_id[0]["id"]), (1, &json!(last_id)));
     for wrong in ["machineId=x", "fleetId=x", "locationId=x", "buildConfigurationId=x", "status=x"] {

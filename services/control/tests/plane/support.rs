@@ -102,7 +102,8 @@ impl Askers {
         self.counts.lock().unwrap().most
     }
 
-    fn ask(&self) -> std::io::Result<()> {
+    /// Whether so many asked in time.
+    fn ask(&self) -> bool {
         let mut counts = self.counts.lock().unwrap();
         counts.now += 1;
         counts.most = counts.most.max(counts.now);
@@ -111,7 +112,7 @@ impl Askers {
         let (mut counts, waited) =
             self.more.wait_timeout_while(counts, Duration::from_secs(90), alone).unwrap();
         counts.now -= 1;
-        if waited.timed_out() { Err(std::io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+        !waited.timed_out()
     }
 }
 
@@ -133,7 +134,9 @@ impl LogTail for OneLog {
     }
 
     fn files(&self, server: ServerId) -> std::io::Result<Option<Vec<SlotFile>>> {
-        self.askers.ask()?;
+        if !self.askers.ask() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
         self.slot(server).map_or(Ok(None), slot_files::list)
     }
 

@@ -102,6 +102,19 @@ impl Call {
         self.asked(name).map(read).transpose()
     }
 
+    /// Whether what is asked for may be of the hardware there is: all of it counts as METAL.
+    pub(super) fn asks_for_metal(&self) -> Result<bool, Unity> {
+        let is = |kind: &str, word: &str| kind.eq_ignore_ascii_case(word);
+        match self.asked("hardwareType") {
+            None => Ok(true),
+            Some(kind) if is(kind, "METAL") => Ok(true),
+            Some(kind) if is(kind, "CLOUD") => Ok(false),
+            Some(kind) => {
+                Err(Unity::bad_query(&format!("`hardwareType` is `{kind}`, and should be CLOUD or METAL")))
+            }
+        }
+    }
+
     /// Whether the call only asks whether it would be done.
     pub(super) fn looks_only(&self) -> bool {
         self.asked("dryRun").is_some_and(|value| value.eq_ignore_ascii_case("true") || value == "1")

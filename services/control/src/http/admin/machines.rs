@@ -32,7 +32,7 @@ async fn list(call: Call) -> Result<Json<Vec<MachineItem>>, Unity> {
     let region: Option<u64> = call.asked_as("locationId", "a number")?;
     let partial = call.asked("partial").map(str::to_lowercase);
     let status: Option<MachineStatus> = call.asked_as("status", MACHINE_STATUSES)?;
-    let metal = call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL"));
+    let metal = call.asks_for_metal()?;
     call.may(Permission::Read)?;
     let mut items: Vec<MachineItem> = Vec::new();
     let wanted =

@@ -22,7 +22,6 @@ use axum::routing::MethodRouter;
 
 use super::App;
 pub(super) use call::Refused;
-pub(super) use servers::SERVER_STATUSES;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()

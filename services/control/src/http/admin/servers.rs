@@ -8,7 +8,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use mainstay_config::{MachineSize, megahertz};
 use mainstay_core::{BuildConfigurationId, RegionId, ServerId};
-use mainstay_fleet::{Addresses, Command, Fleet, FleetSpec, Server, ServerStatus};
+use mainstay_fleet::{Addresses, Command, Fleet, FleetSpec, NoStatus, Server, ServerStatus};
 use mainstay_wire::admin::{ActionRequest, ActionSuccess, Location, MachineSpec, ServerItem};
 
 use super::super::App;
@@ -22,8 +22,7 @@ use crate::shards::OpenFleet;
 
 const AREA: &str = "servers";
 /// What a list can be narrowed to.
-pub(in super::super) const SERVER_STATUSES: &str =
-    "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD or UNREACHABLE";
+const SERVER_STATUSES: &str = "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD";
 /// What a list has unasked, and the most it has.
 const LIST_DEFAULT: usize = 100;
 const LIST_MAX: usize = 1_000;
@@ -51,6 +50,18 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .area(AREA, "/servers/{server}/actions", get(history::actions).post(act))
 }
 
+/// A status that Multiplay has.
+struct Known(ServerStatus);
+
+impl std::str::FromStr for Known {
+    type Err = NoStatus;
+
+    fn from_str(word: &str) -> Result<Self, NoStatus> {
+        let status: ServerStatus = word.parse()?;
+        if status == status.multiplay() { Ok(Self(status)) } else { Err(NoStatus) }
+    }
+}
+
 /// What a list is narrowed to.
 #[derive(Debug, Clone)]
 struct Wanted {
@@ -74,8 +85,8 @@ impl Wanted {
             region: call.asked_as("locationId", number)?,
             configuration: call.asked_as("buildConfigurationId", number)?,
             partial: call.asked("partial").map(str::to_lowercase),
-            status: call.asked_as("status", SERVER_STATUSES)?,
-            metal: call.asked("hardwareType").is_none_or(|kind| kind.eq_ignore_ascii_case("METAL")),
+            status: call.asked_as::<Known>("status", SERVER_STATUSES)?.map(|known| known.0),
+            metal: call.asks_for_metal()?,
             order: Order::read(call, ORDERS)?,
             limit: call.asked_as::<usize>("limit", number)?.unwrap_or(LIST_DEFAULT).clamp(1, LIST_MAX),
         })
@@ -88,7 +99,7 @@ impl Wanted {
         self.machine.is_none_or(|asked| item.machine_id == asked)
             && self.region.is_none_or(|asked| item.location_id == asked)
             && self.configuration.is_none_or(|asked| item.build_configuration_id == asked)
-            && self.status.is_none_or(|asked| item.status == asked.multiplay().word())
+            && self.status.is_none_or(|asked| item.status == asked.word())
             && self.partial.as_ref().is_none_or(part)
     }
 }

@@ -9,8 +9,10 @@ use mainstay_wire::native::{PAGE_DEFAULT, PAGE_MAX, Page};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::super::admin::SERVER_STATUSES;
 use super::super::failure::{Failure, Native};
+
+/// What a list of servers can be narrowed to.
+const SERVER_STATUSES: &str = "ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD or UNREACHABLE";
 
 /// What every list can be asked.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -22,7 +24,7 @@ pub(super) struct Asked {
     limit: Option<usize>,
     /// A fleet's name or id.
     pub(super) fleet: Option<String>,
-    /// A status of servers: ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY or HELD.
+    /// A status of servers: ALLOCATED, RESERVED, AVAILABLE, ONLINE, READY, HELD or UNREACHABLE.
     status: Option<String>,
 }
 
