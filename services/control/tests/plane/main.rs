@@ -20,3 +20,4 @@ mod series;
 mod streams;
 mod support;
 mod surfaces;
+mod uploads;
