@@ -217,7 +217,8 @@ fn duel() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn backfill_hangs_on_the_process_that_its_token_was_given_to() {
     let (world, agent) = World::with_agent(1, Habit::Obeys).await;
-    world.call("PUT", "/v1/queues/duel", Some(&basic(ADMIN)), duel()).await.expect(200, "");
+    let set = world.call("PUT", "/v1/queues/duel", Some(&basic(ADMIN)), duel()).await;
+    assert_eq!(set.status, 200, "{}", set.text);
     world.allocate(id(1)).await;
     let placed = world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
     let server = agent.servers[0];
@@ -263,7 +264,7 @@ async fn backfill_hangs_on_the_process_that_its_token_was_given_to() {
     let recovered = call("DELETE", &format!("{backfills}?player=carol"), &bearer, nothing.clone()).await;
     assert_eq!(recovered.status, 204, "{}", recovered.text);
     // PlayFab's SDKs show it as an entity token, and get no other with it.
-    let shown = [("X-EntityToken", token.as_str())];
+    let shown = [("X-EntityToken", token.as_str()), ("Content-Type", "application/json")];
     let match_call = async |call: &str, body: serde_json::Value| {
         world.playfab("POST", &format!("/Match/{call}"), &shown, body.to_string().into_bytes()).await
     };
