@@ -125,7 +125,9 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let listed: BTreeSet<_> = queue.ended.iter().copied().collect();
     let ordered = queue.ended.iter().zip(queue.ended.iter().skip(1)).all(|(one, next)| one.0 <= next.0);
     ensure(listed == ended && ordered && listed.len() <= KEPT_MAX, Law::Forgetting, || {
-        "the list differs".into()
+        let only = |one: &BTreeSet<_>, other: &BTreeSet<_>| one.difference(other).next().copied();
+        let (listed_alone, ended_alone) = (only(&listed, &ended), only(&ended, &listed));
+        format!("the list has {listed_alone:?} alone, the tickets {ended_alone:?}; in order: {ordered}")
     })?;
     for formed in queue.matches.values() {
         one_of_each(formed)?;

@@ -48,7 +48,7 @@ fn other_seeds_are_other_worlds() {
 #[test]
 fn every_kind_of_fault_strikes() {
     let mut sum = mainstay_simulator::Counts::default();
-    for seed in 1..=60 {
+    for seed in 1..=120 {
         let counts = run(seed, Options::STANDARD).counts;
         sum.plane_crashes += counts.plane_crashes;
         sum.agent_crashes += counts.agent_crashes;

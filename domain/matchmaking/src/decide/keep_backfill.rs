@@ -53,6 +53,10 @@ pub(super) fn keep(
         turn.emit(Event::BackfillCanceled { ticket, reason: Cancellation::Server });
         return Ok(Answer::Cancelled(1));
     }
+    if open.is_none() && state.backfills.contains_key(&new) {
+        // This very word came before, and what came of it is over.
+        return Ok(Answer::Ticket(new));
+    }
     let places = Some(told.places);
     let game = NewGame { members: told.members, server: told.server, places };
     let asked = Asked { ticket: open.unwrap_or(new), give_up_after: GIVE_UP_AFTER_MAX, form };

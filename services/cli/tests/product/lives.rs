@@ -119,8 +119,8 @@ fn a_restart_with_the_same_file_undoes_no_edit_and_no_hold_and_another_file_is_t
     // The edit restarts the idle server; then its game holds it.
     let edited_one = until("the server runs as edited", || {
         let seen = up.server(&first);
-        let other = seen["pid"].is_i64() && seen["pid"] != before && seen["status"] == "ONLINE";
-        other.then_some(seen)
+        let other = seen["pid"].is_i64() && seen["pid"] != before;
+        (other && seen["status"] == "ONLINE" && seen["process"] == "online").then_some(seen)
     });
     game.command(&edited_one, "hold=10m");
     let held =

@@ -189,7 +189,9 @@ impl Product<'_> {
     pub fn pid_when(&self, server: &str, status: &str) -> i32 {
         until(&format!("server {server} {status} with a process"), || {
             let seen = self.server(server);
-            let pid = seen["pid"].as_i64().filter(|_| seen["status"] == status)?;
+            // One that starts hears no command yet.
+            let is_up = seen["status"] == status && seen["process"] == "online";
+            let pid = seen["pid"].as_i64().filter(|_| is_up)?;
             Some(i32::try_from(pid).unwrap())
         })
     }
