@@ -19,7 +19,9 @@ pub fn run(preset: Preset, tickets: u64) -> Result<f64, Failure> {
         let waiting: Vec<Facts> = (0..tickets).map(|_| workload.ticket()).collect();
         let mut pool = Pool::new(preset)?;
         let before = cpu();
-        waiting.iter().for_each(|facts| pool.insert(facts, Timestamp::EPOCH));
+        for facts in &waiting {
+            pool.insert(facts, Timestamp::EPOCH);
+        }
         let inserted = cpu();
         pool.look(Timestamp::EPOCH);
         let after = cpu();
@@ -44,7 +46,9 @@ pub fn run(preset: Preset, tickets: u64) -> Result<f64, Failure> {
 pub fn memory(preset: Preset, tickets: u64) -> Result<(), Failure> {
     let mut workload = Workload::new(SEEDS[0], preset.reads());
     let mut pool = Pool::new(preset)?;
-    (0..tickets).for_each(|_| pool.insert(&workload.ticket(), Timestamp::EPOCH));
+    for _ in 0..tickets {
+        pool.insert(&workload.ticket(), Timestamp::EPOCH);
+    }
     say!(
         "memory, {preset:?}: {} bytes a ticket of {tickets} that wait",
         pool.engine.bytes() as u64 / tickets
@@ -61,7 +65,9 @@ pub fn look_alikes(tickets: u64) -> Result<(), Failure> {
         ..Facts::default()
     };
     let mut pool = Pool::new(Preset::FourByFour)?;
-    (0..tickets).for_each(|_| pool.insert(&three, Timestamp::EPOCH));
+    for _ in 0..tickets {
+        pool.insert(&three, Timestamp::EPOCH);
+    }
     let before = cpu();
     pool.look(Timestamp::EPOCH);
     let took = (cpu() - before).as_secs_f64() * 1e3;

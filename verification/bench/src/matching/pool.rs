@@ -11,8 +11,8 @@ use crate::Failure;
 /// The engine of a preset's queue.
 pub struct Pool {
     pub engine: Engine,
-    /// Skill and since when, by handle.
-    rows: Vec<(i64, Timestamp)>,
+    /// Who waits, by handle.
+    rows: Vec<Row>,
     arrivals: u64,
     pub waiting: usize,
     pub looks: u64,
@@ -23,6 +23,25 @@ pub struct Pool {
     /// How long those that were matched had waited, in seconds; and games likewise.
     pub waits: Vec<f64>,
     pub game_waits: Vec<f64>,
+    /// Those who went without a match.
+    pub left: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    skill: i64,
+    since: Timestamp,
+    /// Which of all it was; 0 where nobody waits.
+    arrival: u64,
+}
+
+const NOBODY: Row = Row { skill: 0, since: Timestamp::EPOCH, arrival: 0 };
+
+/// A ticket that was put in: its handle, and which of all it was, since handles are given again.
+#[derive(Debug, Clone, Copy)]
+pub struct Put {
+    handle: Handle,
+    arrival: u64,
 }
 
 impl Pool {
@@ -38,11 +57,23 @@ impl Pool {
             spreads: 0.0,
             waits: Vec::new(),
             game_waits: Vec::new(),
+            left: 0,
         })
     }
 
-    pub fn insert(&mut self, facts: &Facts, since: Timestamp) {
-        self.put(facts, since, self.engine.max(), None);
+    pub fn insert(&mut self, facts: &Facts, since: Timestamp) -> Put {
+        self.put(facts, since, self.engine.max(), None)
+    }
+
+    /// A ticket is cancelled, or gives up, if it still waits.
+    pub fn leave(&mut self, put: Put) {
+        let row = &mut self.rows[put.handle as usize];
+        if row.arrival == put.arrival {
+            *row = NOBODY;
+            self.engine.remove(put.handle);
+            self.waiting -= 1;
+            self.left += 1;
+        }
     }
 
     /// A game that goes on.
@@ -50,16 +81,18 @@ impl Pool {
         self.put(facts, since, self.engine.max(), Some(game));
     }
 
-    fn put(&mut self, facts: &Facts, since: Timestamp, room: u8, game: Option<Game>) {
+    fn put(&mut self, facts: &Facts, since: Timestamp, room: u8, game: Option<Game>) -> Put {
         self.arrivals += 1;
         let arrival = self.arrivals;
         let handle = self.engine.insert(Newcomer { facts, room, since, arrival, back: None, game }, None);
         let at = handle as usize;
         if self.rows.len() <= at {
-            self.rows.resize(at + 1, (0, Timestamp::EPOCH));
+            self.rows.resize(at + 1, NOBODY);
         }
-        self.rows[at] = (facts.numbers[0].map_or(0, |skill| skill.millionths()), since);
+        let skill = facts.numbers[0].map_or(0, |skill| skill.millionths());
+        self.rows[at] = Row { skill, since, arrival };
         self.waiting += 1;
+        Put { handle, arrival }
     }
 
     /// Everything that is due.
@@ -74,7 +107,7 @@ impl Pool {
     }
 
     fn form(&mut self, now: Timestamp, found: &Found) {
-        let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].0;
+        let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].skill;
         let highest = found.tickets.iter().map(skill).max().unwrap_or(0);
         let lowest = found.tickets.iter().map(skill).min().unwrap_or(0);
         self.spreads += (highest - lowest) as f64 / 1e6;
@@ -84,6 +117,7 @@ impl Pool {
         self.waiting -= found.tickets.len() + usize::from(found.backfill.is_some());
         for (handle, _) in &found.tickets {
             self.waits.push(self.waited(now, *handle).as_secs_f64());
+            self.rows[*handle as usize] = NOBODY;
             self.engine.remove(*handle);
         }
         if let Some((game, _)) = &found.backfill {
@@ -93,7 +127,7 @@ impl Pool {
     }
 
     fn waited(&self, now: Timestamp, handle: Handle) -> Duration {
-        now.since(self.rows[handle as usize].1)
+        now.since(self.rows[handle as usize].since)
     }
 
     /// Between the best and the worst ticket of a match, on average.

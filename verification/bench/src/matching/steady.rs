@@ -5,7 +5,7 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::Amount;
 
-use super::pool::Pool;
+use super::pool::{Pool, Put};
 use super::queues::Preset;
 use super::workload::{Dice, Workload};
 use super::{SEEDS, cpu};
@@ -14,6 +14,10 @@ use crate::report::{median, percentile, worst};
 
 /// How often the queue is looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// After how many seconds a ticket gives up, and the mean after which its players do.
+const GIVE_UP_SECONDS: u32 = 120;
+const CANCEL_SECONDS: u32 = 90;
 
 /// What comes.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +54,11 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
     let Load { preset, rate, warm_up_seconds, seconds, games } = load;
     let mut workload = Workload::new(seed, preset.reads());
     let mut dice = Dice::new(seed, 9);
+    let mut behaviour = Dice::new(seed, 10);
     let mut pool = Pool::new(preset)?;
     let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
+    // Who leaves in which second, if it still waits.
+    let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(warm_up_seconds + seconds)?];
     let warm = warm_up_seconds * 10;
     for tick in 0..warm + seconds * 10 {
         let now = Timestamp::EPOCH + TICK * u32::try_from(tick)?;
@@ -75,14 +82,29 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         }
         if tick == warm {
             (pool.waits, pool.game_waits) = (Vec::new(), Vec::new());
+            (pool.matched, pool.left) = (0, 0);
         }
+        let second = usize::try_from(tick / 10)?;
+        let leaving = if tick % 10 == 0 { core::mem::take(&mut leavers[second]) } else { Vec::new() };
+        let mut put = Vec::with_capacity(tickets.len());
         let before = cpu();
+        leaving.into_iter().for_each(|ticket| pool.leave(ticket));
         backfill.into_iter().for_each(|(facts, game)| pool.insert_game(&facts, game, now));
-        tickets.iter().for_each(|facts| pool.insert(facts, now));
+        put.extend(tickets.iter().map(|facts| pool.insert(facts, now)));
         pool.look(now);
         if tick >= warm {
             ticks.push((cpu() - before).as_secs_f64() * 1e3);
             pools.push(pool.waiting as f64);
+        }
+        if preset == Preset::Late {
+            // A pool that stands.
+            put.clear();
+        }
+        for ticket in put {
+            let stays = 1 + behaviour.rare(CANCEL_SECONDS).min(GIVE_UP_SECONDS - 1);
+            if let Some(leavers) = leavers.get_mut(second + usize::try_from(stays)?) {
+                leavers.push(ticket);
+            }
         }
     }
     let core = ticks.iter().sum::<f64>() / (seconds as f64 * 1e3) * 100.0;
@@ -90,12 +112,13 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         |waits: &[f64]| [50, 90, 99].map(|percent| format!("{:.1}", percentile(waits, percent))).join(" / ");
     let of_games = if games == 0 { String::new() } else { format!(", games {} s", waits(&pool.game_waits)) };
     say!(
-        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits p50 / p90 / p99 {} s{of_games}, {} of {} searches cut short",
+        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits p50 / p90 / p99 {} s{of_games}, {:.2} % left unmatched, {} of {} searches cut short",
         median(pools),
         median(ticks.clone()),
         worst(&ticks),
         pool.spread(),
         waits(&pool.waits),
+        pool.left as f64 / (pool.left + pool.matched).max(1) as f64 * 100.0,
         pool.engine.exhausted(),
         pool.looks,
     );
