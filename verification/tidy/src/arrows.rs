@@ -15,6 +15,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-supervisor", &["mainstay-core"]),
     ("mainstay-matchmaking", &["mainstay-core"]),
     ("mainstay-players", &["mainstay-core"]),
+    ("mainstay-migration", &["mainstay-core"]),
     // adapters: bytes in, bytes out
     (
         "mainstay-journal",
@@ -76,6 +77,7 @@ const BELOW_VERIFICATION: &[&str] = &[
     "mainstay-supervisor",
     "mainstay-matchmaking",
     "mainstay-players",
+    "mainstay-migration",
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",
@@ -94,6 +96,7 @@ const BELOW_CLI: &[&str] = &[
     "mainstay-supervisor",
     "mainstay-matchmaking",
     "mainstay-players",
+    "mainstay-migration",
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",
@@ -113,6 +116,7 @@ const BELOW_CLI_AND_BENCH: &[&str] = &[
     "mainstay-supervisor",
     "mainstay-matchmaking",
     "mainstay-players",
+    "mainstay-migration",
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",

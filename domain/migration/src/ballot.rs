@@ -1,0 +1,370 @@
+//! One host an epoch: what a peer has promised, whom it obeys, and what it takes to be obeyed.
+//!
+//! This is all that safety rests on, and it knows no time: whatever clocks, detectors and hint lists do, two certificates
+//! of one epoch do not come about. `tests/migration/model.rs` shows it by trying every order of every message for three
+//! peers. The rules are those of Raft (Ongaro 2014) with one kind of entry, the view:
+//!
+//! - a peer votes once an epoch, and only for a candidate whose view is not older than its own;
+//! - having promised a later epoch, it takes no more views of an earlier host;
+//! - a view changes by one member at a time, and only once the view before was taken by a majority of its members;
+//! - a host opens with the view that elected it, unchanged, before it changes any.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::certificate::{Certificate, Forged, Vote};
+use crate::view::{View, ViewId};
+use crate::{ChannelId, Epoch, Guard, Guards, PeerId};
+
+/// How many certificates a peer keeps, to explain to one that was away how it came to the host of today: as many hosts as
+/// the largest session can lose.
+pub const LINEAGE_MAX: usize = crate::MEMBERS_MAX;
+
+/// What a peer has accepted and promised in one session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ballot {
+    me: PeerId,
+    guards: Guards,
+    epoch: Epoch,
+    host: PeerId,
+    view: View,
+    promise: Option<Promise>,
+    standing: Standing,
+    lineage: BTreeMap<Epoch, PeerId>,
+    certificates: Vec<Certificate>,
+}
+
+/// The one vote of the highest epoch that a peer has voted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Promise {
+    epoch: Epoch,
+    candidate: PeerId,
+}
+
+/// What a peer is in the eyes of its ballot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Standing {
+    /// It obeys a host.
+    Follows,
+    /// It asks for votes.
+    Asks { epoch: Epoch, votes: BTreeMap<PeerId, Vote> },
+    /// It is the host; these have taken its newest view.
+    Reigns { taken: BTreeSet<PeerId> },
+}
+
+/// What a candidate says to every member.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The epoch it would be host of.
+    pub epoch: Epoch,
+    /// Who it is.
+    pub candidate: PeerId,
+    /// The newest view it has: its members are the electorate.
+    pub view: View,
+}
+
+/// Why a peer gives no vote.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// That epoch has passed; these certificates say how.
+    Passed(Vec<Certificate>),
+    /// Another was promised this epoch, or somebody a later one.
+    Promised(Epoch),
+    /// The voter has a newer view.
+    NewerView(View),
+    /// The voter is no member of the view the candidate asks.
+    NotMine,
+    /// The voter hears its host, and the candidate is another.
+    HostLives,
+    /// The candidate may not be a host: it has not said that it can, or it was lost in this very migration.
+    Unsuitable,
+}
+
+/// What came of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// Its host is obeyed from now on.
+    Newer,
+    /// It was known, or has passed.
+    Known,
+}
+
+impl Ballot {
+    /// Of a member of a session that begins, or of one that joins: `certificates` lead from the founder to the present
+    /// host.
+    ///
+    /// # Errors
+    /// Certificates that lead nowhere, or a view that another host wrote.
+    pub fn new(
+        me: PeerId,
+        founder: PeerId,
+        view: View,
+        certificates: &[Certificate],
+        guards: Guards,
+    ) -> Result<Self, Forged> {
+        let standing =
+            if founder == me { Standing::Reigns { taken: BTreeSet::from([me]) } } else { Standing::Follows };
+        let mut ballot = Self {
+            me,
+            guards,
+            epoch: Epoch::FIRST,
+            host: founder,
+            view,
+            promise: None,
+            standing,
+            lineage: BTreeMap::from([(Epoch::FIRST, founder)]),
+            certificates: Vec::new(),
+        };
+        for certificate in certificates {
+            ballot.accept(certificate)?;
+        }
+        if ballot.lineage.get(&ballot.view.id.epoch) != Some(&ballot.view.host) {
+            return Err(Forged::Electorate);
+        }
+        Ok(ballot)
+    }
+
+    /// The newest certified epoch it has accepted.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The host of that epoch.
+    #[must_use]
+    pub const fn host(&self) -> PeerId {
+        self.host
+    }
+
+    /// The newest view it has.
+    #[must_use]
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The highest epoch it has voted in, or accepted.
+    #[must_use]
+    pub fn promised(&self) -> Epoch {
+        self.promise.map_or(self.epoch, |promise| promise.epoch.max(self.epoch))
+    }
+
+    /// The certificates of every epoch after this one that it has accepted, oldest first.
+    #[must_use]
+    pub fn certificates_after(&self, epoch: Epoch) -> Vec<Certificate> {
+        self.certificates.iter().filter(|certificate| certificate.epoch > epoch).cloned().collect()
+    }
+
+    /// Asks for votes, in an epoch nobody it knows of has voted in: `seen` is the highest that others spoke of.
+    /// `None` where its newest view does not name it: it was put out, and cannot be host.
+    pub fn claim(&mut self, seen: Epoch) -> Option<Claim> {
+        if !self.view.members.contains_key(&self.me) {
+            return None;
+        }
+        let epoch = self.promised().max(seen).next();
+        self.promise = Some(Promise { epoch, candidate: self.me });
+        let claim = Claim { epoch, candidate: self.me, view: self.view.clone() };
+        self.standing = Standing::Asks { epoch, votes: BTreeMap::new() };
+        Some(claim)
+    }
+
+    /// The claim that is open, if one is: to be said again.
+    #[must_use]
+    pub fn open_claim(&self) -> Option<Claim> {
+        match &self.standing {
+            Standing::Asks { epoch, .. } => {
+                Some(Claim { epoch: *epoch, candidate: self.me, view: self.view.clone() })
+            }
+            Standing::Follows | Standing::Reigns { .. } => None,
+        }
+    }
+
+    /// The vote a candidate gives itself. A view of one member is a majority by it.
+    #[must_use]
+    pub fn own_vote(&self) -> Option<Vote> {
+        let claim = self.open_claim()?;
+        Some(Vote { epoch: claim.epoch, candidate: self.me, voter: self.me, electorate: claim.view.id })
+    }
+
+    /// Votes for a candidate, or says why not. A claim that comes twice gets the same vote twice.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn consider(&mut self, claim: &Claim) -> Result<Vote, Refusal> {
+        if claim.epoch <= self.epoch && self.guards.stands(Guard::Epoch) {
+            return Err(Refusal::Passed(self.certificates_after(claim.view.id.epoch)));
+        }
+        let bound = self.promise.filter(|promise| {
+            promise.epoch > claim.epoch
+                || (promise.epoch == claim.epoch && promise.candidate != claim.candidate)
+        });
+        if let Some(promise) = bound {
+            return Err(Refusal::Promised(promise.epoch));
+        }
+        if claim.view.id < self.view.id {
+            return Err(Refusal::NewerView(self.view.clone()));
+        }
+        if !claim.view.members.contains_key(&self.me) {
+            return Err(Refusal::NotMine);
+        }
+        if !matches!(&self.standing, Standing::Asks { epoch, .. } if *epoch == claim.epoch) {
+            self.stop_asking();
+        }
+        self.promise = Some(Promise { epoch: claim.epoch, candidate: claim.candidate });
+        Ok(Vote { epoch: claim.epoch, candidate: claim.candidate, voter: self.me, electorate: claim.view.id })
+    }
+
+    fn stop_asking(&mut self) {
+        if matches!(self.standing, Standing::Asks { .. }) {
+            // Who was host before it asked anew goes on as one: nobody has been certified after it yet.
+            self.standing = self.before_asking();
+        }
+    }
+
+    fn before_asking(&self) -> Standing {
+        if self.host == self.me {
+            Standing::Reigns { taken: BTreeSet::from([self.me]) }
+        } else {
+            Standing::Follows
+        }
+    }
+
+    /// Gives up asking: somebody else is heard of.
+    pub fn withdraw(&mut self) {
+        self.stop_asking();
+    }
+
+    /// Counts a vote. With the last that was missing, this peer is the host and here is its proof.
+    pub fn count(&mut self, vote: &Vote) -> Option<Certificate> {
+        let Standing::Asks { epoch, votes } = &mut self.standing else { return None };
+        let mine = vote.epoch == *epoch && vote.candidate == self.me && vote.electorate == self.view.id;
+        if !mine || !self.view.members.contains_key(&vote.voter) {
+            return None;
+        }
+        votes.insert(vote.voter, *vote);
+        if !self.view.is_majority(votes.keys()) {
+            return None;
+        }
+        let certificate = Certificate {
+            epoch: *epoch,
+            host: self.me,
+            electorate: self.view.clone(),
+            votes: votes.values().copied().collect(),
+        };
+        self.crown(&certificate);
+        self.view.id = ViewId { epoch: self.epoch, version: 0 };
+        self.view.host = self.me;
+        self.standing = Standing::Reigns { taken: BTreeSet::from([self.me]) };
+        Some(certificate)
+    }
+
+    /// Obeys a host that proves itself.
+    ///
+    /// # Errors
+    /// What is wrong with the proof.
+    pub fn accept(&mut self, certificate: &Certificate) -> Result<Accepted, Forged> {
+        let known = self.lineage.get(&certificate.epoch) == Some(&certificate.host);
+        if certificate.epoch == self.epoch && known {
+            return Ok(Accepted::Known);
+        }
+        if certificate.epoch <= self.epoch && self.guards.stands(Guard::Epoch) {
+            return Ok(Accepted::Known);
+        }
+        if self.guards.stands(Guard::Certificate) {
+            certificate.check(&self.lineage)?;
+        }
+        self.crown(certificate);
+        self.standing = Standing::Follows;
+        Ok(Accepted::Newer)
+    }
+
+    fn crown(&mut self, certificate: &Certificate) {
+        self.epoch = certificate.epoch;
+        self.host = certificate.host;
+        self.lineage.insert(certificate.epoch, certificate.host);
+        if self.lineage.len() > LINEAGE_MAX {
+            self.lineage.pop_first();
+        }
+        self.certificates.push(certificate.clone());
+        if self.certificates.len() > LINEAGE_MAX {
+            self.certificates.remove(0);
+        }
+    }
+
+    /// Whether the newest view of this host was taken by a majority of its members. `false` where it is no host.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        match &self.standing {
+            Standing::Reigns { taken } => self.view.is_majority(taken),
+            Standing::Follows | Standing::Asks { .. } => false,
+        }
+    }
+
+    /// Who has not yet taken this host's newest view.
+    #[must_use]
+    pub fn missing(&self) -> Vec<PeerId> {
+        match &self.standing {
+            Standing::Reigns { taken } => {
+                self.view.members.keys().filter(|peer| !taken.contains(peer)).copied().collect()
+            }
+            Standing::Follows | Standing::Asks { .. } => Vec::new(),
+        }
+    }
+
+    /// Writes the next view, one member more or less. `None` where this peer is no host, its newest view is not settled, or
+    /// the difference is another.
+    pub fn write_view(&mut self, members: BTreeMap<PeerId, ChannelId>) -> Option<View> {
+        let fits = self.is_settled()
+            && self.promised() == self.epoch
+            && self.view.is_neighbour(&members)
+            && members.contains_key(&self.me)
+            && members.len() <= crate::MEMBERS_MAX;
+        if !fits {
+            return None;
+        }
+        self.view.members = members;
+        self.view.id.version += 1;
+        self.standing = Standing::Reigns { taken: BTreeSet::from([self.me]) };
+        Some(self.view.clone())
+    }
+
+    /// Takes a view of the present host. `true` says that it stands now, and the host may count on it.
+    pub fn take_view(&mut self, view: &View) -> bool {
+        let from_host = view.id.epoch == self.epoch && view.host == self.host && self.host != self.me;
+        // Not even one it has: it may have learnt it from another after it promised.
+        if !from_host || view.id < self.view.id || self.promised() > self.epoch {
+            return false;
+        }
+        self.view = view.clone();
+        true
+    }
+
+    /// Learns a newer view from somebody who refused a claim for it. The host cannot count on that: see
+    /// [`Ballot::take_view`]. A claim that was open is void, for its electorate is another.
+    ///
+    /// # Errors
+    /// A view that the host of its epoch did not write.
+    pub fn learn_view(&mut self, view: &View) -> Result<(), Forged> {
+        match self.lineage.get(&view.id.epoch) {
+            None => return Err(Forged::Gap),
+            Some(host) if *host != view.host => return Err(Forged::Electorate),
+            Some(_) => {}
+        }
+        if view.id > self.view.id && self.host != self.me {
+            self.stop_asking();
+            // Whoever has not promised anything yet does so now, or the host would count on it later.
+            if self.promised() == self.epoch {
+                self.promise = Some(Promise { epoch: self.epoch.next(), candidate: self.me });
+            }
+            self.view = view.clone();
+        }
+        Ok(())
+    }
+
+    /// A member has taken this host's view.
+    pub fn taken(&mut self, member: PeerId, id: ViewId) {
+        let known = id == self.view.id && self.view.members.contains_key(&member);
+        if let (true, Standing::Reigns { taken }) = (known, &mut self.standing) {
+            taken.insert(member);
+        }
+    }
+}

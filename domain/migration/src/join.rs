@@ -1,0 +1,120 @@
+//! How somebody comes in: it asks whom it knows, is sent to the host, and is welcomed once the members' view names it; or it
+//! hears why not, or gives up. It never waits for ever (I14), also where the session moves meanwhile.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::certificate::Forged;
+use crate::hint::Hint;
+use crate::message::{Body, Closed, Message};
+use crate::session::{Config, Output, Session};
+use crate::{Epoch, Guards, PeerId, Stamp};
+
+/// How long it asks: longer than a migration usually takes, and shorter than a person waits.
+pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
+/// How often.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// A peer that wants to be a member.
+#[derive(Debug, Clone)]
+pub struct Joining {
+    config: Config,
+    guards: Guards,
+    known: Vec<PeerId>,
+    asked: usize,
+    ask_at: Timestamp,
+    until: Timestamp,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Joined {
+    /// Nothing yet. Here is what to send.
+    NotYet(Vec<Output>),
+    /// It is a member.
+    In(Box<Session>),
+    /// It is not let in.
+    Refused(Closed),
+    /// Nobody who can let it in has answered.
+    NoAnswer,
+    /// It was welcomed by somebody who is no host.
+    Forged(Forged),
+}
+
+impl Joining {
+    /// Begins to ask those that it knows: at least one.
+    #[must_use]
+    pub fn new(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
+        Self::without_some_guard(now, config, known, Guards::ALL)
+    }
+
+    /// [`Joining::new`], for the mutation check of the simulator.
+    #[must_use]
+    pub fn without_some_guard(now: Timestamp, config: Config, known: Vec<PeerId>, guards: Guards) -> Self {
+        Self { config, guards, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
+    }
+
+    /// When it wants to be looked at again.
+    #[must_use]
+    pub fn next_deadline(&self) -> Timestamp {
+        self.ask_at.min(self.until)
+    }
+
+    /// Time has passed.
+    pub fn wake(&mut self, now: Timestamp) -> Joined {
+        if now >= self.until {
+            return Joined::NoAnswer;
+        }
+        let mut outputs = Vec::new();
+        if now >= self.ask_at
+            && let Some(to) = self.known.get(self.asked % self.known.len().max(1)).copied()
+        {
+            self.ask_at = now + AGAIN;
+            self.asked = self.asked.wrapping_add(1);
+            // It obeys nobody yet.
+            let stamp = Stamp { epoch: Epoch(0), fork: 0 };
+            let message = Message { session: self.config.session, stamp, body: Body::Join(Hint::UNSUITABLE) };
+            outputs.push(Output::Send { to, message });
+        }
+        Joined::NotYet(outputs)
+    }
+
+    /// A message came.
+    pub fn receive(&mut self, now: Timestamp, message: &Message) -> Joined {
+        if message.session != self.config.session {
+            return Joined::NotYet(Vec::new());
+        }
+        match &message.body {
+            Body::Welcome(welcome) => match Session::enter(now, self.config.clone(), welcome, self.guards) {
+                Ok(session) => Joined::In(Box::new(session)),
+                Err(why) => Joined::Forged(why),
+            },
+            Body::Redirect(host) => {
+                // The one that is named is asked next, at once.
+                self.known.retain(|peer| peer != host);
+                self.known.insert(0, *host);
+                self.asked = 0;
+                self.ask_at = self.ask_at.min(now);
+                self.wake(now)
+            }
+            Body::Refused(why) => Joined::Refused(*why),
+            Body::Beat(_)
+            | Body::Ask
+            | Body::Answer(_)
+            | Body::Claim(_)
+            | Body::Vote(_)
+            | Body::Refusal { .. }
+            | Body::Announce { .. }
+            | Body::View(_)
+            | Body::Taken(_)
+            | Body::Hints(_)
+            | Body::State(_)
+            | Body::Pull
+            | Body::Join(_)
+            | Body::Leave => Joined::NotYet(Vec::new()),
+        }
+    }
+}

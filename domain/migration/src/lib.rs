@@ -1,0 +1,51 @@
+//! The peer's side of host migration: a session outlives every one of its hosts (seed 000).
+//!
+//! Speed comes from agreement that nobody waits for: every peer has the same [hints](HintList) and the same [`Order`], so
+//! they think of the same successor. Safety never rests on that: a host is obeyed for its [`Certificate`] alone, votes of
+//! a majority of the members, of which at most one comes about for an epoch ([`Ballot`]); whatever is older than its
+//! [`Stamp`] is refused. Decision 0050 tells the whole protocol.
+//!
+//! [`Session`] is one peer in one session: [`Session::handle`] takes what happened, [`Session::take_outputs`] gives what
+//! the hands must do, and it sleeps until [`Session::next_deadline`]. It reads no clock, draws no lots and keeps nothing
+//! on disk. Sessions know nothing of each other (seed 000: "each session can migrate independently (and concurrently)").
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod ballot;
+mod certificate;
+mod guard;
+mod hint;
+mod id;
+mod join;
+mod message;
+mod order;
+mod rhythm;
+mod session;
+mod settings;
+mod stages;
+mod view;
+
+pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal};
+pub use certificate::{Certificate, Forged, Vote};
+pub use guard::{Guard, Guards};
+pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
+pub use id::{ChannelId, Epoch, PeerId, SessionId, Stamp, Tick};
+pub use join::{Joined, Joining};
+pub use message::{
+    Beat, Body, Closed, Handover, Hears, Leads, Message, STATE_BYTES_MAX, Side, Standing, State, Welcome,
+};
+pub use order::{Compare, Order};
+pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
+pub use session::{
+    Acting, Cause, Config, End, Identification, Input, Migratable, Outcome, Output, Report, Session,
+    WithoutMajority,
+};
+pub use settings::{NAMES, SettingError, Settings, Switch};
+pub use stages::{
+    Answer, Call, Failure, LISTENERS_MAX, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
+};
+pub use view::{MEMBERS_MAX, View, ViewId};

@@ -1,0 +1,338 @@
+//! What is said ten times a second, what is read from it, and the fence: whatever obeys an older host is told of the
+//! present one, and nothing else is made of it.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Beat, Body, Leads, Message, State, Welcome};
+use crate::session::reign::{Mandate, Phase};
+use crate::session::words::{Cause, End};
+use crate::session::{AGAIN, Leadership, Presence, Session};
+use crate::stages::Failure;
+use crate::view::View;
+use crate::{Guard, HintList, PeerId, Stamp, Tick};
+
+/// How long a peer that is no member any more asks to be one again: as long as one that never was.
+const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
+
+impl Session {
+    /// Takes a message.
+    pub(super) fn receive(&mut self, now: Timestamp, from: PeerId, message: Message) {
+        if message.session != self.config.session
+            || from == self.me()
+            || matches!(self.leadership, Leadership::Over)
+        {
+            return;
+        }
+        let Message { stamp, body, .. } = message;
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.rhythm.hear(now);
+            contact.gone = Presence::Here;
+            contact.stamp = stamp;
+        }
+        match body {
+            // These prove themselves, or ask for nothing but an answer.
+            Body::Announce { certificates, view, cause } => {
+                self.be_told(now, &certificates, cause);
+                if view.id.epoch == self.ballot.epoch() {
+                    self.find_oneself(now, &view);
+                }
+            }
+            Body::Claim(claim) => self.consider(now, from, &claim),
+            Body::Vote(vote) => self.count(now, from, &vote),
+            Body::Refusal { epoch, why } => self.be_refused(now, epoch, &why),
+            Body::Join(_) => self.let_in(now, from),
+            Body::Welcome(welcome) => self.be_welcome(now, &welcome),
+            Body::Leave => self.let_go(from),
+            Body::Pull => self.give_state(from),
+            Body::Redirect(host) => self.be_redirected(now, from, host),
+            Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
+            Body::Refused(_) => {}
+            // The rest is a matter between those who obey the same host.
+            Body::Beat(beat) => self.hear_beat(now, from, stamp, &beat),
+            Body::Ask
+            | Body::Answer(_)
+            | Body::View(_)
+            | Body::Taken(_)
+            | Body::Hints(_)
+            | Body::State(_) => self.hear(now, from, stamp, body),
+        }
+    }
+
+    fn hear(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, body: Body) {
+        let is_old = stamp < self.stamp() && self.guards.stands(Guard::Epoch);
+        if is_old {
+            return self.announce_to(now, from);
+        }
+        match body {
+            Body::Ask => self.answer_whether_heard(now, from),
+            Body::Answer(hears) if stamp == self.stamp() => self.note_answer(now, from, hears),
+            Body::View(view) => self.take_view(now, from, &view),
+            Body::Taken(id) => self.ballot.taken(from, id),
+            Body::Hints(hints) if from == self.leader() => self.take_hints(hints),
+            Body::State(state) => self.take_state(from, stamp, state),
+            Body::Answer(_) | Body::Hints(_) => {}
+            Body::Beat(_)
+            | Body::Claim(_)
+            | Body::Vote(_)
+            | Body::Refusal { .. }
+            | Body::Announce { .. }
+            | Body::Pull
+            | Body::Join(_)
+            | Body::Welcome(_)
+            | Body::Redirect(_)
+            | Body::Leave
+            | Body::Refused(_) => {}
+        }
+    }
+
+    fn hear_beat(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, beat: &Beat) {
+        self.seen = self.seen.max(beat.promised);
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.rhythm.beat(now);
+            contact.echo = contact.echo.max(beat.sent);
+            contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
+            contact.beat = Some(*beat);
+        }
+        if self.meet(now, from, stamp, &beat.leads) {
+            return;
+        }
+        if stamp < self.stamp() && self.guards.stands(Guard::Epoch) {
+            if stamp.epoch == self.stamp().epoch {
+                self.show_side(now, from);
+            }
+            return self.announce_to(now, from);
+        }
+        if stamp > self.stamp() {
+            // It knows more; it will say so once it hears what this peer knows.
+            return self.beat_to(now, from);
+        }
+        if from == self.leader() {
+            self.hear_host(now, beat);
+        } else if matches!(self.leadership, Leadership::Reigns(_)) {
+            if self.contacts.contains_key(&from) {
+                self.supply(from, beat);
+            } else {
+                // It was put out, and does not know.
+                self.announce_to(now, from);
+            }
+        }
+    }
+
+    /// Somebody obeys an earlier host of this side, or one of another: it is to hear the present one.
+    fn show_side(&mut self, now: Timestamp, from: PeerId) {
+        match &self.leadership {
+            Leadership::Reigns(_) => self.be_guest(now, from),
+            Leadership::Follows => {
+                let leader = self.leader();
+                self.send(from, Body::Redirect(leader));
+            }
+            Leadership::Doubts(_) | Leadership::Vacant(_) | Leadership::Outside { .. } | Leadership::Over => {
+            }
+        }
+    }
+
+    fn hear_host(&mut self, now: Timestamp, beat: &Beat) {
+        match &beat.leads {
+            Leads::Yes(_) => {
+                self.hear_host_again(now, beat.echo);
+                if matches!(self.leadership, Leadership::Follows) {
+                    self.settle();
+                }
+            }
+            Leads::Accedes => self.hear_host_again(now, beat.echo),
+            Leads::HandsOver { .. } => self.be_handed_over(now, &beat.leads),
+            Leads::No => {}
+        }
+    }
+
+    /// Says to whom it matters how things stand: to everybody as host, as a standby or while there is no host; else to host
+    /// and standbys alone, so that sixty-four peers stay cheap.
+    pub(super) fn beat(&mut self, now: Timestamp) {
+        if self.is_failing() {
+            return;
+        }
+        let leader = self.leader();
+        let standbys = self.standbys();
+        let to_all = match self.leadership {
+            Leadership::Follows => standbys.contains(&self.me()),
+            Leadership::Reigns(_) | Leadership::Doubts(_) | Leadership::Vacant(_) => true,
+            Leadership::Outside { .. } | Leadership::Over => return,
+        };
+        let peers: Vec<PeerId> = self
+            .contacts
+            .keys()
+            .filter(|peer| to_all || **peer == leader || standbys.contains(peer))
+            .copied()
+            .collect();
+        for peer in peers {
+            self.beat_to(now, peer);
+        }
+    }
+
+    pub(super) fn beat_to(&mut self, now: Timestamp, peer: PeerId) {
+        let Some(echo) = self.contacts.get(&peer).map(|contact| contact.echo) else { return };
+        let leads = match &self.leadership {
+            Leadership::Reigns(reign) => match reign.phase {
+                Phase::Accession => Leads::Accedes,
+                Phase::Reigning => Leads::Yes(self.side(now)),
+                Phase::HandingOver { to, why, tick, .. } => Leads::HandsOver { to, why, tick },
+            },
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => Leads::No,
+        };
+        let beat = Beat {
+            sent: now,
+            echo,
+            leads,
+            view: self.view().id,
+            hints: self.hints.version,
+            hint: self.reported_hint(),
+            promised: self.ballot.promised(),
+            holds: self.held.as_ref().map_or(Tick::default(), |state| state.tick),
+        };
+        self.send(peer, Body::Beat(beat));
+    }
+
+    pub(super) fn announce_to_all(&mut self, now: Timestamp) {
+        let others: Vec<PeerId> = self.contacts.keys().copied().collect();
+        for peer in others {
+            if let Some(contact) = self.contacts.get_mut(&peer) {
+                contact.announced = None;
+            }
+            self.announce_to(now, peer);
+        }
+        self.beat(now);
+    }
+
+    /// Tells who is host, from the epoch on that the other stopped at.
+    fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
+        let mut since = crate::Epoch::FIRST;
+        if let Some(contact) = self.contacts.get_mut(&peer) {
+            if contact.announced.is_some_and(|announced| now < announced + AGAIN) {
+                return;
+            }
+            contact.announced = Some(now);
+            since = contact.stamp.epoch;
+        }
+        let certificates = self.ballot.certificates_after(since);
+        let view = self.view().clone();
+        self.send(peer, Body::Announce { certificates, view, cause: self.moved_by });
+    }
+
+    fn take_view(&mut self, now: Timestamp, from: PeerId, view: &View) {
+        if from == self.leader() && self.ballot.take_view(view) {
+            self.send(from, Body::Taken(view.id));
+            self.meet_members(now);
+            self.find_oneself(now, view);
+        }
+    }
+
+    /// A peer that the newest view does not name was away too long, and asks to be let in again.
+    pub(super) fn find_oneself(&mut self, now: Timestamp, view: &View) {
+        let is_in = view.members.contains_key(&self.me());
+        match &self.leadership {
+            Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_)
+                if !is_in && view.id >= self.view().id && self.fork.is_none() =>
+            {
+                self.ballot.withdraw();
+                self.leadership = Leadership::Outside { since: now, asked: now, without: view.id };
+                self.ask_all_in();
+            }
+            Leadership::Outside { without, .. } if is_in && view.id > *without => {
+                self.obey(now, self.leader());
+            }
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => {}
+        }
+    }
+
+    /// Asks to be let in again, but not for ever (I14).
+    pub(super) fn ask_in(&mut self, now: Timestamp) {
+        let Leadership::Outside { since, asked, .. } = &mut self.leadership else { return };
+        if now >= *since + OUTSIDE_MAX {
+            return self.fail(now, Cause::Fenced, Failure::CutOff);
+        }
+        if now >= *asked + AGAIN {
+            *asked = now;
+            self.ask_all_in();
+        }
+    }
+
+    /// Everybody it knew: its host may be gone, and whoever is none says who is.
+    fn ask_all_in(&mut self) {
+        let hint = self.reported_hint();
+        self.send_all(&Body::Join(hint));
+    }
+
+    fn be_welcome(&mut self, now: Timestamp, welcome: &Welcome) {
+        if !matches!(self.leadership, Leadership::Outside { .. }) {
+            return;
+        }
+        self.be_told(now, &welcome.certificates, self.moved_by);
+        if welcome.view.members.contains_key(&self.me()) && self.ballot.learn_view(&welcome.view).is_ok() {
+            self.hints = welcome.hints.clone();
+            self.obey(now, self.leader());
+        }
+    }
+
+    fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
+        let stepped_down = from == self.leader() && self.fork.is_some();
+        match &self.leadership {
+            // The host of this side obeys another now, and nobody told.
+            Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
+                self.leadership = Leadership::Outside { since: now, asked: now, without: self.view().id };
+                let hint = self.reported_hint();
+                self.send(host, Body::Join(hint));
+            }
+            Leadership::Outside { .. } => {
+                let hint = self.reported_hint();
+                self.send(host, Body::Join(hint));
+            }
+            // The host of another side: they have to meet.
+            Leadership::Reigns(reign) if reign.mandate == Mandate::Unconfirmed => self.be_guest(now, host),
+            Leadership::Reigns(_)
+            | Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Over => {}
+        }
+    }
+
+    fn take_hints(&mut self, hints: HintList) {
+        if hints.version > self.hints.version {
+            self.hints = hints;
+        }
+    }
+
+    /// A standby takes what its host sends; a new host what it asked for.
+    fn take_state(&mut self, from: PeerId, stamp: Stamp, state: State) {
+        let mine = self.held.as_ref().map_or(Tick::default(), |held| held.tick);
+        let from_host = from == self.leader() && stamp == self.stamp();
+        let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
+        if from_host || (asked && state.tick > mine) {
+            self.held = Some(state);
+        }
+    }
+
+    fn give_state(&mut self, to: PeerId) {
+        if let Some(state) = self.held.clone() {
+            self.send(to, Body::State(state));
+        }
+    }
+
+    /// For the hands: how a peer's link looks from here.
+    #[must_use]
+    pub fn is_reached(&self, now: Timestamp, peer: PeerId) -> bool {
+        self.contacts.get(&peer).is_some_and(|contact| !contact.is_lost(now))
+    }
+}

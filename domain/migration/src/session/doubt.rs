@@ -1,0 +1,101 @@
+//! When a host is given up: not because one peer misses it, but because most do.
+//!
+//! A peer that misses its host asks all others. As long as fewer than a majority of the members miss it too, the host stays:
+//! one bad link moves no session (B12). Nobody is told of a doubt that passes.
+
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Body, Hears};
+use crate::session::elect::{Quorum, Vacancy};
+use crate::session::words::Cause;
+use crate::session::{AGAIN, Contact, Leadership, Session};
+use crate::stages::Failure;
+use crate::{Guard, PeerId};
+
+/// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
+pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
+/// How long an answer counts: two questions may be lost.
+const ANSWER_LIFETIME: Duration = Duration::from_millis(700);
+/// After so long without a host that others hear this peer gives up: CRYENGINE's `net_inactivitytimeout`.
+const CUT_OFF: Duration = Duration::from_secs(10);
+
+/// A host is missed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Doubt {
+    since: Timestamp,
+    asked: Option<Timestamp>,
+}
+
+impl Session {
+    /// While all is well.
+    pub(super) fn watch(&mut self, now: Timestamp) {
+        if self.contacts.get(&self.leader()).is_none_or(|host| host.is_lost(now)) {
+            self.leadership = Leadership::Doubts(Doubt { since: now, asked: None });
+        }
+    }
+
+    /// While the host is missed.
+    pub(super) fn doubt(&mut self, now: Timestamp) {
+        let Leadership::Doubts(doubt) = &mut self.leadership else { return };
+        let since = doubt.since;
+        let ask = doubt.asked.is_none_or(|asked| now >= asked + AGAIN);
+        if ask {
+            doubt.asked = Some(now);
+        }
+        if self.contacts.get(&self.leader()).is_some_and(|host| !host.is_lost(now)) {
+            self.leadership = Leadership::Follows;
+            return;
+        }
+        if ask {
+            self.ask_others();
+        }
+        let (missing, hearing) = self.others_miss(now);
+        let confirmed = missing >= self.view().majority() || !self.guards.stands(Guard::Confirmation);
+        if confirmed {
+            self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
+        } else if hearing == 0 && now >= since + QUORUM_PATIENCE {
+            self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Missing, None));
+        } else if now >= since + CUT_OFF {
+            self.fail(now, Cause::Catastrophic, Failure::CutOff);
+        }
+    }
+
+    /// Asks every other member whether it hears the host.
+    pub(super) fn ask_others(&mut self) {
+        let host = self.leader();
+        let others: alloc::vec::Vec<PeerId> =
+            self.contacts.keys().filter(|peer| **peer != host).copied().collect();
+        for peer in others {
+            self.send(peer, Body::Ask);
+        }
+    }
+
+    /// How many members miss the host, this one included, and how many said lately that they hear it.
+    pub(super) fn others_miss(&self, now: Timestamp) -> (usize, usize) {
+        let said = |hears: Hears| {
+            let counts = |(peer, contact): &(&PeerId, &Contact)| {
+                self.view().members.contains_key(peer)
+                    && contact.hears.is_some_and(|(at, it)| it == hears && now.since(at) <= ANSWER_LIFETIME)
+            };
+            self.contacts.iter().filter(counts).count()
+        };
+        (said(Hears::No) + 1, said(Hears::Yes))
+    }
+
+    /// Another asks.
+    pub(super) fn answer_whether_heard(&mut self, now: Timestamp, from: PeerId) {
+        let hears = match self.leadership {
+            // The host itself: there is no better answer than hearing it.
+            Leadership::Reigns(_) => return self.beat_to(now, from),
+            Leadership::Follows => match self.contacts.get(&self.leader()) {
+                Some(host) if !host.is_doubtful(now) => Hears::Yes,
+                Some(_) | None => Hears::No,
+            },
+            Leadership::Doubts(_) | Leadership::Vacant(_) => Hears::No,
+            Leadership::Outside { .. } | Leadership::Over => return,
+        };
+        self.send(from, Body::Answer(hears));
+    }
+}

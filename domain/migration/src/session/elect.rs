@@ -1,0 +1,360 @@
+//! Who comes after: the first of the order asks for votes, the others wait for it a while and then for the next.
+
+use alloc::collections::BTreeSet;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::ballot::{Accepted, Claim, Refusal};
+use crate::certificate::{Certificate, Vote};
+use crate::hint::CanBeHost;
+use crate::message::{Body, Hears};
+use crate::rhythm::Rhythm;
+use crate::session::event::Begun;
+use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::words::{Acting, Cause, Output, WithoutMajority};
+use crate::session::{AGAIN, Contact, Leadership, Session};
+use crate::stages::{Failure, Role};
+use crate::{Epoch, Guard, PeerId, Stamp};
+
+/// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
+pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
+/// How long a peer that was asked may say nothing and still be one to wait for.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
+
+/// There is no host.
+#[derive(Debug, Clone)]
+pub(super) struct Vacancy {
+    pub(super) since: Timestamp,
+    pub(super) cause: Cause,
+    pub(super) quorum: Quorum,
+    /// Whom the old host, or this peer's own vote, has named.
+    pub(super) endorsed: Option<PeerId>,
+    /// Candidates that did not get there in time.
+    passed: BTreeSet<PeerId>,
+    waits: Option<(PeerId, Timestamp)>,
+    claimed: Option<Timestamp>,
+    asked: Timestamp,
+}
+
+/// Whether a majority of the members misses the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quorum {
+    /// It does, or the host itself goes.
+    Majority,
+    /// Not as far as this peer can ask.
+    Missing,
+}
+
+impl Vacancy {
+    pub(super) const fn beginning(
+        now: Timestamp,
+        cause: Cause,
+        quorum: Quorum,
+        endorsed: Option<PeerId>,
+    ) -> Self {
+        Self {
+            since: now,
+            cause,
+            quorum,
+            endorsed,
+            passed: BTreeSet::new(),
+            waits: None,
+            claimed: None,
+            asked: now,
+        }
+    }
+}
+
+impl Session {
+    /// The host is given up.
+    pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
+        if let Begun::No = self.begin_event(now, vacancy.cause) {
+            return;
+        }
+        if vacancy.cause == Cause::Catastrophic {
+            self.lost.insert(self.leader());
+        }
+        self.leadership = Leadership::Vacant(vacancy);
+    }
+
+    /// While there is no host.
+    pub(super) fn elect(&mut self, now: Timestamp) {
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        if vacancy.quorum == Quorum::Missing {
+            if now >= vacancy.asked + AGAIN {
+                vacancy.asked = now;
+                self.ask_others();
+            }
+            if self.others_miss(now).0 >= self.view().majority() {
+                self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
+            }
+        }
+        let Some(head) = self.head(now) else { return };
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        let since = match vacancy.waits {
+            Some((peer, since)) if peer == head => since,
+            Some(_) | None => {
+                vacancy.waits = Some((head, now));
+                now
+            }
+        };
+        if now >= since + CANDIDATE_PATIENCE {
+            vacancy.passed.insert(head);
+            vacancy.endorsed = None;
+            vacancy.waits = None;
+            self.ballot.withdraw();
+            return;
+        }
+        match (vacancy.quorum, self.config.without_majority) {
+            (Quorum::Majority, _) if head == self.me() => self.ask_for_votes(now),
+            (Quorum::Majority, _) => {}
+            (Quorum::Missing, WithoutMajority::Fork) if head == self.me() => self.go_on_alone(now),
+            (Quorum::Missing, WithoutMajority::Fork | WithoutMajority::Hold) => {}
+            (Quorum::Missing, WithoutMajority::End) => {
+                self.fail(now, Cause::Catastrophic, Failure::NoMajority);
+            }
+        }
+    }
+
+    fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {
+        if let Leadership::Vacant(vacancy) = &mut self.leadership {
+            change(vacancy);
+        }
+    }
+
+    /// Whom this peer waits for now; itself, if it is its turn.
+    fn head(&mut self, now: Timestamp) -> Option<PeerId> {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return None };
+        if vacancy.endorsed.is_some() {
+            return vacancy.endorsed;
+        }
+        let (me, host) = (self.me(), self.leader());
+        let excludes = self.guards.stands(Guard::Exclusion);
+        let fits_me = self.reports_can_be_host();
+        let is_silent = |contact: &Contact| {
+            contact.rhythm.silence(now) > ANSWER_PATIENCE && now >= vacancy.since + ANSWER_PATIENCE
+        };
+        let is_out = |peer: PeerId| {
+            if peer == me {
+                return !fits_me || vacancy.passed.contains(&me);
+            }
+            let contact = self.contacts.get(&peer);
+            excludes
+                && (peer == host
+                    || self.lost.contains(&peer)
+                    || vacancy.passed.contains(&peer)
+                    || contact.is_none_or(is_silent))
+        };
+        let first = self.config.order.candidates(&self.hints, self.view(), is_out).first().copied();
+        if first.is_none() && !vacancy.passed.is_empty() {
+            self.change_vacancy(|vacancy| vacancy.passed.clear());
+        }
+        first
+    }
+
+    fn ask_for_votes(&mut self, now: Timestamp) {
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        if vacancy.claimed.is_some_and(|claimed| now < claimed + AGAIN) {
+            return;
+        }
+        vacancy.claimed = Some(now);
+        self.claim(now);
+    }
+
+    /// Says the open claim again, or a new one where that one has become hopeless.
+    pub(super) fn claim(&mut self, now: Timestamp) {
+        let open = self.ballot.open_claim().filter(|claim| claim.epoch >= self.seen);
+        let Some(claim) = open.or_else(|| self.ballot.claim(self.seen)) else { return };
+        self.seen = self.seen.max(claim.epoch);
+        if let Some(vote) = self.ballot.own_vote()
+            && let Some(certificate) = self.ballot.count(&vote)
+        {
+            return self.crowned(now, &certificate);
+        }
+        self.send_all(&Body::Claim(claim));
+    }
+
+    /// Somebody asks for this peer's vote.
+    pub(super) fn consider(&mut self, now: Timestamp, from: PeerId, claim: &Claim) {
+        if claim.candidate != from {
+            return;
+        }
+        self.seen = self.seen.max(claim.epoch);
+        let considered = match self.objection(now, from) {
+            Some(why) => Err(why),
+            None => self.ballot.consider(claim),
+        };
+        match considered {
+            Ok(vote) => {
+                self.change_vacancy(|vacancy| {
+                    if vacancy.endorsed != Some(from) {
+                        vacancy.endorsed = Some(from);
+                        vacancy.waits = None;
+                    }
+                });
+                self.send(from, Body::Vote(vote));
+            }
+            Err(why) => self.send(from, Body::Refusal { epoch: claim.epoch, why }),
+        }
+    }
+
+    /// Why this peer would not have that one as its host now. None of this is needed for one host an epoch; it keeps
+    /// sessions from moving without need, and to somebody who cannot be host.
+    fn objection(&self, now: Timestamp, from: PeerId) -> Option<Refusal> {
+        if from == self.leader() {
+            return None;
+        }
+        let entry = self.hints.entries.get(&from);
+        let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
+        if !able || (self.lost.contains(&from) && self.guards.stands(Guard::Exclusion)) {
+            return Some(Refusal::Unsuitable);
+        }
+        let lives = match &self.leadership {
+            Leadership::Follows => {
+                self.contacts.get(&self.leader()).is_some_and(|host| !host.is_doubtful(now))
+            }
+            Leadership::Reigns(reign) => match reign.phase {
+                Phase::HandingOver { to, .. } => to != from,
+                Phase::Accession | Phase::Reigning => reign.mandate == Mandate::Confirmed,
+            },
+            Leadership::Doubts(_) | Leadership::Vacant(_) => false,
+            Leadership::Outside { .. } | Leadership::Over => true,
+        };
+        lives.then_some(Refusal::HostLives)
+    }
+
+    /// A vote came.
+    pub(super) fn count(&mut self, now: Timestamp, from: PeerId, vote: &Vote) {
+        if vote.voter == from
+            && let Some(certificate) = self.ballot.count(vote)
+        {
+            self.crowned(now, &certificate);
+        }
+    }
+
+    /// No vote came.
+    pub(super) fn be_refused(&mut self, now: Timestamp, epoch: Epoch, why: &Refusal) {
+        if self.ballot.open_claim().is_none_or(|claim| claim.epoch != epoch) {
+            return;
+        }
+        match why {
+            Refusal::Passed(certificates) => self.be_told(now, certificates, Cause::Catastrophic),
+            Refusal::Promised(promised) => self.seen = self.seen.max(promised.next()),
+            Refusal::NewerView(view) => {
+                if self.ballot.learn_view(view).is_ok() {
+                    self.meet_members(now);
+                }
+            }
+            Refusal::NotMine | Refusal::HostLives | Refusal::Unsuitable => {}
+        }
+    }
+
+    /// This peer has its certificate.
+    fn crowned(&mut self, now: Timestamp, certificate: &Certificate) {
+        self.fork = None;
+        self.seen = self.seen.max(certificate.epoch);
+        self.hints.version = crate::HintVersion { epoch: certificate.epoch, number: 0 };
+        let stamp = self.stamp();
+        if let Leadership::Reigns(reign) = &mut self.leadership {
+            // It was host before; only the number is new.
+            if reign.confirm(now) == Mandate::Unconfirmed {
+                self.outputs.push(Output::Confirmed(stamp));
+            }
+        } else {
+            if let Leadership::Vacant(vacancy) = &self.leadership {
+                self.moved_by = vacancy.cause;
+            }
+            let lost = self.lost.clone();
+            self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost));
+            self.elected(Role::Host);
+        }
+        self.announce_to_all(now);
+    }
+
+    /// Somebody says who is host.
+    pub(super) fn be_told(&mut self, now: Timestamp, certificates: &[Certificate], cause: Cause) {
+        let (host_before, stamp_before) = (self.leader(), self.stamp());
+        for certificate in certificates {
+            match self.ballot.accept(certificate) {
+                Ok(Accepted::Newer | Accepted::Known) => {}
+                // Forged, or told too little: then nothing follows from it.
+                Err(_) => break,
+            }
+        }
+        let stamp = Stamp::certified(self.ballot.epoch());
+        if stamp.epoch != stamp_before.epoch {
+            self.fork = None;
+            self.seen = self.seen.max(stamp.epoch);
+            self.moved_by = cause;
+            self.obey(now, host_before);
+        }
+    }
+
+    /// Another host than before, or the same in a later epoch.
+    pub(super) fn obey(&mut self, now: Timestamp, before: PeerId) {
+        let leader = self.leader();
+        if leader == self.me() {
+            return;
+        }
+        let stamp = self.stamp();
+        let was_host = matches!(self.leadership, Leadership::Reigns(_));
+        let moves = leader != before;
+        if moves {
+            let cause = match &self.leadership {
+                Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),
+                Leadership::Reigns(_) => Cause::Fenced,
+                Leadership::Vacant(vacancy) => vacancy.cause,
+                Leadership::Follows
+                | Leadership::Doubts(_)
+                | Leadership::Outside { .. }
+                | Leadership::Over => self.moved_by,
+            };
+            if was_host {
+                self.set_acting(Acting::No);
+                if self.leaves_after_handover(now) {
+                    return;
+                }
+            }
+            // A vacancy is part of the migration that it began; who followed until now begins one.
+            let resets = !matches!(self.leadership, Leadership::Vacant(_)) || self.event.is_none();
+            if resets && matches!(self.begin_event(now, cause), Begun::No) {
+                return;
+            }
+        }
+        self.lost.remove(&leader);
+        self.leadership = Leadership::Follows;
+        self.meet_members(now);
+        let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));
+        contact.rhythm = Rhythm::starting(now);
+        contact.gone = crate::session::Presence::Here;
+        for contact in self.contacts.values_mut() {
+            contact.hears = None;
+        }
+        self.elected(Role::Client);
+        self.outputs.push(Output::Follow { leader, stamp });
+    }
+
+    /// The host is heard after all, and hears this peer: it goes on obeying it.
+    pub(super) fn hear_host_again(&mut self, now: Timestamp, echo: Timestamp) {
+        match &self.leadership {
+            Leadership::Doubts(_) => self.leadership = Leadership::Follows,
+            Leadership::Vacant(vacancy) if echo >= vacancy.since => {
+                self.ballot.withdraw();
+                self.obey(now, self.leader());
+            }
+            Leadership::Vacant(_)
+            | Leadership::Follows
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => {}
+        }
+    }
+
+    /// Another answers whether it hears the host.
+    pub(super) fn note_answer(&mut self, now: Timestamp, from: PeerId, hears: Hears) {
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.hears = Some((now, hears));
+        }
+    }
+}

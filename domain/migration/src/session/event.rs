@@ -1,0 +1,115 @@
+//! What the game lives through while its session moves: one [`Stages`] from the first loss to the end of it all.
+
+use mainstay_core::Timestamp;
+
+use crate::PeerId;
+use crate::session::words::{Cause, End, Migratable, Outcome, Output, Report};
+use crate::session::{Leadership, Session};
+use crate::settings::Switch;
+use crate::stages::{Failure, Role, Stages};
+
+/// A migration that runs.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    pub(super) stages: Stages,
+    pub(super) cause: Cause,
+    /// Whom the listeners were told of last.
+    host: Option<PeerId>,
+}
+
+/// Whether a migration runs now.
+pub(super) enum Begun {
+    Yes,
+    /// The session is over instead.
+    No,
+}
+
+impl Session {
+    /// A migration begins, or the one that runs goes on: a host lost on the way resets it.
+    pub(super) fn begin_event(&mut self, now: Timestamp, cause: Cause) -> Begun {
+        if let Some(event) = &mut self.event {
+            event.stages.lose(now);
+            return Begun::Yes;
+        }
+        let wanted = match cause {
+            Cause::Catastrophic => self.settings.automigrate_host == Switch::On,
+            Cause::Lobby | Cause::Controlled | Cause::Fenced | Cause::Merge => true,
+        };
+        if !wanted || self.config.migratable == Migratable::No {
+            self.end(now, End::HostLost);
+            return Begun::No;
+        }
+        self.event = Some(Event { stages: Stages::begin(now, &self.listeners), cause, host: None });
+        Begun::Yes
+    }
+
+    /// A migration that cannot succeed begins, so that the game is told in the form that it knows.
+    pub(super) fn fail(&mut self, now: Timestamp, cause: Cause, failure: Failure) {
+        if let Begun::Yes = self.begin_event(now, cause)
+            && let Some(event) = &mut self.event
+        {
+            event.stages.fail(now, failure);
+        }
+    }
+
+    pub(super) fn elected(&mut self, role: Role) {
+        let leader = self.leader();
+        if let Some(event) = &mut self.event
+            && event.stages.elected(role)
+        {
+            event.host = Some(leader);
+        }
+    }
+
+    pub(super) fn settle(&mut self) {
+        if let Some(event) = &mut self.event {
+            event.stages.settle();
+        }
+    }
+
+    /// Calls whoever is to be called, and closes what is complete.
+    pub(super) fn live_through(&mut self, now: Timestamp) {
+        let timeout = self.settings.migrate_timeout;
+        let Some(event) = &mut self.event else { return };
+        let calls = event.stages.advance(now, timeout);
+        self.outputs.extend(calls.into_iter().map(Output::Call));
+        let Some(Event { stages, cause, host }) = self.event.take_if(|event| event.stages.is_complete())
+        else {
+            return;
+        };
+        let report = |outcome| Report {
+            cause,
+            outcome,
+            resets: stages.resets(),
+            took_ms: u64::try_from(now.since(stages.begun()).as_millis()).unwrap_or(u64::MAX),
+        };
+        if let Some(failure) = stages.failure() {
+            self.outputs.push(Output::Migrated(report(Outcome::Terminated(failure.clone()))));
+            self.send_all(&crate::Body::Leave);
+            self.end(now, End::Failed(failure.clone()));
+            return;
+        }
+        let role = stages.role().unwrap_or(Role::Client);
+        let outcome = Outcome::Moved { host: self.leader(), stamp: self.stamp(), role };
+        self.outputs.push(Output::Migrated(report(outcome)));
+        // What was lost or decided while the listeners finalised is the next migration's.
+        let next = match &self.leadership {
+            Leadership::Follows | Leadership::Doubts(_) if host != Some(self.leader()) => {
+                Some((self.moved_by, Some(Role::Client)))
+            }
+            Leadership::Reigns(_) if host != Some(self.leader()) => Some((self.moved_by, Some(Role::Host))),
+            Leadership::Follows | Leadership::Reigns(_) => {
+                self.lost.clear();
+                None
+            }
+            Leadership::Vacant(vacancy) => Some((vacancy.cause, None)),
+            Leadership::Doubts(_) | Leadership::Outside { .. } | Leadership::Over => None,
+        };
+        if let Some((cause, role)) = next
+            && let Begun::Yes = self.begin_event(now, cause)
+        {
+            role.into_iter().for_each(|role| self.elected(role));
+            self.live_through(now);
+        }
+    }
+}

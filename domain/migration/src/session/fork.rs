@@ -1,0 +1,140 @@
+//! Sides without a majority: they go on unconfirmed where the session's policy allows it, and merge when they meet.
+//!
+//! The rule of a meeting: whoever a majority confirms goes on; else the larger side; else the one whose game is further; else
+//! the lower channel. The other host hands over, and its members follow. Nothing of two games is mixed.
+
+use core::cmp::Reverse;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Body, Handover, Leads, Side, Standing};
+use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::words::Cause;
+use crate::session::{Contact, Leadership, Session};
+use crate::stages::Role;
+use crate::view::MEMBERS_MAX;
+use crate::{PeerId, Stamp};
+
+/// The side that this peer is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fork {
+    /// How many hosts this side has had since the last certified one.
+    pub(super) number: u32,
+    /// Its host.
+    pub(super) head: PeerId,
+}
+
+impl Session {
+    /// This peer is the first of a side without a majority.
+    pub(super) fn go_on_alone(&mut self, now: Timestamp) {
+        self.fork = Some(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
+        self.ballot.withdraw();
+        let lost = self.lost.clone();
+        self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost));
+        self.elected(Role::Host);
+        self.beat(now);
+    }
+
+    /// Both sides together are no majority either: they are one larger side then.
+    pub(super) fn merge_without_majority(&mut self, now: Timestamp) {
+        let theirs = self.contacts.values().map(|contact| contact.stamp.fork).max().unwrap_or_default();
+        let number = self.stamp().fork.max(theirs).saturating_add(1);
+        self.fork = Some(Fork { number, head: self.me() });
+        self.ballot.withdraw();
+        self.as_host(|reign| {
+            reign.merging = None;
+            reign.mandate = Mandate::Unconfirmed;
+        });
+        self.beat(now);
+    }
+
+    /// A peer of the same epoch says that it is host, and this peer obeys another. `true` where nothing more is to be made of
+    /// its beat.
+    pub(super) fn meet(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, leads: &Leads) -> bool {
+        if stamp.epoch != self.stamp().epoch || from == self.leader() && stamp == self.stamp() {
+            return false;
+        }
+        let reigns = matches!(self.leadership, Leadership::Reigns(_));
+        if reigns && *leads != Leads::No && !self.contacts.contains_key(&from) {
+            self.be_guest(now, from);
+        }
+        match (leads, &self.leadership) {
+            (Leads::No, _) => return false,
+            (Leads::HandsOver { to, why: Handover::Merge, .. }, Leadership::Reigns(_))
+                if *to == self.me() =>
+            {
+                self.as_host(|reign| {
+                    reign.merging.get_or_insert(now);
+                });
+            }
+            (Leads::Yes(theirs), Leadership::Reigns(reign)) if reign.phase == Phase::Reigning => {
+                let mine = self.side(now);
+                if self.rank(self.me(), &mine) < self.rank(from, theirs) {
+                    self.as_host(|reign| {
+                        reign.phase = Phase::HandingOver {
+                            to: from,
+                            why: Handover::Merge,
+                            since: now,
+                            tick: crate::Tick::default(),
+                        };
+                    });
+                } else if mine.mandate == Standing::Confirmed {
+                    // It has itself certified anew, and the fork is outranked by that.
+                    self.as_host(|reign| {
+                        reign.merging.get_or_insert(now);
+                    });
+                }
+            }
+            (Leads::Yes(_) | Leads::Accedes, Leadership::Reigns(reign)) if reign.yields_to(from) => {
+                if stamp > self.stamp() {
+                    self.follow_fork(now, from, stamp);
+                }
+            }
+            (Leads::Yes(_) | Leads::Accedes, Leadership::Vacant(vacancy)) => {
+                let endorsed = vacancy.endorsed == Some(from);
+                let alone =
+                    vacancy.quorum == super::elect::Quorum::Missing && vacancy.cause == Cause::Catastrophic;
+                if stamp > self.stamp() && (endorsed || alone) {
+                    self.follow_fork(now, from, stamp);
+                }
+            }
+            (Leads::Yes(_) | Leads::Accedes, Leadership::Outside { .. }) if stamp > self.stamp() => {
+                self.follow_fork(now, from, stamp);
+            }
+            (Leads::Yes(_) | Leads::Accedes, Leadership::Follows | Leadership::Doubts(_))
+                if from == self.leader() && stamp > self.stamp() =>
+            {
+                // The own host's side has grown.
+                self.follow_fork(now, from, stamp);
+            }
+            (Leads::Yes(_), Leadership::Follows) if from != self.leader() => {
+                // The two hosts may not know of each other; whoever hears both tells.
+                let leader = self.leader();
+                self.send(from, Body::Redirect(leader));
+            }
+            (Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. }, _) => {}
+        }
+        true
+    }
+
+    /// Somebody that the view does not name is on this side, or is the host of another.
+    pub(super) fn be_guest(&mut self, now: Timestamp, peer: PeerId) {
+        if self.guests.len() < MEMBERS_MAX {
+            self.guests.insert(peer);
+            let stamp = Stamp::certified(self.ballot.epoch());
+            self.contacts.entry(peer).or_insert_with(|| Contact::new(now, stamp));
+        }
+    }
+
+    fn follow_fork(&mut self, now: Timestamp, head: PeerId, stamp: Stamp) {
+        let before = self.leader();
+        self.fork = Some(Fork { number: stamp.fork, head });
+        self.ballot.withdraw();
+        self.obey(now, before);
+    }
+
+    fn rank(&self, host: PeerId, side: &Side) -> impl Ord + use<> {
+        let channel = self.view().members.get(&host).copied();
+        (side.mandate, side.size, side.tick, Reverse(channel.is_none()), Reverse(channel))
+    }
+}

@@ -1,0 +1,229 @@
+//! What goes into a session and what comes out of it.
+
+use alloc::string::String;
+
+use crate::hint::{CanBeHost, NatType};
+use crate::message::{Handover, Message, State};
+use crate::settings::SettingError;
+use crate::stages::{Answer, Call, Failure, ListenerId, Role};
+use crate::{ChannelId, Order, PeerId, SessionId, Stamp, Tick};
+
+/// What a session is from its creation on, the same on every peer; `me` apart.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// This peer.
+    pub me: PeerId,
+    /// The session.
+    pub session: SessionId,
+    /// By what hosts are chosen.
+    pub order: Order,
+    /// Seed 000: "Sessions need to be created as migratable (or not)".
+    pub migratable: Migratable,
+    /// What happens where no majority can be had.
+    pub without_majority: WithoutMajority,
+}
+
+/// Whether a session was created with `CRYSESSION_CREATE_FLAG_MIGRATABLE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Migratable {
+    /// It goes on with another host.
+    Yes,
+    /// It ends with its host.
+    No,
+}
+
+/// What a side does that has lost its host, or its members, and has no majority: offline nobody can tell a crash from a cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WithoutMajority {
+    /// It goes on, marked unconfirmed, and merges when the sides meet: for games played together.
+    Fork,
+    /// It ends: for ranked games.
+    End,
+    /// It stands still and waits, within the budget.
+    Hold,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing but time.
+    Wake,
+    /// A message came over the link of that peer. The hands have checked the signatures of votes and views in it.
+    Message {
+        /// Whose link.
+        from: PeerId,
+        /// What came.
+        message: Message,
+    },
+    /// A link broke with evidence: a reset, a close, an ICMP error. Silence is no evidence.
+    LinkLost(PeerId),
+    /// A listener answered a [`Output::Call`].
+    Answered {
+        /// Who.
+        listener: ListenerId,
+        /// To which call.
+        number: u32,
+        /// Its state, kept for it.
+        state: u32,
+        /// What.
+        answer: Answer,
+    },
+    /// The host's game is so far: it goes to the standbys.
+    State(State),
+    /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.
+    Suitable(CanBeHost),
+    /// What was found out about this peer's own network.
+    Reachable {
+        /// How others reach it.
+        nat: NatType,
+        /// Its mean round trip, in milliseconds.
+        ping_ms: u16,
+        /// What it can send, in bits a second.
+        upstream_bps: u32,
+    },
+    /// A console variable is set.
+    Set {
+        /// Its name.
+        name: String,
+        /// Its value as text.
+        value: String,
+    },
+    /// The host gives the session to another.
+    HandOver {
+        /// To whom; without it, to the best.
+        to: Option<PeerId>,
+        /// Why.
+        why: Handover,
+        /// The game at its last tick: the host steps it no further.
+        last: State,
+    },
+    /// The host throws somebody out.
+    Kick(PeerId),
+    /// The game leaves. A host that wants no gap hands over first.
+    Leave,
+}
+
+/// What the hands must do, or the game must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Send this.
+    Send {
+        /// To whom.
+        to: PeerId,
+        /// What.
+        message: Message,
+    },
+    /// Call a listener, and bring its answer.
+    Call(Call),
+    /// This peer is the host: its game goes on from that state, or from what it has.
+    Lead {
+        /// What its messages carry from now on.
+        stamp: Stamp,
+        /// The newest state that anybody held who could be asked.
+        state: Option<State>,
+    },
+    /// It obeys that host.
+    Follow {
+        /// Whom.
+        leader: PeerId,
+        /// What its messages carry.
+        stamp: Stamp,
+    },
+    /// Whether the host's game steps on. A client hears it too, where it was host before.
+    Act(Acting),
+    /// A member is with its host: the game binds its actor to that channel.
+    Connected {
+        /// Who.
+        peer: PeerId,
+        /// Its channel.
+        channel: ChannelId,
+    },
+    /// A member is none any more.
+    Gone(PeerId),
+    /// So far the game is held by its host and two others (or as many as there are).
+    Durable(Tick),
+    /// A host that no majority confirmed is confirmed now.
+    Confirmed(Stamp),
+    /// A migration ended.
+    Migrated(Report),
+    /// A console variable was not set.
+    NotSet(SettingError),
+    /// The session is over for this peer.
+    Ended(End),
+}
+
+/// Whether the host's game steps on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Acting {
+    /// It does.
+    Yes,
+    /// It stands still: whether this peer is still host is open, or it is not.
+    No,
+}
+
+/// Why a migration began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Seed 000: "the current host determines that a client in the lobby is a more suitable candidate".
+    Lobby,
+    /// Seed 000: "the current host quits the game in a controlled manner".
+    Controlled,
+    /// Seed 000: "the current host loses connection to the internet, crashes or suffers a power outage".
+    Catastrophic,
+    /// This peer was host and another has been certified meanwhile.
+    Fenced,
+    /// Two sides have met.
+    Merge,
+}
+
+impl Cause {
+    pub(super) const fn of(why: Handover) -> Self {
+        match why {
+            Handover::Lobby => Self::Lobby,
+            Handover::Leaves => Self::Controlled,
+            Handover::Merge => Self::Merge,
+        }
+    }
+}
+
+/// What came of one migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Why it began.
+    pub cause: Cause,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How often it was reset.
+    pub resets: u32,
+    /// How long it took from OnInitiate on, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// What came of a migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The session goes on.
+    Moved {
+        /// The new host.
+        host: PeerId,
+        /// Its stamp.
+        stamp: Stamp,
+        /// What this peer is.
+        role: Role,
+    },
+    /// It does not, for this peer.
+    Terminated(Failure),
+}
+
+/// Why a session is over for a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The game left.
+    Left,
+    /// Its host is gone, and it is not to migrate.
+    HostLost,
+    /// It migrated, and failed.
+    Failed(Failure),
+    /// It is not let in, or not any more.
+    Refused(crate::Closed),
+}

@@ -1,0 +1,52 @@
+//! Who votes: the members of a session as its host has written them down, one change at a time.
+
+use alloc::collections::BTreeMap;
+
+use crate::{ChannelId, Epoch, PeerId};
+
+/// How many peers a session has at most: CRYENGINE's lobby ends there too.
+pub const MEMBERS_MAX: usize = 64;
+
+/// Which view: views of one host are numbered from 0, those of a later host come after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId {
+    /// The epoch of the host that wrote it.
+    pub epoch: Epoch,
+    /// Its number among that host's.
+    pub version: u32,
+}
+
+/// The members of a session. `host` has signed it; the hands checked that before anyone here sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct View {
+    /// Which one.
+    pub id: ViewId,
+    /// Who wrote it: the host of its epoch.
+    pub host: PeerId,
+    /// Everyone who votes, the host too.
+    pub members: BTreeMap<PeerId, ChannelId>,
+}
+
+impl View {
+    /// How many make a majority.
+    #[must_use]
+    pub fn majority(&self) -> usize {
+        self.members.len() / 2 + 1
+    }
+
+    /// Whether so many of these are a majority of the members.
+    #[must_use]
+    pub fn is_majority<'a>(&self, voters: impl IntoIterator<Item = &'a PeerId>) -> bool {
+        let members = voters.into_iter().filter(|voter| self.members.contains_key(voter)).count();
+        members >= self.majority()
+    }
+
+    /// Whether the other has exactly one member more or one less: then every majority of one meets every majority of the
+    /// other, which is what lets views change while hosts are elected.
+    #[must_use]
+    pub fn is_neighbour(&self, other: &BTreeMap<PeerId, ChannelId>) -> bool {
+        let gone = self.members.keys().filter(|peer| !other.contains_key(peer)).count();
+        let come = other.keys().filter(|peer| !self.members.contains_key(peer)).count();
+        gone + come == 1
+    }
+}

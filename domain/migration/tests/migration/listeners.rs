@@ -1,0 +1,178 @@
+//! The listener contract of seed 000.
+
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{
+    Answer, Call, Failure, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
+};
+
+const BUDGET: Duration = Duration::from_secs(30);
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp::from_unix_ms(ms)
+}
+
+fn two() -> Stages {
+    Stages::begin(
+        at(0),
+        &[("game".to_owned(), Priority::PostEngine), ("engine".to_owned(), Priority::Engine)],
+    )
+}
+
+fn answer(stages: &mut Stages, now: Timestamp, call: &Call, answer: &Answer) {
+    stages.answer(now, call.listener, call.number, call.state + 1, answer);
+}
+
+/// Everybody answers Done until nothing is left to call.
+fn finish(stages: &mut Stages, now: Timestamp) -> Vec<Stage> {
+    let mut called = Vec::new();
+    loop {
+        let calls = stages.advance(now, BUDGET);
+        if calls.is_empty() {
+            return called;
+        }
+        for call in calls {
+            called.push(call.stage);
+            answer(stages, now, &call, &Answer::Done);
+        }
+    }
+}
+
+/// "Only when all the registered listeners for a given state have returned true does the host migration process move onto the
+/// next state."
+#[test]
+fn a_stage_waits_for_all_listeners() {
+    let mut stages = two();
+    let calls = stages.advance(at(0), BUDGET);
+    assert_eq!(
+        calls.iter().map(|call| call.listener).collect::<Vec<_>>(),
+        [ListenerId(1), ListenerId(0)],
+        "by priority"
+    );
+    answer(&mut stages, at(0), &calls[0], &Answer::Done);
+    assert_eq!(
+        stages.advance(at(5_000), BUDGET),
+        [],
+        "the other is pending, and whoever is done is left alone"
+    );
+    answer(&mut stages, at(5_000), &calls[1], &Answer::Done);
+    let next = stages.advance(at(5_000), BUDGET);
+    assert!(next.iter().all(|call| call.stage == Stage::DisconnectClient));
+}
+
+/// "the passed reference 'state' is guaranteed to be 0 the first time the listener is invoked, and will persist its value on
+/// subsequent invocations, until the listener completes".
+#[test]
+fn state_begins_at_0_and_is_kept() {
+    let mut stages = two();
+    let first = stages.advance(at(0), BUDGET)[1];
+    assert_eq!(first.state, 0);
+    answer(&mut stages, at(0), &first, &Answer::Wait);
+    let later = at(0) + PACE;
+    let again = stages.advance(later, BUDGET);
+    let [again] = again.as_slice() else { panic!("{again:?}") };
+    assert_eq!((again.listener, again.state), (first.listener, 1));
+    finish(&mut stages, later);
+    answer(&mut stages, later, again, &Answer::Done);
+    let next = stages.advance(later, BUDGET);
+    assert!(next.is_empty() || next.iter().all(|call| call.state == 0));
+}
+
+/// "The methods are called in the order they are declared in the interface".
+#[test]
+fn stages_come_in_their_order() {
+    for (role, own) in [(Role::Host, Stage::PromoteToServer), (Role::Client, Stage::DemoteToClient)] {
+        let mut stages = two();
+        assert_eq!(
+            finish(&mut stages, at(0)),
+            [Stage::Initiate; 2].into_iter().chain([Stage::DisconnectClient; 2]).collect::<Vec<_>>()
+        );
+        assert!(stages.elected(role));
+        assert_eq!(
+            finish(&mut stages, at(1)),
+            [own; 2].into_iter().chain([Stage::ReconnectClient; 2]).collect::<Vec<_>>()
+        );
+        stages.settle();
+        assert_eq!(finish(&mut stages, at(2)), [Stage::Finalise; 2]);
+        assert!(stages.is_complete());
+        assert_eq!(stages.failure(), None);
+    }
+}
+
+/// "OnTerminate() is called in the event of an error (which could happen at any point in the host migration process)": here
+/// because a listener vetoes, at each stage, and exactly once.
+#[test]
+fn a_veto_terminates_once_from_any_stage() {
+    for vetoed in [Stage::Initiate, Stage::DisconnectClient, Stage::PromoteToServer, Stage::ReconnectClient] {
+        let mut stages = two();
+        stages.elected(Role::Host);
+        let mut called = Vec::new();
+        loop {
+            let calls = stages.advance(at(0), BUDGET);
+            if calls.is_empty() {
+                break;
+            }
+            for call in calls {
+                called.push(call.stage);
+                let veto = if call.stage == vetoed { Answer::Veto } else { Answer::Done };
+                answer(&mut stages, at(0), &call, &veto);
+            }
+        }
+        assert!(stages.is_complete(), "{vetoed:?}");
+        assert!(matches!(stages.failure(), Some(Failure::Vetoed(name)) if name == "engine"));
+        assert_eq!(called.iter().filter(|stage| **stage == Stage::Terminate).count(), 2, "once for each");
+    }
+}
+
+/// B6: what a listener does in OnTerminate may take several calls; B7: and nothing brings the migration back to life.
+#[test]
+fn b6_and_b7_terminate_keeps_its_state_and_is_final() {
+    let mut stages = two();
+    stages.advance(at(0), BUDGET);
+    let late = at(0) + BUDGET;
+    let calls = stages.advance(late, BUDGET);
+    assert!(calls.iter().all(|call| (call.stage, call.state) == (Stage::Terminate, 0)));
+    answer(&mut stages, late, &calls[0], &Answer::Wait);
+    let again = stages.advance(late + PACE, BUDGET);
+    assert_eq!(
+        again.iter().map(|call| call.state).collect::<Vec<_>>(),
+        [1],
+        "its state is kept after the budget"
+    );
+    assert!(!stages.lose(late + PACE));
+    assert!(!stages.elected(Role::Host));
+    assert_eq!(stages.stage(), Some(Stage::Terminate));
+    stages.advance(late + TERMINATE_MAX, BUDGET);
+    assert!(stages.is_complete(), "it is bounded");
+    assert_eq!(stages.failure(), Some(&Failure::TimeLimit));
+}
+
+/// "All migration(s) must occur for the session within this time frame": the budget is one for all attempts.
+#[test]
+fn the_budget_goes_on_through_resets() {
+    let mut stages = two();
+    finish(&mut stages, at(0));
+    for attempt in 1..=3_u64 {
+        let now = at(attempt * 9_000);
+        stages.elected(Role::Client);
+        finish(&mut stages, now);
+        assert!(stages.lose(now));
+        assert_eq!(finish(&mut stages, now)[0], Stage::Reset);
+    }
+    assert_eq!(stages.resets(), 3);
+    let calls = stages.advance(at(0) + BUDGET, BUDGET);
+    assert!(calls.iter().all(|call| call.stage == Stage::Terminate));
+}
+
+/// A new host that is lost before anybody was told of a role is no reset.
+#[test]
+fn before_a_role_nobody_is_told() {
+    let mut stages = two();
+    finish(&mut stages, at(0));
+    stages.elected(Role::Client);
+    assert!(stages.lose(at(1)));
+    stages.elected(Role::Host);
+    assert_eq!(finish(&mut stages, at(2))[0], Stage::PromoteToServer);
+    assert_eq!(stages.resets(), 0);
+}

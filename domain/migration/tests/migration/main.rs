@@ -1,0 +1,9 @@
+//! The rules of host migration, one example a sentence of seed 000, and its ballot tried in every order.
+#![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+mod console;
+mod listeners;
+mod model;
+mod moves;
+mod net;
+mod order;

@@ -1,0 +1,338 @@
+//! How a session moves, seen from its games: one example a sentence of seed 000, and the named defects of CRYENGINE (B1 to
+//! B12 of the reference) that must not be ours.
+
+use std::time::Duration;
+
+use mainstay_migration::{
+    Body, CanBeHost, Cause, Certificate, End, Failure, Handover, Identification, Input, Leads, Migratable,
+    Outcome, Output, Role, Stage, Stamp, State, Vote, WithoutMajority,
+};
+
+use crate::net::{Net, peer};
+
+const CLIENT: [Stage; 5] = [
+    Stage::Initiate,
+    Stage::DisconnectClient,
+    Stage::DemoteToClient,
+    Stage::ReconnectClient,
+    Stage::Finalise,
+];
+const HOST: [Stage; 5] = [
+    Stage::Initiate,
+    Stage::DisconnectClient,
+    Stage::PromoteToServer,
+    Stage::ReconnectClient,
+    Stage::Finalise,
+];
+
+fn last_state(net: &Net, id: u128) -> State {
+    net.session(peer(id)).held().unwrap().clone()
+}
+
+/// "Catastrophic migration: the current host loses connection to the internet, crashes or suffers a power outage."
+#[test]
+fn a_crashed_host_is_followed_by_the_anticipated_one() {
+    let mut net = Net::of(4);
+    assert_eq!(net.session(peer(2)).role(), Identification::AnticipatedNewHost);
+    let before = last_state(&net, 2).tick;
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2), "equal in everything but its channel");
+    assert_eq!(net.stages(peer(2)), HOST);
+    assert_eq!(net.stages(peer(3)), CLIENT);
+    assert!(net.seen[&peer(2)].tick > before, "it went on from the state it held");
+    let report = &net.seen[&peer(3)].reports[0];
+    assert_eq!(report.cause, Cause::Catastrophic);
+    let Outcome::Moved { host, role, .. } = &report.outcome else { panic!("{report:?}") };
+    assert_eq!((*host, *role), (peer(2), Role::Client));
+}
+
+/// "the host migration process is monitored so that if the new host quits, crashes or suffers a power loss, another host is
+/// chosen until either there are no more clients in the game": here until one is left.
+#[test]
+fn host_after_host_until_one_is_left() {
+    let mut net = Net::of(5);
+    for dead in 1..5 {
+        assert_eq!(net.host(), peer(dead));
+        net.kill(peer(dead));
+        net.run(Duration::from_secs(8));
+    }
+    assert_eq!(net.host(), peer(5));
+    assert_eq!(
+        net.session(peer(5)).stamp(),
+        Stamp { epoch: mainstay_migration::Epoch(4), fork: 1 },
+        "alone of two"
+    );
+}
+
+/// "OnReset() is called when the anticipated new host leaves part way through the host migration process. Note that the host
+/// migration internal state machine will go back to OnDisconnectClient() after this method, not OnInitiate()."
+#[test]
+fn a_new_host_that_dies_resets_the_migration() {
+    let mut net = Net::of(5);
+    net.kill(peer(1));
+    while net.seen.get(&peer(3)).is_none_or(|seen| !seen.stages.contains(&Stage::DemoteToClient)) {
+        net.run(Duration::from_millis(5));
+    }
+    net.kill(peer(2));
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.host(), peer(3));
+    let stages = net.stages(peer(4));
+    let reset = stages.iter().position(|stage| *stage == Stage::Reset).unwrap();
+    assert_eq!(stages[reset + 1], Stage::DisconnectClient);
+    assert_eq!(stages.iter().filter(|stage| **stage == Stage::Initiate).count(), 1);
+    assert_eq!(stages.last(), Some(&Stage::Finalise));
+}
+
+/// "Controlled migration: the current host quits the game in a controlled manner, i.e. through the in-game menus." I15: no
+/// tick is lost.
+#[test]
+fn a_host_that_leaves_hands_its_last_tick_on() {
+    let mut net = Net::of(3);
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_millis(400));
+    assert_eq!(net.seen[&peer(1)].outputs.last(), Some(&Output::Ended(End::Left)));
+    net.kill(peer(1));
+    assert_eq!(net.host(), peer(2));
+    let led = net.seen[&peer(2)].led_from;
+    assert_eq!(led, Some(tick));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
+}
+
+/// "Lobby migration: the current host determines that a client in the lobby is a more suitable candidate" and "It is entirely
+/// possible for the old host to have this method called (in the event of a lobby migration)".
+#[test]
+fn a_lobby_host_becomes_a_client_of_the_better_one() {
+    let mut net = Net::of(3);
+    let last = last_state(&net, 1);
+    net.give(peer(1), Input::HandOver { to: Some(peer(3)), why: Handover::Lobby, last });
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(3));
+    assert_eq!(net.stages(peer(1)), CLIENT);
+    assert_eq!(net.stages(peer(3)), HOST);
+    assert_eq!(net.seen[&peer(1)].reports[0].cause, Cause::Lobby);
+}
+
+/// "all clients will initially report that they are unsuitable as a host of any session they connect to": whoever the game has
+/// not called suitable is never host (I7), though it comes first.
+#[test]
+fn nobody_is_host_before_its_game_says_so() {
+    let mut net = Net::of(4);
+    net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(3));
+}
+
+/// "net_migrate_timeout - … All migration(s) must occur for the session within this time frame or host migration will
+/// terminated."
+#[test]
+fn without_anybody_who_can_be_host_it_ends_with_its_budget() {
+    let mut net = Net::of(3);
+    for id in 1..=3 {
+        net.give(peer(id), Input::Suitable(CanBeHost::NotYet));
+        net.set(peer(id), "net_migrate_timeout", "5");
+    }
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert!(net.seen[&peer(2)].reports.is_empty(), "it is still looked for");
+    net.run(Duration::from_secs(3));
+    let report = &net.seen[&peer(2)].reports[0];
+    assert_eq!(report.outcome, Outcome::Terminated(Failure::TimeLimit));
+    assert_eq!(net.stages(peer(2)).last(), Some(&Stage::Terminate));
+    assert_eq!(
+        net.stages(peer(2)).iter().filter(|stage| **stage == Stage::Terminate).count(),
+        1,
+        "exactly once"
+    );
+}
+
+/// "net_automigrate_host - toggles whether automatic migration is attempted when connection to the host is lost".
+#[test]
+fn without_automatic_migration_the_session_ends_with_its_host() {
+    let mut net = Net::of(3);
+    net.set(peer(2), "net_automigrate_host", "0");
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.seen[&peer(2)].outputs.last(), Some(&Output::Ended(End::HostLost)));
+    assert!(net.seen[&peer(2)].stages.is_empty());
+}
+
+/// "Sessions need to be created as migratable (or not) by supplying the CRYSESSION_CREATE_FLAG_MIGRATABLE flag".
+#[test]
+fn a_session_that_is_not_migratable_ends_with_its_host() {
+    let mut net = Net::with(3, Migratable::No, WithoutMajority::Fork);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    for id in [2, 3] {
+        assert_eq!(net.seen[&peer(id)].outputs.last(), Some(&Output::Ended(End::HostLost)));
+    }
+}
+
+/// "in a fully connected game with four participants, the host would see three hints (one for each client), and the clients
+/// would each see two hints (one for each client excluding the host)."
+#[test]
+fn hints_are_shown_to_whoever_turned_them_on() {
+    let mut net = Net::of(4);
+    assert!(net.session(peer(1)).shown_hints().is_empty(), "default is 0 = off");
+    for id in 1..=4 {
+        net.set(peer(id), "net_show_new_host_hinting", "1");
+    }
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.session(peer(1)).shown_hints().len(), 3);
+    for id in 2..=4 {
+        assert_eq!(net.session(peer(id)).shown_hints().len(), 2);
+    }
+}
+
+/// "net_show_host_identificiation - … will show either 'HOST', 'ANTICIPATED NEW HOST' or 'MEMBER'."
+#[test]
+fn what_a_peer_is_can_be_shown() {
+    let mut net = Net::of(3);
+    assert_eq!(net.session(peer(1)).identification(), None, "default is 0 = off");
+    for id in 1..=3 {
+        net.set(peer(id), "net_show_host_identificiation", "1");
+    }
+    let shown = |id: u128| net.session(peer(id)).identification().unwrap().text();
+    assert_eq!([shown(1), shown(2), shown(3)], ["HOST", "ANTICIPATED NEW HOST", "MEMBER"]);
+}
+
+/// "net_hostHintingNATTypeOverride - … used to ensure a particular machine is either excluded as a host candidate (by reporting
+/// a more strict NAT type) or preferentially chosen".
+#[test]
+fn overrides_decide_who_comes_next() {
+    let mut net = Net::of(4);
+    net.set(peer(2), "net_hostHintingNATTypeOverride", "3");
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.session(peer(4)).anticipated(), Some(peer(3)));
+    net.set(peer(4), "net_hostHintingActiveConnectionsOverride", "255");
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.session(peer(1)).anticipated(), Some(peer(4)));
+}
+
+/// B1: no member can announce itself host, neither with too few votes nor with somebody else's epoch.
+#[test]
+fn b1_a_member_that_announces_itself_is_not_obeyed() {
+    let mut net = Net::of(4);
+    let view = net.session(peer(3)).view().clone();
+    let epoch = net.session(peer(3)).stamp().epoch.next();
+    let vote = Vote { epoch, candidate: peer(3), voter: peer(3), electorate: view.id };
+    let forged = Certificate { epoch, host: peer(3), electorate: view.clone(), votes: vec![vote; 4] };
+    for id in [1, 2, 4] {
+        let body =
+            Body::Announce { certificates: vec![forged.clone()], view: view.clone(), cause: Cause::Lobby };
+        net.say(peer(3), peer(id), body);
+    }
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(1));
+}
+
+/// B2: no member but the host can start a lobby migration.
+#[test]
+fn b2_only_the_host_hands_over() {
+    let mut net = Net::of(4);
+    let mut beat = None;
+    net.peers.get_mut(&peer(3)).unwrap().handle(net.now + Duration::from_millis(200), Input::Wake);
+    for output in net.peers.get_mut(&peer(3)).unwrap().take_outputs() {
+        if let Output::Send { message, .. } = output
+            && let Body::Beat(it) = message.body
+        {
+            beat = Some(it);
+        }
+    }
+    let mut beat = beat.expect("it beats ten times a second");
+    beat.leads = Leads::HandsOver { to: peer(3), why: Handover::Lobby, tick: mainstay_migration::Tick(0) };
+    for id in [2, 4] {
+        net.say(peer(3), peer(id), Body::Beat(beat));
+    }
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(1));
+    assert!(net.seen.values().all(|seen| seen.stages.is_empty()));
+}
+
+/// B12: an asymmetric link splits nothing: one peer that does not hear its host, whom all others hear, moves no session.
+#[test]
+fn b12_one_deaf_peer_moves_nobody() {
+    let mut net = Net::of(5);
+    net.cut.insert((peer(1), peer(3)));
+    net.run(Duration::from_secs(5));
+    assert!(net.seen.values().all(|seen| seen.stages.is_empty()), "nobody is told of a doubt");
+    net.cut.clear();
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(1));
+    assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(mainstay_migration::Epoch::FIRST));
+}
+
+/// "A zombie host that wakes is fenced and rejoins as a client."
+#[test]
+fn a_host_that_wakes_finds_itself_a_client() {
+    let mut net = Net::of(4);
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.session(peer(2)).leader(), peer(2));
+    assert!(!net.session(peer(2)).view().members.contains_key(&peer(1)), "it was put out meanwhile");
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2));
+    assert_eq!(net.stages(peer(1)), CLIENT);
+    assert_eq!(net.seen[&peer(1)].reports[0].cause, Cause::Fenced);
+    assert!(net.session(peer(2)).view().members.contains_key(&peer(1)), "it was let in again");
+}
+
+/// The two-player rule, `fork`: the survivor goes on unconfirmed, the host stays confirmed, and they are one again when they
+/// meet.
+#[test]
+fn two_players_that_are_cut_apart_merge_when_they_meet() {
+    let mut net = Net::of(2);
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.session(peer(2)).leader(), peer(2), "the survivor goes on");
+    assert!(net.session(peer(2)).stamp().fork > 0, "unconfirmed");
+    assert_eq!(net.session(peer(1)).leader(), peer(1));
+    assert_eq!(net.session(peer(1)).stamp().fork, 0);
+    net.cut.clear();
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.host(), peer(1), "whoever is confirmed goes on");
+    assert!(net.session(peer(1)).view().members.contains_key(&peer(2)));
+}
+
+/// The two-player rule, `end`.
+#[test]
+fn two_players_that_are_to_end_do() {
+    let mut net = Net::with(2, Migratable::Yes, WithoutMajority::End);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.stages(peer(2)), [Stage::Terminate]);
+    assert_eq!(net.seen[&peer(2)].outputs.last(), Some(&Output::Ended(End::Failed(Failure::NoMajority))));
+}
+
+/// The two-player rule, `hold`: it waits for its host, and goes on when he is back within the budget.
+#[test]
+fn two_players_that_hold_wait_for_the_host() {
+    let mut net = Net::with(2, Migratable::Yes, WithoutMajority::Hold);
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.session(peer(2)).leader(), peer(1), "nobody else is host meanwhile");
+    net.cut.clear();
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.host(), peer(1));
+    assert_eq!(net.stages(peer(2)).last(), Some(&Stage::Finalise));
+}
+
+/// I14: whoever joins while the session moves gets there.
+#[test]
+fn who_joins_during_a_migration_is_let_in() {
+    let mut net = Net::of(4);
+    net.kill(peer(1));
+    net.run(Duration::from_millis(700));
+    net.join(peer(9));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.host(), peer(2));
+    assert!(net.peers.contains_key(&peer(9)));
+    assert!(net.session(peer(2)).view().members.contains_key(&peer(9)));
+}
