@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::matching::{self, Report};
-use crate::{Broken, Bug, Micros, Options, Text, Weather, run};
+use mainstay_migration::Guards;
+
+use crate::{Broken, Bug, Micros, Options, Text, Weather, matching, migration, run};
 
 /// Simulated worlds: control plane, agents, processes and callers under faults, from a seed.
 #[derive(Debug, Args)]
@@ -54,6 +55,9 @@ struct OfWorld {
     /// Worlds of one matchmaking queue, with faults of their own, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug"])]
     matching: bool,
+    /// Worlds of peers whose hosts die, freeze and are cut off, instead of a fleet's.
+    #[arg(long, conflicts_with_all = ["calm", "bug", "matching"])]
+    migration: bool,
     /// Without faults of network, disks and machines.
     #[arg(long)]
     calm: bool,
@@ -140,6 +144,10 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
         let report = matching::run(one.seed, None, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
+    } else if one.world.migration {
+        let report = migration::run(one.seed, Guards::ALL, Text::Lines);
+        writeln!(out, "seed {}", one.seed)?;
+        (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else {
         let report = run(one.seed, one.world.options(Text::Lines));
         writeln!(out, "seed {}: {:?}", one.seed, report.scenario)?;
@@ -164,7 +172,12 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
 impl OfWorld {
     fn live(&self, seed: u64) -> Lived {
         if self.matching {
-            let Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
+            let matching::Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
+            return Lived { events: counts.events, lived, broken };
+        }
+        if self.migration {
+            let migration::Report { counts, lived, broken, .. } =
+                migration::run(seed, Guards::ALL, Text::None);
             return Lived { events: counts.events, lived, broken };
         }
         let report = run(seed, self.options(Text::None));
@@ -181,6 +194,7 @@ impl OfWorld {
         let calm = if self.calm { " --calm" } else { "" };
         let bug = self.bug.map(|bug| format!(" --bug {bug}")).unwrap_or_default();
         let matching = if self.matching { " --matching" } else { "" };
-        format!("{calm}{bug}{matching}")
+        let migration = if self.migration { " --migration" } else { "" };
+        format!("{calm}{bug}{matching}{migration}")
     }
 }

@@ -16,6 +16,7 @@ pub mod command_line;
 mod laws;
 pub mod matching;
 mod message;
+pub mod migration;
 mod os;
 mod random;
 mod scenario;

@@ -1,0 +1,280 @@
+//! What goes wrong, and what people do meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_migration::{
+    Body, CanBeHost, Cause, Certificate, Handover, Input, Message, NAMES, PeerId, SessionId, State, View,
+    ViewId, Vote,
+};
+
+use super::peer::{Alive, Life};
+use super::scenario::Faults;
+use super::{Happening, Parcel, World};
+use crate::laws::Broken;
+
+/// How many start after the beginning, at most: each costs time in every later event.
+const LATE_MAX: u128 = 6;
+
+impl World {
+    /// One fault of this world's kind.
+    pub(super) fn strike(&mut self) -> Result<(), Broken> {
+        match self.scenario.faults {
+            Faults::Calm => self.hands_over(),
+            Faults::HostCrashes => {
+                super::laws::stands_firm(self)?;
+                match self.host() {
+                    Some(host) if self.running().len() > 1 => self.crashes(host),
+                    Some(_) | None => Ok(()),
+                }
+            }
+            Faults::OneDeaf => self.deafens(),
+            Faults::Swarm => match self.random.below(100) {
+                0..=9 => self.strikes_host_or(|world, peer| world.crashes(peer)),
+                10..=21 => self.strikes_host_or(|world, peer| {
+                    world.freezes(peer);
+                    Ok(())
+                }),
+                22..=33 => self.cuts_pair(),
+                34..=43 => self.partitions(),
+                44..=49 => self.hands_over(),
+                50..=54 => self.leaves(),
+                55..=64 => self.somebody_starts(),
+                65..=67 => self.kicks(),
+                68..=75 => self.changes_settings(),
+                76..=83 => self.forges(),
+                84..=89 => self.breaks_link(),
+                90..=94 => self.changes_suitability(),
+                _ => self.cuts_host_one_way(),
+            },
+        }
+    }
+
+    /// Everybody who runs and is in the session.
+    pub(super) fn running(&self) -> Vec<PeerId> {
+        let runs =
+            |(_, peer): &(&PeerId, &super::Peer)| peer.alive == Alive::Running && peer.session().is_some();
+        self.peers.iter().filter(runs).map(|(id, _)| *id).collect()
+    }
+
+    /// The host that most obey.
+    pub(super) fn host(&self) -> Option<PeerId> {
+        let mut obeyed: BTreeMap<PeerId, usize> = BTreeMap::new();
+        for id in self.running() {
+            if let Some(session) = self.peers[&id].session() {
+                *obeyed.entry(session.leader()).or_default() += 1;
+            }
+        }
+        obeyed
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map(|(id, _)| id)
+            .filter(|id| self.running().contains(id))
+    }
+
+    fn anybody(&mut self) -> Option<PeerId> {
+        let all = self.running();
+        let index = self.random.index(all.len());
+        all.get(index).copied()
+    }
+
+    fn strikes_host_or(
+        &mut self,
+        strike: impl FnOnce(&mut Self, PeerId) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        let peer = if self.random.chance(600_000) { self.host() } else { self.anybody() };
+        match peer {
+            Some(peer) if self.running().len() > 1 => strike(self, peer),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn crashes(&mut self, peer: PeerId) -> Result<(), Broken> {
+        self.say(peer, |_| "crashes".to_owned());
+        self.counts.crashes += 1;
+        self.peer(peer).alive = Alive::Dead;
+        self.oracle.crashed(self.now);
+        // A process that crashes on a machine that runs is told of: its sockets answer with errors.
+        if self.scenario.faults == Faults::Swarm && self.random.chance(300_000) {
+            for other in self.running() {
+                self.give(other, Input::LinkLost(peer))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn freezes(&mut self, peer: PeerId) {
+        let span = self.random.between(300_000, 20_000_000);
+        self.say(peer, |_| format!("freezes for {span} µs"));
+        self.counts.freezes += 1;
+        self.peer(peer).alive = Alive::Frozen;
+        self.peer(peer).froze = true;
+        self.after(span, Happening::Thaws { peer });
+    }
+
+    fn cut(&mut self, links: BTreeSet<(PeerId, PeerId)>, span: u64) {
+        self.say("network", |_| format!("cut for {span} µs: {links:?}"));
+        self.counts.cuts += 1;
+        let cut = self.next_cut;
+        self.next_cut += 1;
+        self.cuts.insert(cut, links);
+        self.after(span, Happening::Heals { cut });
+    }
+
+    fn cuts_pair(&mut self) -> Result<(), Broken> {
+        let (Some(one), Some(other)) = (self.anybody(), self.anybody()) else { return Ok(()) };
+        let mut links = BTreeSet::from([(one, other)]);
+        if self.random.chance(500_000) {
+            links.insert((other, one));
+        }
+        let span = self.random.between(200_000, 15_000_000);
+        self.cut(links, span);
+        Ok(())
+    }
+
+    fn cuts_host_one_way(&mut self) -> Result<(), Broken> {
+        let Some(host) = self.host() else { return Ok(()) };
+        let hears = self.random.chance(500_000);
+        let others = self.running();
+        let links =
+            others.iter().filter(|it| **it != host).map(|it| if hears { (*it, host) } else { (host, *it) });
+        let links = links.collect();
+        let span = self.random.between(500_000, 15_000_000);
+        self.cut(links, span);
+        Ok(())
+    }
+
+    fn partitions(&mut self) -> Result<(), Broken> {
+        let all = self.running();
+        let side: BTreeSet<PeerId> = all.iter().copied().filter(|_| self.random.chance(500_000)).collect();
+        let mut links = BTreeSet::new();
+        for one in &all {
+            for other in &all {
+                if side.contains(one) != side.contains(other) {
+                    links.insert((*one, *other));
+                }
+            }
+        }
+        let span = self.random.between(500_000, 25_000_000);
+        self.cut(links, span);
+        Ok(())
+    }
+
+    /// One peer does not hear its host for as long as faults last.
+    fn deafens(&mut self) -> Result<(), Broken> {
+        let Some(host) = self.host() else { return Ok(()) };
+        let others: Vec<PeerId> = self.running().into_iter().filter(|peer| *peer != host).collect();
+        // Two players cannot tell a deaf one from a dead host; and only one is deaf at a time.
+        if others.len() < 2 || !self.cuts.is_empty() {
+            return Ok(());
+        }
+        let deaf = others[self.random.index(others.len())];
+        self.cut(BTreeSet::from([(host, deaf)]), u64::from(u32::MAX));
+        Ok(())
+    }
+
+    fn hands_over(&mut self) -> Result<(), Broken> {
+        let Some(host) = self.host() else { return Ok(()) };
+        let tick = self.peers[&host].tick;
+        let why = if self.random.chance(500_000) { Handover::Lobby } else { Handover::Leaves };
+        if self.running().len() < 3 {
+            return Ok(());
+        }
+        self.counts.handed_over += 1;
+        self.say(host, |_| format!("hands over: {why:?} at {tick}"));
+        self.oracle.handed_over(tick);
+        let last = State { tick, bytes: tick.0.to_be_bytes().to_vec() };
+        self.give(host, Input::HandOver { to: None, why, last })
+    }
+
+    fn leaves(&mut self) -> Result<(), Broken> {
+        match self.anybody() {
+            Some(peer) if self.running().len() > 2 => self.give(peer, Input::Leave),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn kicks(&mut self) -> Result<(), Broken> {
+        let (Some(host), Some(peer)) = (self.host(), self.anybody()) else { return Ok(()) };
+        if peer == host { Ok(()) } else { self.give(host, Input::Kick(peer)) }
+    }
+
+    fn somebody_starts(&mut self) -> Result<(), Broken> {
+        if self.next_peer > self.scenario.peers as u128 + 2 + LATE_MAX {
+            return Ok(());
+        }
+        let peer = self.new_peer();
+        self.starts(peer)
+    }
+
+    fn changes_settings(&mut self) -> Result<(), Broken> {
+        let Some(peer) = self.anybody() else { return Ok(()) };
+        let (name, values) = if self.random.chance(500_000) {
+            (NAMES[4], ["0", "1", "2", "3", "255"])
+        } else {
+            (NAMES[5], ["0", "1", "7", "8", "255"])
+        };
+        let value = values[self.random.index(values.len())];
+        self.give(peer, Input::Set { name: name.to_owned(), value: value.to_owned() })
+    }
+
+    fn changes_suitability(&mut self) -> Result<(), Broken> {
+        let Some(peer) = self.anybody() else { return Ok(()) };
+        let suitable = match self.peers[&peer].suitable {
+            CanBeHost::Yes if self.random.chance(300_000) => CanBeHost::NotYet,
+            CanBeHost::Yes | CanBeHost::NotYet => CanBeHost::Yes,
+        };
+        self.peer(peer).suitable = suitable;
+        self.give(peer, Input::Suitable(suitable))
+    }
+
+    fn breaks_link(&mut self) -> Result<(), Broken> {
+        let (Some(one), Some(other)) = (self.anybody(), self.anybody()) else { return Ok(()) };
+        if one == other { Ok(()) } else { self.give(one, Input::LinkLost(other)) }
+    }
+
+    /// A member lies: it says that it is host, with votes that it does not have, or of a view that nobody wrote.
+    fn forges(&mut self) -> Result<(), Broken> {
+        let Some(liar) = self.anybody() else { return Ok(()) };
+        let Some(session) = self.peers[&liar].session() else { return Ok(()) };
+        let mut electorate = session.view().clone();
+        let epoch = session.stamp().epoch.next();
+        if self.random.chance(500_000) {
+            // Only its own vote, of a view that it wrote itself.
+            electorate = View {
+                id: ViewId { epoch: electorate.id.epoch, version: electorate.id.version + 1 },
+                host: liar,
+                members: electorate.members.into_iter().filter(|(peer, _)| *peer == liar).collect(),
+            };
+        }
+        let vote = Vote { epoch, candidate: liar, voter: liar, electorate: electorate.id };
+        let view = View { id: ViewId { epoch, version: 0 }, host: liar, members: electorate.members.clone() };
+        let votes = vec![vote; electorate.majority()];
+        // Whoever votes for itself and has a majority by it is no liar.
+        if electorate.host != liar && electorate.members.len() == 1 && session.view().members.len() == 1 {
+            return Ok(());
+        }
+        let genuine = electorate.members.len() == 1 && electorate.host == session.view().host;
+        if genuine {
+            return Ok(());
+        }
+        let certificate = Certificate { epoch, host: liar, electorate, votes };
+        let stamp = mainstay_migration::Stamp::certified(epoch);
+        for to in self.running().into_iter().filter(|to| *to != liar) {
+            let body = Body::Announce {
+                certificates: vec![certificate.clone()],
+                view: view.clone(),
+                cause: Cause::Catastrophic,
+            };
+            let message = Message { session: SessionId(7), stamp, body };
+            let at = self.scenario.delay;
+            self.after(at, Happening::Arrives { from: liar, to, parcel: Parcel::Protocol(message) });
+        }
+        self.say(liar, |_| format!("lies that it is host of {epoch}"));
+        Ok(())
+    }
+
+    /// Whether a peer is in the session, or on its way.
+    pub(super) fn is_on_its_way(&self, peer: PeerId) -> bool {
+        matches!(self.peers[&peer].life, Life::Joins(_))
+    }
+}

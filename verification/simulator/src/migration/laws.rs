@@ -1,0 +1,300 @@
+//! What must be true of every session at every moment, judged from outside: by what was sent, obeyed, called and held.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_migration::{
+    Acting, Answer, Call, Cause, End, Epoch, Failure, ListenerId, Outcome, PeerId, Report, Stage, Stamp,
+    Tick, WithoutMajority,
+};
+
+use super::World;
+use super::peer::{Alive, Life};
+use super::scenario::Faults;
+use crate::agenda::Micros;
+use crate::laws::{Broken, ensure};
+
+/// From a host's crash to the first message of the next one at every survivor, where nothing else is wrong: the bound of
+/// issue 5's p99.
+const GAP_MAX: Micros = 3_000_000;
+/// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
+const GAP_OF_TWO_MAX: Micros = 4_000_000;
+
+/// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
+const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
+
+/// What was seen from outside.
+#[derive(Debug, Default)]
+pub(super) struct Oracle {
+    founder: Option<PeerId>,
+    /// Who was host of each certified epoch, from its own mouth.
+    crowned: BTreeMap<Epoch, PeerId>,
+    stamps: BTreeMap<PeerId, Stamp>,
+    applied: BTreeMap<PeerId, Stamp>,
+    touched: BTreeSet<PeerId>,
+    durable: Tick,
+    handed_over: Option<Tick>,
+    crash: Option<Crash>,
+}
+
+#[derive(Debug)]
+struct Crash {
+    at: Micros,
+    /// When each survivor applied the first message of the next host.
+    resumed: BTreeMap<PeerId, Micros>,
+}
+
+impl Oracle {
+    pub(super) const fn is_founded(&self) -> bool {
+        self.founder.is_some()
+    }
+
+    pub(super) const fn found(&mut self, founder: PeerId) {
+        self.founder = Some(founder);
+    }
+
+    pub(super) fn touch(&mut self, peer: PeerId) {
+        self.touched.insert(peer);
+    }
+
+    pub(super) fn durable(&mut self, tick: Tick) {
+        self.durable = self.durable.max(tick);
+    }
+
+    pub(super) const fn handed_over(&mut self, tick: Tick) {
+        self.handed_over = Some(tick);
+    }
+
+    pub(super) fn crashed(&mut self, at: Micros) {
+        self.crash = Some(Crash { at, resumed: BTreeMap::new() });
+    }
+}
+
+/// After every event, for whoever it touched.
+pub(super) fn after(world: &mut World) -> Result<(), Broken> {
+    let touched = std::mem::take(&mut world.oracle.touched);
+    for id in touched {
+        let Some(session) = world.peers[&id].session() else { continue };
+        let (stamp, leader, epoch) = (session.stamp(), session.leader(), session.ballot().epoch());
+        let host = session.ballot().host();
+        let before = world.oracle.stamps.insert(id, stamp);
+        ensure(before.is_none_or(|before| before <= stamp), "I2: the stamp of a peer never falls", || {
+            format!("{id}: {before:?}, then {stamp:?}")
+        })?;
+        if before != Some(stamp) {
+            world.trace.number(u64::from(stamp.epoch.0) << 32 | u64::from(stamp.fork));
+            world.trace.number(world.now);
+        }
+        if host == id && !world.oracle.crowned.contains_key(&epoch) {
+            world.oracle.crowned.insert(epoch, id);
+            world.counts.certified += 1;
+            world.say(id, |_| format!("is certified for {epoch}"));
+            let suitable = epoch == Epoch::FIRST
+                || world.peers[&id].suitable == mainstay_migration::CanBeHost::Yes
+                || world.scenario.faults == Faults::Swarm;
+            ensure(suitable, "I7: nobody is host who cannot be", || id)?;
+        }
+        let crowned = world.oracle.crowned.get(&epoch);
+        ensure(
+            crowned == Some(&host),
+            "I1, I3: an epoch has one host, and nobody is obeyed who was not elected",
+            || format!("{id} obeys {host} in {epoch}, whose host is {crowned:?}"),
+        )?;
+        ensure(stamp.fork > 0 || leader == host, "a certified stamp is its host's", || id)?;
+    }
+    Ok(())
+}
+
+/// A host goes on from a state.
+pub(super) fn leads(world: &mut World, id: PeerId, stamp: Stamp, tick: Tick) -> Result<(), Broken> {
+    if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take(), world.scenario.faults) {
+        ensure(last == tick || stamp.epoch == Epoch::FIRST, "I15: a planned leave loses nothing", || {
+            format!("handed over at {last}, went on from {tick}")
+        })?;
+    }
+    if world.scenario.faults == Faults::HostCrashes && stamp.fork == 0 {
+        let held = world.peers.values().filter_map(|peer| peer.session()?.held().map(|held| held.tick)).max();
+        let kept = held.is_none_or(|held| held < world.oracle.durable) || tick >= world.oracle.durable;
+        ensure(kept, "I9: what was durable is there while one of its holders lives", || {
+            format!("{id} goes on from {tick}, durable was {}", world.oracle.durable)
+        })?;
+    }
+    world.oracle.durable = Tick(0);
+    Ok(())
+}
+
+/// A message of a host was applied.
+pub(super) fn applied(world: &mut World, id: PeerId, stamp: Stamp) -> Result<(), Broken> {
+    let own = world.peers[&id].session().map(mainstay_migration::Session::stamp);
+    let before = world.oracle.applied.insert(id, stamp);
+    ensure(
+        before.is_none_or(|before| before <= stamp) && own.is_none_or(|own| stamp >= own),
+        "I2: no message of an older host is applied",
+        || format!("{id} at {own:?} applied {stamp:?} after {before:?}"),
+    )?;
+    let now = world.now;
+    if let Some(crash) = &mut world.oracle.crash
+        && before.is_some_and(|before| before < stamp)
+    {
+        crash.resumed.entry(id).or_insert(now);
+    }
+    Ok(())
+}
+
+/// A migration ended on one peer.
+pub(super) fn migrated(world: &mut World, id: PeerId, report: &Report) -> Result<(), Broken> {
+    world.peers.get_mut(&id).map_or(Ok(()), |peer| peer.grammar.completed(report))?;
+    let froze = world.peers[&id].froze;
+    ensure(
+        froze || report.took_ms <= BUDGET_MS,
+        "I8: a migration ends within its budget and its grace",
+        || format!("{id}: {report:?}"),
+    )?;
+    let unprovoked = match world.scenario.faults {
+        Faults::Calm => !matches!(report.cause, Cause::Lobby | Cause::Controlled),
+        Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff),
+        Faults::HostCrashes | Faults::Swarm => false,
+    };
+    ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))
+}
+
+/// A session is over for a peer.
+pub(super) fn ended(world: &World, id: PeerId, end: &End) -> Result<(), Broken> {
+    if world.scenario.faults != Faults::HostCrashes {
+        return Ok(());
+    }
+    // Two players without a majority end where that is their session's policy.
+    let of_two = world.scenario.without_majority != WithoutMajority::Fork;
+    ensure(of_two, "I8: whoever survives its host goes on", || format!("{id}: {end:?}"))
+}
+
+/// Before the next host crashes in a world where nothing else is wrong: everybody has had the next one's first message in
+/// time, and it is the same one for all.
+pub(super) fn stands_firm(world: &mut World) -> Result<(), Broken> {
+    one_host(world)?;
+    let Some(Crash { at, resumed }) = world.oracle.crash.take() else { return Ok(()) };
+    let running = world.running();
+    if running.len() < 2 {
+        return Ok(());
+    }
+    let host = world.host();
+    for id in running.iter().filter(|id| Some(**id) != host) {
+        let limit = if running.len() == 1 { GAP_OF_TWO_MAX } else { GAP_MAX };
+        let gap = resumed.get(id).map(|resumed| resumed - at);
+        ensure(
+            gap.is_some_and(|gap| gap <= limit),
+            "a crash of a host is over within the bound for everybody",
+            || format!("{id}: {gap:?} µs of at most {limit}"),
+        )?;
+    }
+    Ok(())
+}
+
+/// When faults have stopped and everything was healed: whoever is in the session has one host, and it plays.
+pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
+    one_host(world)?;
+    let waiting =
+        world.peers.iter().find(|(id, peer)| peer.alive == Alive::Running && world.is_on_its_way(**id));
+    ensure(waiting.is_none(), "I14: whoever wants in is in, or knows that it is not", || {
+        format!("{:?}", waiting.map(|(id, _)| id))
+    })
+}
+
+fn one_host(world: &World) -> Result<(), Broken> {
+    let mut hosts: BTreeMap<(Stamp, PeerId), Vec<PeerId>> = BTreeMap::new();
+    for id in world.running() {
+        if let Some(session) = world.peers[&id].session() {
+            hosts.entry((session.stamp(), session.leader())).or_default().push(id);
+        }
+    }
+    ensure(hosts.len() <= 1, "I8: everybody who is left has one host", || {
+        let sessions = world.running().into_iter().filter_map(|id| Some((id, world.peers[&id].session()?)));
+        let views = sessions.map(|(id, session)| format!("{id} {:?}: {}", session.stamp(), session.shown()));
+        views.collect::<Vec<_>>().join("; ")
+    })?;
+    let Some(((_, host), members)) = hosts.pop_first() else { return Ok(()) };
+    let plays = world.peers.get(&host).is_some_and(|peer| {
+        peer.alive == Alive::Running && peer.acting == Acting::Yes && matches!(peer.life, Life::In(_))
+    });
+    // Where nobody can be host, the session waits for somebody who can until its time is over.
+    ensure(plays, "I8: the host of whoever is left is there, and its game steps", || {
+        format!("{host} of {members:?}")
+    })?;
+    let busy = world.running().into_iter().find(|id| world.peers[id].grammar.is_running());
+    ensure(busy.is_none(), "I8: every migration has come to its end", || format!("{busy:?}"))
+}
+
+/// I11 and I12: the callbacks of one peer, in the order of seed 000.
+#[derive(Debug, Default)]
+pub(super) struct Grammar {
+    stage: Option<Stage>,
+    /// The state that each listener of this stage is to be called with next, and whether it is done.
+    listeners: BTreeMap<ListenerId, (u32, bool)>,
+    calls: BTreeMap<ListenerId, u32>,
+}
+
+impl Grammar {
+    /// A listener is called.
+    pub(super) fn called(&mut self, call: &Call) -> Result<(), Broken> {
+        if self.stage != Some(call.stage) {
+            let ok = follows(self.stage, call.stage);
+            ensure(ok, "I11: callbacks come in the order of the seed", || {
+                format!("{:?} after {:?}", call.stage, self.stage)
+            })?;
+            let pending = self.listeners.values().any(|(_, done)| !done);
+            let may_cut_short = matches!(call.stage, Stage::Terminate | Stage::Reset);
+            ensure(!pending || may_cut_short, "I12: no stage begins while a listener is pending", || {
+                format!("{:?} after {:?}", call.stage, self.stage)
+            })?;
+            self.stage = Some(call.stage);
+            self.listeners.clear();
+        }
+        let (state, done) = *self.listeners.entry(call.listener).or_insert((0, false));
+        ensure(!done, "I12: a listener that is done is not called again", || format!("{call:?}"))?;
+        ensure(call.state == state, "I11: state is 0 at first and kept until a listener is done", || {
+            format!("{call:?}, not {state}")
+        })?;
+        self.calls.insert(call.listener, call.number);
+        Ok(())
+    }
+
+    /// It answers.
+    pub(super) fn answered(&mut self, listener: ListenerId, number: u32, state: u32, answer: &Answer) {
+        if self.calls.get(&listener) != Some(&number) {
+            return;
+        }
+        if let Some(entry) = self.listeners.get_mut(&listener) {
+            *entry = (state, matches!(answer, Answer::Done | Answer::Veto));
+        }
+    }
+
+    fn completed(&mut self, report: &Report) -> Result<(), Broken> {
+        let last = self.stage.take();
+        self.listeners.clear();
+        let ok = match &report.outcome {
+            Outcome::Moved { .. } => matches!(last, None | Some(Stage::Finalise)),
+            Outcome::Terminated(_) => matches!(last, None | Some(Stage::Terminate)),
+        };
+        ensure(ok, "I11: a migration ends with Finalise or Terminate", || format!("{last:?}: {report:?}"))
+    }
+
+    const fn is_running(&self) -> bool {
+        self.stage.is_some()
+    }
+}
+
+fn follows(before: Option<Stage>, next: Stage) -> bool {
+    match next {
+        Stage::Initiate => before.is_none(),
+        Stage::DisconnectClient => matches!(before, Some(Stage::Initiate | Stage::Reset)),
+        Stage::DemoteToClient | Stage::PromoteToServer => before == Some(Stage::DisconnectClient),
+        Stage::ReconnectClient => {
+            matches!(before, Some(Stage::DemoteToClient | Stage::PromoteToServer))
+        }
+        Stage::Finalise => before == Some(Stage::ReconnectClient),
+        Stage::Reset => matches!(
+            before,
+            Some(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient | Stage::Reset)
+        ),
+        Stage::Terminate => before != Some(Stage::Finalise),
+    }
+}

@@ -1,0 +1,256 @@
+//! Worlds of peers: one session, its hosts that die, freeze, are cut off and come back, and members that come and go.
+//!
+//! The peers are the production rules (`mainstay_migration::Session`) with nothing between: what reaches them is drawn from
+//! the seed. At the end faults stop and everything is healed, and whoever is left must have one host.
+
+mod faults;
+mod laws;
+mod peer;
+mod scenario;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{Guards, Message, PeerId, Stamp, Tick};
+
+use self::laws::Oracle;
+use self::peer::{Alive, Peer, Reply};
+use self::scenario::{Faults, Scenario};
+use crate::agenda::{Agenda, Micros};
+use crate::laws::Broken;
+use crate::random::Random;
+use crate::trace::{Text, Trace, words};
+
+/// When the founder's clock begins.
+const BEGIN_MS: u64 = 1_700_000_000_000;
+/// How long faults go on, at most.
+const BUSY_MAX: Micros = 150_000_000;
+/// How long it may take after that until there is one host: the budget of a migration, one more for what was lost while
+/// it ended, and joins.
+const REST: Micros = 75_000_000;
+
+/// What became of one world.
+#[derive(Debug)]
+pub struct Report {
+    /// Its seed.
+    pub seed: u64,
+    /// What happened how often.
+    pub counts: Counts,
+    /// Virtual time until its end, in microseconds.
+    pub lived: Micros,
+    /// The hash of its trace.
+    pub hash: u64,
+    /// The law that did not hold, if one did not; the world ended there.
+    pub broken: Option<Broken>,
+    /// The trace, where text was asked for.
+    pub trace: Option<String>,
+}
+
+/// What happened how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Happenings.
+    pub events: u64,
+    /// Migrations that ended well, one for each peer that lived through them.
+    pub moved: u64,
+    /// Migrations that were terminated, likewise.
+    pub terminated: u64,
+    /// Of those that ended well, how many were reset on the way: multi-migrations.
+    pub multi: u64,
+    /// Certificates.
+    pub certified: u64,
+    /// Hosts without a majority.
+    pub forks: u64,
+    /// Sides that merged, as peers lived through it.
+    pub merged: u64,
+    /// Old hosts that woke and were fenced.
+    pub fenced: u64,
+    /// Hosts that handed over, in the lobby or leaving.
+    pub handed_over: u64,
+    /// Processes that crashed.
+    pub crashes: u64,
+    /// Processes that froze.
+    pub freezes: u64,
+    /// Links that were cut, one way or both.
+    pub cuts: u64,
+    /// Peers that joined after the beginning.
+    pub joined: u64,
+    /// Peers that were not let in, or gave up.
+    pub kept_out: u64,
+    /// Callbacks of listeners.
+    pub calls: u64,
+    /// Messages of hosts that were applied.
+    pub applied: u64,
+    /// Messages of the game that were refused for their stamp.
+    pub refused: u64,
+}
+
+/// Lives one world to its end. `guards` are all of them but for the mutation check.
+#[must_use]
+pub fn run(seed: u64, guards: Guards, text: Text) -> Report {
+    let mut world = World::new(Random::seeded(seed), guards, text);
+    let broken = world.live().err();
+    let rest = world.random.next();
+    world.trace.number(rest);
+    Report {
+        seed,
+        counts: world.counts,
+        lived: world.now,
+        hash: world.trace.hash(),
+        broken,
+        trace: world.trace.into_text(),
+    }
+}
+
+/// What goes over a link.
+#[derive(Debug, Clone)]
+enum Parcel {
+    /// A message of the protocol.
+    Protocol(Message),
+    /// A message of the game: the host's world at one tick.
+    Game { stamp: Stamp, tick: Tick },
+}
+
+/// What is to happen.
+#[derive(Debug)]
+enum Happening {
+    /// A parcel comes.
+    Arrives { from: PeerId, to: PeerId, parcel: Parcel },
+    /// A peer's deadline has come.
+    Wakes { peer: PeerId },
+    /// A peer's game steps, if it is a host's.
+    Steps { peer: PeerId },
+    /// A listener answers.
+    Answers { peer: PeerId, reply: Reply },
+    /// Something goes wrong, or somebody acts.
+    Fault,
+    /// A frozen process goes on.
+    Thaws { peer: PeerId },
+    /// A cut is healed.
+    Heals { cut: u64 },
+    /// Somebody starts, and wants in.
+    Starts { peer: PeerId },
+}
+
+#[derive(Debug)]
+struct World {
+    random: Random,
+    scenario: Scenario,
+    guards: Guards,
+    now: Micros,
+    agenda: Agenda<Happening>,
+    busy: bool,
+    peers: BTreeMap<PeerId, Peer>,
+    next_peer: u128,
+    /// Directed links that carry nothing, by the cut that did it.
+    cuts: BTreeMap<u64, BTreeSet<(PeerId, PeerId)>>,
+    next_cut: u64,
+    oracle: Oracle,
+    trace: Trace,
+    counts: Counts,
+}
+
+impl World {
+    fn new(mut random: Random, guards: Guards, text: Text) -> Self {
+        let scenario = Scenario::draw(&mut random);
+        Self {
+            random,
+            scenario,
+            guards,
+            now: 0,
+            agenda: Agenda::empty(),
+            busy: true,
+            peers: BTreeMap::new(),
+            next_peer: 1,
+            cuts: BTreeMap::new(),
+            next_cut: 0,
+            oracle: Oracle::default(),
+            trace: Trace::new(text),
+            counts: Counts::default(),
+        }
+    }
+
+    fn live(&mut self) -> Result<(), Broken> {
+        self.say("world", |world| format!("{:?}", world.scenario));
+        for index in 0..=self.scenario.peers {
+            let peer = self.new_peer();
+            let at = if index == 0 { 0 } else { self.random.between(1_000, 1_000_000) };
+            self.agenda.put(at, Happening::Starts { peer });
+        }
+        self.agenda.put(5_000_000, Happening::Fault);
+        let until = 5_000_000 + self.random.between(BUSY_MAX / 10, BUSY_MAX);
+        while let Some(next) = self.agenda.next_at() {
+            if self.busy && next > until {
+                self.heal();
+            }
+            if next > until + REST {
+                break;
+            }
+            let Some((at, what)) = self.agenda.take() else { break };
+            self.now = at;
+            self.counts.events += 1;
+            self.happens(what)?;
+            laws::after(self)?;
+        }
+        laws::at_rest(self)
+    }
+
+    fn happens(&mut self, what: Happening) -> Result<(), Broken> {
+        match what {
+            Happening::Arrives { from, to, parcel } => self.arrives(from, to, parcel),
+            Happening::Wakes { peer } => self.wakes(peer),
+            Happening::Steps { peer } => self.steps(peer),
+            Happening::Answers { peer, reply } => self.answers(peer, reply),
+            Happening::Fault if self.busy => {
+                let pause = self.pause();
+                self.after(pause, Happening::Fault);
+                self.strike()
+            }
+            Happening::Fault => Ok(()),
+            Happening::Thaws { peer } => self.thaws(peer),
+            Happening::Heals { cut } => {
+                self.cuts.remove(&cut);
+                Ok(())
+            }
+            Happening::Starts { peer } => self.starts(peer),
+        }
+    }
+
+    /// How long until the next fault. Where only hosts crash, the session has come to rest by then.
+    fn pause(&mut self) -> Micros {
+        match self.scenario.faults {
+            Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
+            Faults::Calm | Faults::OneDeaf | Faults::Swarm => self.random.between(1_000, self.scenario.pause),
+        }
+    }
+
+    /// Faults stop, and everything that is wrong is made good.
+    fn heal(&mut self) {
+        self.busy = false;
+        self.cuts.clear();
+        self.scenario.loss = 0;
+        self.scenario.doubled = 0;
+        self.scenario.spikes = 0;
+        let frozen: Vec<PeerId> =
+            self.peers.iter().filter(|(_, peer)| peer.alive == Alive::Frozen).map(|(id, _)| *id).collect();
+        for peer in frozen {
+            self.after(1, Happening::Thaws { peer });
+        }
+        self.say("world", |_| "faults stop, and everything is healed".to_owned());
+    }
+
+    fn after(&mut self, delay: Micros, what: Happening) {
+        self.agenda.put(self.now + delay, what);
+    }
+
+    /// The time on a peer's own clock.
+    fn clock(&self, skew_ms: u64) -> Timestamp {
+        Timestamp::from_unix_ms(BEGIN_MS + skew_ms + self.now / 1_000)
+    }
+
+    fn say(&mut self, who: impl std::fmt::Display, what: impl FnOnce(&Self) -> String) {
+        let mut trace = std::mem::replace(&mut self.trace, Trace::new(Text::None));
+        trace.line(self.now, || words(who, what(self)));
+        self.trace = trace;
+    }
+}

@@ -1,0 +1,426 @@
+//! A peer's hands: its clock, its sockets, its game and its listeners, as `game/peer` is to be them.
+
+use std::collections::VecDeque;
+
+use mainstay_migration::{
+    Acting, Answer, Call, CanBeHost, Config, Input, Joined, Joining, ListenerId, Migratable, NatType,
+    Outcome, Output, PeerId, Priority, Session, SessionId, Stage, Stamp, State, Tick,
+};
+
+use super::scenario::{Faults, Listeners};
+use super::{Happening, Parcel, World};
+use crate::agenda::Micros;
+use crate::laws::Broken;
+
+/// How often a host's game steps.
+const STEP: Micros = 100_000;
+/// How many parcels wait for a process that is frozen: what a socket's buffer takes.
+const INBOX_MAX: usize = 256;
+/// The one session of a world.
+const SESSION: SessionId = SessionId(7);
+
+/// One process.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub alive: Alive,
+    /// It was frozen once: what it took by its own clock is not its fault.
+    pub froze: bool,
+    pub life: Life,
+    /// Its clock against the world's, in milliseconds.
+    pub skew_ms: u64,
+    /// When it is to wake, if it is.
+    wakes: Option<Micros>,
+    inbox: VecDeque<(PeerId, Parcel)>,
+    pub acting: Acting,
+    /// How far its game is, as it lives through it.
+    pub tick: Tick,
+    pub suitable: CanBeHost,
+    pub grammar: super::laws::Grammar,
+}
+
+/// Whether a process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alive {
+    Running,
+    Frozen,
+    Dead,
+}
+
+/// How far a peer came.
+#[derive(Debug)]
+pub(super) enum Life {
+    NotYet,
+    Joins(Box<Joining>),
+    In(Box<Session>),
+    Over,
+}
+
+/// What a listener is about to answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    listener: ListenerId,
+    number: u32,
+    state: u32,
+    answer: Answer,
+}
+
+impl Peer {
+    /// Its session, while it runs and is in one.
+    pub(super) fn session(&self) -> Option<&Session> {
+        match &self.life {
+            Life::In(session) if self.alive != Alive::Dead => Some(session),
+            Life::In(_) | Life::NotYet | Life::Joins(_) | Life::Over => None,
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new_peer(&mut self) -> PeerId {
+        // Ids in no order of their coming, as fingerprints are.
+        let id = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
+        self.next_peer += 1;
+        let skew_ms = self.random.below(1_000_000);
+        let only_crashes =
+            matches!(self.scenario.faults, Faults::HostCrashes | Faults::Calm | Faults::OneDeaf);
+        let suitable =
+            if only_crashes || self.random.chance(900_000) { CanBeHost::Yes } else { CanBeHost::NotYet };
+        self.peers.insert(
+            id,
+            Peer {
+                alive: Alive::Running,
+                froze: false,
+                life: Life::NotYet,
+                skew_ms,
+                wakes: None,
+                inbox: VecDeque::new(),
+                acting: Acting::No,
+                tick: Tick(0),
+                suitable,
+                grammar: super::laws::Grammar::default(),
+            },
+        );
+        id
+    }
+
+    pub(super) fn starts(&mut self, id: PeerId) -> Result<(), Broken> {
+        let config = Config {
+            me: id,
+            session: SESSION,
+            order: self.scenario.order,
+            migratable: Migratable::Yes,
+            without_majority: self.scenario.without_majority,
+        };
+        let known: Vec<PeerId> = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.session().is_some() && peer.alive == Alive::Running)
+            .map(|(id, _)| *id)
+            .take(3)
+            .collect();
+        let now = self.clock(self.peers[&id].skew_ms);
+        let guards = self.guards;
+        let life = if self.oracle.is_founded() {
+            if known.is_empty() {
+                self.counts.kept_out += 1;
+                Life::Over
+            } else {
+                Life::Joins(Box::new(Joining::without_some_guard(now, config, known, guards)))
+            }
+        } else {
+            self.oracle.found(id);
+            Life::In(Box::new(Session::found_without_some_guard(now, config, guards)))
+        };
+        self.say(id, |_| "starts".to_owned());
+        self.peer(id).life = life;
+        if self.peers[&id].session().is_some() {
+            self.settle_in(id);
+        }
+        self.after(STEP, Happening::Steps { peer: id });
+        self.wakes(id)
+    }
+
+    pub(super) fn peer(&mut self, id: PeerId) -> &mut Peer {
+        self.peers.get_mut(&id).expect("peers are never forgotten, only dead")
+    }
+
+    /// What a game does once it is in: it registers its listeners, and tells what is known of its machine.
+    fn settle_in(&mut self, id: PeerId) {
+        let listeners = self.scenario.listeners;
+        let nat = [NatType::Open, NatType::Moderate, NatType::Strict, NatType::Unknown];
+        let nat = nat[self.random.index(4)];
+        let suitable = self.peers[&id].suitable;
+        let now = self.clock(self.peers[&id].skew_ms);
+        if let Life::In(session) = &mut self.peer(id).life {
+            if listeners != Listeners::None {
+                session.add_listener("game", Priority::PostEngine);
+                session.add_listener("engine", Priority::Engine);
+            }
+            session.handle(now, Input::Reachable { nat, ping_ms: 30, upstream_bps: 0 });
+            session.handle(now, Input::Suitable(suitable));
+        }
+    }
+
+    pub(super) fn wakes(&mut self, id: PeerId) -> Result<(), Broken> {
+        if self.peers[&id].alive != Alive::Running {
+            return Ok(());
+        }
+        // A sooner deadline may have taken this one's place.
+        let early = self.peers[&id].wakes.is_some_and(|at| at > self.now);
+        if early {
+            return Ok(());
+        }
+        self.peer(id).wakes = None;
+        let now = self.clock(self.peers[&id].skew_ms);
+        let joined = match &mut self.peer(id).life {
+            Life::In(session) => {
+                session.handle(now, Input::Wake);
+                None
+            }
+            Life::Joins(joining) => Some(joining.wake(now)),
+            Life::NotYet | Life::Over => None,
+        };
+        if let Some(joined) = joined {
+            self.joined(id, joined)?;
+        }
+        self.drain(id)
+    }
+
+    fn joined(&mut self, id: PeerId, joined: Joined) -> Result<(), Broken> {
+        match joined {
+            Joined::NotYet(outputs) => {
+                for output in outputs {
+                    self.does(id, output)?;
+                }
+            }
+            Joined::In(session) => {
+                self.peer(id).life = Life::In(session);
+                self.counts.joined += 1;
+                self.say(id, |_| "is in".to_owned());
+                self.settle_in(id);
+            }
+            Joined::Refused(_) | Joined::NoAnswer => {
+                self.peer(id).life = Life::Over;
+                self.counts.kept_out += 1;
+            }
+            Joined::Forged(why) => return Err(Broken::new("whoever welcomes proves who is host", why)),
+        }
+        Ok(())
+    }
+
+    /// Does what the session asks for, and sleeps until its next deadline.
+    fn drain(&mut self, id: PeerId) -> Result<(), Broken> {
+        loop {
+            let outputs = match &mut self.peer(id).life {
+                Life::In(session) => session.take_outputs(),
+                Life::NotYet | Life::Joins(_) | Life::Over => Vec::new(),
+            };
+            if outputs.is_empty() {
+                break;
+            }
+            for output in outputs {
+                self.does(id, output)?;
+            }
+        }
+        let deadline = match &self.peers[&id].life {
+            Life::In(session) => session.next_deadline(),
+            Life::Joins(joining) => Some(joining.next_deadline()),
+            Life::NotYet | Life::Over => None,
+        };
+        if let Some(deadline) = deadline {
+            let own_ms = deadline.unix_ms().saturating_sub(super::BEGIN_MS + self.peers[&id].skew_ms);
+            let at = (own_ms * 1_000).max(self.now + 1);
+            if self.peers[&id].wakes.is_none_or(|wakes| wakes > at) {
+                self.peer(id).wakes = Some(at);
+                self.agenda.put(at, Happening::Wakes { peer: id });
+            }
+        }
+        self.oracle.touch(id);
+        Ok(())
+    }
+
+    fn does(&mut self, id: PeerId, output: Output) -> Result<(), Broken> {
+        match output {
+            Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(message)),
+            Output::Call(call) => return self.call(id, call),
+            Output::Lead { stamp, state } => {
+                let before = self.peers[&id].tick;
+                let tick = state.map_or(before, |state| state.tick);
+                self.peer(id).tick = tick;
+                self.say(id, |_| format!("leads {stamp:?} from {tick}"));
+                if stamp.fork > 0 {
+                    self.counts.forks += 1;
+                }
+                return super::laws::leads(self, id, stamp, tick);
+            }
+            Output::Follow { leader, stamp } => self.say(id, |_| format!("follows {leader} {stamp:?}")),
+            Output::Act(acting) => {
+                self.peer(id).acting = acting;
+                self.say(id, |_| format!("acts: {acting:?}"));
+            }
+            Output::Durable(tick) => self.oracle.durable(tick),
+            Output::Connected { .. } | Output::Gone(_) => {}
+            Output::Confirmed(stamp) => self.say(id, |_| format!("is confirmed {stamp:?}")),
+            Output::Migrated(report) => {
+                self.say(id, |_| format!("{report:?}"));
+                match &report.outcome {
+                    Outcome::Moved { .. } => {
+                        self.counts.moved += 1;
+                        self.counts.multi += u64::from(report.resets > 0);
+                        self.counts.merged += u64::from(report.cause == mainstay_migration::Cause::Merge);
+                        self.counts.fenced += u64::from(report.cause == mainstay_migration::Cause::Fenced);
+                    }
+                    Outcome::Terminated(_) => self.counts.terminated += 1,
+                }
+                return super::laws::migrated(self, id, &report);
+            }
+            Output::NotSet(why) => {
+                return Err(Broken::new("a console variable that there is can be set", why));
+            }
+            Output::Ended(end) => {
+                self.say(id, |_| format!("ends: {end:?}"));
+                self.peer(id).life = Life::Over;
+                return super::laws::ended(self, id, &end);
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, id: PeerId, call: Call) -> Result<(), Broken> {
+        self.counts.calls += 1;
+        self.peer(id).grammar.called(&call)?;
+        let kind = self.scenario.listeners;
+        let waits = matches!(kind, Listeners::Slow | Listeners::Vetoing) && self.random.chance(300_000);
+        let vetoes =
+            kind == Listeners::Vetoing && call.stage != Stage::Terminate && self.random.chance(1_000);
+        let answer = if vetoes {
+            Answer::Veto
+        } else if waits {
+            Answer::Wait
+        } else {
+            Answer::Done
+        };
+        let reply = Reply { listener: call.listener, number: call.number, state: call.state + 1, answer };
+        let delay = match kind {
+            Listeners::None | Listeners::Quick => 1,
+            Listeners::Slow | Listeners::Vetoing => self.random.between(1, 100_000),
+        };
+        self.after(delay, Happening::Answers { peer: id, reply });
+        Ok(())
+    }
+
+    pub(super) fn answers(&mut self, id: PeerId, reply: Reply) -> Result<(), Broken> {
+        if self.peers[&id].alive == Alive::Frozen {
+            self.after(50_000, Happening::Answers { peer: id, reply });
+            return Ok(());
+        }
+        let Reply { listener, number, state, answer } = reply;
+        self.peer(id).grammar.answered(listener, number, state, &answer);
+        self.give(id, Input::Answered { listener, number, state, answer })
+    }
+
+    /// Hands something to a running session.
+    pub(super) fn give(&mut self, id: PeerId, input: Input) -> Result<(), Broken> {
+        if self.peers[&id].alive != Alive::Running {
+            return Ok(());
+        }
+        let now = self.clock(self.peers[&id].skew_ms);
+        if let Life::In(session) = &mut self.peer(id).life {
+            session.handle(now, input);
+            self.drain(id)?;
+        }
+        Ok(())
+    }
+
+    /// The host's game steps, tells its members, and hands its state to the session.
+    pub(super) fn steps(&mut self, id: PeerId) -> Result<(), Broken> {
+        if self.peers[&id].alive == Alive::Dead || matches!(self.peers[&id].life, Life::Over) {
+            return Ok(());
+        }
+        self.after(STEP, Happening::Steps { peer: id });
+        if self.peers[&id].alive == Alive::Frozen || self.peers[&id].acting == Acting::No {
+            return Ok(());
+        }
+        let Some(session) = self.peers[&id].session() else { return Ok(()) };
+        let (stamp, view) = (session.stamp(), session.view().clone());
+        self.peer(id).tick.0 += 1;
+        let tick = self.peers[&id].tick;
+        for to in view.members.keys().filter(|to| **to != id) {
+            self.transmit(id, *to, Parcel::Game { stamp, tick });
+        }
+        let bytes = tick.0.to_be_bytes().to_vec();
+        self.give(id, Input::State(State { tick, bytes }))
+    }
+
+    fn transmit(&mut self, from: PeerId, to: PeerId, parcel: Parcel) {
+        let is_cut = self.cuts.values().any(|cut| cut.contains(&(from, to)));
+        if is_cut || self.random.chance(self.scenario.loss) || !self.peers.contains_key(&to) {
+            return;
+        }
+        let copies = if self.random.chance(self.scenario.doubled) { 2 } else { 1 };
+        for _ in 0..copies {
+            let mut delay = self.scenario.delay + self.random.below(self.scenario.jitter + 1);
+            if self.random.chance(self.scenario.spikes) {
+                delay += self.random.below(2_000_000);
+            }
+            self.after(delay, Happening::Arrives { from, to, parcel: parcel.clone() });
+        }
+    }
+
+    pub(super) fn arrives(&mut self, from: PeerId, to: PeerId, parcel: Parcel) -> Result<(), Broken> {
+        match self.peers[&to].alive {
+            Alive::Dead => return Ok(()),
+            Alive::Frozen => {
+                let inbox = &mut self.peer(to).inbox;
+                if inbox.len() < INBOX_MAX {
+                    inbox.push_back((from, parcel));
+                }
+                return Ok(());
+            }
+            Alive::Running => {}
+        }
+        let now = self.clock(self.peers[&to].skew_ms);
+        match parcel {
+            Parcel::Protocol(message) => {
+                let joined = match &mut self.peer(to).life {
+                    Life::In(session) => {
+                        session.handle(now, Input::Message { from, message });
+                        None
+                    }
+                    Life::Joins(joining) => Some(joining.receive(now, &message)),
+                    Life::NotYet | Life::Over => None,
+                };
+                if let Some(joined) = joined {
+                    self.joined(to, joined)?;
+                }
+                self.drain(to)
+            }
+            Parcel::Game { stamp, tick } => self.plays(from, to, stamp, tick),
+        }
+    }
+
+    fn plays(&mut self, from: PeerId, to: PeerId, stamp: Stamp, tick: Tick) -> Result<(), Broken> {
+        let Some(session) = self.peers[&to].session() else { return Ok(()) };
+        if !session.is_of_host(from, stamp) {
+            self.counts.refused += 1;
+            return Ok(());
+        }
+        self.counts.applied += 1;
+        self.peer(to).tick = tick;
+        super::laws::applied(self, to, stamp)
+    }
+
+    pub(super) fn thaws(&mut self, id: PeerId) -> Result<(), Broken> {
+        if self.peers[&id].alive != Alive::Frozen {
+            return Ok(());
+        }
+        self.say(id, |_| "thaws".to_owned());
+        self.peer(id).alive = Alive::Running;
+        self.peer(id).wakes = None;
+        // Its timers are as late as it is; what waited in its socket comes after.
+        self.wakes(id)?;
+        while let Some((from, parcel)) = self.peer(id).inbox.pop_front() {
+            self.arrives(from, id, parcel)?;
+        }
+        Ok(())
+    }
+}

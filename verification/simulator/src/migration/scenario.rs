@@ -1,0 +1,105 @@
+//! What kind of world a seed draws: how many peers, what their network is like, and which faults strike.
+
+use mainstay_migration::{Order, WithoutMajority};
+
+use crate::random::Random;
+
+/// One in how many worlds has no fault but hosts that crash: there it is known how soon a session has to go on.
+const CRASHES_ONLY_IN: u64 = 4;
+
+/// A world of peers.
+#[derive(Debug, Clone)]
+pub(super) struct Scenario {
+    /// How many join the founder at the beginning.
+    pub peers: usize,
+    /// By what hosts are chosen.
+    pub order: Order,
+    /// What sides without a majority do.
+    pub without_majority: WithoutMajority,
+    /// The shortest way of a message, in microseconds.
+    pub delay: u64,
+    /// What may be added to it each time.
+    pub jitter: u64,
+    /// How many messages of a million are lost.
+    pub loss: u32,
+    /// How many come twice.
+    pub doubled: u32,
+    /// How many are late by up to two seconds.
+    pub spikes: u32,
+    /// How listeners answer.
+    pub listeners: Listeners,
+    /// Which faults strike.
+    pub faults: Faults,
+    /// The longest pause between two of them, in microseconds.
+    pub pause: u64,
+}
+
+/// How a world's listeners answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listeners {
+    /// There are none.
+    None,
+    /// Two on each peer, which are done at once.
+    Quick,
+    /// Two on each peer, which wait now and then.
+    Slow,
+    /// The same, and one call in a thousand is a veto.
+    Vetoing,
+}
+
+/// Which faults strike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Faults {
+    /// None at all: then nobody migrates, but whom the host hands over to.
+    Calm,
+    /// Hosts crash, one after another, once the session has come to rest.
+    HostCrashes,
+    /// One peer does not hear its host, and everybody else does: then nobody migrates either.
+    OneDeaf,
+    /// All of them.
+    Swarm,
+}
+
+impl Scenario {
+    pub(super) fn draw(random: &mut Random) -> Self {
+        let faults = match random.below(4 * CRASHES_ONLY_IN) {
+            0..=3 => Faults::HostCrashes,
+            4 => Faults::Calm,
+            5 => Faults::OneDeaf,
+            _ => Faults::Swarm,
+        };
+        let swarm = faults == Faults::Swarm;
+        let mut drawn = |per_million: u64| -> u32 {
+            if swarm && random.chance(500_000) {
+                u32::try_from(random.below(per_million)).unwrap_or(0)
+            } else {
+                0
+            }
+        };
+        let (loss, doubled, spikes) = (drawn(150_000), drawn(100_000), drawn(20_000));
+        Self {
+            peers: usize::try_from(random.between(1, 15)).unwrap_or(1),
+            order: if random.chance(800_000) { Order::Documented } else { Order::CryEngine51 },
+            without_majority: match random.below(6) {
+                // Where hosts crash until one peer is left, two that would wait or end are known to.
+                _ if faults == Faults::HostCrashes => WithoutMajority::Fork,
+                0 => WithoutMajority::End,
+                1 => WithoutMajority::Hold,
+                _ => WithoutMajority::Fork,
+            },
+            delay: random.between(500, 60_000),
+            jitter: random.between(0, 30_000),
+            loss,
+            doubled,
+            spikes,
+            listeners: match random.below(8) {
+                0 => Listeners::None,
+                1..=3 => Listeners::Quick,
+                7 if swarm => Listeners::Vetoing,
+                _ => Listeners::Slow,
+            },
+            faults,
+            pause: random.between(1_000_000, 12_000_000),
+        }
+    }
+}

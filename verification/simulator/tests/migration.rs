@@ -1,0 +1,87 @@
+//! Worlds of peers: the laws hold in a fixed list of them, the faults do strike, and each guard that is taken away is missed.
+
+use mainstay_migration::{Guard, Guards};
+use mainstay_simulator::Text;
+use mainstay_simulator::migration::{Counts, Report, run};
+
+/// Three seconds of the dev profile; `./check` lives more.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=60;
+/// In how many worlds a missing guard must be found.
+const FOUND_WITHIN: u64 = 40;
+
+fn holds(report: &Report) {
+    assert_eq!(report.broken, None, "seed {}", report.seed);
+}
+
+#[test]
+fn the_laws_hold_and_every_kind_of_fault_strikes() {
+    let mut sum = Counts::default();
+    for seed in SEEDS {
+        let report = run(seed, Guards::ALL, Text::None);
+        holds(&report);
+        let counts = report.counts;
+        sum.moved += counts.moved;
+        sum.terminated += counts.terminated;
+        sum.multi += counts.multi;
+        sum.certified += counts.certified;
+        sum.forks += counts.forks;
+        sum.merged += counts.merged;
+        sum.fenced += counts.fenced;
+        sum.handed_over += counts.handed_over;
+        sum.crashes += counts.crashes;
+        sum.freezes += counts.freezes;
+        sum.cuts += counts.cuts;
+        sum.joined += counts.joined;
+    }
+    let often = [sum.moved, sum.joined, sum.certified];
+    assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
+    let struck = [
+        sum.terminated,
+        sum.multi,
+        sum.forks,
+        sum.merged,
+        sum.fenced,
+        sum.handed_over,
+        sum.crashes,
+        sum.freezes,
+        sum.cuts,
+    ];
+    assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for seed in [1, 7, 42] {
+        let (first, second) = (run(seed, Guards::ALL, Text::Lines), run(seed, Guards::ALL, Text::Lines));
+        assert_eq!((first.hash, first.counts), (second.hash, second.counts), "seed {seed}");
+        assert!(first.trace == second.trace, "the traces of seed {seed} differ");
+        assert_eq!(first.hash, run(seed, Guards::ALL, Text::None).hash, "text changes nothing");
+    }
+    assert_ne!(run(1, Guards::ALL, Text::None).hash, run(2, Guards::ALL, Text::None).hash);
+}
+
+fn is_missed(guard: Guard, law: &str) {
+    let found = (1..=FOUND_WITHIN).map(|seed| run(seed, Guards::all_but(guard), Text::None));
+    let found = found.filter_map(|report| report.broken).find(|broken| broken.law.starts_with(law));
+    assert!(found.is_some(), "without {guard:?}, \"{law}\" was not broken");
+}
+
+#[test]
+fn without_the_epoch_check_an_older_host_is_applied() {
+    is_missed(Guard::Epoch, "I2");
+}
+
+#[test]
+fn without_the_certificate_check_a_liar_is_obeyed() {
+    is_missed(Guard::Certificate, "I1, I3");
+}
+
+#[test]
+fn without_the_confirmation_a_session_moves_for_nothing() {
+    is_missed(Guard::Confirmation, "nobody migrates whose host most of them hear");
+}
+
+#[test]
+fn without_the_exclusion_of_lost_peers_it_never_ends() {
+    is_missed(Guard::Exclusion, "I8");
+}
