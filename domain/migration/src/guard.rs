@@ -1,6 +1,6 @@
 //! The guards that safety and liveness hang on, so that the simulator can take one away and show that it is missed.
 //!
-//! A session has all of them: [`Guards::ALL`] is what [`crate::Session::new`] uses, and nothing turns one off while it runs.
+//! A session has all of them: [`Guards::ALL`] is what [`crate::Session`] is made with, and nothing turns one off while it runs.
 
 /// One guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
