@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use mainstay_journal::{Admission, AppendError, Journal, LeaseError, Limits, LostWhy, TurnRecord, Writer};
+use mainstay_journal::{
+    Admission, AppendError, Journal, Leadership, LeaseError, Limits, LostWhy, Settled, TurnRecord, Writer,
+};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::clock::Clock;
@@ -243,10 +245,26 @@ impl JournalHandle {
         admission
     }
 
-    /// Hands turns and waits over to the writer, in one go.
-    pub(crate) fn hand_over<T>(&self, work: impl FnOnce(&mut Writer<Ticket>, Duration) -> T) -> T {
+    /// Gives a shard's leadership to the writer; what an earlier leadership of it still waited for is lost.
+    pub(crate) fn lead(&self, leadership: &Leadership) -> Vec<Settled<Ticket>> {
+        self.lock().writer.lead(leadership)
+    }
+
+    /// Hands turns and waits over to the writer, in one go. `work` says what waits for nothing: it goes the way of all that is
+    /// released, behind what a sync has released just now and the shard has not heard of yet.
+    pub(crate) fn hand_over<T>(
+        &self,
+        shard: usize,
+        work: impl FnOnce(&mut Writer<Ticket>, Duration) -> (Vec<Released>, T),
+    ) -> T {
         let boot = self.shared.clock.since_boot();
-        let done = work(&mut self.lock().writer, boot);
+        let mut core = self.lock();
+        let (free, done) = work(&mut core.writer, boot);
+        if let Some(sender) = core.shards.get(shard).filter(|_| !free.is_empty()) {
+            // A shard that has ended wants nothing more.
+            let _ended = sender.send(free);
+        }
+        drop(core);
         self.shared.work.notify_one();
         done
     }

@@ -100,7 +100,7 @@ impl Shard {
         let journal = config.journal;
         journal.clock().not_below(leadership.head.last_at);
         let (index, released) = journal.register();
-        let lost = journal.hand_over(|writer, _| writer.lead(&leadership));
+        let lost = journal.lead(&leadership);
         debug_assert!(lost.is_empty(), "a shard that is only starting has nothing to lose");
         let (sender, mailbox) = mpsc::channel(config.mailbox_max);
         let (ended, end) = tokio::sync::watch::channel(None);

@@ -235,7 +235,7 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
         deliveries
     }
 
-    /// Gives the writer a chunk, and lets go at once of what waits for nothing.
+    /// Gives the writer a chunk.
     fn hand_over(&mut self, steps: Vec<Step<S, H::Delivery>>) {
         if steps.is_empty() {
             return;
@@ -249,7 +249,7 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
         }
         debug_assert_eq!(turns.first().map(|(number, _)| *number), Some(first));
         let (name, index, mut decided) = (&self.name, self.index, self.decided);
-        let (free, failed) = self.journal.hand_over(|writer, boot| {
+        let failed = self.journal.hand_over(index, |writer, boot| {
             let mut free = Vec::new();
             let mut failed = None;
             for (number, turn) in turns {
@@ -269,7 +269,6 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
             (free, failed)
         });
         self.decided = decided;
-        self.let_go(free);
         if let Some(why) = failed {
             tracing::error!(shard = %self.name, ?why, "a decided turn was not taken; the shard ends");
             self.lost = Some(why);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use mainstay_runtime::Growth;
 
-use crate::support::{Say, World};
+use crate::support::{Saw, Say, World};
 
 /// Lets everything run that can, and says whether a future has its value.
 async fn settles<F: Future>(future: &mut std::pin::Pin<&mut F>) -> Option<F::Output> {
@@ -79,6 +79,35 @@ async fn an_effect_waits_for_the_sync_and_is_of_that_state() {
         told.extend(world.told.recv().await.unwrap());
     }
     assert_eq!(told, [1, 11], "the first delivery is of the first state, which alone was durable then");
+}
+
+/// A sync that ends while later messages are being decided: what they owe waits for nothing, and must still not overtake what
+/// waited for that sync. Of two levels the newer counts, and whoever got the older one last would keep to it.
+#[tokio::test]
+async fn what_waits_for_nothing_overtakes_nothing() {
+    let mut world = World::new().await;
+    let mut tail = world.journal.tail();
+    world.gate.shut();
+    let mut added = pin!(world.tally.command(Say::Add(1), Growth::Grows));
+    assert!(settles(&mut added).await.is_none());
+    world.gate.reached().await;
+    // Both are in the mailbox before the shard runs again: one chunk, in whose midst the sync ends.
+    world.tally.observe(Saw::Glimpse(100)).await.unwrap();
+    let gate = world.gate.clone();
+    let read = world.tally.query(move |tally, _| {
+        gate.open();
+        while tail.try_recv().is_err() {
+            std::thread::yield_now();
+        }
+        tally.sum
+    });
+    assert_eq!(read.await, Ok(1));
+    assert_eq!(added.await, Ok(Ok(1)));
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        told.extend(world.told.recv().await.unwrap());
+    }
+    assert_eq!(told, [1, 101]);
 }
 
 #[tokio::test]

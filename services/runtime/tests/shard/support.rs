@@ -16,11 +16,12 @@ use mainstay_runtime::{
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Adds up; owes its sum to target 0; may set itself a deadline.
+/// Adds up; owes target 0 its sum, and what it has glimpsed on top; may set itself a deadline.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
     pub sum: u64,
     pub seen: u64,
+    glimpsed: u64,
     pub rang: Vec<Timestamp>,
     alarm: Option<Timestamp>,
     touched: bool,
@@ -32,6 +33,13 @@ pub enum Say {
     Refuse,
     RingAt(Timestamp),
     Ring,
+}
+
+/// What changes nothing durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saw {
+    TakenUp,
+    Glimpse(u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +54,7 @@ impl StateMachine for Tally {
     type Event = Happened;
     type Answer = u64;
     type Rejection = u64;
-    type Observation = ();
+    type Observation = Saw;
     type Target = u8;
     type Effects = u64;
     type Why = ();
@@ -73,12 +81,18 @@ impl StateMachine for Tally {
         }
     }
 
-    fn observe(&mut self, _now: Timestamp, (): ()) {
-        self.seen += 1;
+    fn observe(&mut self, _now: Timestamp, saw: Saw) {
+        match saw {
+            Saw::TakenUp => self.seen += 1,
+            Saw::Glimpse(n) => {
+                self.glimpsed += n;
+                self.touched = true;
+            }
+        }
     }
 
     fn owed(&self, _target: &u8) -> u64 {
-        self.sum
+        self.sum + self.glimpsed
     }
 
     fn take_touched(&mut self) -> Vec<u8> {
@@ -136,7 +150,7 @@ impl Hands<Tally> for Told {
     type Delivery = u64;
 
     fn take_up(&mut self, target: &u8, state: &Tally) -> Option<TakenUp<Tally, u64>> {
-        Some(TakenUp { delivery: state.owed(target), noted: Some(()) })
+        Some(TakenUp { delivery: state.owed(target), noted: Some(Saw::TakenUp) })
     }
 
     fn deliver(&mut self, deliveries: Vec<u64>) {
