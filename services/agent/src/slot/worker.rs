@@ -1,9 +1,11 @@
 //! The life of one slot's hands: do what is owed, hear the holder, ask the game.
 //!
 //! What is owed is a level that may be older than what has just been told; so every act first makes sure that it is not
-//! done already, and none is ever done twice. [`acts`] does what is owed, [`asking`] is what goes on beside it.
+//! done already, and none is ever done twice. [`acts`] does what is owed, [`asking`] is what goes on beside it, [`again`]
+//! repeats the one signal that has to be.
 
 mod acts;
+mod again;
 mod asking;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use self::again::Again;
 use self::asking::{Asked, Question, Since};
 use crate::brain::{Brain, Ended};
 use crate::hands::Level;
@@ -44,6 +47,8 @@ pub(crate) struct Worker {
     written: Option<SessionFile>,
     /// The hardest signal that has been sent to a run.
     sent: Option<(RunNumber, Rung)>,
+    /// The second of two signals that a run needs.
+    again: Option<Again>,
     /// The question on its way to a run's game.
     asking: Option<Question>,
     /// What the next reading of CPU is compared with.
@@ -73,6 +78,7 @@ enum Woken {
     Level,
     Holder(Option<Reply>),
     Asked(Asked),
+    Again,
     Ending(Ending),
     Retry,
     HandsGone,
@@ -94,6 +100,7 @@ impl Worker {
                 holding: None,
                 written: None,
                 sent: None,
+                again: None,
                 asking: None,
                 since: None,
                 readings: Readings::default(),
@@ -127,6 +134,7 @@ impl Worker {
                 Woken::Level | Woken::Retry => {}
                 Woken::Holder(reply) => self.heard(reply).await?,
                 Woken::Asked(asked) => self.answered(asked).await?,
+                Woken::Again => self.signal_again().await,
                 Woken::Ending(Ending::NotYet) => {}
                 Woken::Ending(Ending::Kill) => self.kill().await,
                 Woken::Ending(Ending::Leave) | Woken::HandsGone => return Ok(()),
@@ -136,7 +144,7 @@ impl Worker {
 
     /// Waits for news. The holder comes first: what it says may make the rest obsolete.
     async fn woken(&mut self, pause: Option<Duration>) -> Woken {
-        let Self { holding, asking, levels, ending, built, .. } = self;
+        let Self { holding, asking, again, levels, ending, built, .. } = self;
         let heard = async {
             match holding {
                 Some(holding) => holding.next().await,
@@ -146,6 +154,12 @@ impl Worker {
         let answered = async {
             match asking {
                 Some(question) => question.answer().await,
+                None => std::future::pending().await,
+            }
+        };
+        let due_again = async {
+            match again {
+                Some(again) => again.due().await,
                 None => std::future::pending().await,
             }
         };
@@ -163,6 +177,7 @@ impl Worker {
                 Err(_) => Woken::HandsGone,
             },
             asked = answered => Woken::Asked(asked),
+            () = due_again => Woken::Again,
             changed = levels.changed() => if changed.is_ok() { Woken::Level } else { Woken::HandsGone },
             // The sender lives in the context, as long as this worker.
             Ok(()) = built.changed() => Woken::Level,
@@ -183,10 +198,12 @@ impl Worker {
             Some(Reply::Failed { why, code, .. }) => {
                 tracing::error!(%server, ?code, why, "a holder could not do what it was asked; it is asked again");
                 self.sent = None;
+                self.again = None;
                 sleep(TROUBLE_PAUSE).await;
             }
             // Signals are all that holders are asked for here.
             Some(Reply::Done { .. }) => {
+                self.signal_sent();
                 if let Some((run, rung)) = self.sent {
                     self.brain.see(Observation::Delivered { server, run, rung }).await?;
                 }
@@ -268,6 +285,7 @@ impl Worker {
         self.holding = None;
         // Whatever was on this line may not have arrived.
         self.sent = None;
+        self.again = None;
     }
 
     fn facts(&self) -> Option<Arc<SlotFacts>> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mainstay_core::slot::{Check, Checks, Exit, Fault, Heard, Incident, Intent, Killer, Limits, Phase, Spec};
 use mainstay_wire::native::DatedReadingView;
+use rustix::process::{Pid, Signal};
 use tokio::net::UdpSocket;
 
 use crate::games::{Build, is_alive, one_byte_query};
@@ -226,6 +227,38 @@ async fn a_game_in_rust_ends_by_sigsegv_too() {
     let incident = plane.incident(1, "the silence", misbehaved(Check::Query)).await;
     assert_eq!(incident.exit, SEGV);
     assert!(!is_alive(pid));
+}
+
+/// Two SIGSEGV that wait at once are one: a game that has no time to take the first is not sent the second yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_game_in_rust_that_hardly_runs_ends_by_sigsegv_too() {
+    let (build, host) = (Build::new(), Host::new(1));
+    let game = example("parked_game");
+    let mut spec = queried(&build, "parked_game");
+    spec.launch.folder = game.parent().unwrap().display().to_string();
+    spec.stop.kill_after = Duration::from_secs(3_600);
+    let plane = Plane::start(vec![spec.clone()]).await;
+    let _agent = host.agent(&plane);
+    plane.order(1, Intent::Run, &spec, Some(A)).await;
+    let game = Answers::of(&host).await;
+    let pid = plane.online(1).await;
+    signal(pid, Signal::STOP);
+    game.on.store(false, Ordering::Relaxed);
+    until("the first is sent", || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let waiting = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).unwrap().trim();
+        (u64::from_str_radix(waiting, 16).unwrap() & (1 << 10) != 0).then_some(())
+    })
+    .await;
+    // No condition tells of a second that must not come: this is ample time for it.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    signal(pid, Signal::CONT);
+    let incident = plane.incident(1, "the silence", misbehaved(Check::Query)).await;
+    assert_eq!(incident.exit, SEGV);
+}
+
+fn signal(pid: u32, signal: Signal) {
+    rustix::process::kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
 /// What the agent knows of an ended process it tells on every stream again, and after its own restart.

@@ -1,15 +1,14 @@
 //! What is owed, done: each act looks before it leaps.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mainstay_core::Generation;
 use mainstay_core::slot::{Exit, Scene, Spec};
 use mainstay_holder::client::{Connection, Found};
 use mainstay_holder::record::ExitRecord;
 use mainstay_supervisor::{Act, Command, Observation, Run, RunNumber, Rung, SessionFile, Sight};
-use tokio::time::sleep;
 
+use super::again::{Again, SIGSEGV};
 use super::{Next, Worker};
 use crate::brain::Ended;
 use crate::builds::{Installed, Stead};
@@ -19,15 +18,6 @@ use crate::slot::ground::{Begun, GroundError};
 
 /// SIGKILL, by its number on every Linux.
 const SIGKILL: i32 = 9;
-
-/// SIGSEGV, by its number on every Linux.
-const SIGSEGV: i32 = 11;
-
-/// How long after the first SIGSEGV a second follows. Programs whose runtime handles it to tell a stack overflow (every one
-/// in Rust) survive the first that is sent from outside, and put the default back for the next: their handler has long run
-/// by then. A handler that writes a crash report still runs when the second comes, and is not disturbed: it is blocked
-/// until the handler returns.
-const SIGSEGV_AGAIN: Duration = Duration::from_millis(50);
 
 /// What is there of a run.
 enum There {
@@ -193,11 +183,7 @@ impl Worker {
                 return Ok(Next::Retry);
             }
             self.sent = Some((run, rung));
-            if number == SIGSEGV {
-                sleep(SIGSEGV_AGAIN).await;
-                // A holder that is gone by now has told of its game's end: that is heard next.
-                let _heard_next = holding.signal(number).await;
-            }
+            self.again = (number == SIGSEGV).then_some(Again::Asked);
         }
         Ok(Next::Wait)
     }
