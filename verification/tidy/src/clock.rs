@@ -28,6 +28,7 @@ pub const READERS: &[(&str, &str)] = &[
     ("adapters/journal/examples/", "a measurement, run by hand"),
     ("verification/bench/", "a benchmark measures"),
     ("verification/lab/", "waits for a real machine, as a test does"),
+    ("verification/wan/", "a line takes its time"),
 ];
 
 /// Reads of a clock outside [`READERS`] and tests.
