@@ -62,8 +62,10 @@ async fn too_much_cpu_is_misbehaviour_restart_and_back_off() {
     assert!(cause.starts_with("misbehaved: failed its cpu check"), "{cause}");
     // The evidence of the second run holds its own last words, not those of the first before them.
     let second = host.dirs(1).evidence.join((incident.run + 1).to_string());
-    until("the evidence of the second run", || second.join("game.log").exists().then_some(())).await;
     for kept in [evidence, second] {
+        // The last of it to be written.
+        let log = || std::fs::read_to_string(kept.join("game.log")).ok().filter(|log| !log.is_empty());
+        until("the evidence is complete", log).await;
         let readings = std::fs::read(kept.join("readings.json")).unwrap();
         let readings: Vec<DatedReadingView> = serde_json::from_slice(&readings).unwrap();
         let failed =
