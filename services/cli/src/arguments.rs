@@ -2,7 +2,7 @@
 
 mod matching;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -146,6 +146,10 @@ pub struct UpArguments {
     /// Also listen here, for other hosts, over TLS: an address of this host, or :: for all of both versions of IP
     #[arg(long, value_name = "IP", env = "MAINSTAY_LISTEN", value_delimiter = ',')]
     pub listen: Vec<IpAddr>,
+    /// Tell game peers how they are seen (STUN, RFC 5780): an address and port of this host, and a second of another IP
+    /// and port, without which nobody learns how strictly a router translates
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
+    pub stun: Vec<SocketAddr>,
     /// Whether what other hosts reach is protected; `off` is for loopback alone
     #[arg(long, value_enum, default_value_t = TlsChoice::On)]
     pub tls: TlsChoice,

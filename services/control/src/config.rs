@@ -59,6 +59,8 @@ pub struct Config {
     pub playfab: Option<PlayFab>,
     /// What runs on the servers of queues that were pasted from PlayFab.
     pub playfab_builds: Builds,
+    /// Where game peers ask how they are seen; `None`: nowhere. In the clear, and open to all: it tells each its own address.
+    pub stun: Option<mainstay_stun::Addresses>,
 }
 
 impl std::fmt::Debug for Config {

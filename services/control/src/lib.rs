@@ -36,6 +36,7 @@ mod service;
 mod shards;
 mod store;
 mod streams;
+mod stun;
 mod tls;
 
 pub use mainstay_runtime::slot_files;
@@ -45,6 +46,7 @@ pub use declare::{declaration, fleet_id, programs, region_id};
 pub use error::{ApplyError, StartError};
 pub use identity::{IdentityError, Title};
 pub use mainstay_config::MachineSize;
+pub use mainstay_stun::Addresses as StunAddresses;
 pub use metrics::Metrics;
 pub use playfab::{Logins, PlayFab};
 pub use providers::{Program, Programs};

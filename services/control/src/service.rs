@@ -36,6 +36,7 @@ use crate::streams::{
     Desk, HELLO_WITHIN, Installing, Looking, Outboxes, PING_INTERVAL, PING_WITHIN, STREAMS_MAX, Streams,
     Watching,
 };
+use crate::stun::Stun;
 use crate::tls::{Certificates, Tls};
 
 /// How long shutting down waits for calls that are being answered.
@@ -82,6 +83,10 @@ impl Control {
         let certificates = certificates(config.tls.clone(), &config.clock).await?;
         let api = doors::bind(&config.listen.api)?;
         let agents = doors::bind(&config.listen.agents)?;
+        let stun = match config.stun {
+            Some(addresses) => Some(Stun::bind(addresses, &config.clock).await?),
+            None => None,
+        };
         let store = config.builds.as_deref().map(open_store).transpose()?;
         let (closing, closed) = watch::channel(false);
         let (fail, failed) = watch::channel(None);
@@ -209,6 +214,9 @@ impl Control {
             watching,
         );
         handle.serving.push(tokio::spawn(serve(api, faces, router(app), closed.clone())));
+        if let Some(stun) = stun {
+            handle.serving.push(tokio::spawn(stun.serve(closed.clone())));
+        }
         handle.serving.push(tokio::spawn(serve_agents(agents, agents_tls, streams, closed, fail)));
         Ok(handle)
     }

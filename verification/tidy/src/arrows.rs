@@ -29,6 +29,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("mainstay-wire", &["mainstay-core", "mainstay-fleet", "mainstay-matchmaking", "mainstay-supervisor"]),
     ("mainstay-query", &["mainstay-core"]),
+    ("mainstay-stun", &["mainstay-migration"]),
     ("mainstay-config", &["mainstay-core", "mainstay-matchmaking", "mainstay-wire"]),
     // game: what a game links
     ("mainstay-sdk", &[]),
@@ -46,6 +47,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
             "mainstay-matchmaking",
             "mainstay-players",
             "mainstay-runtime",
+            "mainstay-stun",
             "mainstay-wire",
         ],
     ),
@@ -57,6 +59,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
             "mainstay-journal",
             "mainstay-wire",
             "mainstay-query",
+            "mainstay-stun",
             "mainstay-runtime",
             "mainstay-holder",
         ],
@@ -82,6 +85,7 @@ const BELOW_VERIFICATION: &[&str] = &[
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",
+    "mainstay-stun",
     "mainstay-config",
     "mainstay-sdk",
     "mainstay-tugboat",
@@ -101,6 +105,7 @@ const BELOW_CLI: &[&str] = &[
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",
+    "mainstay-stun",
     "mainstay-config",
     "mainstay-sdk",
     "mainstay-tugboat",
@@ -121,6 +126,7 @@ const BELOW_CLI_AND_BENCH: &[&str] = &[
     "mainstay-journal",
     "mainstay-wire",
     "mainstay-query",
+    "mainstay-stun",
     "mainstay-config",
     "mainstay-sdk",
     "mainstay-tugboat",
@@ -130,6 +136,7 @@ const BELOW_CLI_AND_BENCH: &[&str] = &[
     "mainstay-agent",
     "mainstay-simulator",
     "mainstay-bench",
+    "mainstay-wan",
 ];
 
 /// The part of `cargo metadata` the rule reads.

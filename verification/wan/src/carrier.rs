@@ -172,7 +172,7 @@ impl Carry {
                 continue;
             };
             // Multicast and broadcast reach all, each by its own line.
-            let to_all = receiver[0] >> 4 == 0xe || receiver[3] == BROADCAST;
+            let to_all = receiver[0] >> 4 == 0xe || receiver == BROADCAST;
             let hosts = match index(receiver) {
                 _ if to_all => 0..self.devices.len(),
                 Some(to) if to < self.devices.len() => to..to + 1,

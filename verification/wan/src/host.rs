@@ -11,17 +11,17 @@ use crate::names::Names;
 use crate::nat::{self, Place};
 use crate::{Failure, ip};
 
-/// The most hosts of a network: its addresses are one /24, with room for the network's own and broadcast. Four times
-/// the players of CRYENGINE's largest session.
+/// The most hosts of a network: each has an address in both halves of a /23, with room for the network's own and broadcast.
+/// Four times the players of CRYENGINE's largest session.
 pub const HOSTS_MAX: usize = 253;
 
 /// What fits into one packet: that of Ethernet.
 pub(crate) const PACKET_BYTES_MAX: u16 = 1500;
 
-/// The first address is one above: of RFC 2544's net for measuring networks, which is never routed.
-const NET: [u8; 3] = [198, 18, 0];
-/// The last byte of the address that reaches all.
-pub(crate) const BROADCAST: u8 = 255;
+/// Of RFC 2544's net for measuring networks, which is never routed: the half with the first addresses, that with the second.
+const HALVES: [[u8; 3]; 2] = [[198, 18, 0], [198, 18, 1]];
+/// The address that reaches all.
+pub(crate) const BROADCAST: [u8; 4] = [198, 18, 1, 255];
 
 /// A host of a network.
 #[derive(Debug)]
@@ -37,11 +37,12 @@ impl Host {
         let address = address(index);
         make(&namespace)?;
         let device = match place {
-            Place::Public => device(&namespace, address)?,
+            Place::Public => device(&namespace, &[address])?,
+            Place::Twice => device(&namespace, &[address, second(index)])?,
             Place::Behind(nat) => {
                 let router = names.router(index);
                 make(&router)?;
-                let device = device(&router, address)?;
+                let device = device(&router, &[address])?;
                 nat::build(nat, &router, &namespace)?;
                 device
             }
@@ -55,11 +56,18 @@ impl Host {
         self.address
     }
 
+    /// Its second address.
+    #[must_use]
+    pub fn second_address(&self) -> Option<Ipv4Addr> {
+        let [.., last] = self.address.octets();
+        (self.place == Place::Twice).then(|| second(usize::from(last) - 1))
+    }
+
     /// The address it sees itself by.
     #[must_use]
     pub fn own_address(&self) -> Ipv4Addr {
         match self.place {
-            Place::Public => self.address,
+            Place::Public | Place::Twice => self.address,
             Place::Behind(_) => nat::INSIDE.parse().unwrap_or(Ipv4Addr::UNSPECIFIED),
         }
     }
@@ -84,14 +92,21 @@ impl Host {
 }
 
 fn address(index: usize) -> Ipv4Addr {
-    let last = u8::try_from(index + 1).unwrap_or(BROADCAST);
-    Ipv4Addr::new(NET[0], NET[1], NET[2], last)
+    of(HALVES[0], index)
+}
+
+fn second(index: usize) -> Ipv4Addr {
+    of(HALVES[1], index)
+}
+
+fn of([a, b, c]: [u8; 3], index: usize) -> Ipv4Addr {
+    Ipv4Addr::new(a, b, c, u8::try_from(index + 1).unwrap_or(u8::MAX))
 }
 
 /// Which host an address is of.
 pub(crate) fn index(address: [u8; 4]) -> Option<usize> {
     let [a, b, c, last] = address;
-    ([a, b, c] == NET && last != BROADCAST).then(|| usize::from(last).checked_sub(1)).flatten()
+    HALVES.contains(&[a, b, c]).then(|| usize::from(last).checked_sub(1)).flatten()
 }
 
 fn make(namespace: &str) -> Result<(), Failure> {
@@ -100,17 +115,18 @@ fn make(namespace: &str) -> Result<(), Failure> {
 }
 
 /// A device of a namespace, which this process reads and writes.
-fn device(namespace: &str, address: Ipv4Addr) -> Result<SyncDevice, Failure> {
+fn device(namespace: &str, addresses: &[Ipv4Addr]) -> Result<SyncDevice, Failure> {
     let built = within(namespace, || {
         DeviceBuilder::new().name("wan0").mtu(PACKET_BYTES_MAX).enable(false).build_sync()
     })?;
     let device = built.map_err(Failure::to("make a TUN device"))?;
     device.set_nonblocking(true).map_err(Failure::to("make a TUN device not block"))?;
-    for words in [
-        format!("-n {namespace} address add {address}/24 broadcast + dev wan0"),
-        format!("-n {namespace} link set wan0 up"),
-        format!("-n {namespace} route add 224.0.0.0/4 dev wan0"),
-    ] {
+    for address in addresses {
+        ip(&format!("-n {namespace} address add {address}/23 broadcast + dev wan0"))?;
+    }
+    for words in
+        [format!("-n {namespace} link set wan0 up"), format!("-n {namespace} route add 224.0.0.0/4 dev wan0")]
+    {
         ip(&words)?;
     }
     Ok(device)

@@ -8,6 +8,8 @@ use crate::{Failure, ip};
 pub enum Place {
     /// On the network itself, with an address of its own.
     Public,
+    /// The same, with a second address.
+    Twice,
     /// Behind a router.
     Behind(Nat),
 }

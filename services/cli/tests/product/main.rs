@@ -27,6 +27,7 @@ mod playfab;
 mod product;
 mod providing;
 mod query;
+mod reach;
 mod refusals;
 mod stock;
 mod stopping;

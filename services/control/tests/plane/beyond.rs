@@ -35,6 +35,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         providers: mainstay_control::Programs::new(),
         playfab: None,
         playfab_builds: mainstay_control::Builds::default(),
+        stun: None,
     }
 }
 

@@ -218,6 +218,7 @@ impl World {
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
             playfab_builds: mainstay_control::Builds::default(),
+            stun: None,
             playfab: Some(PlayFab {
                 listen: vec![free],
                 title: Title {

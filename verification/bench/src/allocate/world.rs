@@ -71,6 +71,7 @@ impl World {
             providers: mainstay_control::Programs::new(),
             playfab: None,
             playfab_builds: mainstay_control::Builds::default(),
+            stun: None,
         })
         .await?;
         control.apply(declaration()).await?;
