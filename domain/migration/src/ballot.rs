@@ -6,15 +6,17 @@
 //!
 //! - a peer votes once an epoch, and only for a candidate whose view is not older than its own;
 //! - having promised a later epoch, it takes no more views of an earlier host;
-//! - a view changes by one member at a time, and only once the view before was taken by a majority of its members;
+//! - a view changes by one member at a time, and only once the view before was taken by a majority of its members; but the
+//!   host may always go back to the members of the last one that was: their majorities meet those of the view between;
 //! - a host opens with the view that elected it, unchanged, before it changes any.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use crate::certificate::{Certificate, Forged, Vote};
 use crate::view::{View, ViewId};
-use crate::{ChannelId, Epoch, Guard, Guards, PeerId};
+use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Signature};
 
 /// How many certificates a peer keeps, to explain to one that was away how it came to the host of today: as many hosts as
 /// the largest session can lose.
@@ -22,9 +24,9 @@ pub const LINEAGE_MAX: usize = crate::MEMBERS_MAX;
 
 /// What a peer has accepted and promised in one session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Ballot {
+pub struct Ballot<G: Guards = Guarded> {
+    guards: PhantomData<G>,
     me: PeerId,
-    guards: Guards,
     epoch: Epoch,
     host: PeerId,
     view: View,
@@ -48,8 +50,14 @@ enum Standing {
     Follows,
     /// It asks for votes.
     Asks { epoch: Epoch, votes: BTreeMap<PeerId, Vote> },
-    /// It is the host; these have taken its newest view.
-    Reigns { taken: BTreeSet<PeerId> },
+    /// It is the host; these have taken its newest view, and these were the members of the last one that most had taken.
+    Reigns { taken: BTreeSet<PeerId>, settled: Option<BTreeMap<PeerId, ChannelId>> },
+}
+
+impl Standing {
+    fn reigning(me: PeerId) -> Self {
+        Self::Reigns { taken: BTreeSet::from([me]), settled: None }
+    }
 }
 
 /// What a candidate says to every member.
@@ -89,7 +97,7 @@ pub enum Accepted {
     Known,
 }
 
-impl Ballot {
+impl<G: Guards> Ballot<G> {
     /// Of a member of a session that begins, or of one that joins: `certificates` lead from the founder to the present
     /// host.
     ///
@@ -100,13 +108,11 @@ impl Ballot {
         founder: PeerId,
         view: View,
         certificates: &[Certificate],
-        guards: Guards,
     ) -> Result<Self, Forged> {
-        let standing =
-            if founder == me { Standing::Reigns { taken: BTreeSet::from([me]) } } else { Standing::Follows };
+        let standing = if founder == me { Standing::reigning(me) } else { Standing::Follows };
         let mut ballot = Self {
+            guards: PhantomData,
             me,
-            guards,
             epoch: Epoch::FIRST,
             host: founder,
             view,
@@ -178,19 +184,21 @@ impl Ballot {
         }
     }
 
-    /// The vote a candidate gives itself. A view of one member is a majority by it.
+    /// The vote a candidate gives itself, to be signed. A view of one member is a majority by it.
     #[must_use]
     pub fn own_vote(&self) -> Option<Vote> {
         let claim = self.open_claim()?;
-        Some(Vote { epoch: claim.epoch, candidate: self.me, voter: self.me, electorate: claim.view.id })
+        let (epoch, electorate) = (claim.epoch, claim.view.id);
+        let signature = Signature::default();
+        Some(Vote { epoch, candidate: self.me, voter: self.me, electorate, signature })
     }
 
-    /// Votes for a candidate, or says why not. A claim that comes twice gets the same vote twice.
+    /// Votes for a candidate, or says why not. A claim that comes twice gets the same vote twice. The vote is to be signed.
     ///
     /// # Errors
     /// Why not.
     pub fn consider(&mut self, claim: &Claim) -> Result<Vote, Refusal> {
-        if claim.epoch <= self.epoch && self.guards.stands(Guard::Epoch) {
+        if claim.epoch <= self.epoch && G::EPOCH {
             return Err(Refusal::Passed(self.certificates_after(claim.view.id.epoch)));
         }
         let bound = self.promise.filter(|promise| {
@@ -210,7 +218,8 @@ impl Ballot {
             self.stop_asking();
         }
         self.promise = Some(Promise { epoch: claim.epoch, candidate: claim.candidate });
-        Ok(Vote { epoch: claim.epoch, candidate: claim.candidate, voter: self.me, electorate: claim.view.id })
+        let (epoch, candidate, electorate) = (claim.epoch, claim.candidate, claim.view.id);
+        Ok(Vote { epoch, candidate, voter: self.me, electorate, signature: Signature::default() })
     }
 
     fn stop_asking(&mut self) {
@@ -221,11 +230,7 @@ impl Ballot {
     }
 
     fn before_asking(&self) -> Standing {
-        if self.host == self.me {
-            Standing::Reigns { taken: BTreeSet::from([self.me]) }
-        } else {
-            Standing::Follows
-        }
+        if self.host == self.me { Standing::reigning(self.me) } else { Standing::Follows }
     }
 
     /// Gives up asking: somebody else is heard of.
@@ -233,14 +238,14 @@ impl Ballot {
         self.stop_asking();
     }
 
-    /// Counts a vote. With the last that was missing, this peer is the host and here is its proof.
+    /// Counts a vote. With the last that was missing, this peer is the host and here is its proof; its view is to be signed.
     pub fn count(&mut self, vote: &Vote) -> Option<Certificate> {
         let Standing::Asks { epoch, votes } = &mut self.standing else { return None };
         let mine = vote.epoch == *epoch && vote.candidate == self.me && vote.electorate == self.view.id;
         if !mine || !self.view.members.contains_key(&vote.voter) {
             return None;
         }
-        votes.insert(vote.voter, *vote);
+        votes.insert(vote.voter, vote.clone());
         if !self.view.is_majority(votes.keys()) {
             return None;
         }
@@ -248,12 +253,13 @@ impl Ballot {
             epoch: *epoch,
             host: self.me,
             electorate: self.view.clone(),
-            votes: votes.values().copied().collect(),
+            votes: votes.values().cloned().collect(),
         };
         self.crown(&certificate);
         self.view.id = ViewId { epoch: self.epoch, version: 0 };
         self.view.host = self.me;
-        self.standing = Standing::Reigns { taken: BTreeSet::from([self.me]) };
+        self.view.signature = Signature::default();
+        self.standing = Standing::reigning(self.me);
         Some(certificate)
     }
 
@@ -266,10 +272,10 @@ impl Ballot {
         if certificate.epoch == self.epoch && known {
             return Ok(Accepted::Known);
         }
-        if certificate.epoch <= self.epoch && self.guards.stands(Guard::Epoch) {
+        if certificate.epoch <= self.epoch && G::EPOCH {
             return Ok(Accepted::Known);
         }
-        if self.guards.stands(Guard::Certificate) {
+        if G::CERTIFICATE {
             certificate.check(&self.lineage)?;
         }
         self.crown(certificate);
@@ -294,7 +300,7 @@ impl Ballot {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match &self.standing {
-            Standing::Reigns { taken } => self.view.is_majority(taken),
+            Standing::Reigns { taken, .. } => self.view.is_majority(taken),
             Standing::Follows | Standing::Asks { .. } => false,
         }
     }
@@ -303,28 +309,50 @@ impl Ballot {
     #[must_use]
     pub fn missing(&self) -> Vec<PeerId> {
         match &self.standing {
-            Standing::Reigns { taken } => {
+            Standing::Reigns { taken, .. } => {
                 self.view.members.keys().filter(|peer| !taken.contains(peer)).copied().collect()
             }
             Standing::Follows | Standing::Asks { .. } => Vec::new(),
         }
     }
 
-    /// Writes the next view, one member more or less. `None` where this peer is no host, its newest view is not settled, or
-    /// the difference is another.
-    pub fn write_view(&mut self, members: BTreeMap<PeerId, ChannelId>) -> Option<View> {
-        let fits = self.is_settled()
+    /// Writes the next view: one member more or less, or the members of the last that was settled. It is to be signed, and is
+    /// not said before: [`Ballot::sign_view`]. `false` where this peer is no host, or may not write that one.
+    pub fn write_view(&mut self, members: BTreeMap<PeerId, ChannelId>) -> bool {
+        let is_settled = self.is_settled();
+        let Standing::Reigns { settled, .. } = &self.standing else { return false };
+        let follows = if is_settled {
+            self.view.is_neighbour(&members)
+        } else {
+            members != self.view.members && settled.as_ref() == Some(&members)
+        };
+        let fits = follows
             && self.promised() == self.epoch
-            && self.view.is_neighbour(&members)
             && members.contains_key(&self.me)
             && members.len() <= crate::MEMBERS_MAX;
         if !fits {
-            return None;
+            return false;
         }
+        let settled = if is_settled { Some(self.view.members.clone()) } else { settled.clone() };
         self.view.members = members;
         self.view.id.version += 1;
-        self.standing = Standing::Reigns { taken: BTreeSet::from([self.me]) };
-        Some(self.view.clone())
+        self.view.signature = Signature::default();
+        self.standing = Standing::Reigns { taken: BTreeSet::from([self.me]), settled };
+        true
+    }
+
+    /// The members of the last view that most had taken, where the newest is not settled and can be taken back.
+    #[must_use]
+    pub fn last_settled(&self) -> Option<&BTreeMap<PeerId, ChannelId>> {
+        match &self.standing {
+            Standing::Reigns { settled, .. } if !self.is_settled() => settled.as_ref(),
+            Standing::Reigns { .. } | Standing::Follows | Standing::Asks { .. } => None,
+        }
+    }
+
+    /// This host signs the view that it has written.
+    pub fn sign_view(&mut self, signature: Signature) {
+        self.view.signature = signature;
     }
 
     /// Takes a view of the present host. `true` says that it stands now, and the host may count on it.
@@ -363,7 +391,7 @@ impl Ballot {
     /// A member has taken this host's view.
     pub fn taken(&mut self, member: PeerId, id: ViewId) {
         let known = id == self.view.id && self.view.members.contains_key(&member);
-        if let (true, Standing::Reigns { taken }) = (known, &mut self.standing) {
+        if let (true, Standing::Reigns { taken, .. }) = (known, &mut self.standing) {
             taken.insert(member);
         }
     }

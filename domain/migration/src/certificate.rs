@@ -3,11 +3,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::seal::Signature;
 use crate::view::{View, ViewId};
 use crate::{Epoch, PeerId};
 
-/// One peer's word for one candidate of one epoch. The voter has signed it; the hands checked that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One peer's word for one candidate of one epoch, signed: [`Vote::words`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vote {
     /// For which epoch.
     pub epoch: Epoch,
@@ -17,6 +18,8 @@ pub struct Vote {
     pub voter: PeerId,
     /// The view whose majority the candidate asks.
     pub electorate: ViewId,
+    /// The voter's.
+    pub signature: Signature,
 }
 
 /// The votes of a majority of one view.
@@ -49,6 +52,9 @@ pub enum Forged {
     /// The electorate was written by somebody who was not the host of its epoch.
     #[error("the view that elected it was not written by the host of its epoch")]
     Electorate,
+    /// It came over the link of somebody that it does not prove to be host.
+    #[error("whoever sent it is not the host that it proves")]
+    Sender,
     /// It comes after an epoch whose host this peer has never been told of: the certificates between are missing.
     #[error("certificates of the epochs between are missing")]
     Gap,

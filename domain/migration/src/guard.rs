@@ -1,39 +1,26 @@
-//! The guards that safety and liveness hang on, so that the simulator can take one away and show that it is missed.
+//! The guards that safety and liveness hang on, as a type, so that the simulator can build a session that lacks one and show
+//! that it is missed.
 //!
-//! A session has all of them: [`Guards::ALL`] is what [`crate::Session`] is made with, and nothing turns one off while it runs.
+//! A session is [`Guarded`] unless its type says otherwise, and nothing but a test of the simulator names another type: no
+//! program has the other code in it, and what is a constant costs nothing.
 
-/// One guard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
-    /// A message of an older epoch is refused.
-    Epoch,
-    /// A host is obeyed only for votes that prove it.
-    Certificate,
-    /// A host is given up only when others miss it too.
-    Confirmation,
-    /// Hosts that were lost in a migration are not asked again in it.
-    Exclusion,
-}
+use core::fmt::Debug;
+use core::hash::Hash;
 
 /// Which guards stand.
+pub trait Guards: Copy + Eq + Hash + Debug + 'static {
+    /// A message of an older epoch is refused.
+    const EPOCH: bool = true;
+    /// A host is obeyed only for votes that prove it.
+    const CERTIFICATE: bool = true;
+    /// A host is given up only when others miss it too.
+    const CONFIRMATION: bool = true;
+    /// Hosts that were lost in a migration are not asked again in it.
+    const EXCLUSION: bool = true;
+}
+
+/// All of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Guards {
-    missing: u8,
-}
+pub struct Guarded;
 
-impl Guards {
-    /// All of them.
-    pub const ALL: Self = Self { missing: 0 };
-
-    /// All but one: for the mutation check of the simulator alone.
-    #[must_use]
-    pub const fn all_but(guard: Guard) -> Self {
-        Self { missing: 1 << guard as u8 }
-    }
-
-    /// Whether this one stands.
-    #[must_use]
-    pub const fn stands(self, guard: Guard) -> bool {
-        self.missing & (1 << guard as u8) == 0
-    }
-}
+impl Guards for Guarded {}

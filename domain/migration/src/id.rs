@@ -30,11 +30,12 @@ impl Epoch {
     }
 }
 
-/// Seed 000's "unique network channel identifier": never issued twice, for it holds the epoch of the host that issued it.
+/// Seed 000's "unique network channel identifier": never issued twice on one side of a session, for it holds the stamp of the
+/// host that issued it. Whoever comes from another side gets a new one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId {
     /// Whose host issued it.
-    pub epoch: Epoch,
+    pub stamp: Stamp,
     /// Its number among that host's.
     pub number: u32,
 }
@@ -87,7 +88,7 @@ shown! {
 
 impl fmt::Debug for ChannelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chn-{}-{}", self.epoch.0, self.number)
+        write!(f, "chn-{:?}-{}", self.stamp, self.number)
     }
 }
 

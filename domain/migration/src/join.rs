@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -11,7 +12,7 @@ use crate::certificate::Forged;
 use crate::hint::Hint;
 use crate::message::{Body, Closed, Message};
 use crate::session::{Config, Output, Session};
-use crate::{Epoch, Guards, PeerId, Stamp};
+use crate::{Epoch, Guarded, Guards, PeerId, Stamp};
 
 /// How long it asks: longer than a migration usually takes, and shorter than a person waits.
 pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
@@ -20,9 +21,9 @@ const AGAIN: Duration = Duration::from_millis(300);
 
 /// A peer that wants to be a member.
 #[derive(Debug, Clone)]
-pub struct Joining {
+pub struct Joining<G: Guards = Guarded> {
+    guards: PhantomData<G>,
     config: Config,
-    guards: Guards,
     known: Vec<PeerId>,
     asked: usize,
     ask_at: Timestamp,
@@ -31,11 +32,11 @@ pub struct Joining {
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Joined {
+pub enum Joined<G: Guards = Guarded> {
     /// Nothing yet. Here is what to send.
     NotYet(Vec<Output>),
     /// It is a member.
-    In(Box<Session>),
+    In(Box<Session<G>>),
     /// It is not let in.
     Refused(Closed),
     /// Nobody who can let it in has answered.
@@ -48,13 +49,15 @@ impl Joining {
     /// Begins to ask those that it knows: at least one.
     #[must_use]
     pub fn new(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
-        Self::without_some_guard(now, config, known, Guards::ALL)
+        Self::of(now, config, known)
     }
+}
 
-    /// [`Joining::new`], for the mutation check of the simulator.
+impl<G: Guards> Joining<G> {
+    /// [`Joining::new`], with the guards of its type.
     #[must_use]
-    pub fn without_some_guard(now: Timestamp, config: Config, known: Vec<PeerId>, guards: Guards) -> Self {
-        Self { config, guards, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
+    pub fn of(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
+        Self { guards: PhantomData, config, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
     }
 
     /// When it wants to be looked at again.
@@ -64,7 +67,7 @@ impl Joining {
     }
 
     /// Time has passed.
-    pub fn wake(&mut self, now: Timestamp) -> Joined {
+    pub fn wake(&mut self, now: Timestamp) -> Joined<G> {
         if now >= self.until {
             return Joined::NoAnswer;
         }
@@ -82,16 +85,18 @@ impl Joining {
         Joined::NotYet(outputs)
     }
 
-    /// A message came.
-    pub fn receive(&mut self, now: Timestamp, message: &Message) -> Joined {
-        if message.session != self.config.session {
+    /// A message came over the link of that peer.
+    pub fn receive(&mut self, now: Timestamp, from: PeerId, message: &Message) -> Joined<G> {
+        if message.session != self.config.session || !message.is_genuine(self.config.keys.as_ref()) {
             return Joined::NotYet(Vec::new());
         }
         match &message.body {
-            Body::Welcome(welcome) => match Session::enter(now, self.config.clone(), welcome, self.guards) {
-                Ok(session) => Joined::In(Box::new(session)),
-                Err(why) => Joined::Forged(why),
-            },
+            Body::Welcome(welcome) => {
+                match Session::enter(now, self.config.clone(), from, message.stamp, welcome) {
+                    Ok(session) => Joined::In(Box::new(session)),
+                    Err(why) => Joined::Forged(why),
+                }
+            }
             Body::Redirect(host) => {
                 // The one that is named is asked next, at once.
                 self.known.retain(|peer| peer != host);
@@ -110,9 +115,12 @@ impl Joining {
             | Body::Announce { .. }
             | Body::View(_)
             | Body::Taken(_)
+            | Body::Roster(_)
+            | Body::Holds(_)
             | Body::Hints(_)
             | Body::State(_)
-            | Body::Pull
+            | Body::Pull(_)
+            | Body::Play { .. }
             | Body::Join(_)
             | Body::Leave => Joined::NotYet(Vec::new()),
         }

@@ -24,28 +24,32 @@ mod join;
 mod message;
 mod order;
 mod rhythm;
+mod seal;
 mod session;
 mod settings;
 mod stages;
+mod state;
 mod view;
 
 pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal};
 pub use certificate::{Certificate, Forged, Vote};
-pub use guard::{Guard, Guards};
+pub use guard::{Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ChannelId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};
-pub use message::{
-    Beat, Body, Closed, Handover, Hears, Leads, Message, STATE_BYTES_MAX, Side, Standing, State, Welcome,
-};
+pub use message::{Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome};
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
+pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};
 pub use session::{
-    Acting, Cause, Config, End, Identification, Input, Migratable, Outcome, Output, Report, Session,
-    WithoutMajority,
+    Acting, Cause, Config, End, INPUTS_MAX, Identification, Input, Migratable, Outcome, Output, Report,
+    Session, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};
 pub use stages::{
     Answer, Call, Failure, LISTENERS_MAX, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
 };
-pub use view::{MEMBERS_MAX, View, ViewId};
+pub use state::{
+    Kind, Level, PARTS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash, StateId,
+};
+pub use view::{MEMBERS_MAX, Roster, View, ViewId};

@@ -9,11 +9,9 @@ use crate::ballot::{Claim, Refusal};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
 use crate::session::Cause;
-use crate::view::{View, ViewId};
-use crate::{ChannelId, Epoch, PeerId, SessionId, Stamp, Tick};
-
-/// The longest state of a game, in bytes: what two standbys of a home uplink (5 Mbit/s) take in a second.
-pub const STATE_BYTES_MAX: usize = 256 * 1024;
+use crate::state::{Part, StateId};
+use crate::view::{Roster, View, ViewId};
+use crate::{ChannelId, Epoch, PeerId, SessionId, Stamp};
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,12 +44,14 @@ pub enum Body {
         /// Why not.
         why: Refusal,
     },
-    /// How the present host came to be it, from the epoch on that the receiver stopped at, and its newest view.
+    /// How the present host came to be it, from the epoch on that the receiver stopped at, and who plays with it.
     Announce {
         /// Oldest first.
         certificates: Vec<Certificate>,
         /// The newest view that the sender has.
         view: View,
+        /// Who plays; read only where the sender is that host.
+        roster: Roster,
         /// Why the session moved last, as the sender knows.
         cause: Cause,
     },
@@ -59,12 +59,23 @@ pub enum Body {
     View(View),
     /// I have taken it.
     Taken(ViewId),
+    /// Who plays; repeated to whoever's beat tells of an older one.
+    Roster(Roster),
     /// The host's newest list.
     Hints(HintList),
-    /// The game as its host has it; to a standby, or to a new host that asked.
-    State(State),
-    /// Give me the state you hold.
-    Pull,
+    /// Parts of the game as its host has it, in order; to a standby, or to a new host that asked.
+    State(Vec<Part>),
+    /// So far I hold the state: said at once, so that nobody waits for a beat.
+    Holds(StateId),
+    /// Give me the state you hold, if it is not this one.
+    Pull(StateId),
+    /// What the game of a member does, to its host: its number among that member's.
+    Play {
+        /// Which.
+        number: u64,
+        /// In a form that only the game reads.
+        bytes: Vec<u8>,
+    },
     /// Let me in.
     Join(Hint),
     /// You are in, on that channel.
@@ -112,8 +123,12 @@ pub struct Beat {
     pub hint: Hint,
     /// The highest epoch it has voted in.
     pub promised: Epoch,
+    /// The newest list of who plays that it has.
+    pub roster: u32,
     /// The newest state it holds for its host.
-    pub holds: Tick,
+    pub holds: StateId,
+    /// Of a host: the last input of the receiver that is safe, for a new host would have it too.
+    pub applied: u64,
 }
 
 /// What a peer is to others.
@@ -131,12 +146,12 @@ pub enum Leads {
         to: PeerId,
         /// Why.
         why: Handover,
-        /// How far the game got: the other goes on from there, and not from before.
-        tick: Tick,
+        /// The game's last state: the other goes on from there, and not from before.
+        state: StateId,
     },
 }
 
-/// What two hosts compare that meet.
+/// What two hosts compare that meet, and what a host's members watch: see [`crate::Output::Rewritten`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Side {
     /// Whether a majority stands behind it.
@@ -144,7 +159,11 @@ pub struct Side {
     /// How many it leads, itself included.
     pub size: u8,
     /// How far its game is.
-    pub tick: Tick,
+    pub state: StateId,
+    /// From where this host went on.
+    pub opened: StateId,
+    /// Its channel.
+    pub channel: ChannelId,
 }
 
 /// Whether a host has its majority.
@@ -167,24 +186,17 @@ pub enum Handover {
     Merge,
 }
 
-/// The game at one of its moments, in a form that only the game reads: at most [`STATE_BYTES_MAX`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct State {
-    /// Which moment.
-    pub tick: Tick,
-    /// The game.
-    pub bytes: Vec<u8>,
-}
-
-/// What a joiner needs to be a member like any other.
+/// What a joiner needs to be a member. It plays from now on, and votes once the view names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Welcome {
     /// The first host.
     pub founder: PeerId,
     /// Every host since.
     pub certificates: Vec<Certificate>,
-    /// The view that names it.
+    /// The newest view.
     pub view: View,
+    /// Who plays: it names the joiner.
+    pub roster: Roster,
     /// The hints as they are.
     pub hints: HintList,
     /// Its channel.

@@ -1,10 +1,10 @@
 //! Who would be the best host: the same order on every peer that has the same list.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 
 use crate::hint::{CanBeHost, Entry, HintList};
-use crate::view::View;
 use crate::{ChannelId, PeerId};
 
 /// Compares two entries of a list, the better first. It has to be total and must read nothing else.
@@ -31,14 +31,19 @@ impl Order {
         by_key.then(one.channel.cmp(&other.channel))
     }
 
-    /// Every member that may be host, the best first, without those for whom `is_out` says so.
+    /// Everybody of these that may be host, the best first, without those for whom `is_out` says so.
     #[must_use]
-    pub fn candidates(self, list: &HintList, view: &View, is_out: impl Fn(PeerId) -> bool) -> Vec<PeerId> {
+    pub fn candidates(
+        self,
+        list: &HintList,
+        members: &BTreeMap<PeerId, ChannelId>,
+        is_out: impl Fn(PeerId) -> bool,
+    ) -> Vec<PeerId> {
         let mut able: Vec<(&PeerId, &Entry)> = list
             .entries
             .iter()
             .filter(|(peer, entry)| {
-                entry.hint.can_be_host == CanBeHost::Yes && view.members.contains_key(peer) && !is_out(**peer)
+                entry.hint.can_be_host == CanBeHost::Yes && members.contains_key(peer) && !is_out(**peer)
             })
             .collect();
         able.sort_by(|one, other| self.compare(one.1, other.1));
@@ -49,7 +54,7 @@ impl Order {
     /// a session that has a host.
     #[must_use]
     pub fn is_strictly_better(self, one: &Entry, other: &Entry) -> bool {
-        let channel = ChannelId { epoch: crate::Epoch::FIRST, number: 0 };
+        let channel = ChannelId { stamp: crate::Stamp::certified(crate::Epoch::FIRST), number: 0 };
         let alike = |entry: &Entry| Entry { channel, hint: entry.hint };
         self.compare(&alike(one), &alike(other)) == Ordering::Less
     }

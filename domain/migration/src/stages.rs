@@ -254,15 +254,15 @@ impl Stages {
         true
     }
 
-    /// Ends it: `OnTerminate` runs, once.
+    /// Ends it: `OnTerminate` runs, once; after `OnFinalise`, too, where a listener never finishes that.
     pub fn fail(&mut self, now: Timestamp, failure: Failure) {
-        if self.failure.is_none() && !self.is_ending() {
+        if self.failure.is_none() && !self.is_complete() {
             self.failure = Some((failure, now));
             self.enter(now, Stage::Terminate);
         }
     }
 
-    /// From Finalise on nothing turns it back.
+    /// From Finalise on nothing turns it back: it is ended or runs out of time.
     const fn is_ending(&self) -> bool {
         matches!(self.at, At::Calling(Stage::Finalise | Stage::Terminate) | At::Complete)
     }

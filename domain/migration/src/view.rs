@@ -1,8 +1,12 @@
-//! Who votes: the members of a session as its host has written them down, one change at a time.
+//! Who votes, and who plays: the members of a session as its host has written them down.
+//!
+//! Votes are counted in a [`View`], which changes one member at a time and only with a majority. Whoever plays stands in the
+//! [`Roster`], which is the host's word alone: there a newcomer stands before it votes, and on a side without a majority,
+//! whose view cannot change, there is no other way in.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
-use crate::{ChannelId, Epoch, PeerId};
+use crate::{ChannelId, Epoch, PeerId, Signature, Stamp};
 
 /// How many peers a session has at most: CRYENGINE's lobby ends there too.
 pub const MEMBERS_MAX: usize = 64;
@@ -16,7 +20,7 @@ pub struct ViewId {
     pub version: u32,
 }
 
-/// The members of a session. `host` has signed it; the hands checked that before anyone here sees it.
+/// The members of a session, signed by `host`: [`View::words`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct View {
     /// Which one.
@@ -25,6 +29,21 @@ pub struct View {
     pub host: PeerId,
     /// Everyone who votes, the host too.
     pub members: BTreeMap<PeerId, ChannelId>,
+    /// The host's.
+    pub signature: Signature,
+}
+
+/// Everybody who plays, whether they vote or not. Taken from its host's own link and from nobody else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Roster {
+    /// Whose host wrote it.
+    pub stamp: Stamp,
+    /// Counts its changes.
+    pub version: u32,
+    /// Everyone, the host too.
+    pub members: BTreeMap<PeerId, ChannelId>,
+    /// Who was thrown out, by this host or one before.
+    pub kicked: BTreeSet<PeerId>,
 }
 
 impl View {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 
-use mainstay_migration::Guards;
+use mainstay_migration::Guarded;
 
 use crate::{Broken, Bug, Micros, Options, Text, Weather, matching, migration, run};
 
@@ -145,7 +145,7 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else if one.world.migration {
-        let report = migration::run(one.seed, Guards::ALL, Text::Lines);
+        let report = migration::run::<Guarded>(one.seed, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else {
@@ -176,8 +176,7 @@ impl OfWorld {
             return Lived { events: counts.events, lived, broken };
         }
         if self.migration {
-            let migration::Report { counts, lived, broken, .. } =
-                migration::run(seed, Guards::ALL, Text::None);
+            let migration::Report { counts, lived, broken, .. } = migration::run::<Guarded>(seed, Text::None);
             return Lived { events: counts.events, lived, broken };
         }
         let report = run(seed, self.options(Text::None));

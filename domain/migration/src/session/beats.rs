@@ -2,27 +2,23 @@
 //! present one, and nothing else is made of it.
 
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Beat, Body, Leads, Message, State, Welcome};
-use crate::session::reign::{Mandate, Phase};
-use crate::session::words::{Cause, End};
+use crate::message::{Beat, Body, Leads, Message};
+use crate::session::reign::Phase;
+use crate::session::words::End;
 use crate::session::{AGAIN, Leadership, Presence, Session};
-use crate::stages::Failure;
 use crate::view::View;
-use crate::{Guard, HintList, PeerId, Stamp, Tick};
+use crate::{Guards, HintList, PeerId, Stamp};
 
-/// How long a peer that is no member any more asks to be one again: as long as one that never was.
-const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
-
-impl Session {
+impl<G: Guards> Session<G> {
     /// Takes a message.
     pub(super) fn receive(&mut self, now: Timestamp, from: PeerId, message: Message) {
         if message.session != self.config.session
             || from == self.me()
             || matches!(self.leadership, Leadership::Over)
+            || (G::CERTIFICATE && !message.is_genuine(self.config.keys.as_ref()))
         {
             return;
         }
@@ -34,19 +30,17 @@ impl Session {
         }
         match body {
             // These prove themselves, or ask for nothing but an answer.
-            Body::Announce { certificates, view, cause } => {
+            Body::Announce { certificates, view: _, roster, cause } => {
                 self.be_told(now, &certificates, cause);
-                if view.id.epoch == self.ballot.epoch() {
-                    self.find_oneself(now, &view);
-                }
+                self.take_roster(now, from, roster);
             }
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, &vote),
             Body::Refusal { epoch, why } => self.be_refused(now, epoch, &why),
-            Body::Join(_) => self.let_in(now, from),
-            Body::Welcome(welcome) => self.be_welcome(now, &welcome),
+            Body::Join(_) => self.let_in(from),
+            Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
             Body::Leave => self.let_go(from),
-            Body::Pull => self.give_state(from),
+            Body::Pull(held) => self.give_state(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
             Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
             Body::Refused(_) => {}
@@ -56,13 +50,16 @@ impl Session {
             | Body::Answer(_)
             | Body::View(_)
             | Body::Taken(_)
+            | Body::Roster(_)
             | Body::Hints(_)
-            | Body::State(_) => self.hear(now, from, stamp, body),
+            | Body::State(_)
+            | Body::Holds(_)
+            | Body::Play { .. } => self.hear(now, from, stamp, body),
         }
     }
 
     fn hear(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, body: Body) {
-        let is_old = stamp < self.stamp() && self.guards.stands(Guard::Epoch);
+        let is_old = stamp < self.stamp() && G::EPOCH;
         if is_old {
             return self.announce_to(now, from);
         }
@@ -72,14 +69,17 @@ impl Session {
             Body::View(view) => self.take_view(now, from, &view),
             Body::Taken(id) => self.ballot.taken(from, id),
             Body::Hints(hints) if from == self.leader() => self.take_hints(hints),
-            Body::State(state) => self.take_state(from, stamp, state),
-            Body::Answer(_) | Body::Hints(_) => {}
+            Body::Roster(roster) => self.take_roster(now, from, roster),
+            Body::State(parts) => self.take_state(now, from, stamp, &parts),
+            Body::Holds(id) if stamp == self.stamp() => self.note_held(now, from, id),
+            Body::Play { number, bytes } if stamp == self.stamp() => self.be_played(from, number, bytes),
+            Body::Answer(_) | Body::Hints(_) | Body::Holds(_) | Body::Play { .. } => {}
             Body::Beat(_)
             | Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
             | Body::Announce { .. }
-            | Body::Pull
+            | Body::Pull(_)
             | Body::Join(_)
             | Body::Welcome(_)
             | Body::Redirect(_)
@@ -94,12 +94,13 @@ impl Session {
             contact.rhythm.beat(now);
             contact.echo = contact.echo.max(beat.sent);
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
+            contact.holds = beat.holds;
             contact.beat = Some(*beat);
         }
         if self.meet(now, from, stamp, &beat.leads) {
             return;
         }
-        if stamp < self.stamp() && self.guards.stands(Guard::Epoch) {
+        if stamp < self.stamp() && G::EPOCH {
             if stamp.epoch == self.stamp().epoch {
                 self.show_side(now, from);
             }
@@ -110,10 +111,10 @@ impl Session {
             return self.beat_to(now, from);
         }
         if from == self.leader() {
-            self.hear_host(now, beat);
+            self.hear_host(now, from, beat);
         } else if matches!(self.leadership, Leadership::Reigns(_)) {
             if self.contacts.contains_key(&from) {
-                self.supply(from, beat);
+                self.supply(now, from, beat);
             } else {
                 // It was put out, and does not know.
                 self.announce_to(now, from);
@@ -134,9 +135,10 @@ impl Session {
         }
     }
 
-    fn hear_host(&mut self, now: Timestamp, beat: &Beat) {
+    fn hear_host(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
         match &beat.leads {
-            Leads::Yes(_) => {
+            Leads::Yes(side) => {
+                self.hear_side(from, side, beat.applied);
                 self.hear_host_again(now, beat.echo);
                 if matches!(self.leadership, Leadership::Follows) {
                     self.settle();
@@ -178,7 +180,7 @@ impl Session {
             Leadership::Reigns(reign) => match reign.phase {
                 Phase::Accession => Leads::Accedes,
                 Phase::Reigning => Leads::Yes(self.side(now)),
-                Phase::HandingOver { to, why, tick, .. } => Leads::HandsOver { to, why, tick },
+                Phase::HandingOver { to, why, state, .. } => Leads::HandsOver { to, why, state },
             },
             Leadership::Follows
             | Leadership::Doubts(_)
@@ -194,7 +196,9 @@ impl Session {
             hints: self.hints.version,
             hint: self.reported_hint(),
             promised: self.ballot.promised(),
-            holds: self.held.as_ref().map_or(Tick::default(), |state| state.tick),
+            roster: if self.roster.stamp == self.stamp() { self.roster.version } else { 0 },
+            holds: self.held.id(),
+            applied: self.safe.get(&peer).copied().unwrap_or_default(),
         };
         self.send(peer, Body::Beat(beat));
     }
@@ -221,112 +225,20 @@ impl Session {
             since = contact.stamp.epoch;
         }
         let certificates = self.ballot.certificates_after(since);
-        let view = self.view().clone();
-        self.send(peer, Body::Announce { certificates, view, cause: self.moved_by });
+        let (view, roster) = (self.view().clone(), self.roster.clone());
+        self.send(peer, Body::Announce { certificates, view, roster, cause: self.moved_by });
     }
 
     fn take_view(&mut self, now: Timestamp, from: PeerId, view: &View) {
         if from == self.leader() && self.ballot.take_view(view) {
             self.send(from, Body::Taken(view.id));
             self.meet_members(now);
-            self.find_oneself(now, view);
-        }
-    }
-
-    /// A peer that the newest view does not name was away too long, and asks to be let in again.
-    pub(super) fn find_oneself(&mut self, now: Timestamp, view: &View) {
-        let is_in = view.members.contains_key(&self.me());
-        match &self.leadership {
-            Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_)
-                if !is_in && view.id >= self.view().id && self.fork.is_none() =>
-            {
-                self.ballot.withdraw();
-                self.leadership = Leadership::Outside { since: now, asked: now, without: view.id };
-                self.ask_all_in();
-            }
-            Leadership::Outside { without, .. } if is_in && view.id > *without => {
-                self.obey(now, self.leader());
-            }
-            Leadership::Follows
-            | Leadership::Doubts(_)
-            | Leadership::Vacant(_)
-            | Leadership::Reigns(_)
-            | Leadership::Outside { .. }
-            | Leadership::Over => {}
-        }
-    }
-
-    /// Asks to be let in again, but not for ever (I14).
-    pub(super) fn ask_in(&mut self, now: Timestamp) {
-        let Leadership::Outside { since, asked, .. } = &mut self.leadership else { return };
-        if now >= *since + OUTSIDE_MAX {
-            return self.fail(now, Cause::Fenced, Failure::CutOff);
-        }
-        if now >= *asked + AGAIN {
-            *asked = now;
-            self.ask_all_in();
-        }
-    }
-
-    /// Everybody it knew: its host may be gone, and whoever is none says who is.
-    fn ask_all_in(&mut self) {
-        let hint = self.reported_hint();
-        self.send_all(&Body::Join(hint));
-    }
-
-    fn be_welcome(&mut self, now: Timestamp, welcome: &Welcome) {
-        if !matches!(self.leadership, Leadership::Outside { .. }) {
-            return;
-        }
-        self.be_told(now, &welcome.certificates, self.moved_by);
-        if welcome.view.members.contains_key(&self.me()) && self.ballot.learn_view(&welcome.view).is_ok() {
-            self.hints = welcome.hints.clone();
-            self.obey(now, self.leader());
-        }
-    }
-
-    fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
-        let stepped_down = from == self.leader() && self.fork.is_some();
-        match &self.leadership {
-            // The host of this side obeys another now, and nobody told.
-            Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
-                self.leadership = Leadership::Outside { since: now, asked: now, without: self.view().id };
-                let hint = self.reported_hint();
-                self.send(host, Body::Join(hint));
-            }
-            Leadership::Outside { .. } => {
-                let hint = self.reported_hint();
-                self.send(host, Body::Join(hint));
-            }
-            // The host of another side: they have to meet.
-            Leadership::Reigns(reign) if reign.mandate == Mandate::Unconfirmed => self.be_guest(now, host),
-            Leadership::Reigns(_)
-            | Leadership::Follows
-            | Leadership::Doubts(_)
-            | Leadership::Vacant(_)
-            | Leadership::Over => {}
         }
     }
 
     fn take_hints(&mut self, hints: HintList) {
         if hints.version > self.hints.version {
             self.hints = hints;
-        }
-    }
-
-    /// A standby takes what its host sends; a new host what it asked for.
-    fn take_state(&mut self, from: PeerId, stamp: Stamp, state: State) {
-        let mine = self.held.as_ref().map_or(Tick::default(), |held| held.tick);
-        let from_host = from == self.leader() && stamp == self.stamp();
-        let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
-        if from_host || (asked && state.tick > mine) {
-            self.held = Some(state);
-        }
-    }
-
-    fn give_state(&mut self, to: PeerId) {
-        if let Some(state) = self.held.clone() {
-            self.send(to, Body::State(state));
         }
     }
 

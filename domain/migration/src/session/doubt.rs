@@ -12,7 +12,7 @@ use crate::session::elect::{Quorum, Vacancy};
 use crate::session::words::Cause;
 use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::stages::Failure;
-use crate::{Guard, PeerId};
+use crate::{Guards, PeerId};
 
 /// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
 pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(super) struct Doubt {
     asked: Option<Timestamp>,
 }
 
-impl Session {
+impl<G: Guards> Session<G> {
     /// While all is well.
     pub(super) fn watch(&mut self, now: Timestamp) {
         if self.contacts.get(&self.leader()).is_none_or(|host| host.is_lost(now)) {
@@ -52,7 +52,7 @@ impl Session {
             self.ask_others();
         }
         let (missing, hearing) = self.others_miss(now);
-        let confirmed = missing >= self.view().majority() || !self.guards.stands(Guard::Confirmation);
+        let confirmed = missing >= self.view().majority() || !G::CONFIRMATION;
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
         } else if hearing == 0 && now >= since + QUORUM_PATIENCE {
@@ -81,7 +81,7 @@ impl Session {
             };
             self.contacts.iter().filter(counts).count()
         };
-        (said(Hears::No) + 1, said(Hears::Yes))
+        (said(Hears::No) + usize::from(self.is_voter(self.me())), said(Hears::Yes))
     }
 
     /// Another asks.

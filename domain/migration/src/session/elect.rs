@@ -13,9 +13,9 @@ use crate::rhythm::Rhythm;
 use crate::session::event::Begun;
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
-use crate::session::{AGAIN, Contact, Leadership, Session};
+use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
-use crate::{Epoch, Guard, PeerId, Stamp};
+use crate::{Epoch, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
 pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
@@ -66,7 +66,7 @@ impl Vacancy {
     }
 }
 
-impl Session {
+impl<G: Guards> Session<G> {
     /// The host is given up.
     pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
         if let Begun::No = self.begin_event(now, vacancy.cause) {
@@ -130,7 +130,7 @@ impl Session {
             return vacancy.endorsed;
         }
         let (me, host) = (self.me(), self.leader());
-        let excludes = self.guards.stands(Guard::Exclusion);
+        let excludes = G::EXCLUSION;
         let fits_me = self.reports_can_be_host();
         let is_silent = |contact: &Contact| {
             contact.rhythm.silence(now) > ANSWER_PATIENCE && now >= vacancy.since + ANSWER_PATIENCE
@@ -146,7 +146,10 @@ impl Session {
                     || vacancy.passed.contains(&peer)
                     || contact.is_none_or(is_silent))
         };
-        let first = self.config.order.candidates(&self.hints, self.view(), is_out).first().copied();
+        // Votes are given to voters alone.
+        let of_voters = vacancy.quorum == Quorum::Majority;
+        let candidates = self.candidates(is_out);
+        let first = candidates.into_iter().find(|peer| !of_voters || self.is_voter(*peer));
         if first.is_none() && !vacancy.passed.is_empty() {
             self.change_vacancy(|vacancy| vacancy.passed.clear());
         }
@@ -167,12 +170,17 @@ impl Session {
         let open = self.ballot.open_claim().filter(|claim| claim.epoch >= self.seen);
         let Some(claim) = open.or_else(|| self.ballot.claim(self.seen)) else { return };
         self.seen = self.seen.max(claim.epoch);
-        if let Some(vote) = self.ballot.own_vote()
+        if let Some(vote) = self.ballot.own_vote().map(|vote| self.sign_vote(vote))
             && let Some(certificate) = self.ballot.count(&vote)
         {
             return self.crowned(now, &certificate);
         }
         self.send_all(&Body::Claim(claim));
+    }
+
+    fn sign_vote(&self, mut vote: Vote) -> Vote {
+        vote.signature = self.config.keys.sign(&vote.words(self.config.session));
+        vote
     }
 
     /// Somebody asks for this peer's vote.
@@ -193,6 +201,7 @@ impl Session {
                         vacancy.waits = None;
                     }
                 });
+                let vote = self.sign_vote(vote);
                 self.send(from, Body::Vote(vote));
             }
             Err(why) => self.send(from, Body::Refusal { epoch: claim.epoch, why }),
@@ -207,7 +216,7 @@ impl Session {
         }
         let entry = self.hints.entries.get(&from);
         let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
-        if !able || (self.lost.contains(&from) && self.guards.stands(Guard::Exclusion)) {
+        if !able || (self.lost.contains(&from) && G::EXCLUSION) {
             return Some(Refusal::Unsuitable);
         }
         let lives = match &self.leadership {
@@ -256,6 +265,8 @@ impl Session {
         self.seen = self.seen.max(certificate.epoch);
         self.hints.version = crate::HintVersion { epoch: certificate.epoch, number: 0 };
         let stamp = self.stamp();
+        self.sign_view();
+        self.own_roster();
         if let Leadership::Reigns(reign) = &mut self.leadership {
             // It was host before; only the number is new.
             if reign.confirm(now) == Mandate::Unconfirmed {
@@ -323,11 +334,12 @@ impl Session {
             }
         }
         self.lost.remove(&leader);
+        self.names.forget_forks();
         self.leadership = Leadership::Follows;
         self.meet_members(now);
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));
         contact.rhythm = Rhythm::starting(now);
-        contact.gone = crate::session::Presence::Here;
+        contact.gone = Presence::Here;
         for contact in self.contacts.values_mut() {
             contact.hears = None;
         }

@@ -2,11 +2,11 @@
 
 use mainstay_core::Timestamp;
 
-use crate::PeerId;
 use crate::session::words::{Cause, End, Migratable, Outcome, Output, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::stages::{Failure, Role, Stages};
+use crate::{Guards, PeerId};
 
 /// A migration that runs.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) enum Begun {
     No,
 }
 
-impl Session {
+impl<G: Guards> Session<G> {
     /// A migration begins, or the one that runs goes on: a host lost on the way resets it.
     pub(super) fn begin_event(&mut self, now: Timestamp, cause: Cause) -> Begun {
         if let Some(event) = &mut self.event {

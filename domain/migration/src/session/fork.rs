@@ -10,10 +10,10 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::words::Cause;
-use crate::session::{Contact, Leadership, Session};
+use crate::session::{Leadership, Session};
 use crate::stages::Role;
-use crate::view::MEMBERS_MAX;
-use crate::{PeerId, Stamp};
+use crate::state::StateId;
+use crate::{Guards, PeerId, Stamp};
 
 /// The side that this peer is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,12 @@ pub(super) struct Fork {
     pub(super) head: PeerId,
 }
 
-impl Session {
+impl<G: Guards> Session<G> {
     /// This peer is the first of a side without a majority.
     pub(super) fn go_on_alone(&mut self, now: Timestamp) {
         self.fork = Some(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
         self.ballot.withdraw();
+        self.own_roster();
         let lost = self.lost.clone();
         self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost));
         self.elected(Role::Host);
@@ -40,6 +41,7 @@ impl Session {
         let theirs = self.contacts.values().map(|contact| contact.stamp.fork).max().unwrap_or_default();
         let number = self.stamp().fork.max(theirs).saturating_add(1);
         self.fork = Some(Fork { number, head: self.me() });
+        self.own_roster();
         self.ballot.withdraw();
         self.as_host(|reign| {
             reign.merging = None;
@@ -69,13 +71,13 @@ impl Session {
             }
             (Leads::Yes(theirs), Leadership::Reigns(reign)) if reign.phase == Phase::Reigning => {
                 let mine = self.side(now);
-                if self.rank(self.me(), &mine) < self.rank(from, theirs) {
+                if rank(self.me(), &mine) < rank(from, theirs) {
                     self.as_host(|reign| {
                         reign.phase = Phase::HandingOver {
                             to: from,
                             why: Handover::Merge,
                             since: now,
-                            tick: crate::Tick::default(),
+                            state: StateId::NONE,
                         };
                     });
                 } else if mine.mandate == Standing::Confirmed {
@@ -117,24 +119,15 @@ impl Session {
         true
     }
 
-    /// Somebody that the view does not name is on this side, or is the host of another.
-    pub(super) fn be_guest(&mut self, now: Timestamp, peer: PeerId) {
-        if self.guests.len() < MEMBERS_MAX {
-            self.guests.insert(peer);
-            let stamp = Stamp::certified(self.ballot.epoch());
-            self.contacts.entry(peer).or_insert_with(|| Contact::new(now, stamp));
-        }
-    }
-
-    fn follow_fork(&mut self, now: Timestamp, head: PeerId, stamp: Stamp) {
+    pub(super) fn follow_fork(&mut self, now: Timestamp, head: PeerId, stamp: Stamp) {
         let before = self.leader();
         self.fork = Some(Fork { number: stamp.fork, head });
         self.ballot.withdraw();
         self.obey(now, before);
     }
+}
 
-    fn rank(&self, host: PeerId, side: &Side) -> impl Ord + use<> {
-        let channel = self.view().members.get(&host).copied();
-        (side.mandate, side.size, side.tick, Reverse(channel.is_none()), Reverse(channel))
-    }
+/// Whoever ranks higher goes on. Both hosts reckon with the same: nothing of it is what only one of them knows.
+fn rank(host: PeerId, side: &Side) -> impl Ord + use<> {
+    (side.mandate, side.size, side.state.tick, Reverse(side.channel), Reverse(host))
 }

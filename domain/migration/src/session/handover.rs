@@ -8,29 +8,47 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::PeerId;
-use crate::message::{Body, Handover, Leads, State};
+use crate::message::{Body, Handover, Leads};
 use crate::session::elect::{Quorum, Vacancy};
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Migratable};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
+use crate::state::{Piece, StateId};
+use crate::{Guards, PeerId};
 
 /// How long a host waits for its successor.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
-impl Session {
-    pub(super) fn begin_handover(&mut self, now: Timestamp, to: Option<PeerId>, why: Handover, last: State) {
+impl<G: Guards> Session<G> {
+    /// `last` is what the game gives; without it, what is held is handed on.
+    pub(super) fn begin_handover(
+        &mut self,
+        now: Timestamp,
+        to: Option<PeerId>,
+        why: Handover,
+        last: Option<Piece>,
+    ) {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
         let successor = match to {
             Some(peer) => Some(peer).filter(lives),
             None => self.successors(now).first().copied(),
         };
-        let tick = last.tick;
+        // On a side without a majority nobody votes; else only voters can be certified.
+        let successor = successor.filter(|peer| self.fork.is_some() || self.is_voter(*peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.
             reign.pending = Some((to, why));
+            return;
+        }
+        if let Phase::HandingOver { why: before @ (Handover::Lobby | Handover::Leaves), .. } =
+            &mut reign.phase
+        {
+            // It is on its way to whom it goes already.
+            if why == Handover::Leaves {
+                *before = why;
+            }
             return;
         }
         let ready = reign.phase == Phase::Reigning
@@ -38,9 +56,15 @@ impl Session {
             && self.config.migratable == Migratable::Yes;
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {
-                reign.phase = Phase::HandingOver { to, why, since: now, tick };
-                self.held = Some(last.clone());
-                self.send(to, Body::State(last));
+                if last.is_some_and(|last| !self.append(last)) {
+                    return;
+                }
+                let state = self.held.id();
+                self.as_host(|reign| {
+                    reign.phase = Phase::HandingOver { to, why, since: now, state };
+                });
+                let holds = self.contacts.get(&to).map_or(StateId::NONE, |contact| contact.holds);
+                self.give_state(to, holds);
                 if why == Handover::Lobby {
                     self.begin_event(now, Cause::Lobby);
                 }
@@ -54,39 +78,35 @@ impl Session {
 
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
-        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, tick, why }, .. }) =
+        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why }, .. }) =
             &self.leadership
         else {
             return;
         };
-        let (to, since, tick, why) = (*to, *since, *tick, *why);
+        let (to, since, state, why) = (*to, *since, *state, *why);
         if now >= since + HANDOVER_MAX || self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) {
             self.as_host(|reign| reign.phase = Phase::Reigning);
             self.elected(Role::Host);
             return;
         }
-        let lacks = self.contacts.get(&to).is_some_and(|contact| contact.holds() < tick);
-        if why != Handover::Merge
-            && lacks
-            && now >= self.beat_at
-            && let Some(state) = self.held.clone()
-        {
-            self.send(to, Body::State(state));
+        let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
+        if why != Handover::Merge && holds < state && now >= self.beat_at {
+            self.give_state(to, holds);
         }
     }
 
     /// The host says that another shall be it.
     pub(super) fn be_handed_over(&mut self, now: Timestamp, leads: &Leads) {
-        let Leads::HandsOver { to, why, tick } = leads else { return };
+        let Leads::HandsOver { to, why, state } = leads else { return };
         if !matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_)) {
             return;
         }
         // The successor waits for the last state: what it does not have it cannot go on from.
-        let lacks = self.held.as_ref().is_none_or(|held| held.tick < *tick);
-        if *to == self.me() && lacks && *tick > crate::Tick::default() {
+        if *to == self.me() && self.held.id() < *state {
             return;
         }
-        self.vacate(now, Vacancy::beginning(now, Cause::of(*why), Quorum::Majority, Some(*to)));
+        let quorum = if self.fork.is_some() { Quorum::Missing } else { Quorum::Majority };
+        self.vacate(now, Vacancy::beginning(now, Cause::of(*why), quorum, Some(*to)));
     }
 
     /// A host that hands over because it leaves has done so. `true` where it is over.

@@ -1,15 +1,17 @@
 //! One peer in one session: whom it obeys, whether it still hears him, and what it does when it does not.
 //!
 //! One file an idea: [`beats`] what is said ten times a second, [`doubt`] when a host is given up, [`elect`] who comes
-//! after, [`reign`] what a host does, [`event`] what the game lives through, [`fork`] sides without a majority, [`show`]
-//! what can be drawn.
+//! after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
+//! it lives through, [`fork`] sides without a majority, [`show`] what can be drawn.
 
 mod beats;
+mod crowd;
 mod doubt;
 mod elect;
 mod event;
 mod fork;
 mod handover;
+mod play;
 mod reign;
 mod show;
 mod words;
@@ -24,16 +26,19 @@ use mainstay_core::Timestamp;
 use crate::ballot::Ballot;
 use crate::certificate::Forged;
 use crate::hint::{CanBeHost, Hint, HintList};
-use crate::message::{Beat, Body, Closed, Hears, Message, State, Welcome};
+use crate::message::{Beat, Body, Hears, Message, Welcome};
 use crate::rhythm::{BEAT, Rhythm};
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
-use crate::view::{View, ViewId};
-use crate::{ChannelId, Epoch, Guard, Guards, PeerId, Settings, Stamp, Tick};
+use crate::state::{State, StateId};
+use crate::view::{Roster, View, ViewId};
+use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stamp};
 
 use doubt::Doubt;
 use elect::Vacancy;
 use event::Event;
 use fork::Fork;
+pub use play::INPUTS_MAX;
+use play::{Inputs, Names};
 use reign::Reign;
 pub use show::Identification;
 pub use words::{Acting, Cause, Config, End, Input, Migratable, Outcome, Output, Report, WithoutMajority};
@@ -47,21 +52,31 @@ const STANDBYS: usize = 2;
 
 /// One peer in one session.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct Session<G: Guards = Guarded> {
     config: Config,
     settings: Settings,
-    guards: Guards,
     founder: PeerId,
-    ballot: Ballot,
+    ballot: Ballot<G>,
+    /// Who plays, as the leader last told; as host, as it is.
+    roster: Roster,
     fork: Option<Fork>,
     leadership: Leadership,
     contacts: BTreeMap<PeerId, Contact>,
-    /// Hosts of other sides that this one's view does not name (any more): they are met all the same.
+    /// Hosts of other sides that do not play on this one: they are met all the same.
     guests: BTreeSet<PeerId>,
     hint: Hint,
     hints: HintList,
     /// The newest state it holds: as host its own, as a standby its host's.
-    held: Option<State>,
+    held: State,
+    /// As host: from which state it went on.
+    opened: StateId,
+    /// As host: the last input of each member that the game was given.
+    applied: BTreeMap<PeerId, u64>,
+    /// As host: the last input of each member that a new host would have, too.
+    safe: BTreeMap<PeerId, u64>,
+    /// What this peer's own game did.
+    inputs: Inputs,
+    names: Names,
     listeners: Vec<(String, Priority)>,
     event: Option<Event>,
     /// Hosts that were given up since the session last stood firm.
@@ -79,6 +94,7 @@ pub struct Session {
 
 /// Whom it obeys, and how sure it is of him.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a session has one")]
 enum Leadership {
     /// It hears its host.
     Follows,
@@ -94,8 +110,6 @@ enum Leadership {
         since: Timestamp,
         /// When it asked last.
         asked: Timestamp,
-        /// The view that does not name it: only a later one can let it in again.
-        without: ViewId,
     },
     /// It is over.
     Over,
@@ -112,6 +126,10 @@ struct Contact {
     /// Whom it obeys.
     stamp: Stamp,
     beat: Option<Beat>,
+    /// The newest state that it holds, as it last told.
+    holds: StateId,
+    /// Which state it holds while that is not the newest, and since when.
+    lacks: Option<(StateId, Timestamp)>,
     /// Whether it hears the host, as it last told, and when.
     hears: Option<(Timestamp, Hears)>,
     /// When the present host was announced to it last.
@@ -134,6 +152,8 @@ impl Contact {
             echoed: None,
             stamp,
             beat: None,
+            holds: StateId::NONE,
+            lacks: None,
             hears: None,
             announced: None,
             gone: Presence::Here,
@@ -147,50 +167,59 @@ impl Contact {
     fn is_doubtful(&self, now: Timestamp) -> bool {
         self.gone == Presence::Gone || self.rhythm.is_doubtful(now)
     }
-
-    fn holds(&self) -> Tick {
-        self.beat.map_or(Tick::default(), |beat| beat.holds)
-    }
 }
 
 impl Session {
     /// Founds a session: this peer is its first host and only member.
     #[must_use]
     pub fn found(now: Timestamp, config: Config) -> Self {
-        Self::found_without_some_guard(now, config, Guards::ALL)
+        Self::found_by(now, config)
     }
+}
 
-    /// [`Session::found`], for the mutation check of the simulator.
+impl<G: Guards> Session<G> {
+    /// [`Session::found`], with the guards of its type.
     #[must_use]
-    pub fn found_without_some_guard(now: Timestamp, config: Config, guards: Guards) -> Self {
+    pub fn found_by(now: Timestamp, config: Config) -> Self {
         let me = config.me;
-        let channel = ChannelId { epoch: Epoch::FIRST, number: 0 };
-        let view = View {
-            id: ViewId { epoch: Epoch::FIRST, version: 0 },
-            host: me,
-            members: BTreeMap::from([(me, channel)]),
-        };
-        let ballot = Ballot::new(me, me, view, &[], guards).expect("a founder's own view is his");
-        let hints = HintList::empty(Epoch::FIRST);
-        let mut session = Self::with(now, config, guards, me, ballot, hints);
+        let stamp = Stamp::certified(Epoch::FIRST);
+        let members = BTreeMap::from([(me, ChannelId { stamp, number: 0 })]);
+        let id = ViewId { epoch: Epoch::FIRST, version: 0 };
+        let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
+        let ballot = Ballot::new(me, me, view, &[]).expect("a founder's own view is his");
+        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new() };
+        let mut session = Self::with(now, config, me, ballot, roster, HintList::empty(Epoch::FIRST));
+        session.sign_view();
         session.leadership = Leadership::Reigns(Reign::founded(now));
-        session.outputs.push(Output::Lead { stamp: session.stamp(), state: None });
+        session.outputs.push(Output::Lead { stamp, state: State::default() });
         session.pass(now);
         session
     }
 
-    /// Enters a session that it has been let in to.
+    /// Enters a session that it has been let in to by its host, over whose link the welcome came.
     ///
     /// # Errors
-    /// A welcome that proves no host, or does not name this peer.
-    pub fn enter(now: Timestamp, config: Config, welcome: &Welcome, guards: Guards) -> Result<Self, Forged> {
+    /// A welcome that proves another host, or does not name this peer.
+    pub fn enter(
+        now: Timestamp,
+        config: Config,
+        host: PeerId,
+        stamp: Stamp,
+        welcome: &Welcome,
+    ) -> Result<Self, Forged> {
         let me = config.me;
-        let ballot = Ballot::new(me, welcome.founder, welcome.view.clone(), &welcome.certificates, guards)?;
-        if !welcome.view.members.contains_key(&me) {
+        let ballot = Ballot::new(me, welcome.founder, welcome.view.clone(), &welcome.certificates)?;
+        let fork = (stamp.fork > 0).then_some(Fork { number: stamp.fork, head: host });
+        if stamp.epoch != ballot.epoch() || (fork.is_none() && ballot.host() != host) {
+            return Err(Forged::Sender);
+        }
+        let roster = welcome.roster.clone();
+        if roster.stamp != stamp || !roster.members.contains_key(&me) {
             return Err(Forged::Outsider);
         }
-        let mut session = Self::with(now, config, guards, welcome.founder, ballot, welcome.hints.clone());
-        session.outputs.push(Output::Follow { leader: session.leader(), stamp: session.stamp() });
+        let mut session = Self::with(now, config, welcome.founder, ballot, roster, welcome.hints.clone());
+        session.fork = fork;
+        session.outputs.push(Output::Follow { leader: host, stamp });
         session.pass(now);
         Ok(session)
     }
@@ -198,24 +227,29 @@ impl Session {
     fn with(
         now: Timestamp,
         config: Config,
-        guards: Guards,
         founder: PeerId,
-        ballot: Ballot,
+        ballot: Ballot<G>,
+        roster: Roster,
         hints: HintList,
     ) -> Self {
         let seen = ballot.epoch();
         let mut session = Self {
             settings: Settings::DEFAULT,
-            guards,
             founder,
             ballot,
+            roster,
             fork: None,
             leadership: Leadership::Follows,
             contacts: BTreeMap::new(),
             guests: BTreeSet::new(),
             hint: Hint::UNSUITABLE,
             hints,
-            held: None,
+            held: State::default(),
+            opened: StateId::NONE,
+            applied: BTreeMap::new(),
+            safe: BTreeMap::new(),
+            inputs: Inputs::default(),
+            names: Names::default(),
             listeners: Vec::new(),
             event: None,
             lost: BTreeSet::new(),
@@ -252,12 +286,14 @@ impl Session {
                     contact.gone = Presence::Gone;
                 }
             }
+            Input::Found(peer) => self.find(now, peer),
             Input::Answered { listener, number, state, answer } => {
                 if let Some(event) = &mut self.event {
                     event.stages.answer(now, listener, number, state, &answer);
                 }
             }
-            Input::State(state) => self.take_own_state(now, state),
+            Input::State(piece) => self.write_state(now, piece),
+            Input::Play(bytes) => self.play(bytes),
             Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
             Input::Reachable { nat, ping_ms, upstream_bps } => {
                 self.hint = Hint { nat, ping_ms, upstream_bps, ..self.hint };
@@ -266,7 +302,7 @@ impl Session {
                 Ok(()) => {}
                 Err(why) => self.outputs.push(Output::NotSet(why)),
             },
-            Input::HandOver { to, why, last } => self.begin_handover(now, to, why, last),
+            Input::HandOver { to, why, last } => self.begin_handover(now, to, why, Some(last)),
             Input::Kick(peer) => self.kick(peer),
             Input::Leave => self.leave(now),
         }
@@ -313,19 +349,25 @@ impl Session {
     /// one's. This is the fence; the hands ask it for every message of the game.
     #[must_use]
     pub fn is_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
-        let present = stamp == self.stamp() || !self.guards.stands(Guard::Epoch);
+        let present = stamp == self.stamp() || !G::EPOCH;
         present && from == self.leader() && !matches!(self.leadership, Leadership::Over)
     }
 
-    /// The members, as far as this peer knows.
+    /// Who votes, as far as this peer knows.
     #[must_use]
     pub const fn view(&self) -> &View {
         self.ballot.view()
     }
 
+    /// Who plays on this peer's side, as far as it knows.
+    #[must_use]
+    pub const fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
     /// Its ballot, for laws and pages.
     #[must_use]
-    pub const fn ballot(&self) -> &Ballot {
+    pub const fn ballot(&self) -> &Ballot<G> {
         &self.ballot
     }
 
@@ -333,12 +375,6 @@ impl Session {
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
-    }
-
-    /// The newest state it holds.
-    #[must_use]
-    pub const fn held(&self) -> Option<&State> {
-        self.held.as_ref()
     }
 
     /// Everything whose time has come.
@@ -407,18 +443,6 @@ impl Session {
         }
     }
 
-    /// Contacts are the other members.
-    fn meet_members(&mut self, now: Timestamp) {
-        let me = self.config.me;
-        let members = &self.ballot.view().members;
-        self.guests.retain(|peer| !members.contains_key(peer));
-        self.contacts.retain(|peer, _| members.contains_key(peer) || self.guests.contains(peer));
-        let stamp = Stamp::certified(self.ballot.view().id.epoch);
-        for peer in members.keys().filter(|peer| **peer != me) {
-            self.contacts.entry(*peer).or_insert_with(|| Contact::new(now, stamp));
-        }
-    }
-
     fn leave(&mut self, now: Timestamp) {
         self.send_all(&Body::Leave);
         self.end(now, End::Left);
@@ -435,9 +459,5 @@ impl Session {
         self.leadership = Leadership::Over;
         self.set_acting(Acting::No);
         self.outputs.push(Output::Ended(end));
-    }
-
-    fn refuse_in(&mut self, to: PeerId, why: Closed) {
-        self.send(to, Body::Refused(why));
     }
 }

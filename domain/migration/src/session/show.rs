@@ -4,10 +4,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::PeerId;
 use crate::hint::Entry;
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
+use crate::{Guards, PeerId};
 
 /// Seed 000: "will show either 'HOST', 'ANTICIPATED NEW HOST' or 'MEMBER'".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Identification {
     }
 }
 
-impl Session {
+impl<G: Guards> Session<G> {
     /// How things stand, in one line for logs and reports of broken laws.
     #[must_use]
     pub fn shown(&self) -> String {

@@ -1,12 +1,16 @@
 //! What goes into a session and what comes out of it.
 
 use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use crate::hint::{CanBeHost, NatType};
-use crate::message::{Handover, Message, State};
+use crate::message::{Handover, Message};
+use crate::seal::Keys;
 use crate::settings::SettingError;
 use crate::stages::{Answer, Call, Failure, ListenerId, Role};
-use crate::{ChannelId, Order, PeerId, SessionId, Stamp, Tick};
+use crate::state::{Level, Piece, State, StateError, StateId};
+use crate::{ChannelId, Order, PeerId, SessionId, Stamp};
 
 /// What a session is from its creation on, the same on every peer; `me` apart.
 #[derive(Debug, Clone)]
@@ -21,6 +25,10 @@ pub struct Config {
     pub migratable: Migratable,
     /// What happens where no majority can be had.
     pub without_majority: WithoutMajority,
+    /// How much of the game goes along.
+    pub level: Level,
+    /// This peer's own keys.
+    pub keys: Arc<dyn Keys>,
 }
 
 /// Whether a session was created with `CRYSESSION_CREATE_FLAG_MIGRATABLE`.
@@ -45,10 +53,11 @@ pub enum WithoutMajority {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nobody keeps them: each is taken apart at once")]
 pub enum Input {
     /// Nothing but time.
     Wake,
-    /// A message came over the link of that peer. The hands have checked the signatures of votes and views in it.
+    /// A message came over the link of that peer: the hands have checked that the other end holds its key.
     Message {
         /// Whose link.
         from: PeerId,
@@ -57,6 +66,9 @@ pub enum Input {
     },
     /// A link broke with evidence: a reset, a close, an ICMP error. Silence is no evidence.
     LinkLost(PeerId),
+    /// Somebody of this session was found (on the LAN, in the lobby): two sides that share nobody who lives know of each other
+    /// by nothing else.
+    Found(PeerId),
     /// A listener answered a [`Output::Call`].
     Answered {
         /// Who.
@@ -68,8 +80,11 @@ pub enum Input {
         /// What.
         answer: Answer,
     },
-    /// The host's game is so far: it goes to the standbys.
-    State(State),
+    /// The host's game is so far: it goes to the standbys. The game gives it once it has applied every
+    /// [`Output::Apply`] that came before.
+    State(Piece),
+    /// The game does something: it goes to the host, whoever that is, until a state holds it.
+    Play(Vec<u8>),
     /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.
     Suitable(CanBeHost),
     /// What was found out about this peer's own network.
@@ -95,7 +110,7 @@ pub enum Input {
         /// Why.
         why: Handover,
         /// The game at its last tick: the host steps it no further.
-        last: State,
+        last: Piece,
     },
     /// The host throws somebody out.
     Kick(PeerId),
@@ -119,8 +134,8 @@ pub enum Output {
     Lead {
         /// What its messages carry from now on.
         stamp: Stamp,
-        /// The newest state that anybody held who could be asked.
-        state: Option<State>,
+        /// The newest state that anybody held who could be asked; without a part where nobody held any.
+        state: State,
     },
     /// It obeys that host.
     Follow {
@@ -140,8 +155,33 @@ pub enum Output {
     },
     /// A member is none any more.
     Gone(PeerId),
-    /// So far the game is held by its host and two others (or as many as there are).
-    Durable(Tick),
+    /// So far the game is held by its host and two standbys (or as many as there are).
+    Durable(StateId),
+    /// The host's game applies what a member did: each once, in its order.
+    Apply {
+        /// Whose: this peer's own, too.
+        from: PeerId,
+        /// Which.
+        number: u64,
+        /// What [`Input::Play`] was given.
+        bytes: Vec<u8>,
+    },
+    /// A piece of the host's game was not taken.
+    NotTaken(StateError),
+    /// More than [`crate::INPUTS_MAX`] inputs wait for a state that holds them: the oldest will not be said again.
+    InputForgotten {
+        /// Which.
+        number: u64,
+    },
+    /// A host tells another past than was heard before: what the game makes of it is the game's matter.
+    Rewritten {
+        /// Who tells it.
+        host: PeerId,
+        /// What it tells.
+        told: StateId,
+        /// What was told before.
+        known: StateId,
+    },
     /// A host that no majority confirmed is confirmed now.
     Confirmed(Stamp),
     /// A migration ended.

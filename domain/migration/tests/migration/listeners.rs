@@ -148,6 +148,31 @@ fn b6_and_b7_terminate_keeps_its_state_and_is_final() {
     assert_eq!(stages.failure(), Some(&Failure::TimeLimit));
 }
 
+/// The budget is for all stages: a listener that never finishes OnFinalise does not keep its session in a migration for ever.
+#[test]
+fn who_waits_in_finalise_runs_out_of_time_too() {
+    let mut stages = two();
+    finish(&mut stages, at(0));
+    stages.elected(Role::Client);
+    finish(&mut stages, at(1_000));
+    stages.settle();
+    let mut now = at(1_000);
+    for call in stages.advance(now, BUDGET) {
+        assert_eq!(call.stage, Stage::Finalise);
+        answer(&mut stages, now, &call, &Answer::Wait);
+    }
+    while now < at(0) + BUDGET {
+        now = stages.next_deadline(BUDGET).unwrap();
+        for call in stages.advance(now, BUDGET) {
+            answer(&mut stages, now, &call, &Answer::Wait);
+        }
+    }
+    assert_eq!(stages.stage(), Some(Stage::Terminate));
+    assert_eq!(stages.failure(), Some(&Failure::TimeLimit));
+    stages.advance(now + TERMINATE_MAX, BUDGET);
+    assert!(stages.is_complete());
+}
+
 /// "All migration(s) must occur for the session within this time frame": the budget is one for all attempts.
 #[test]
 fn the_budget_goes_on_through_resets() {

@@ -2,8 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod console;
+mod joins;
 mod listeners;
 mod model;
 mod moves;
 mod net;
 mod order;
+mod seal;
+mod state;

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use mainstay_migration::{
-    Ballot, Certificate, ChannelId, Claim, Epoch, Guards, PeerId, Refusal, View, ViewId, Vote,
+    Ballot, Certificate, ChannelId, Claim, Epoch, PeerId, Refusal, Signature, Stamp, View, ViewId, Vote,
 };
 
 const A: PeerId = PeerId(1);
@@ -63,15 +63,16 @@ struct Bounds {
 
 impl Model {
     fn new(members: u128) -> Self {
-        let channel = |peer: u128| ChannelId { epoch: Epoch::FIRST, number: u32::try_from(peer).unwrap() };
+        let stamp = Stamp::certified(Epoch::FIRST);
+        let channel = |peer: u128| ChannelId { stamp, number: u32::try_from(peer).unwrap() };
         let view = View {
             id: ViewId { epoch: Epoch::FIRST, version: 0 },
             host: A,
             members: (1..=members).map(|peer| (PeerId(peer), channel(peer))).collect(),
+            signature: Signature::default(),
         };
-        let mut peers: Vec<Ballot> = (1..=members)
-            .map(|peer| Ballot::new(PeerId(peer), A, view.clone(), &[], Guards::ALL).unwrap())
-            .collect();
+        let mut peers: Vec<Ballot> =
+            (1..=members).map(|peer| Ballot::new(PeerId(peer), A, view.clone(), &[]).unwrap()).collect();
         for peer in 2..=members {
             peers[0].taken(PeerId(peer), view.id);
         }
@@ -127,9 +128,9 @@ impl Model {
                 .collect();
             for change in changes {
                 let mut writes = self.clone();
-                if let Some(view) = writes.peer(at).write_view(change)
-                    && view.id.version <= bounds.versions
+                if writes.peer(at).write_view(change) && writes.peers[at].view().id.version <= bounds.versions
                 {
+                    let view = writes.peers[at].view().clone();
                     let key = writes.key(&view);
                     writes.say(Said::View(key));
                     next.push(writes);

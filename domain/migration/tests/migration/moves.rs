@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, Cause, Certificate, End, Failure, Handover, Identification, Input, Leads, Migratable,
-    Outcome, Output, Role, Stage, Stamp, State, Vote, WithoutMajority,
+    Outcome, Output, Piece, Role, Signature, Stage, Stamp, StateId, Tick, Vote, WithoutMajority,
 };
 
-use crate::net::{Net, peer};
+use crate::net::{Net, peer, snapshot};
 
 const CLIENT: [Stage; 5] = [
     Stage::Initiate,
@@ -25,8 +25,12 @@ const HOST: [Stage; 5] = [
     Stage::Finalise,
 ];
 
-fn last_state(net: &Net, id: u128) -> State {
-    net.session(peer(id)).held().unwrap().clone()
+fn held(net: &Net, id: u128) -> Tick {
+    net.session(peer(id)).held().id().tick
+}
+
+fn last_state(net: &Net, id: u128) -> Piece {
+    snapshot(held(net, id))
 }
 
 /// "Catastrophic migration: the current host loses connection to the internet, crashes or suffers a power outage."
@@ -34,7 +38,7 @@ fn last_state(net: &Net, id: u128) -> State {
 fn a_crashed_host_is_followed_by_the_anticipated_one() {
     let mut net = Net::of(4);
     assert_eq!(net.session(peer(2)).role(), Identification::AnticipatedNewHost);
-    let before = last_state(&net, 2).tick;
+    let before = held(&net, 2);
     net.kill(peer(1));
     net.run(Duration::from_secs(3));
     assert_eq!(net.host(), peer(2), "equal in everything but its channel");
@@ -63,6 +67,23 @@ fn host_after_host_until_one_is_left() {
         Stamp { epoch: mainstay_migration::Epoch(4), fork: 1 },
         "alone of two"
     );
+}
+
+/// A second death while the session moves, at every moment of the move: whoever is left has a host and plays on.
+#[test]
+fn a_second_death_during_a_move_ends_nothing() {
+    for after_ms in (0..3_000).step_by(100) {
+        let mut net = Net::of(5);
+        net.kill(peer(1));
+        net.run(Duration::from_millis(after_ms));
+        net.kill(peer(2));
+        net.run(Duration::from_secs(8));
+        let host = net.host();
+        let tick = net.seen[&host].tick;
+        net.run(Duration::from_secs(1));
+        assert!(net.seen[&host].tick > tick, "it plays, after {after_ms} ms");
+        assert!(net.peers.values().all(|session| session.stamp().fork == 0), "three of five are a majority");
+    }
 }
 
 /// "OnReset() is called when the anticipated new host leaves part way through the host migration process. Note that the host
@@ -221,11 +242,13 @@ fn b1_a_member_that_announces_itself_is_not_obeyed() {
     let mut net = Net::of(4);
     let view = net.session(peer(3)).view().clone();
     let epoch = net.session(peer(3)).stamp().epoch.next();
-    let vote = Vote { epoch, candidate: peer(3), voter: peer(3), electorate: view.id };
+    let signature = Signature::default();
+    let vote = Vote { epoch, candidate: peer(3), voter: peer(3), electorate: view.id, signature };
     let forged = Certificate { epoch, host: peer(3), electorate: view.clone(), votes: vec![vote; 4] };
+    let roster = net.session(peer(3)).roster().clone();
     for id in [1, 2, 4] {
-        let body =
-            Body::Announce { certificates: vec![forged.clone()], view: view.clone(), cause: Cause::Lobby };
+        let (view, roster) = (view.clone(), roster.clone());
+        let body = Body::Announce { certificates: vec![forged.clone()], view, roster, cause: Cause::Lobby };
         net.say(peer(3), peer(id), body);
     }
     net.run(Duration::from_secs(1));
@@ -236,17 +259,8 @@ fn b1_a_member_that_announces_itself_is_not_obeyed() {
 #[test]
 fn b2_only_the_host_hands_over() {
     let mut net = Net::of(4);
-    let mut beat = None;
-    net.peers.get_mut(&peer(3)).unwrap().handle(net.now + Duration::from_millis(200), Input::Wake);
-    for output in net.peers.get_mut(&peer(3)).unwrap().take_outputs() {
-        if let Output::Send { message, .. } = output
-            && let Body::Beat(it) = message.body
-        {
-            beat = Some(it);
-        }
-    }
-    let mut beat = beat.expect("it beats ten times a second");
-    beat.leads = Leads::HandsOver { to: peer(3), why: Handover::Lobby, tick: mainstay_migration::Tick(0) };
+    let mut beat = net.beat_of(peer(3));
+    beat.leads = Leads::HandsOver { to: peer(3), why: Handover::Lobby, state: StateId::NONE };
     for id in [2, 4] {
         net.say(peer(3), peer(id), Body::Beat(beat));
     }

@@ -1,12 +1,14 @@
 //! A few peers and a network without faults but those that a test asks for; time goes from deadline to deadline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Acting, Answer, Body, CanBeHost, Config, Input, Joined, Joining, Message, Migratable, NatType, Order,
-    Output, PeerId, Priority, Report, Session, SessionId, Stage, State, Tick, WithoutMajority,
+    Acting, Answer, Beat, Body, CanBeHost, Config, Input, Joined, Joining, Keys, Kind, Level, Message,
+    Migratable, NatType, Order, Output, PeerId, Piece, Priority, Report, Session, SessionId, Signature,
+    Stage, StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
@@ -23,6 +25,8 @@ pub struct Seen {
     pub tick: Tick,
     /// From which tick it went on as host.
     pub led_from: Option<Tick>,
+    /// Whose inputs it applied as host.
+    pub applied: Vec<(PeerId, u64)>,
     acts: bool,
 }
 
@@ -39,8 +43,30 @@ pub struct Net {
     pub config: Config,
 }
 
+/// Keys as they behave, not as they are made: who signs is who has them, and no other words have the same signature.
+#[derive(Debug)]
+pub struct NamedKeys(pub PeerId);
+
+impl Keys for NamedKeys {
+    fn sign(&self, words: &[u8]) -> Signature {
+        let mix =
+            |mixed: u128, byte: &u8| (mixed ^ u128::from(*byte)).wrapping_mul(0x0100_0000_01b3_0000_0001);
+        let mixed = words.iter().fold(self.0.0, mix);
+        Signature([self.0.0.to_be_bytes(), mixed.to_be_bytes()].concat())
+    }
+
+    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
+        Self(signer).sign(words) == *signature
+    }
+}
+
 pub fn peer(number: u128) -> PeerId {
     PeerId(number)
+}
+
+/// The game at that tick.
+pub fn snapshot(tick: Tick) -> Piece {
+    Piece { tick, kind: Kind::Snapshot, bytes: tick.0.to_be_bytes().to_vec() }
 }
 
 impl Net {
@@ -50,6 +76,14 @@ impl Net {
     }
 
     pub fn with(count: u128, migratable: Migratable, without_majority: WithoutMajority) -> Self {
+        Self::created(count, migratable, without_majority, Level::Asynchronous)
+    }
+
+    pub fn at_level(count: u128, level: Level) -> Self {
+        Self::created(count, Migratable::Yes, WithoutMajority::Fork, level)
+    }
+
+    fn created(count: u128, migratable: Migratable, without_majority: WithoutMajority, level: Level) -> Self {
         let now = Timestamp::from_unix_ms(1_000_000);
         let config = Config {
             me: peer(1),
@@ -57,6 +91,8 @@ impl Net {
             order: Order::Documented,
             migratable,
             without_majority,
+            level,
+            keys: Arc::new(NamedKeys(peer(1))),
         };
         let mut net = Self {
             now,
@@ -82,7 +118,7 @@ impl Net {
     }
 
     pub fn join(&mut self, id: PeerId) {
-        let config = Config { me: id, ..self.config.clone() };
+        let config = Config { me: id, keys: Arc::new(NamedKeys(id)), ..self.config.clone() };
         let known = self.peers.keys().copied().collect();
         self.joining.insert(id, Joining::new(self.now, config, known));
     }
@@ -179,8 +215,8 @@ impl Net {
         for id in acting.into_iter().filter(|id| !self.frozen.contains(id)).collect::<Vec<_>>() {
             let seen = self.seen.get_mut(&id).unwrap();
             seen.tick.0 += 1;
-            let state = State { tick: seen.tick, bytes: seen.tick.0.to_be_bytes().to_vec() };
-            self.give(id, Input::State(state));
+            let piece = snapshot(seen.tick);
+            self.give(id, Input::State(piece));
         }
     }
 
@@ -191,7 +227,7 @@ impl Net {
         if self.peers.contains_key(&to) {
             self.give(to, Input::Message { from, message });
         } else if let Some(joining) = self.joining.get_mut(&to) {
-            let joined = joining.receive(self.now, &message);
+            let joined = joining.receive(self.now, from, &message);
             self.joined(to, joined);
         }
     }
@@ -239,10 +275,11 @@ impl Net {
                         self.peers.get_mut(&id).unwrap().handle(now, answer);
                     }
                     Output::Act(acting) => seen.acts = *acting == Acting::Yes,
-                    Output::Lead { state: Some(state), .. } => {
-                        seen.tick = state.tick;
-                        seen.led_from = Some(state.tick);
+                    Output::Lead { state, .. } if state.id() != StateId::NONE => {
+                        seen.tick = state.id().tick;
+                        seen.led_from = Some(seen.tick);
                     }
+                    Output::Apply { from, number, .. } => seen.applied.push((*from, *number)),
                     Output::Migrated(report) => seen.reports.push(report.clone()),
                     Output::Send { .. }
                     | Output::Lead { .. }
@@ -250,6 +287,9 @@ impl Net {
                     | Output::Connected { .. }
                     | Output::Gone(_)
                     | Output::Durable(_)
+                    | Output::NotTaken(_)
+                    | Output::InputForgotten { .. }
+                    | Output::Rewritten { .. }
                     | Output::Confirmed(_)
                     | Output::NotSet(_)
                     | Output::Ended(_) => {}
@@ -257,6 +297,20 @@ impl Net {
                 self.seen.entry(id).or_default().outputs.push(output);
             }
         }
+    }
+
+    /// The next beat of a peer.
+    pub fn beat_of(&mut self, id: PeerId) -> Beat {
+        let later = self.now + Duration::from_millis(200);
+        let session = self.peers.get_mut(&id).unwrap();
+        session.handle(later, Input::Wake);
+        let beat = session.take_outputs().into_iter().find_map(|output| {
+            let Output::Send { message: Message { body: Body::Beat(beat), .. }, .. } = output else {
+                return None;
+            };
+            Some(beat)
+        });
+        beat.expect("it beats ten times a second")
     }
 
     /// Something that somebody says without being asked.

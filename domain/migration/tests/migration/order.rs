@@ -3,26 +3,22 @@
 use std::collections::BTreeMap;
 
 use mainstay_migration::{
-    CanBeHost, ChannelId, Entry, Epoch, Hint, HintList, HintVersion, NatType, Order, PeerId, View, ViewId,
+    CanBeHost, ChannelId, Entry, Epoch, Hint, HintList, HintVersion, NatType, Order, PeerId, Stamp,
 };
 use proptest::prelude::*;
 
 fn entry(number: u32, nat: NatType, connections: u8, ping_ms: u16) -> Entry {
     let hint = Hint { can_be_host: CanBeHost::Yes, nat, connections, ping_ms, upstream_bps: 0 };
-    Entry { channel: ChannelId { epoch: Epoch::FIRST, number }, hint }
+    Entry { channel: ChannelId { stamp: Stamp::certified(Epoch::FIRST), number }, hint }
 }
 
 fn ranked(order: Order, entries: impl IntoIterator<Item = (u128, Entry)>) -> Vec<u128> {
     let version = HintVersion { epoch: Epoch::FIRST, number: 1 };
     let entries: BTreeMap<PeerId, Entry> =
         entries.into_iter().map(|(id, entry)| (PeerId(id), entry)).collect();
-    let view = View {
-        id: ViewId { epoch: Epoch::FIRST, version: 0 },
-        host: PeerId(0),
-        members: entries.iter().map(|(id, entry)| (*id, entry.channel)).collect(),
-    };
+    let members = entries.iter().map(|(id, entry)| (*id, entry.channel)).collect();
     let list = HintList { version, entries };
-    order.candidates(&list, &view, |_| false).into_iter().map(|peer| peer.0).collect()
+    order.candidates(&list, &members, |_| false).into_iter().map(|peer| peer.0).collect()
 }
 
 /// "NAT type (open is better than moderate, which is better than strict, with unknown NAT's being considered the worst)."

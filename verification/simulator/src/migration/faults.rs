@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Body, CanBeHost, Cause, Certificate, Handover, Input, Message, NAMES, PeerId, SessionId, State, View,
-    ViewId, Vote,
+    Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId, SessionId,
+    Signature, View, ViewId, Vote,
 };
 
-use super::peer::{Alive, Life};
+use super::peer::{Alive, Life, NamedKeys, snapshot};
 use super::scenario::Faults;
 use super::{Happening, Parcel, World};
 use crate::laws::Broken;
@@ -15,7 +15,7 @@ use crate::laws::Broken;
 /// How many start after the beginning, at most: each costs time in every later event.
 const LATE_MAX: u128 = 6;
 
-impl World {
+impl<G: Guards> World<G> {
     /// One fault of this world's kind.
     pub(super) fn strike(&mut self) -> Result<(), Broken> {
         match self.scenario.faults {
@@ -52,7 +52,7 @@ impl World {
     /// Everybody who runs and is in the session.
     pub(super) fn running(&self) -> Vec<PeerId> {
         let runs =
-            |(_, peer): &(&PeerId, &super::Peer)| peer.alive == Alive::Running && peer.session().is_some();
+            |(_, peer): &(&PeerId, &super::Peer<G>)| peer.alive == Alive::Running && peer.session().is_some();
         self.peers.iter().filter(runs).map(|(id, _)| *id).collect()
     }
 
@@ -182,8 +182,7 @@ impl World {
         self.counts.handed_over += 1;
         self.say(host, |_| format!("hands over: {why:?} at {tick}"));
         self.oracle.handed_over(tick);
-        let last = State { tick, bytes: tick.0.to_be_bytes().to_vec() };
-        self.give(host, Input::HandOver { to: None, why, last })
+        self.give(host, Input::HandOver { to: None, why, last: snapshot(tick) })
     }
 
     fn leaves(&mut self) -> Result<(), Broken> {
@@ -237,24 +236,38 @@ impl World {
         let Some(liar) = self.anybody() else { return Ok(()) };
         let Some(session) = self.peers[&liar].session() else { return Ok(()) };
         let mut electorate = session.view().clone();
-        let epoch = session.stamp().epoch.next();
+        let (epoch, roster) = (session.stamp().epoch.next(), session.roster().clone());
+        let keys = NamedKeys(liar);
+        let session = SessionId(7);
         if self.random.chance(500_000) {
             // Only its own vote, of a view that it wrote itself.
             electorate = View {
                 id: ViewId { epoch: electorate.id.epoch, version: electorate.id.version + 1 },
                 host: liar,
                 members: electorate.members.into_iter().filter(|(peer, _)| *peer == liar).collect(),
+                signature: Signature::default(),
             };
+            electorate.signature = keys.sign(&electorate.words(session));
         }
-        let vote = Vote { epoch, candidate: liar, voter: liar, electorate: electorate.id };
-        let view = View { id: ViewId { epoch, version: 0 }, host: liar, members: electorate.members.clone() };
-        let votes = vec![vote; electorate.majority()];
+        // Its own vote many times, or one in each member's name, which it cannot sign.
+        let names: Vec<PeerId> = if self.random.chance(500_000) {
+            vec![liar; electorate.majority()]
+        } else {
+            electorate.members.keys().copied().collect()
+        };
+        let votes = names.into_iter().map(|voter| {
+            let signature = Signature::default();
+            let vote = Vote { epoch, candidate: liar, voter, electorate: electorate.id, signature };
+            Vote { signature: keys.sign(&vote.words(session)), ..vote }
+        });
+        let votes: Vec<Vote> = votes.collect();
+        let mut view = View { id: ViewId { epoch, version: 0 }, host: liar, ..electorate.clone() };
+        view.signature = keys.sign(&view.words(session));
         // Whoever votes for itself and has a majority by it is no liar.
-        if electorate.host != liar && electorate.members.len() == 1 && session.view().members.len() == 1 {
+        let Some(own) = self.peers[&liar].session().map(|session| session.view().clone()) else {
             return Ok(());
-        }
-        let genuine = electorate.members.len() == 1 && electorate.host == session.view().host;
-        if genuine {
+        };
+        if electorate.members.len() == 1 && (own.members.len() == 1 || electorate.host == own.host) {
             return Ok(());
         }
         let certificate = Certificate { epoch, host: liar, electorate, votes };
@@ -263,11 +276,15 @@ impl World {
             let body = Body::Announce {
                 certificates: vec![certificate.clone()],
                 view: view.clone(),
+                roster: roster.clone(),
                 cause: Cause::Catastrophic,
             };
-            let message = Message { session: SessionId(7), stamp, body };
+            let message = Message { session, stamp, body };
             let at = self.scenario.delay;
-            self.after(at, Happening::Arrives { from: liar, to, parcel: Parcel::Protocol(message) });
+            self.after(
+                at,
+                Happening::Arrives { from: liar, to, parcel: Parcel::Protocol(Box::new(message)) },
+            );
         }
         self.say(liar, |_| format!("lies that it is host of {epoch}"));
         Ok(())

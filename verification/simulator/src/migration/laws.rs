@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Acting, Answer, Call, Cause, End, Epoch, Failure, ListenerId, Outcome, PeerId, Report, Stage, Stamp,
-    Tick, WithoutMajority,
+    Acting, Answer, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId, Report, Stage,
+    Stamp, Tick, WithoutMajority,
 };
 
 use super::World;
@@ -70,7 +70,7 @@ impl Oracle {
 }
 
 /// After every event, for whoever it touched.
-pub(super) fn after(world: &mut World) -> Result<(), Broken> {
+pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     let touched = std::mem::take(&mut world.oracle.touched);
     for id in touched {
         let Some(session) = world.peers[&id].session() else { continue };
@@ -105,14 +105,19 @@ pub(super) fn after(world: &mut World) -> Result<(), Broken> {
 }
 
 /// A host goes on from a state.
-pub(super) fn leads(world: &mut World, id: PeerId, stamp: Stamp, tick: Tick) -> Result<(), Broken> {
+pub(super) fn leads<G: Guards>(
+    world: &mut World<G>,
+    id: PeerId,
+    stamp: Stamp,
+    tick: Tick,
+) -> Result<(), Broken> {
     if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take(), world.scenario.faults) {
         ensure(last == tick || stamp.epoch == Epoch::FIRST, "I15: a planned leave loses nothing", || {
             format!("handed over at {last}, went on from {tick}")
         })?;
     }
     if world.scenario.faults == Faults::HostCrashes && stamp.fork == 0 {
-        let held = world.peers.values().filter_map(|peer| peer.session()?.held().map(|held| held.tick)).max();
+        let held = world.peers.values().filter_map(|peer| Some(peer.session()?.held().id().tick)).max();
         let kept = held.is_none_or(|held| held < world.oracle.durable) || tick >= world.oracle.durable;
         ensure(kept, "I9: what was durable is there while one of its holders lives", || {
             format!("{id} goes on from {tick}, durable was {}", world.oracle.durable)
@@ -123,8 +128,8 @@ pub(super) fn leads(world: &mut World, id: PeerId, stamp: Stamp, tick: Tick) -> 
 }
 
 /// A message of a host was applied.
-pub(super) fn applied(world: &mut World, id: PeerId, stamp: Stamp) -> Result<(), Broken> {
-    let own = world.peers[&id].session().map(mainstay_migration::Session::stamp);
+pub(super) fn applied<G: Guards>(world: &mut World<G>, id: PeerId, stamp: Stamp) -> Result<(), Broken> {
+    let own = world.peers[&id].session().map(|session| session.stamp());
     let before = world.oracle.applied.insert(id, stamp);
     ensure(
         before.is_none_or(|before| before <= stamp) && own.is_none_or(|own| stamp >= own),
@@ -141,7 +146,7 @@ pub(super) fn applied(world: &mut World, id: PeerId, stamp: Stamp) -> Result<(),
 }
 
 /// A migration ended on one peer.
-pub(super) fn migrated(world: &mut World, id: PeerId, report: &Report) -> Result<(), Broken> {
+pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Report) -> Result<(), Broken> {
     world.peers.get_mut(&id).map_or(Ok(()), |peer| peer.grammar.completed(report))?;
     let froze = world.peers[&id].froze;
     ensure(
@@ -158,7 +163,7 @@ pub(super) fn migrated(world: &mut World, id: PeerId, report: &Report) -> Result
 }
 
 /// A session is over for a peer.
-pub(super) fn ended(world: &World, id: PeerId, end: &End) -> Result<(), Broken> {
+pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Result<(), Broken> {
     if world.scenario.faults != Faults::HostCrashes {
         return Ok(());
     }
@@ -169,7 +174,7 @@ pub(super) fn ended(world: &World, id: PeerId, end: &End) -> Result<(), Broken> 
 
 /// Before the next host crashes in a world where nothing else is wrong: everybody has had the next one's first message in
 /// time, and it is the same one for all.
-pub(super) fn stands_firm(world: &mut World) -> Result<(), Broken> {
+pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     one_host(world)?;
     let Some(Crash { at, resumed }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
@@ -190,7 +195,7 @@ pub(super) fn stands_firm(world: &mut World) -> Result<(), Broken> {
 }
 
 /// When faults have stopped and everything was healed: whoever is in the session has one host, and it plays.
-pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
+pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     one_host(world)?;
     let waiting =
         world.peers.iter().find(|(id, peer)| peer.alive == Alive::Running && world.is_on_its_way(**id));
@@ -199,7 +204,7 @@ pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
     })
 }
 
-fn one_host(world: &World) -> Result<(), Broken> {
+fn one_host<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     let mut hosts: BTreeMap<(Stamp, PeerId), Vec<PeerId>> = BTreeMap::new();
     for id in world.running() {
         if let Some(session) = world.peers[&id].session() {
@@ -295,6 +300,7 @@ fn follows(before: Option<Stage>, next: Stage) -> bool {
             before,
             Some(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient | Stage::Reset)
         ),
-        Stage::Terminate => before != Some(Stage::Finalise),
+        // "An error … could happen at any point": also while a listener finalises.
+        Stage::Terminate => before != Some(Stage::Terminate),
     }
 }

@@ -85,10 +85,10 @@ pub struct Counts {
     pub refused: u64,
 }
 
-/// Lives one world to its end. `guards` are all of them but for the mutation check.
+/// Lives one world to its end. `G` are all guards but for the mutation check.
 #[must_use]
-pub fn run(seed: u64, guards: Guards, text: Text) -> Report {
-    let mut world = World::new(Random::seeded(seed), guards, text);
+pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
+    let mut world = World::<G>::new(Random::seeded(seed), text);
     let broken = world.live().err();
     let rest = world.random.next();
     world.trace.number(rest);
@@ -106,7 +106,7 @@ pub fn run(seed: u64, guards: Guards, text: Text) -> Report {
 #[derive(Debug, Clone)]
 enum Parcel {
     /// A message of the protocol.
-    Protocol(Message),
+    Protocol(Box<Message>),
     /// A message of the game: the host's world at one tick.
     Game { stamp: Stamp, tick: Tick },
 }
@@ -133,14 +133,13 @@ enum Happening {
 }
 
 #[derive(Debug)]
-struct World {
+struct World<G: Guards> {
     random: Random,
     scenario: Scenario,
-    guards: Guards,
     now: Micros,
     agenda: Agenda<Happening>,
     busy: bool,
-    peers: BTreeMap<PeerId, Peer>,
+    peers: BTreeMap<PeerId, Peer<G>>,
     next_peer: u128,
     /// Directed links that carry nothing, by the cut that did it.
     cuts: BTreeMap<u64, BTreeSet<(PeerId, PeerId)>>,
@@ -150,13 +149,12 @@ struct World {
     counts: Counts,
 }
 
-impl World {
-    fn new(mut random: Random, guards: Guards, text: Text) -> Self {
+impl<G: Guards> World<G> {
+    fn new(mut random: Random, text: Text) -> Self {
         let scenario = Scenario::draw(&mut random);
         Self {
             random,
             scenario,
-            guards,
             now: 0,
             agenda: Agenda::empty(),
             busy: true,

@@ -1,10 +1,12 @@
 //! A peer's hands: its clock, its sockets, its game and its listeners, as `game/peer` is to be them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, Answer, Call, CanBeHost, Config, Input, Joined, Joining, ListenerId, Migratable, NatType,
-    Outcome, Output, PeerId, Priority, Session, SessionId, Stage, Stamp, State, Tick,
+    Acting, Answer, Call, CanBeHost, Config, Guards, Input, Joined, Joining, Keys, Kind, Level, ListenerId,
+    Migratable, NatType, Outcome, Output, PeerId, Piece, Priority, Session, SessionId, Signature, Stage,
+    Stamp, StateId, Tick,
 };
 
 use super::scenario::{Faults, Listeners};
@@ -14,6 +16,8 @@ use crate::laws::Broken;
 
 /// How often a host's game steps.
 const STEP: Micros = 100_000;
+/// After how many steps a host looks for others of its session: about as often as CRYENGINE's LAN search.
+const LOOKS_EVERY: u64 = 50;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
 const INBOX_MAX: usize = 256;
 /// The one session of a world.
@@ -21,11 +25,11 @@ const SESSION: SessionId = SessionId(7);
 
 /// One process.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(super) struct Peer<G: Guards> {
     pub alive: Alive,
     /// It was frozen once: what it took by its own clock is not its fault.
     pub froze: bool,
-    pub life: Life,
+    pub life: Life<G>,
     /// Its clock against the world's, in milliseconds.
     pub skew_ms: u64,
     /// When it is to wake, if it is.
@@ -48,11 +52,33 @@ pub(super) enum Alive {
 
 /// How far a peer came.
 #[derive(Debug)]
-pub(super) enum Life {
+pub(super) enum Life<G: Guards> {
     NotYet,
-    Joins(Box<Joining>),
-    In(Box<Session>),
+    Joins(Box<Joining<G>>),
+    In(Box<Session<G>>),
     Over,
+}
+
+/// The game at that tick.
+pub(super) fn snapshot(tick: Tick) -> Piece {
+    Piece { tick, kind: Kind::Snapshot, bytes: tick.0.to_be_bytes().to_vec() }
+}
+
+/// Keys as they behave, not as they are made: a peer signs with its own alone, and liars have no others.
+#[derive(Debug)]
+pub(super) struct NamedKeys(pub PeerId);
+
+impl Keys for NamedKeys {
+    fn sign(&self, words: &[u8]) -> Signature {
+        let own = words.iter().fold(crate::random::mix(self.0.0 as u64), |mixed, byte| {
+            (mixed ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Signature(own.to_be_bytes().to_vec())
+    }
+
+    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
+        Self(signer).sign(words) == *signature
+    }
 }
 
 /// What a listener is about to answer.
@@ -64,9 +90,9 @@ pub(super) struct Reply {
     answer: Answer,
 }
 
-impl Peer {
+impl<G: Guards> Peer<G> {
     /// Its session, while it runs and is in one.
-    pub(super) fn session(&self) -> Option<&Session> {
+    pub(super) fn session(&self) -> Option<&Session<G>> {
         match &self.life {
             Life::In(session) if self.alive != Alive::Dead => Some(session),
             Life::In(_) | Life::NotYet | Life::Joins(_) | Life::Over => None,
@@ -74,7 +100,7 @@ impl Peer {
     }
 }
 
-impl World {
+impl<G: Guards> World<G> {
     pub(super) fn new_peer(&mut self) -> PeerId {
         // Ids in no order of their coming, as fingerprints are.
         let id = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
@@ -109,6 +135,8 @@ impl World {
             order: self.scenario.order,
             migratable: Migratable::Yes,
             without_majority: self.scenario.without_majority,
+            level: Level::Asynchronous,
+            keys: Arc::new(NamedKeys(id)),
         };
         let known: Vec<PeerId> = self
             .peers
@@ -118,17 +146,16 @@ impl World {
             .take(3)
             .collect();
         let now = self.clock(self.peers[&id].skew_ms);
-        let guards = self.guards;
         let life = if self.oracle.is_founded() {
             if known.is_empty() {
                 self.counts.kept_out += 1;
                 Life::Over
             } else {
-                Life::Joins(Box::new(Joining::without_some_guard(now, config, known, guards)))
+                Life::Joins(Box::new(Joining::of(now, config, known)))
             }
         } else {
             self.oracle.found(id);
-            Life::In(Box::new(Session::found_without_some_guard(now, config, guards)))
+            Life::In(Box::new(Session::found_by(now, config)))
         };
         self.say(id, |_| "starts".to_owned());
         self.peer(id).life = life;
@@ -139,7 +166,7 @@ impl World {
         self.wakes(id)
     }
 
-    pub(super) fn peer(&mut self, id: PeerId) -> &mut Peer {
+    pub(super) fn peer(&mut self, id: PeerId) -> &mut Peer<G> {
         self.peers.get_mut(&id).expect("peers are never forgotten, only dead")
     }
 
@@ -185,7 +212,7 @@ impl World {
         self.drain(id)
     }
 
-    fn joined(&mut self, id: PeerId, joined: Joined) -> Result<(), Broken> {
+    fn joined(&mut self, id: PeerId, joined: Joined<G>) -> Result<(), Broken> {
         match joined {
             Joined::NotYet(outputs) => {
                 for output in outputs {
@@ -240,11 +267,11 @@ impl World {
 
     fn does(&mut self, id: PeerId, output: Output) -> Result<(), Broken> {
         match output {
-            Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(message)),
+            Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(Box::new(message))),
             Output::Call(call) => return self.call(id, call),
             Output::Lead { stamp, state } => {
                 let before = self.peers[&id].tick;
-                let tick = state.map_or(before, |state| state.tick);
+                let tick = if state.id() == StateId::NONE { before } else { state.id().tick };
                 self.peer(id).tick = tick;
                 self.say(id, |_| format!("leads {stamp:?} from {tick}"));
                 if stamp.fork > 0 {
@@ -257,8 +284,16 @@ impl World {
                 self.peer(id).acting = acting;
                 self.say(id, |_| format!("acts: {acting:?}"));
             }
-            Output::Durable(tick) => self.oracle.durable(tick),
-            Output::Connected { .. } | Output::Gone(_) => {}
+            Output::Durable(id) => self.oracle.durable(id.tick),
+            Output::Connected { .. }
+            | Output::Gone(_)
+            | Output::Apply { .. }
+            | Output::InputForgotten { .. } => {}
+            Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
+            Output::Rewritten { host, told, known } => {
+                let what = format!("{host} told {id} {told:?}, known was {known:?}");
+                return Err(Broken::new("nobody rewrites the past", what));
+            }
             Output::Confirmed(stamp) => self.say(id, |_| format!("is confirmed {stamp:?}")),
             Output::Migrated(report) => {
                 self.say(id, |_| format!("{report:?}"));
@@ -340,15 +375,29 @@ impl World {
         if self.peers[&id].alive == Alive::Frozen || self.peers[&id].acting == Acting::No {
             return Ok(());
         }
+        self.finds(id)?;
         let Some(session) = self.peers[&id].session() else { return Ok(()) };
-        let (stamp, view) = (session.stamp(), session.view().clone());
+        let (stamp, roster) = (session.stamp(), session.roster().clone());
         self.peer(id).tick.0 += 1;
         let tick = self.peers[&id].tick;
-        for to in view.members.keys().filter(|to| **to != id) {
+        for to in roster.members.keys().filter(|to| **to != id) {
             self.transmit(id, *to, Parcel::Game { stamp, tick });
         }
-        let bytes = tick.0.to_be_bytes().to_vec();
-        self.give(id, Input::State(State { tick, bytes }))
+        self.give(id, Input::State(snapshot(tick)))
+    }
+
+    /// A host looks around now and then, as on a LAN: two sides may share nobody who lives.
+    fn finds(&mut self, id: PeerId) -> Result<(), Broken> {
+        if !self.peers[&id].tick.0.is_multiple_of(LOOKS_EVERY) {
+            return Ok(());
+        }
+        for other in self.running().into_iter().filter(|other| *other != id) {
+            let is_cut = self.cuts.values().any(|cut| cut.contains(&(other, id)));
+            if !is_cut {
+                self.give(id, Input::Found(other))?;
+            }
+        }
+        Ok(())
     }
 
     fn transmit(&mut self, from: PeerId, to: PeerId, parcel: Parcel) {
@@ -383,10 +432,10 @@ impl World {
             Parcel::Protocol(message) => {
                 let joined = match &mut self.peer(to).life {
                     Life::In(session) => {
-                        session.handle(now, Input::Message { from, message });
+                        session.handle(now, Input::Message { from, message: *message });
                         None
                     }
-                    Life::Joins(joining) => Some(joining.receive(now, &message)),
+                    Life::Joins(joining) => Some(joining.receive(now, from, &message)),
                     Life::NotYet | Life::Over => None,
                 };
                 if let Some(joined) = joined {

@@ -1,0 +1,141 @@
+//! What is signed, and how: a vote and a view are worth something to whoever gets them from a third peer, so they carry a
+//! signature of whoever gave them. Everything else is only believed of the peer whose link it comes over.
+//!
+//! The words that are signed name the session and the epoch, so nothing signed for one can be shown in another. Which keys
+//! and which scheme they are signed with is the hands' matter: [`Keys`] is pure, and reads neither clock nor chance (Ed25519
+//! signs without chance).
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::certificate::{Certificate, Vote};
+use crate::message::{Body, Message};
+use crate::view::View;
+use crate::{PeerId, Refusal, SessionId};
+
+/// The longest signature with whatever proves the key that made it: of Ed25519 96 bytes, of P-256 129.
+pub const SIGNATURE_BYTES_MAX: usize = 160;
+
+/// A signature, in a form that only the hands read. Empty: none.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Signature(pub Vec<u8>);
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "signature of {} bytes", self.0.len())
+    }
+}
+
+/// The keys of one peer. A [`PeerId`] is the fingerprint of a public key; a signature has to hold what proves that key.
+pub trait Keys: fmt::Debug + Send + Sync {
+    /// Signs as this peer. The same words always get the same signature.
+    fn sign(&self, words: &[u8]) -> Signature;
+
+    /// Whether that peer has signed exactly these words.
+    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool;
+}
+
+impl Vote {
+    /// What a voter signs.
+    #[must_use]
+    pub fn words(&self, session: SessionId) -> Vec<u8> {
+        let mut words = Words::of(b"mainstay vote 1", session);
+        words.number(u128::from(self.epoch.0), 4);
+        words.number(self.candidate.0, 16);
+        words.number(self.voter.0, 16);
+        words.number(u128::from(self.electorate.epoch.0), 4);
+        words.number(u128::from(self.electorate.version), 4);
+        words.0
+    }
+
+    fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
+        fits(&self.signature) && keys.is_by(self.voter, &self.words(session), &self.signature)
+    }
+}
+
+impl View {
+    /// What a host signs.
+    #[must_use]
+    pub fn words(&self, session: SessionId) -> Vec<u8> {
+        let mut words = Words::of(b"mainstay view 1", session);
+        words.number(u128::from(self.id.epoch.0), 4);
+        words.number(u128::from(self.id.version), 4);
+        words.number(self.host.0, 16);
+        words.number(self.members.len() as u128, 4);
+        for (peer, channel) in &self.members {
+            words.number(peer.0, 16);
+            words.number(u128::from(channel.stamp.epoch.0), 4);
+            words.number(u128::from(channel.stamp.fork), 4);
+            words.number(u128::from(channel.number), 4);
+        }
+        words.0
+    }
+
+    fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
+        fits(&self.signature) && keys.is_by(self.host, &self.words(session), &self.signature)
+    }
+}
+
+impl Certificate {
+    fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
+        self.electorate.is_genuine(session, keys)
+            && self.votes.iter().all(|vote| vote.is_genuine(session, keys))
+    }
+}
+
+impl Message {
+    /// Whether everything in it that is signed is signed by whom it names.
+    #[must_use]
+    pub fn is_genuine(&self, keys: &dyn Keys) -> bool {
+        let session = self.session;
+        let all = |certificates: &[Certificate]| certificates.iter().all(|it| it.is_genuine(session, keys));
+        match &self.body {
+            Body::Claim(claim) => claim.view.is_genuine(session, keys),
+            Body::Vote(vote) => vote.is_genuine(session, keys),
+            Body::Refusal { why: Refusal::Passed(certificates), .. } => all(certificates),
+            Body::Refusal { why: Refusal::NewerView(view), .. } | Body::View(view) => {
+                view.is_genuine(session, keys)
+            }
+            Body::Announce { certificates, view, .. } => all(certificates) && view.is_genuine(session, keys),
+            Body::Welcome(welcome) => all(&welcome.certificates) && welcome.view.is_genuine(session, keys),
+            Body::Refusal {
+                why: Refusal::Promised(_) | Refusal::NotMine | Refusal::HostLives | Refusal::Unsuitable,
+                ..
+            }
+            | Body::Beat(_)
+            | Body::Ask
+            | Body::Answer(_)
+            | Body::Taken(_)
+            | Body::Roster(_)
+            | Body::Hints(_)
+            | Body::State(_)
+            | Body::Holds(_)
+            | Body::Pull(_)
+            | Body::Play { .. }
+            | Body::Join(_)
+            | Body::Redirect(_)
+            | Body::Leave
+            | Body::Refused(_) => true,
+        }
+    }
+}
+
+fn fits(signature: &Signature) -> bool {
+    signature.0.len() <= SIGNATURE_BYTES_MAX
+}
+
+/// Numbers of fixed width, the highest byte first, after what they are and for which session.
+struct Words(Vec<u8>);
+
+impl Words {
+    fn of(what: &[u8; 15], session: SessionId) -> Self {
+        let mut words = Self(what.to_vec());
+        words.number(session.0, 16);
+        words
+    }
+
+    fn number(&mut self, number: u128, width: usize) {
+        let bytes = number.to_be_bytes();
+        self.0.extend_from_slice(&bytes[bytes.len() - width..]);
+    }
+}

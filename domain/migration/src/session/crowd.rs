@@ -1,0 +1,383 @@
+//! Who votes and who plays: how a host lets somebody in, makes a voter of it, and puts it out again.
+//!
+//! Whoever asks is let in to play at once, by the host's word alone; so a side without a majority can be joined, too. It gets a
+//! vote once it has been heard as a member, so that nobody who failed on the way in is counted on (a session of one that had
+//! counted on it could never have changed its view again). Should it fail all the same before the view with it is settled, the
+//! host goes back to the one before.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Beat, Body, Closed, Welcome};
+use crate::rhythm::SUSPECT_MIN;
+use crate::session::reign::{LEASE, Mandate, Phase, Reign};
+use crate::session::words::{Cause, Output};
+use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
+use crate::stages::Failure;
+use crate::view::{MEMBERS_MAX, Roster};
+use crate::{ChannelId, Epoch, Guards, PeerId, Stamp};
+
+/// A member that is silent for so long is none any more.
+const MEMBER_LOST: Duration = Duration::from_secs(5);
+/// How long a peer that is no member any more asks to be one again: as long as one that never was.
+const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
+
+impl<G: Guards> Session<G> {
+    /// Who could be host, the best first. Whoever votes comes before whoever only plays, for only voters can be certified.
+    pub(super) fn candidates(&self, is_out: impl Fn(PeerId) -> bool) -> Vec<PeerId> {
+        let mut candidates = self.config.order.candidates(&self.hints, &self.roster.members, is_out);
+        candidates.sort_by_key(|peer| !self.is_voter(*peer));
+        candidates
+    }
+
+    pub(super) fn is_voter(&self, peer: PeerId) -> bool {
+        self.view().members.contains_key(&peer)
+    }
+
+    /// Somebody wants in.
+    pub(super) fn let_in(&mut self, from: PeerId) {
+        let leader = self.leader();
+        let is_kicked = self.roster.kicked.contains(&from);
+        match &mut self.leadership {
+            Leadership::Reigns(_) if is_kicked => self.send(from, Body::Refused(Closed::Kicked)),
+            // Its question stands until this host has gathered; it asks again anyway.
+            Leadership::Reigns(reign) if reign.joining.len() < MEMBERS_MAX => {
+                reign.joining.insert(from);
+            }
+            Leadership::Follows => self.send(from, Body::Redirect(leader)),
+            Leadership::Reigns(_)
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => {}
+        }
+    }
+
+    /// The host throws somebody out.
+    pub(super) fn kick(&mut self, peer: PeerId) {
+        let is_host = matches!(self.leadership, Leadership::Reigns(_)) && peer != self.config.me;
+        if is_host && self.roster.kicked.len() < MEMBERS_MAX && self.roster.kicked.insert(peer) {
+            self.roster.version += 1;
+            self.send(peer, Body::Refused(Closed::Kicked));
+            self.tell_roster();
+        }
+    }
+
+    /// A member goes by itself.
+    pub(super) fn let_go(&mut self, from: PeerId) {
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.gone = Presence::Gone;
+        }
+        self.as_host(|reign| reign.remove.insert(from));
+    }
+
+    /// First whoever comes plays, then one change of the view: who is gone, or who has come.
+    pub(super) fn keep_crowd(&mut self, now: Timestamp) {
+        self.admit(now);
+        self.keep_view(now);
+    }
+
+    fn admit(&mut self, now: Timestamp) {
+        let stamp = self.stamp();
+        let joining = self.as_host(|reign| core::mem::take(&mut reign.joining)).unwrap_or_default();
+        let mut welcome = Vec::new();
+        let before = self.roster.version;
+        for peer in joining {
+            if self.roster.kicked.contains(&peer) {
+                self.send(peer, Body::Refused(Closed::Kicked));
+                continue;
+            }
+            if !self.roster.members.contains_key(&peer) {
+                if self.roster.members.len() >= MEMBERS_MAX {
+                    self.send(peer, Body::Refused(Closed::Full));
+                    continue;
+                }
+                let number = self.as_host(|reign| {
+                    reign.next_channel += 1;
+                    reign.next_channel - 1
+                });
+                let channel = ChannelId { stamp, number: number.unwrap_or_default() };
+                self.roster.members.insert(peer, channel);
+                self.roster.version += 1;
+            }
+            welcome.push(peer);
+        }
+        if self.roster.version != before {
+            self.meet_members(now);
+            self.tell_roster();
+        }
+        for peer in welcome {
+            let Some(channel) = self.roster.members.get(&peer).copied() else { continue };
+            let welcome = Welcome {
+                founder: self.founder,
+                certificates: self.ballot.certificates_after(Epoch::FIRST),
+                view: self.view().clone(),
+                roster: self.roster.clone(),
+                hints: self.hints.clone(),
+                channel,
+            };
+            self.send(peer, Body::Welcome(welcome));
+        }
+    }
+
+    /// Whether somebody is no member any more, as its host sees it.
+    fn is_gone(&self, now: Timestamp, reign: &Reign, peer: PeerId) -> bool {
+        let contact = self.contacts.get(&peer);
+        let silent =
+            |patience: Duration| contact.is_none_or(|contact| contact.rhythm.silence(now) >= patience);
+        let has_left =
+            reign.remove.contains(&peer) || contact.is_some_and(|contact| contact.gone == Presence::Gone);
+        let patience = if reign.mandate == Mandate::Confirmed { MEMBER_LOST } else { LEASE };
+        self.roster.kicked.contains(&peer) || (has_left && silent(SUSPECT_MIN)) || silent(patience)
+    }
+
+    fn keep_view(&mut self, now: Timestamp) {
+        let Leadership::Reigns(reign) = &self.leadership else { return };
+        let others = self.roster.members.keys().filter(|peer| **peer != self.config.me);
+        let (leaving, staying): (Vec<PeerId>, Vec<PeerId>) =
+            others.partition(|peer| self.is_gone(now, reign, **peer));
+        let (mandate, written) = (reign.mandate, reign.written);
+        // Whoever only plays goes without being asked about.
+        for peer in leaving.iter().filter(|peer| !self.is_voter(**peer)).copied().collect::<Vec<_>>() {
+            self.put_out(now, peer);
+        }
+        if !self.ballot.is_settled() {
+            return self.go_back(now, written);
+        }
+        let members = &self.view().members;
+        // With half of the members behind it, nobody else can have a majority, and the smaller view has one.
+        let half = self.count_present(now, members) * 2 == members.len() && self.fork.is_none();
+        let next_out = leaving.into_iter().find(|peer| members.contains_key(peer));
+        let present = self.present(now);
+        let id = self.view().id;
+        let has_caught_up = |peer: &PeerId| {
+            let beat = self.contacts.get(peer).and_then(|contact| contact.beat);
+            present.contains(peer) && beat.is_some_and(|beat| beat.view == id)
+        };
+        let next_in = staying.into_iter().find(|peer| !members.contains_key(peer) && has_caught_up(peer));
+        let mut members = members.clone();
+        match (next_out, next_in) {
+            (Some(out), _) if mandate == Mandate::Confirmed || half => {
+                members.remove(&out);
+                self.write_view(now, members);
+                self.put_out(now, out);
+            }
+            (None, Some(peer)) if mandate == Mandate::Confirmed => {
+                let Some(channel) = self.roster.members.get(&peer).copied() else { return };
+                members.insert(peer, channel);
+                self.write_view(now, members);
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+
+    /// The newest view is not settled: if the members of the one before are there and those of this one are not, then it is
+    /// taken back.
+    fn go_back(&mut self, now: Timestamp, written: Timestamp) {
+        let Some(settled) = self.ballot.last_settled().cloned() else { return };
+        let majority = settled.len() / 2 + 1;
+        if now >= written + LEASE && self.count_present(now, &settled) >= majority {
+            self.write_view(now, settled);
+        }
+    }
+
+    fn write_view(&mut self, now: Timestamp, members: BTreeMap<PeerId, ChannelId>) {
+        if !self.ballot.write_view(members) {
+            return;
+        }
+        self.sign_view();
+        self.as_host(|reign| reign.written = now);
+        for (peer, channel) in self.view().members.clone() {
+            if self.roster.members.insert(peer, channel).is_none() {
+                self.roster.version += 1;
+            }
+        }
+        self.meet_members(now);
+        let view = self.view().clone();
+        self.send_all(&Body::View(view));
+    }
+
+    /// Somebody does not play any more.
+    fn put_out(&mut self, now: Timestamp, peer: PeerId) {
+        if self.is_voter(peer) || self.roster.members.remove(&peer).is_none() {
+            return;
+        }
+        self.roster.version += 1;
+        // On a side without a majority whoever is silent may be on another, and they have to meet.
+        let left = self.contacts.get(&peer).is_none_or(|contact| contact.gone == Presence::Gone);
+        if self.fork.is_some() && !left && !self.roster.kicked.contains(&peer) {
+            self.be_guest(now, peer);
+        }
+        self.as_host(|reign| {
+            reign.remove.remove(&peer);
+            reign.joining.remove(&peer);
+            reign.connected.remove(&peer);
+        });
+        self.hints.keep(&self.roster.members);
+        self.meet_members(now);
+        self.tell_roster();
+        self.outputs.push(Output::Gone(peer));
+    }
+
+    fn tell_roster(&mut self) {
+        let roster = self.roster.clone();
+        self.send_all(&Body::Roster(roster));
+    }
+
+    /// A host begins to write down who plays: whoever did, and whoever votes.
+    pub(super) fn own_roster(&mut self) {
+        let members = self.view().members.clone();
+        self.roster.stamp = self.stamp();
+        self.roster.version = 1;
+        self.roster.members.extend(members);
+    }
+
+    /// A host signs its newest view.
+    pub(super) fn sign_view(&mut self) {
+        let words = self.view().words(self.config.session);
+        self.ballot.sign_view(self.config.keys.sign(&words));
+    }
+
+    /// A member's beat: what it lacks, it is given.
+    pub(super) fn supply(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
+        if self.ballot.missing().contains(&from) || beat.view != self.view().id {
+            let view = self.view().clone();
+            self.send(from, Body::View(view));
+        }
+        if beat.roster != self.roster.version {
+            let roster = self.roster.clone();
+            self.send(from, Body::Roster(roster));
+        }
+        if beat.hints != self.hints.version {
+            let hints = self.hints.clone();
+            self.send(from, Body::Hints(hints));
+        }
+        self.note_held(now, from, beat.holds);
+        self.send_lacking(now, from, beat);
+        let channel = self.roster.members.get(&from).copied();
+        let is_new = self.as_host(|reign| {
+            reign.phase == Phase::Reigning && channel.is_some() && reign.connected.insert(from)
+        });
+        if let (Some(true), Some(channel)) = (is_new, channel) {
+            self.outputs.push(Output::Connected { peer: from, channel });
+        }
+    }
+
+    /// The host tells who plays.
+    pub(super) fn take_roster(&mut self, now: Timestamp, from: PeerId, roster: Roster) {
+        let is_hosts = from == self.leader() && roster.stamp == self.stamp() && from != self.me();
+        let is_newer = roster.stamp != self.roster.stamp || roster.version > self.roster.version;
+        if is_hosts && is_newer && roster.members.len() <= MEMBERS_MAX {
+            self.roster = roster;
+            self.meet_members(now);
+            self.find_oneself(now);
+        }
+    }
+
+    /// A peer that does not play any more was away too long, and asks to be let in again.
+    fn find_oneself(&mut self, now: Timestamp) {
+        let is_in = self.roster.members.contains_key(&self.me());
+        match &self.leadership {
+            Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if !is_in => {
+                self.ballot.withdraw();
+                self.leadership = Leadership::Outside { since: now, asked: now };
+                self.ask_all_in();
+            }
+            Leadership::Outside { .. } if is_in => self.obey(now, self.leader()),
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => {}
+        }
+    }
+
+    /// Asks to be let in again, but not for ever (I14).
+    pub(super) fn ask_in(&mut self, now: Timestamp) {
+        let Leadership::Outside { since, asked } = &mut self.leadership else { return };
+        if now >= *since + OUTSIDE_MAX {
+            return self.fail(now, Cause::Fenced, Failure::CutOff);
+        }
+        if now >= *asked + AGAIN {
+            *asked = now;
+            self.ask_all_in();
+        }
+    }
+
+    /// Everybody it knew: its host may be gone, and whoever is none says who is.
+    fn ask_all_in(&mut self) {
+        let hint = self.reported_hint();
+        self.send_all(&Body::Join(hint));
+    }
+
+    pub(super) fn be_welcome(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, welcome: Welcome) {
+        if !matches!(self.leadership, Leadership::Outside { .. }) {
+            return;
+        }
+        self.be_told(now, &welcome.certificates, self.moved_by);
+        if stamp.fork > 0 && stamp > self.stamp() && stamp.epoch == self.stamp().epoch {
+            self.follow_fork(now, from, stamp);
+        }
+        if from == self.leader() && stamp == self.stamp() {
+            self.hints = welcome.hints;
+            self.take_roster(now, from, welcome.roster);
+        }
+    }
+
+    pub(super) fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
+        let stepped_down = from == self.leader() && self.fork.is_some();
+        match &self.leadership {
+            // The host of this side obeys another now, and nobody told.
+            Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
+                self.leadership = Leadership::Outside { since: now, asked: now };
+                let hint = self.reported_hint();
+                self.send(host, Body::Join(hint));
+            }
+            Leadership::Outside { .. } => {
+                let hint = self.reported_hint();
+                self.send(host, Body::Join(hint));
+            }
+            // The host of another side: they have to meet.
+            Leadership::Reigns(reign) if reign.mandate == Mandate::Unconfirmed => self.be_guest(now, host),
+            Leadership::Reigns(_)
+            | Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Over => {}
+        }
+    }
+
+    /// The hands have found somebody: a host speaks to it.
+    pub(super) fn find(&mut self, now: Timestamp, peer: PeerId) {
+        let is_host = matches!(self.leadership, Leadership::Reigns(_));
+        if is_host && !self.roster.kicked.contains(&peer) && !self.contacts.contains_key(&peer) {
+            self.be_guest(now, peer);
+        }
+    }
+
+    /// A host of another side is met.
+    pub(super) fn be_guest(&mut self, now: Timestamp, peer: PeerId) {
+        if self.guests.len() < MEMBERS_MAX && peer != self.me() {
+            self.guests.insert(peer);
+            let stamp = Stamp::certified(self.ballot.epoch());
+            self.contacts.entry(peer).or_insert_with(|| Contact::new(now, stamp));
+        }
+    }
+
+    /// Contacts are the others who play or vote.
+    pub(super) fn meet_members(&mut self, now: Timestamp) {
+        let me = self.config.me;
+        let (roster, voters) = (&self.roster.members, &self.ballot.view().members);
+        let is_met = |peer: &PeerId| roster.contains_key(peer) || voters.contains_key(peer);
+        self.guests.retain(|peer| !is_met(peer));
+        self.contacts.retain(|peer, _| is_met(peer) || self.guests.contains(peer));
+        let stamp = Stamp::certified(self.ballot.view().id.epoch);
+        for peer in roster.keys().chain(voters.keys()).filter(|peer| **peer != me) {
+            self.contacts.entry(*peer).or_insert_with(|| Contact::new(now, stamp));
+        }
+    }
+}

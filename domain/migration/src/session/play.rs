@@ -1,0 +1,267 @@
+//! What the members' games do, and the game as it goes along: inputs until a state holds them, the chain of states, and who
+//! holds how much of it.
+//!
+//! A member keeps each input until its host says that a new host would have it too; whoever is host next says how far its
+//! state goes, and is told the rest again. A host applies each once.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Beat, Body, Side};
+use crate::session::reign::{Mandate, Phase};
+use crate::session::words::Output;
+use crate::session::{Leadership, STANDBYS, Session};
+use crate::state::{Kind, Level, Part, Piece, State, StateId};
+use crate::{Guards, PeerId, Stamp};
+
+/// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
+pub const INPUTS_MAX: usize = 512;
+/// How many names of states a member remembers: at ten a second those of 25 s.
+const NAMES_MAX: usize = 256;
+/// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
+const LACKING: Duration = Duration::from_millis(300);
+
+/// What a member's game has done, and no state that is safe holds yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inputs {
+    kept: VecDeque<(u64, Vec<u8>)>,
+    last: u64,
+    /// The host that was told all that is kept: others first say how far their state goes.
+    told: Option<(Stamp, PeerId)>,
+}
+
+/// The names of states that a member was told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    known: BTreeMap<(Stamp, u64), StateId>,
+}
+
+impl Names {
+    /// Remembers one. What was said under that number before, where that was another.
+    fn hear(&mut self, id: StateId) -> Option<StateId> {
+        if id == StateId::NONE {
+            return None;
+        }
+        let known = *self.known.entry((id.stamp, id.number)).or_insert(id);
+        if self.known.len() > NAMES_MAX {
+            self.known.pop_first();
+        }
+        (known != id).then_some(known)
+    }
+
+    /// Two sides without a majority may give the same number to different states.
+    pub(super) fn forget_forks(&mut self) {
+        self.known.retain(|(stamp, _), _| stamp.fork == 0);
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// This peer's game does something.
+    pub(super) fn play(&mut self, bytes: Vec<u8>) {
+        self.inputs.last += 1;
+        let number = self.inputs.last;
+        self.inputs.kept.push_back((number, bytes.clone()));
+        if self.inputs.kept.len() > INPUTS_MAX
+            && let Some((number, _)) = self.inputs.kept.pop_front()
+        {
+            self.outputs.push(Output::InputForgotten { number });
+        }
+        let leader = self.leader();
+        if self.as_host(|reign| reign.phase == Phase::Reigning) == Some(true) {
+            self.apply(self.me(), number, bytes);
+        } else if self.inputs.told == Some((self.stamp(), leader)) {
+            self.send(leader, Body::Play { number, bytes });
+        }
+    }
+
+    /// A member's input came.
+    pub(super) fn be_played(&mut self, from: PeerId, number: u64, bytes: Vec<u8>) {
+        let is_member = self.roster.members.contains_key(&from);
+        if is_member && self.as_host(|reign| reign.phase == Phase::Reigning) == Some(true) {
+            self.apply(from, number, bytes);
+        }
+    }
+
+    fn apply(&mut self, from: PeerId, number: u64, bytes: Vec<u8>) {
+        let last = self.applied.entry(from).or_default();
+        if number > *last {
+            *last = number;
+            self.outputs.push(Output::Apply { from, number, bytes });
+        }
+    }
+
+    /// A host begins with the state that it has: inputs that it holds are not applied again, and its own later ones are.
+    pub(super) fn open(&mut self) {
+        self.opened = self.held.id();
+        self.applied = self.held.inputs();
+        self.as_host(|reign| reign.safe_inputs.clear());
+        self.safe = self.applied.clone();
+        let me = self.me();
+        let own: Vec<(u64, Vec<u8>)> = self.inputs.kept.iter().cloned().collect();
+        for (number, bytes) in own {
+            self.apply(me, number, bytes);
+        }
+    }
+
+    /// The host tells how far its game is, and how far this member's inputs are safe.
+    pub(super) fn hear_side(&mut self, from: PeerId, side: &Side, applied: u64) {
+        for told in [side.opened, side.state] {
+            if let Some(known) = self.names.hear(told) {
+                self.outputs.push(Output::Rewritten { host: from, told, known });
+            }
+        }
+        while self.inputs.kept.front().is_some_and(|(number, _)| *number <= applied) {
+            self.inputs.kept.pop_front();
+        }
+        let stamp = self.stamp();
+        if self.inputs.told != Some((stamp, from)) {
+            self.inputs.told = Some((stamp, from));
+            let again: Vec<(u64, Vec<u8>)> = self.inputs.kept.iter().cloned().collect();
+            for (number, bytes) in again {
+                self.send(from, Body::Play { number, bytes });
+            }
+        }
+    }
+
+    /// The host's game is so far: the best two standbys are sent what changed.
+    pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
+        if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
+            return;
+        }
+        if self.append(piece) && self.config.level != Level::None {
+            let newest: Vec<Part> = self.held.parts().last().cloned().into_iter().collect();
+            for standby in self.successors(now).into_iter().take(STANDBYS) {
+                self.send(standby, Body::State(newest.clone()));
+            }
+        }
+        self.count_durable(now);
+    }
+
+    /// Puts a piece at the end of the chain. `false` where it does not fit.
+    pub(super) fn append(&mut self, piece: Piece) -> bool {
+        let stamp = self.stamp();
+        let inputs = self.applied.clone();
+        match self.held.write(stamp, piece, inputs.clone()) {
+            Ok(part) => {
+                let id = part.id;
+                self.as_host(|reign| reign.safe_inputs.push_back((id, inputs)));
+                true
+            }
+            Err(why) => {
+                self.outputs.push(Output::NotTaken(why));
+                false
+            }
+        }
+    }
+
+    /// A standby that lacks something for a while is sent it.
+    pub(super) fn send_lacking(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
+        let is_standby = self.config.level != Level::None
+            && self.successors(now).into_iter().take(STANDBYS).any(|standby| standby == to);
+        let newest = self.held.id();
+        let Some(contact) = self.contacts.get_mut(&to) else { return };
+        if !is_standby || beat.holds == newest {
+            contact.lacks = None;
+            return;
+        }
+        let (held, since) = *contact.lacks.get_or_insert((beat.holds, now));
+        if held != beat.holds {
+            contact.lacks = Some((beat.holds, now));
+        } else if now >= since + LACKING {
+            contact.lacks = Some((beat.holds, now));
+            let parts = self.held.after(beat.holds).to_vec();
+            self.send(to, Body::State(parts));
+        }
+    }
+
+    /// A standby takes what its host sends; a new host what it asked for.
+    pub(super) fn take_state(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, parts: &[Part]) {
+        let from_host = from == self.leader() && stamp == self.stamp();
+        let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
+        if !from_host && !asked {
+            return;
+        }
+        let newer = self.held.take(parts);
+        if newer && from_host {
+            self.send(from, Body::Holds(self.held.id()));
+        }
+        if asked {
+            self.accede(now);
+        }
+    }
+
+    pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
+        let parts = self.held.after(from).to_vec();
+        if !parts.is_empty() {
+            self.send(to, Body::State(parts));
+        }
+    }
+
+    /// A member holds so much of this host's state.
+    pub(super) fn note_held(&mut self, now: Timestamp, from: PeerId, id: StateId) {
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.holds = contact.holds.max(id);
+        }
+        self.count_durable(now);
+    }
+
+    /// *Acknowledged* is what the host holds and min(2, standbys) others.
+    fn count_durable(&mut self, now: Timestamp) {
+        let stamp = self.stamp();
+        let newest = self.held.id();
+        let mut held: Vec<StateId> =
+            self.contacts.values().map(|it| it.holds).filter(|id| id.stamp == stamp).collect();
+        held.sort_unstable();
+        let copies = STANDBYS.min(self.successors(now).len());
+        let held_by_enough = match (copies, held.len().checked_sub(copies)) {
+            (0, _) => newest,
+            (_, Some(at)) => held[at].min(newest),
+            (_, None) => StateId::NONE,
+        };
+        let safe = self.as_host(|reign| {
+            let rose = held_by_enough > reign.durable && held_by_enough.stamp == stamp;
+            if rose {
+                reign.durable = held_by_enough;
+            }
+            let mut safe = None;
+            while reign.safe_inputs.front().is_some_and(|(id, _)| *id <= reign.durable) {
+                safe = reign.safe_inputs.pop_front().map(|(_, inputs)| inputs);
+            }
+            (rose && reign.mandate == Mandate::Confirmed, safe)
+        });
+        let Some((rose, safe)) = safe else { return };
+        if let Some(safe) = safe {
+            self.safe = safe;
+        }
+        if rose {
+            self.outputs.push(Output::Durable(held_by_enough));
+        }
+    }
+
+    /// Whether the host may tell its members of what it wrote as that part, by the session's [`Level`].
+    #[must_use]
+    pub fn may_tell(&self, id: StateId, kind: Kind) -> bool {
+        let is_safe = match &self.leadership {
+            Leadership::Reigns(reign) => id <= reign.durable,
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => false,
+        };
+        match (self.config.level, kind) {
+            (Level::None | Level::Asynchronous, _) => true,
+            (Level::DurableEvents, Kind::Snapshot | Kind::Delta) => true,
+            (Level::DurableEvents, Kind::Event) | (Level::Synchronous, _) => is_safe,
+        }
+    }
+
+    /// The state that it holds: as host its own, as a standby its host's.
+    #[must_use]
+    pub const fn held(&self) -> &State {
+        &self.held
+    }
+}

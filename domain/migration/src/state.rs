@@ -1,0 +1,277 @@
+//! The game as it goes along: a chain of snapshots and what changed since, of which everyone is told the newest name and the
+//! best two standbys hold the parts.
+//!
+//! Each part's name holds the hash of itself and of the part before it, so whoever has heard a name cannot be told another
+//! past by a later host: see [`crate::Output::Rewritten`].
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::{PeerId, Stamp, Tick};
+
+/// The longest state of a game, its snapshot and what changed since together, in bytes: what two standbys of a home uplink
+/// (5 Mbit/s) take in a second.
+pub const STATE_BYTES_MAX: usize = 256 * 1024;
+
+/// The most parts that are kept since a snapshot: at ten a second a game has to give one every 25 s.
+pub const PARTS_MAX: usize = 256;
+
+/// The running hash of a chain: the first half of a SHA-256. 0 is the hash of no part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct StateHash(pub u128);
+
+impl fmt::Debug for StateHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0 >> 96)
+    }
+}
+
+/// The name of a state, and of the part that led to it. Those of a later host are newer, whatever their tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateId {
+    /// Whose host wrote it.
+    pub stamp: Stamp,
+    /// Its place in the chain, which goes on from host to host.
+    pub number: u64,
+    /// Which moment of the game it is.
+    pub tick: Tick,
+    /// Everything up to it.
+    pub hash: StateHash,
+}
+
+impl StateId {
+    /// Of no state.
+    pub const NONE: Self = Self {
+        stamp: Stamp { epoch: crate::Epoch(0), fork: 0 },
+        number: 0,
+        tick: Tick(0),
+        hash: StateHash(0),
+    };
+}
+
+impl Default for StateId {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The whole game: nothing before it is needed.
+    Snapshot,
+    /// What changed since the part before.
+    Delta,
+    /// Something that must not be lost once it was shown: see [`Level::DurableEvents`].
+    Event,
+}
+
+/// What a host's game gives of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// How far the game is: never less than before.
+    pub tick: Tick,
+    /// What `bytes` are.
+    pub kind: Kind,
+    /// In a form that only the game reads.
+    pub bytes: Vec<u8>,
+}
+
+/// A [`Piece`] in its chain.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Its name.
+    pub id: StateId,
+    /// The hash of the part before.
+    pub previous: StateHash,
+    /// What `bytes` are.
+    pub kind: Kind,
+    /// The last input of each member that it holds: of a new host they want to know which ones to say again.
+    pub inputs: BTreeMap<PeerId, u64>,
+    /// The game's.
+    pub bytes: Vec<u8>,
+}
+
+impl Part {
+    fn after(previous: StateId, stamp: Stamp, piece: Piece, inputs: BTreeMap<PeerId, u64>) -> Self {
+        let Piece { tick, kind, bytes } = piece;
+        let number = previous.number.saturating_add(1);
+        let id = StateId { stamp, number, tick, hash: StateHash::default() };
+        let mut part = Self { id, previous: previous.hash, kind, inputs, bytes };
+        part.id.hash = part.reckon();
+        part
+    }
+
+    /// Whether its name is its own.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.id.hash == self.reckon()
+    }
+
+    fn reckon(&self) -> StateHash {
+        let kind: u8 = match self.kind {
+            Kind::Snapshot => 0,
+            Kind::Delta => 1,
+            Kind::Event => 2,
+        };
+        let mut hash = Sha256::new();
+        hash.update(b"mainstay state 1");
+        hash.update(self.previous.0.to_be_bytes());
+        hash.update(self.id.stamp.epoch.0.to_be_bytes());
+        hash.update(self.id.stamp.fork.to_be_bytes());
+        hash.update(self.id.number.to_be_bytes());
+        hash.update(self.id.tick.0.to_be_bytes());
+        hash.update([kind]);
+        hash.update((self.inputs.len() as u64).to_be_bytes());
+        for (peer, number) in &self.inputs {
+            hash.update(peer.0.to_be_bytes());
+            hash.update(number.to_be_bytes());
+        }
+        hash.update(&self.bytes);
+        let hash: [u8; 32] = hash.finalize().into();
+        let half = hash.iter().take(16).fold(0_u128, |half, byte| half << 8 | u128::from(*byte));
+        StateHash(half)
+    }
+}
+
+/// Why a piece of a game is no part of its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// It would make the state longer than [`STATE_BYTES_MAX`] or [`PARTS_MAX`].
+    #[error(
+        "{bytes} bytes in {parts} parts since the snapshot, at most {STATE_BYTES_MAX} in {PARTS_MAX}: give a snapshot"
+    )]
+    TooLong {
+        /// How long it would be.
+        bytes: usize,
+        /// In how many parts.
+        parts: usize,
+    },
+    /// There is no snapshot before it.
+    #[error("what changed is of use only after a snapshot: give one first")]
+    NoSnapshot,
+    /// It is of an earlier moment than the part before.
+    #[error("{given} after {newest}: a game's ticks never fall")]
+    Earlier {
+        /// What was given.
+        given: Tick,
+        /// What there is.
+        newest: Tick,
+    },
+}
+
+/// A snapshot and what came after it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct State {
+    parts: Vec<Part>,
+}
+
+impl State {
+    /// The newest part's name.
+    #[must_use]
+    pub fn id(&self) -> StateId {
+        self.parts.last().map_or(StateId::NONE, |part| part.id)
+    }
+
+    /// A snapshot, then what changed, in order. Empty: there is no state.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The last input of each member that it holds.
+    #[must_use]
+    pub fn inputs(&self) -> BTreeMap<PeerId, u64> {
+        self.parts.last().map(|part| part.inputs.clone()).unwrap_or_default()
+    }
+
+    /// The parts after that one; all of them where it is none of these.
+    #[must_use]
+    pub fn after(&self, id: StateId) -> &[Part] {
+        let known = self.parts.iter().position(|part| part.id == id);
+        &self.parts[known.map_or(0, |at| at + 1)..]
+    }
+
+    /// Whether that one is among its parts.
+    #[must_use]
+    pub fn holds(&self, id: StateId) -> bool {
+        self.parts.iter().any(|part| part.id == id)
+    }
+
+    /// The host's game goes on.
+    ///
+    /// # Errors
+    /// A piece that does not follow.
+    pub fn write(
+        &mut self,
+        stamp: Stamp,
+        piece: Piece,
+        inputs: BTreeMap<PeerId, u64>,
+    ) -> Result<&Part, StateError> {
+        let newest = self.id();
+        if piece.tick < newest.tick {
+            return Err(StateError::Earlier { given: piece.tick, newest: newest.tick });
+        }
+        if piece.kind != Kind::Snapshot && self.parts.is_empty() {
+            return Err(StateError::NoSnapshot);
+        }
+        let (bytes, parts) = match piece.kind {
+            Kind::Snapshot => (piece.bytes.len(), 1),
+            Kind::Delta | Kind::Event => (self.bytes() + piece.bytes.len(), self.parts.len() + 1),
+        };
+        if bytes > STATE_BYTES_MAX || parts > PARTS_MAX {
+            return Err(StateError::TooLong { bytes, parts });
+        }
+        let part = Part::after(newest, stamp, piece, inputs);
+        if part.kind == Kind::Snapshot {
+            self.parts.clear();
+        }
+        self.parts.push(part);
+        Ok(&self.parts[self.parts.len() - 1])
+    }
+
+    /// Takes what another sent: what follows on what is held, or a snapshot and what follows on it. `true` where the state is
+    /// newer now. Parts that do not fit, or are not whole, are left out.
+    pub fn take(&mut self, parts: &[Part]) -> bool {
+        let mut newer = self.clone();
+        for part in parts {
+            let follows = match part.kind {
+                Kind::Snapshot => true,
+                Kind::Delta | Kind::Event => !newer.parts.is_empty() && part.previous == newer.id().hash,
+            };
+            if newer.holds(part.id) || part.id < newer.id() || !follows || !part.is_whole() {
+                continue;
+            }
+            if part.kind == Kind::Snapshot {
+                newer.parts.clear();
+            }
+            newer.parts.push(part.clone());
+        }
+        let fits = newer.bytes() <= STATE_BYTES_MAX && newer.parts.len() <= PARTS_MAX;
+        let is_newer = fits && newer.id() > self.id();
+        if is_newer {
+            *self = newer;
+        }
+        is_newer
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes.len()).sum()
+    }
+}
+
+/// How much of the game goes along (reference, section 5.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
+    None,
+    /// The standbys are sent all of it, and nobody waits for them.
+    Asynchronous,
+    /// An event is told once it is held; everything else at once.
+    DurableEvents,
+    /// Nothing is told before it is held.
+    Synchronous,
+}

@@ -1,0 +1,126 @@
+//! Who comes in, and what of those who fail on the way.
+
+use std::time::Duration;
+
+use mainstay_migration::{CanBeHost, Epoch, Input, Output, Stamp};
+
+use crate::net::{Net, peer};
+
+fn step_until(net: &mut Net, what: impl Fn(&Net) -> bool) {
+    for _ in 0..20_000 {
+        if what(net) {
+            return;
+        }
+        net.run(Duration::from_millis(1));
+    }
+    panic!("it never came");
+}
+
+/// A newcomer that dies between the view that counts on it and its word for it: a host that was alone can never settle that
+/// view, and has to take it back.
+#[test]
+fn a_newcomer_that_fails_on_its_way_in_stops_nobody() {
+    let mut net = Net::of(1);
+    net.join(peer(2));
+    step_until(&mut net, |net| net.session(peer(1)).view().members.contains_key(&peer(2)));
+    assert!(!net.session(peer(1)).ballot().is_settled());
+    net.kill(peer(2));
+    net.run(Duration::from_secs(10));
+    assert!(!net.session(peer(1)).roster().members.contains_key(&peer(2)), "it plays no more");
+    net.join(peer(3));
+    net.run(Duration::from_secs(3));
+    let view = net.session(peer(1)).view();
+    assert!(view.members.contains_key(&peer(3)) && !view.members.contains_key(&peer(2)), "{view:?}");
+    assert!(net.session(peer(1)).ballot().is_settled());
+    assert_eq!(net.session(peer(1)).stamp(), Stamp::certified(Epoch::FIRST), "and it stayed confirmed");
+}
+
+/// The same where it dies before it is counted on: it has played, and nobody has asked it for anything.
+#[test]
+fn a_newcomer_has_no_vote_before_it_was_heard() {
+    let mut net = Net::of(3);
+    net.join(peer(4));
+    step_until(&mut net, |net| net.session(peer(1)).roster().members.contains_key(&peer(4)));
+    assert!(!net.session(peer(1)).view().members.contains_key(&peer(4)));
+    step_until(&mut net, |net| net.session(peer(1)).view().members.contains_key(&peer(4)));
+}
+
+/// A side without a majority can be joined, and goes on through whoever joined it.
+#[test]
+fn a_side_without_a_majority_can_be_joined() {
+    let mut net = Net::of(2);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    assert!(net.session(peer(2)).stamp().fork > 0);
+    net.join(peer(9));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2));
+    assert!(net.session(peer(2)).roster().members.contains_key(&peer(9)), "it plays");
+    assert!(!net.session(peer(2)).view().members.contains_key(&peer(9)), "and has no vote");
+    net.settle_in(peer(9), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(2));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.host(), peer(9), "one more host, and still the same session");
+    assert_eq!(net.session(peer(9)).stamp(), Stamp { epoch: Epoch::FIRST, fork: 2 });
+}
+
+/// Whoever joined a side without a majority comes along when that side merges, and gets a vote.
+#[test]
+fn who_joined_a_side_is_kept_when_it_merges() {
+    let mut net = Net::of(3);
+    net.cut_both(peer(1), peer(3));
+    net.cut_both(peer(2), peer(3));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.session(peer(3)).leader(), peer(3));
+    net.cut_both(peer(1), peer(9));
+    net.cut_both(peer(2), peer(9));
+    net.join(peer(9));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.session(peer(9)).leader(), peer(3));
+    net.cut.clear();
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.host(), peer(1));
+    for id in [3, 9] {
+        assert!(net.session(peer(1)).view().members.contains_key(&peer(id)), "{id} has a vote");
+    }
+}
+
+/// Two sides that share nobody who lives know of each other by discovery alone.
+#[test]
+fn sides_that_share_nobody_merge_when_one_finds_the_other() {
+    let mut net = Net::of(2);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    net.cut_both(peer(2), peer(9));
+    let mut other = Net::of(2);
+    other.kill(peer(2));
+    other.run(Duration::from_secs(8));
+    // A side of its own that has 1 for a voter, and 2 not.
+    let survivor = other.peers.remove(&peer(1)).unwrap();
+    let stamp = survivor.stamp();
+    assert_eq!(stamp.fork, 0, "half of two stay confirmed");
+    net.peers.insert(peer(1), survivor);
+    net.now = net.now.max(other.now);
+    net.run(Duration::from_secs(3));
+    net.give(peer(1), Input::Found(peer(2)));
+    net.run(Duration::from_secs(10));
+    assert_eq!(net.host(), peer(1), "whoever is confirmed goes on");
+}
+
+/// "Kicked" holds beyond the host that did it: the next one does not let it in either (I7).
+#[test]
+fn who_was_thrown_out_stays_out_after_a_migration() {
+    let mut net = Net::of(4);
+    net.give(peer(1), Input::Kick(peer(4)));
+    net.run(Duration::from_secs(3));
+    assert!(matches!(net.seen[&peer(4)].outputs.last(), Some(Output::Ended(_))));
+    net.peers.remove(&peer(4));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.host(), peer(2));
+    net.join(peer(4));
+    net.run(Duration::from_secs(4));
+    assert!(!net.peers.contains_key(&peer(4)));
+    assert!(!net.session(peer(2)).roster().members.contains_key(&peer(4)));
+}

@@ -1,0 +1,239 @@
+//! The game as it goes along: its chain, who holds it, what is acknowledged, and inputs that are applied once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mainstay_migration::{
+    Body, CanBeHost, Epoch, Input, Kind, Leads, Level, Output, PARTS_MAX, Piece, STATE_BYTES_MAX, Stamp,
+    State, StateError, StateHash, StateId, Tick,
+};
+
+use crate::net::{Net, peer, snapshot};
+
+fn piece(tick: u64, kind: Kind, bytes: &[u8]) -> Piece {
+    Piece { tick: Tick(tick), kind, bytes: bytes.to_vec() }
+}
+
+fn written(stamp: Stamp, pieces: &[Piece]) -> State {
+    let mut state = State::default();
+    for piece in pieces {
+        state.write(stamp, piece.clone(), BTreeMap::new()).unwrap();
+    }
+    state
+}
+
+const FIRST: Stamp = Stamp::certified(Epoch::FIRST);
+
+#[test]
+fn a_chain_begins_with_a_snapshot_and_goes_on() {
+    let mut state = State::default();
+    assert_eq!(state.write(FIRST, piece(1, Kind::Delta, b"a"), BTreeMap::new()), Err(StateError::NoSnapshot));
+    let state = written(FIRST, &[piece(1, Kind::Snapshot, b"a"), piece(2, Kind::Delta, b"b")]);
+    assert_eq!(state.parts().len(), 2);
+    assert_eq!(state.parts()[1].previous, state.parts()[0].id.hash);
+    assert_eq!((state.id().number, state.id().tick), (2, Tick(2)));
+    let mut state = state;
+    assert!(matches!(
+        state.write(FIRST, piece(1, Kind::Delta, b""), BTreeMap::new()),
+        Err(StateError::Earlier { given: Tick(1), newest: Tick(2) })
+    ));
+    let long = vec![0; STATE_BYTES_MAX - 1];
+    assert!(matches!(
+        state.write(FIRST, piece(3, Kind::Delta, &long), BTreeMap::new()),
+        Err(StateError::TooLong { .. })
+    ));
+    let before = state.id();
+    state.write(FIRST, piece(3, Kind::Snapshot, &long), BTreeMap::new()).unwrap();
+    assert_eq!((state.parts().len(), state.parts()[0].previous), (1, before.hash), "the chain goes on");
+    for number in 0..PARTS_MAX as u64 {
+        let last = state.write(FIRST, piece(4 + number, Kind::Delta, b""), BTreeMap::new()).is_ok();
+        assert_eq!(last, number + 1 < PARTS_MAX as u64);
+    }
+}
+
+/// The same parts have the same names everywhere.
+#[test]
+fn names_of_states_are_golden() {
+    let inputs = BTreeMap::from([(peer(7), 3)]);
+    let mut state = State::default();
+    state.write(FIRST, piece(1, Kind::Snapshot, b"game"), inputs).unwrap();
+    assert_eq!(state.id().hash, StateHash(GOLDEN));
+}
+
+/// SHA-256 of the words in `Part::reckon`, reckoned once by another program.
+const GOLDEN: u128 = 0x372c_9600_670e_48de_e743_d55d_b740_80ce;
+
+#[test]
+fn a_standby_takes_what_follows_and_nothing_else() {
+    let pieces: Vec<Piece> =
+        (1..=4).map(|tick| piece(tick, if tick == 1 { Kind::Snapshot } else { Kind::Delta }, &[7])).collect();
+    let host = written(FIRST, &pieces);
+    let mut standby = State::default();
+    assert!(!standby.take(&host.parts()[1..]), "what changed since something that it does not have");
+    assert!(standby.take(&host.parts()[..2]));
+    assert!(!standby.take(&host.parts()[3..]), "one is missing between");
+    assert!(standby.take(host.after(standby.id())));
+    assert_eq!(standby, host);
+    assert!(!standby.take(host.parts()), "again is no news");
+    let mut edited = host.parts().to_vec();
+    edited[0].bytes = b"my score".to_vec();
+    assert!(!State::default().take(&edited[..1]), "its name is not its own");
+    let mut renamed = host.parts().to_vec();
+    renamed[0].inputs.insert(peer(1), 9);
+    assert!(!State::default().take(&renamed[..1]));
+}
+
+/// Those of a later host are newer, whatever their tick: nobody goes back to what an earlier one did beside it.
+#[test]
+fn a_later_hosts_state_is_newer() {
+    let old = written(FIRST, &[piece(100, Kind::Snapshot, b"")]);
+    let new = written(Stamp::certified(Epoch(2)), &[piece(98, Kind::Snapshot, b"")]);
+    assert!(new.id() > old.id());
+    let mut held = old.clone();
+    assert!(held.take(new.parts()));
+    assert!(!held.take(old.parts()));
+}
+
+/// *Acknowledged* is what the host holds and min(2, standbys) others, however many others only play.
+#[test]
+fn acknowledged_is_what_the_standbys_hold() {
+    let mut net = Net::of(5);
+    for id in 3..=5 {
+        net.give(peer(id), Input::Suitable(CanBeHost::NotYet));
+    }
+    net.run(Duration::from_secs(1));
+    let durable = |net: &Net| {
+        let outputs = net.seen[&peer(1)].outputs.iter().rev();
+        outputs.into_iter().find_map(|it| if let Output::Durable(id) = it { Some(*id) } else { None })
+    };
+    let before = durable(&net).unwrap();
+    net.run(Duration::from_secs(1));
+    let after = durable(&net).unwrap();
+    assert!(
+        after.tick.0 >= before.tick.0 + 8,
+        "one standby is enough where there is one: {before:?} {after:?}"
+    );
+    let held = net.session(peer(2)).held().id();
+    assert!(held.tick >= after.tick, "and it holds that");
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_millis(600));
+    let stuck = durable(&net).unwrap();
+    net.run(Duration::from_millis(150));
+    assert_eq!(
+        durable(&net).unwrap(),
+        stuck,
+        "while it is not known to be lost, nothing is acknowledged without it"
+    );
+}
+
+/// Level none: "whatever the new host had replicated".
+#[test]
+fn at_level_none_nothing_is_sent() {
+    let mut net = Net::at_level(3, Level::None);
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.session(peer(2)).held().id(), StateId::NONE);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.seen[&peer(2)].led_from), (peer(2), None));
+}
+
+/// What may be told when, by level.
+#[test]
+fn levels_say_what_may_be_told_before_it_is_held() {
+    for (level, delta, event) in [
+        (Level::Asynchronous, true, true),
+        (Level::DurableEvents, true, false),
+        (Level::Synchronous, false, false),
+    ] {
+        let mut net = Net::at_level(3, level);
+        net.run(Duration::from_secs(1));
+        let tick = net.session(peer(1)).held().id().tick;
+        net.give(peer(1), Input::State(piece(tick.0, Kind::Event, b"loot")));
+        let id = net.session(peer(1)).held().id();
+        let host = net.session(peer(1));
+        assert_eq!(
+            (host.may_tell(id, Kind::Delta), host.may_tell(id, Kind::Event)),
+            (delta, event),
+            "{level:?}"
+        );
+        net.run(Duration::from_millis(50));
+        assert!(net.session(peer(1)).may_tell(id, Kind::Event), "a round trip later it is held: {level:?}");
+    }
+}
+
+/// "a new host cannot rewrite the past": whoever heard the old host tell a state's name notices another.
+#[test]
+fn another_past_is_noticed() {
+    let mut net = Net::of(3);
+    let mut beat = net.beat_of(peer(1));
+    net.say(peer(1), peer(3), Body::Beat(beat));
+    let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
+    side.state.hash = StateHash(side.state.hash.0 ^ 1);
+    let told = side.state;
+    net.say(peer(1), peer(3), Body::Beat(beat));
+    let noticed = net.seen[&peer(3)].outputs.iter().find_map(|output| {
+        let Output::Rewritten { host, told, known } = output else { return None };
+        Some((*host, *told, *known))
+    });
+    let (host, said, known) = noticed.expect("it had heard that state's name");
+    assert_eq!((host, said), (peer(1), told));
+    assert_eq!((known.number, known.tick), (told.number, told.tick));
+    let nobody_else =
+        |id| net.seen[&peer(id)].outputs.iter().all(|it| !matches!(it, Output::Rewritten { .. }));
+    assert!(nobody_else(1) && nobody_else(2));
+}
+
+/// "clients replay inputs the snapshot does not hold": what a member did around a crash is applied once, in its order, and all
+/// of it.
+#[test]
+fn inputs_are_applied_once_whoever_is_host() {
+    let mut net = Net::of(4);
+    for number in 0..60_u8 {
+        if number == 20 {
+            net.kill(peer(1));
+        }
+        net.give(peer(3), Input::Play(vec![number]));
+        net.run(Duration::from_millis(50));
+    }
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(2));
+    let of_three = |id| {
+        let applied = net.seen[&peer(id)].applied.iter().filter(|(from, _)| *from == peer(3));
+        applied.map(|(_, number)| *number).collect::<Vec<u64>>()
+    };
+    let (first, second) = (of_three(1), of_three(2));
+    assert_eq!(first, (1..=first.len() as u64).collect::<Vec<_>>());
+    let resumed = *second.first().unwrap();
+    assert!(
+        resumed >= 2 && resumed <= first.len() as u64 + 1,
+        "the state held a part of what was applied: {resumed}"
+    );
+    assert_eq!(second, (resumed..=60).collect::<Vec<_>>(), "and the rest was said again");
+}
+
+/// The host plays, too, and becomes a client; none of what it did is lost on a planned leave (I15).
+#[test]
+fn inputs_survive_a_lobby_migration() {
+    let mut net = Net::of(3);
+    for number in 0..30_u8 {
+        if number == 10 {
+            let last = snapshot(net.seen[&peer(1)].tick);
+            let why = mainstay_migration::Handover::Lobby;
+            net.give(peer(1), Input::HandOver { to: Some(peer(2)), why, last });
+        }
+        for id in 1..=3 {
+            net.give(peer(id), Input::Play(vec![number]));
+        }
+        net.run(Duration::from_millis(30));
+    }
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(2));
+    for id in 1..=3 {
+        let of = |host| {
+            let applied = net.seen[&peer(host)].applied.iter().filter(|(from, _)| *from == peer(id));
+            applied.map(|(_, number)| *number).collect::<Vec<u64>>()
+        };
+        let all = [of(1), of(2)].concat();
+        assert_eq!(all, (1..=30).collect::<Vec<u64>>(), "{id}");
+    }
+}
