@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use super::census::Marked;
 use super::lanes::bits;
 use super::slab::Handle;
 
@@ -50,6 +51,20 @@ impl Marks {
     pub(super) const fn new(players: u8, regions: u64, values: u64) -> Self {
         let sizes = below(SIZES) & !below((players as usize).saturating_sub(1));
         Self(sizes | fold(regions) << SIZES | fold(values) << (SIZES + REGIONS))
+    }
+}
+
+/// One of the marks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark(usize);
+
+impl Mark {
+    pub(super) const fn of_region(region: u32) -> Self {
+        Self(SIZES + region as usize % REGIONS)
+    }
+
+    pub(super) const fn of_value(value: u32) -> Self {
+        Self(SIZES + REGIONS + value as usize % VALUES)
     }
 }
 
@@ -311,6 +326,26 @@ impl Block {
         }
         self.len += count;
         self.live = below(self.len);
+    }
+
+    /// Who has both marks; of a mark that is not asked for nothing is.
+    pub(super) fn with(&self, (region, value): Marked) -> u64 {
+        let has = |mark: Option<Mark>| mark.map_or(u64::MAX, |mark| self.marks[mark.0]);
+        has(region) & has(value)
+    }
+
+    /// The players of these entries; `None` where one has more than sizes are marked.
+    pub(super) fn players(&self, entries: u64) -> Option<u32> {
+        let mut players = 0;
+        let mut larger = entries;
+        for size in &self.marks[..SIZES] {
+            if larger == 0 {
+                return Some(players);
+            }
+            players += larger.count_ones();
+            larger &= !size;
+        }
+        (larger == 0).then_some(players)
     }
 
     /// Which entries can be candidates, one bit each.

@@ -13,18 +13,20 @@
 
 use alloc::vec::Vec;
 
+use super::card::Card;
+use super::census;
 use super::lanes::{Parties, bits};
-use super::plan::{FREE, Plan, Similarity};
+use super::plan::{Plan, Similarity};
 use super::pool::{Part, primary};
-use super::rank::distance;
+use super::rank::Rank;
 use super::search::{Field, Found, Searcher};
-use super::slab::{Handle, Ref, WILD};
+use super::slab::{Handle, Kind, WILD};
 use super::walk::Walk;
 
 /// The fewest candidates that are ranked by all rules; twice as many as a match holds where that is more.
 const NEAREST_MIN: usize = 16;
 /// The most candidates that are kept. Where so many do not do, the fullest lane is filled further away, by whoever still fits.
-const NEAR_MAX: usize = 128;
+pub(super) const NEAR_MAX: usize = 128;
 /// The most candidates tried in other groupings after the greedy one; at some 50 ns each a search ends within 0.1 ms. A match that
 /// is overlooked for it is found at the next boundary of one of its tickets, if not before.
 pub(super) const TRIES_MAX: u32 = 2_000;
@@ -32,14 +34,7 @@ pub(super) const TRIES_MAX: u32 = 2_000;
 /// A candidate: it fits the group as it was begun.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near {
-    distance: f64,
-    arrival: u64,
-    number: i64,
-    /// How far its number may be from others.
-    reach: i64,
-    handle: Handle,
-    players: u8,
-    similarity: Similarity,
+    card: Card,
     lanes: u64,
 }
 
@@ -48,7 +43,7 @@ impl Searcher {
     pub(super) fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
         let mut near = core::mem::take(&mut self.near);
         near.clear();
-        let found = self.fill_from(field, part, field.slab.get(seed), &mut near);
+        let found = self.fill_from(field, part, seed, &mut near);
         self.near = near;
         found
     }
@@ -57,10 +52,11 @@ impl Searcher {
         &mut self,
         field: Field<'_>,
         part: &Part,
-        seed: Ref<'_>,
+        anchor: Handle,
         near: &mut Vec<Near>,
     ) -> Option<Found> {
         let plan = field.plan;
+        let seed = field.slab.get(anchor);
         let base = self.group.members().len();
         let wanted = self.group.room() - self.group.players();
         if wanted == 0 {
@@ -72,23 +68,32 @@ impl Searcher {
             (Similarity::Alike, _) => Parties::Each,
         };
         self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
-        let window = self.group.window(plan.primary);
-        let mut walk = Walk::new(
-            &part.ordinary,
-            primary(plan, seed),
-            window,
-            self.filter(field, self.group.room_left(plan)),
-        );
+        let window = self.group.window();
+        let room = self.group.room_left(plan);
+        let filter = self.filter(field, room);
+        // Those who are in the group already are counted with the others.
+        let members = self.group.members().iter().map(|handle| field.slab.get(*handle).shape());
+        let counted = members.filter(|it| it.kind == Kind::Ordinary && it.players <= room);
+        let counted: u32 = counted.map(|it| u32::from(it.players)).sum();
+        let least = plan.min.saturating_sub(self.group.players());
+        // Nobody tends to come after nobody: then counting comes first, where there is anything to count.
+        if self.found_nobody
+            && window.0 < window.1
+            && !census::could_be(
+                &part.ordinary,
+                window,
+                &filter,
+                self.lanes.marks(),
+                u32::from(least) + counted,
+            )
+        {
+            return self.complete(field);
+        }
+        let mut walk = Walk::new(&part.ordinary, primary(plan, seed), window, filter);
         if !plan.is_ranked_by_walk() {
             let nearest = NEAREST_MIN.max(usize::from(plan.max) * 2);
             self.meet(field, &mut walk, near, nearest);
-            if near.len() < nearest && !self.could_fill(field, near) {
-                return self.complete(field);
-            }
-            for candidate in &mut near[..] {
-                candidate.distance = distance(plan, seed, field.slab.get(candidate.handle));
-            }
-            near.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.arrival.cmp(&b.arrival)));
+            self.rank(field, &Rank::new(plan, Card::of(plan, anchor, seed), seed), near);
         }
         let mut at = 0;
         loop {
@@ -96,8 +101,9 @@ impl Searcher {
                 self.meet(field, &mut walk, near, usize::from(wanted).min(NEAR_MAX - at));
             }
             let Some(candidate) = near.get(at) else { break };
+            let due = self.lanes.count(candidate.lanes, candidate.card.players);
             at += 1;
-            for lane in bits(self.lanes.count(candidate.lanes, candidate.players)) {
+            for lane in bits(due) {
                 self.fill_lane(field, &near[..at], lane);
                 if self.group.players() == self.group.room()
                     && let Some(found) = self.complete(field)
@@ -107,6 +113,9 @@ impl Searcher {
                 self.group.shrink(base);
                 self.lanes.put_off(lane);
             }
+        }
+        if near.len() < NEAR_MAX && self.lanes.fullest(least).next().is_none() {
+            return self.complete(field);
         }
         if near.len() == NEAR_MAX
             && let Some(fullest) = self.lanes.fullest(0).next()
@@ -121,15 +130,30 @@ impl Searcher {
         self.fill_otherwise(field, near)
     }
 
-    /// Whether these are enough in any lane.
-    fn could_fill(&mut self, field: Field<'_>, near: &[Near]) -> bool {
-        for candidate in near {
-            self.lanes.count(candidate.lanes, candidate.players);
+    /// Puts them in the order of their summed distance, and of arrival among equals.
+    fn rank(&mut self, field: Field<'_>, rank: &Rank<'_>, near: &mut [Near]) {
+        self.order.clear();
+        self.order.extend(near.iter().map(|it| {
+            let distance = rank.distance(&it.card, field.slab.get(it.card.handle)).to_bits().cast_signed();
+            // Numbers in the order of what they stand for, negative ones too.
+            let distance = distance ^ ((distance >> 63).cast_unsigned() >> 1).cast_signed() ^ i64::MIN;
+            (u128::from(distance.cast_unsigned()) << 64 | u128::from(it.card.arrival), 0)
+        }));
+        // Of so few it costs less to count who is nearer than to guess at each step of a sort.
+        for at in 1..self.order.len() {
+            let (before, rest) = self.order.split_at_mut(at);
+            let (own, place) = &mut rest[0];
+            for (other, after) in before {
+                let nearer = usize::from(*other <= *own);
+                *place += nearer;
+                *after += 1 - nearer;
+            }
         }
-        let wanted = field.plan.min.saturating_sub(self.group.players());
-        let could = self.lanes.fullest(wanted).next().is_some();
-        self.lanes.empty();
-        could
+        self.unranked.clear();
+        self.unranked.extend_from_slice(near);
+        for (candidate, (_, place)) in self.unranked.iter().zip(&self.order) {
+            near[*place] = *candidate;
+        }
     }
 
     /// Puts down the next so many who fit the group as it is, or fewer where there are none.
@@ -140,28 +164,17 @@ impl Searcher {
             let from = near.len();
             let met = walk.by_ref().take(first + count - from);
             near.extend(met.map(|met| {
-                let row = field.slab.get(met.handle);
-                let shape = row.shape();
-                let limits = field.plan.row(shape.step);
-                Near {
-                    distance: 0.0,
-                    arrival: met.arrival,
-                    number: primary(field.plan, row),
-                    reach: field.plan.primary.map_or(FREE, |rule| limits.numbers[rule].allowed),
-                    handle: met.handle,
-                    players: shape.players,
-                    similarity: limits.similarity,
-                    lanes: self.lanes.of(row),
-                }
+                let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
+                Near { card, lanes: 0 }
             }));
             if near.len() == from {
                 return;
             }
             let mut kept = from;
             for at in from..near.len() {
-                let handle = near[at].handle;
-                if !self.group.members().contains(&handle) && self.fits(field, handle) {
-                    near[kept] = near[at];
+                let card = near[at].card;
+                if !self.group.members().contains(&card.handle) && self.fits(field, &card) {
+                    near[kept] = Near { card, lanes: self.lanes.of(field.slab, &card) };
                     kept += 1;
                 }
             }
@@ -173,30 +186,30 @@ impl Searcher {
     fn fill_lane(&mut self, field: Field<'_>, near: &[Near], lane: u32) {
         let room = self.group.room();
         let plan = field.plan;
-        let here = || near.iter().filter(|it| it.lanes >> lane & 1 == 1);
+        let here = near.iter().filter(|it| it.lanes >> lane & 1 == 1).map(|it| &it.card);
         if self.lanes.is_of_large(lane) {
             let missing = plan.teams.len().saturating_sub(self.group.larges());
-            let larges = || here().filter(|it| it.players >= plan.large_from);
-            if larges().count() < missing {
+            let larges = here.clone().filter(|it| it.players >= plan.large_from);
+            if larges.clone().count() < missing {
                 return;
             }
-            for large in larges() {
+            for large in larges {
                 if self.group.larges() >= plan.teams.len() {
                     break;
                 }
-                self.add(field, large.handle);
+                self.add(field, large);
             }
             if self.group.larges() < plan.teams.len() {
                 return;
             }
         }
         let base = self.group.members().len();
-        for candidate in here() {
+        for candidate in here {
             if self.group.players() == room {
                 return;
             }
             if !self.group.members()[..base].contains(&candidate.handle) {
-                self.add(field, candidate.handle);
+                self.add(field, candidate);
             }
         }
     }
@@ -205,9 +218,10 @@ impl Searcher {
     fn fill_further(&mut self, field: Field<'_>, walk: &mut Walk<'_>) {
         while self.group.players() < self.group.room() {
             let room = self.group.room_left(field.plan);
-            walk.narrow(self.filter(field, room), self.group.window(field.plan.primary));
+            walk.narrow(self.filter(field, room), self.group.window());
             let joins = |met: &super::walk::Met| {
-                !self.group.members().contains(&met.handle) && self.add(field, met.handle)
+                let card = || Card::of(field.plan, met.handle, field.slab.get(met.handle));
+                !self.group.members().contains(&met.handle) && self.add(field, &card())
             };
             if walk.find(joins).is_none() {
                 return;
@@ -221,7 +235,7 @@ impl Searcher {
         let mut lane = core::mem::take(&mut self.lane);
         let found = self.lanes.fullest(wanted).find_map(|at| {
             lane.clear();
-            lane.extend(near.iter().filter(|it| it.lanes >> at & 1 == 1));
+            lane.extend(near.iter().filter(|it| it.lanes >> at & 1 == 1).map(|it| it.card));
             if self.are_near_enough(field, &lane, wanted) {
                 add_up(&lane, &mut self.sums);
                 self.try_all(field, &lane)
@@ -234,20 +248,22 @@ impl Searcher {
     }
 
     /// Whether so many players are as near to each other as the lowest of them lets its match be, whoever that is.
-    fn are_near_enough(&mut self, field: Field<'_>, near: &[Near], wanted: u8) -> bool {
-        let Some(rule) = field.plan.primary else { return true };
-        let numbered = |it: &&Near| it.number != WILD;
+    fn are_near_enough(&mut self, field: Field<'_>, near: &[Card], wanted: u8) -> bool {
+        if field.plan.primary.is_none() {
+            return true;
+        }
+        let numbered = |it: &&Card| it.number != WILD;
         let wild = near.iter().filter(|it| !numbered(it)).map(|it| u32::from(it.players)).sum::<u32>();
         self.numbers.clear();
         self.numbers.extend(near.iter().filter(numbered).map(|it| (it.number, it.reach, it.players)));
         self.numbers.sort_unstable();
-        let lowest = self.group.lowest(rule);
+        let lowest = self.group.lowest();
         let enough = |low: i64, reach: i64| {
             let from = self.numbers.partition_point(|(number, ..)| *number < low);
             let within = self.numbers[from..].iter().take_while(|(number, ..)| *number - low <= reach);
             within.map(|(_, _, players)| u32::from(*players)).sum::<u32>() + wild >= wanted.into()
         };
-        let (_, highest) = self.group.window(Some(rule));
+        let (_, highest) = self.group.window();
         let mut below = self.numbers.iter().take_while(|(number, ..)| *number < lowest);
         // Without a number in the group anybody may be the lowest, and the group itself asks nothing.
         (lowest < i64::MAX && enough(lowest, highest - lowest))
@@ -258,7 +274,7 @@ impl Searcher {
     }
 
     /// Every grouping of these, in their order, until one is a match.
-    fn try_all(&mut self, field: Field<'_>, near: &[Near]) -> Option<Found> {
+    fn try_all(&mut self, field: Field<'_>, near: &[Card]) -> Option<Found> {
         if !self.could_suffice(field, near) {
             return None;
         }
@@ -269,7 +285,7 @@ impl Searcher {
             }
             let tries = self.tries.checked_sub(1)?;
             self.tries = tries;
-            if !self.add(field, near[at].handle) {
+            if !self.add(field, &near[at]) {
                 continue;
             }
             if let Some(found) = self.try_all(field, &near[at + 1..]) {
@@ -287,14 +303,14 @@ impl Searcher {
     }
 
     /// Whether those who still fit by number and size are enough, also to have a large party on each team or none.
-    fn could_suffice(&self, field: Field<'_>, near: &[Near]) -> bool {
+    fn could_suffice(&self, field: Field<'_>, near: &[Card]) -> bool {
         let plan = field.plan;
         let mut wanted = plan.min.saturating_sub(self.group.players());
         let mut larges = match (self.similarity(field), self.group.larges()) {
             (Similarity::Any, _) | (Similarity::Alike, 0) => 0,
             (Similarity::Alike, larges) => plan.teams.len().saturating_sub(larges),
         };
-        let (low, high) = self.group.window(plan.primary);
+        let (low, high) = self.group.window();
         let room = self.group.room_left(plan);
         for candidate in near {
             if wanted == 0 && larges == 0 {
@@ -306,7 +322,7 @@ impl Searcher {
                 continue;
             }
             wanted = wanted.saturating_sub(candidate.players);
-            match candidate.similarity {
+            match plan.row(candidate.step).similarity {
                 // It may come to be the eldest, and then decides.
                 Similarity::Any => larges = 0,
                 Similarity::Alike => {
@@ -314,12 +330,20 @@ impl Searcher {
                 }
             }
         }
-        wanted == 0 && larges == 0
+        wanted == 0 && larges == 0 && self.could_total(field, near)
+    }
+
+    /// Whether all of these together would be enough for every rule on sums.
+    fn could_total(&self, field: Field<'_>, near: &[Card]) -> bool {
+        field.plan.totals.iter().enumerate().all(|(rule, it)| {
+            let totals = near.iter().map(|candidate| field.slab.get(candidate.handle).total(rule));
+            self.group.total(rule) + totals.sum::<i64>() >= it.min_ever
+        })
     }
 }
 
 /// Which sums of players the last none, one, two and so on of a lane can make, one bit each.
-fn add_up(lane: &[Near], sums: &mut Vec<u128>) {
+fn add_up(lane: &[Card], sums: &mut Vec<u128>) {
     sums.clear();
     sums.push(1);
     for candidate in lane.iter().rev() {

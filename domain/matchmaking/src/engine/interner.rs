@@ -31,7 +31,7 @@ impl Interner {
     pub(super) fn hold(&mut self, before: Option<u32>, text: &Arc<str>) -> u32 {
         let guess = before.map_or(0, |before| self.held[before as usize].next);
         if let Some(held) = self.held.get_mut(guess as usize)
-            && held.text.as_ref() == Some(text)
+            && held.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text) || held == text)
         {
             held.count += 1;
             return guess;

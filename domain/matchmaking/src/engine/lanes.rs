@@ -4,12 +4,15 @@
 
 use alloc::vec::Vec;
 
+use super::block::Mark;
+use super::card::Card;
+use super::census::Marked;
 use super::group::Group;
 use super::interner::Interner;
-use super::slab::{Layout, Ref};
+use super::slab::{Layout, Ref, Slab};
 
 /// The most lanes: as many as a word has bits. A ticket of more counts by regions alone, or not at all.
-const LANES_MAX: usize = 64;
+pub(super) const LANES_MAX: usize = 64;
 
 /// What regions and the values of the first list are called.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +40,15 @@ pub(super) struct Lanes {
     regions: Vec<u32>,
     /// The values, by name; none where no rule restricts them.
     values: Vec<u32>,
+    /// Whether cards have them.
+    in_one_word: bool,
     /// Where large parties have to meet others: each lane is there twice, first for those who are small.
     parties: Parties,
     players: [u16; LANES_MAX],
-    /// What those players can add up to, ticket by ticket, one bit each.
-    sums: [u128; LANES_MAX],
+    /// What the first so many of those who were met can add up to, ticket by ticket, one bit each.
+    sums: [(u128, u8); LANES_MAX],
+    /// The lanes and players of whoever was met.
+    met: Vec<(u64, u8)>,
     /// At how many players a lane is tried.
     due: [u16; LANES_MAX],
     /// How many fill it.
@@ -52,8 +59,17 @@ impl Default for Lanes {
     fn default() -> Self {
         let none = [0; LANES_MAX];
         let (regions, values) = (Vec::new(), Vec::new());
-        let sums = [0; LANES_MAX];
-        Self { regions, values, parties: Parties::Any, players: none, sums, due: none, wanted: 0 }
+        Self {
+            regions,
+            values,
+            in_one_word: true,
+            parties: Parties::Any,
+            players: none,
+            sums: [(1, 0); LANES_MAX],
+            met: Vec::new(),
+            due: none,
+            wanted: 0,
+        }
     }
 }
 
@@ -87,6 +103,7 @@ impl Lanes {
         if let (Some((shared, need)), Some(values)) = (group.first_set(layout), values)
             && need > 0
         {
+            self.in_one_word = shared.len() == 1;
             let count: u32 = shared.iter().map(|word| word.count_ones()).sum();
             if self.regions.len().max(1) * count as usize <= most {
                 let words = (0_u32..).zip(shared);
@@ -101,7 +118,8 @@ impl Lanes {
     pub(super) fn empty(&mut self) {
         let lanes = self.count_all();
         self.players[..lanes].fill(0);
-        self.sums[..lanes].fill(1);
+        self.met.clear();
+        self.sums[..lanes].fill((1, 0));
         self.due[..lanes].fill(self.wanted);
     }
 
@@ -126,49 +144,84 @@ impl Lanes {
         }
     }
 
+    /// By which marks whoever is in a lane is known, lane by lane, parties aside.
+    pub(super) fn marks(&self) -> impl Iterator<Item = Marked> + Clone {
+        let regions = self.regions.iter().map(|region| Some(Mark::of_region(*region)));
+        let regions = regions.chain(self.regions.is_empty().then_some(None));
+        regions.flat_map(|region| {
+            let values = self.values.iter().map(|value| Some(Mark::of_value(*value)));
+            values.chain(self.values.is_empty().then_some(None)).map(move |value| (region, value))
+        })
+    }
+
     /// In which lanes a ticket is, one bit each.
-    pub(super) fn of(&self, row: Ref<'_>) -> u64 {
-        let lanes = self.shared_with(row);
+    pub(super) fn of(&self, slab: &Slab, card: &Card) -> u64 {
+        let lanes = self.shared_with(slab, card);
         match self.parties {
             Parties::Any | Parties::Each => lanes,
-            Parties::NoneOrEach { large_from } if row.shape().players < large_from => {
+            Parties::NoneOrEach { large_from } if card.players < large_from => {
                 lanes | lanes << self.count_once()
             }
             Parties::NoneOrEach { .. } => lanes << self.count_once(),
         }
     }
 
-    fn shared_with(&self, row: Ref<'_>) -> u64 {
-        let width = self.values.len().max(1);
-        let mut values = u64::MAX >> (LANES_MAX - width);
-        if !self.values.is_empty() && !row.any_set(0) {
-            let set = row.set(0);
-            let has = |value: u32| set[value as usize / 64] >> (value % 64) & 1;
-            values = self.values.iter().rev().fold(0, |all, value| all << 1 | has(*value));
-        }
+    fn shared_with(&self, slab: &Slab, card: &Card) -> u64 {
+        let values = if self.values.is_empty() {
+            1
+        } else if self.in_one_word {
+            self.values.iter().rev().fold(0, |all, value| all << 1 | card.values >> (value % 64) & 1)
+        } else {
+            self.values_of_many(slab.get(card.handle))
+        };
         if self.regions.is_empty() {
             return values;
         }
-        let own = row.regions();
-        let lane = |all: u64, region: &u32| {
-            // The width is 64 only where there is one region.
-            all.checked_shl(width as u32).unwrap_or(0) | (values & (own >> region & 1).wrapping_neg())
-        };
-        self.regions.iter().rev().fold(0, lane)
+        let width = self.values.len().max(1);
+        let (mut lanes, mut at) = (0, 0);
+        for region in &self.regions {
+            // At the width of a word there is one region.
+            lanes |= (values & (card.regions >> (region % 64) & 1).wrapping_neg()) << (at % LANES_MAX);
+            at += width;
+        }
+        lanes
     }
 
-    /// Counts a ticket's players in its lanes; says which of them it is time to try.
-    pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
-        let mut due = 0;
-        for lane in bits(lanes) {
-            let here = &mut self.players[lane as usize];
-            *here = here.saturating_add(players.into());
-            let sums = &mut self.sums[lane as usize];
-            *sums |= *sums << players;
-            let fills = *sums >> self.wanted & 1 == 1;
-            due |= u64::from(fills && *here >= self.due[lane as usize]) << lane;
+    fn values_of_many(&self, row: Ref<'_>) -> u64 {
+        if row.any_set(0) {
+            return u64::MAX >> (LANES_MAX - self.values.len());
         }
-        due
+        let set = row.set(0);
+        let has = |value: u32| set[value as usize / 64] >> (value % 64) & 1;
+        self.values.iter().rev().fold(0, |all, value| all << 1 | has(*value))
+    }
+
+    /// Counts the players of somebody who was met in the lanes of that ticket; says whether it is time to try any of those, and which.
+    pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
+        self.met.push((lanes, players));
+        let mut enough = 0;
+        for lane in bits(lanes) {
+            let here = &mut self.players[lane as usize % LANES_MAX];
+            *here = here.saturating_add(players.into());
+            enough |= u64::from(*here >= self.due[lane as usize % LANES_MAX]) << lane;
+        }
+        if enough == 0 {
+            return 0;
+        }
+        let fills = |lane: u32| u64::from(self.sums(lane) >> self.wanted & 1 == 1) << lane;
+        bits(enough).map(fills).fold(0, |due, lane| due | lane)
+    }
+
+    /// What the players met in a lane can add up to; asked for only where they are enough.
+    fn sums(&mut self, lane: u32) -> u128 {
+        let (sums, added) = &mut self.sums[lane as usize];
+        for (_, players) in self.met[usize::from(*added)..].iter().filter(|(lanes, _)| lanes >> lane & 1 == 1)
+        {
+            *sums |= *sums << players;
+        }
+        // No more are met than are kept.
+        *added = u8::try_from(self.met.len()).unwrap_or(u8::MAX);
+        *sums
     }
 
     /// A lane could not be filled by those met so far: it is tried again when a quarter of what is wanted has been met
@@ -178,11 +231,15 @@ impl Lanes {
     }
 
     /// The lanes whose players can add up to so many at least, and no more than are wanted; the fullest first.
-    pub(super) fn fullest(&self, least: u8) -> impl Iterator<Item = u32> + use<> {
-        let players = self.players;
+    pub(super) fn fullest(&mut self, least: u8) -> impl Iterator<Item = u32> + use<> {
         let enough = (u128::MAX << least) & !(u128::MAX << self.wanted << 1);
-        let full = |lane: usize| u64::from(players[lane] > 0 && self.sums[lane] & enough != 0) << lane;
-        let mut left = (0..self.count_all()).map(full).fold(0, |all, lane| all | lane);
+        let mut left = 0;
+        for lane in 0..self.count_all() {
+            let players = self.players[lane];
+            let full = players > 0 && players >= u16::from(least) && self.sums(lane as u32) & enough != 0;
+            left |= u64::from(full) << lane;
+        }
+        let players = self.players;
         core::iter::from_fn(move || {
             let lane = bits(left).max_by_key(|lane| (players[*lane as usize], core::cmp::Reverse(*lane)))?;
             left &= !(1 << lane);
@@ -192,7 +249,7 @@ impl Lanes {
 }
 
 /// The bits that are set, from the lowest on.
-pub(super) fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+pub(super) fn bits(mut word: u64) -> impl Iterator<Item = u32> + Clone {
     core::iter::from_fn(move || {
         let lowest = (word != 0).then(|| word.trailing_zeros())?;
         word &= word - 1;

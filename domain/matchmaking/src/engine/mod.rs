@@ -7,6 +7,8 @@
 mod agenda;
 mod apart;
 mod block;
+mod card;
+mod census;
 mod complete;
 mod fill;
 mod games;
@@ -17,6 +19,7 @@ mod lanes;
 mod plan;
 mod pool;
 mod rank;
+mod rest;
 mod search;
 mod slab;
 mod teams;

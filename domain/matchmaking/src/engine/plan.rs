@@ -35,6 +35,17 @@ pub(super) struct Plan {
     pub starts: Vec<u64>,
     /// What each step allows.
     pub rows: Vec<Row>,
+    /// What each step allows by the rules that are asked most.
+    pub steps: Vec<Step>,
+}
+
+/// What one step allows by the primary number and the first list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    /// How far the number may be from others.
+    pub reach: i64,
+    /// How much of the list is shared at least.
+    pub need: u16,
 }
 
 /// A rule of equal texts.
@@ -143,6 +154,7 @@ impl Plan {
             team_numbers: 0,
             starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
             rows,
+            steps: Vec::new(),
         };
         for rule in &spec.rules {
             match &rule.kind {
@@ -172,6 +184,14 @@ impl Plan {
                 plan.primary = Some(index);
             }
         }
+        plan.steps = plan
+            .rows
+            .iter()
+            .map(|row| Step {
+                reach: plan.primary.map_or(FREE, |rule| row.numbers[rule].allowed),
+                need: row.sets.first().copied().unwrap_or(0),
+            })
+            .collect();
         plan
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::apart::Apart;
 use super::block::Filter;
+use super::card::Card;
 use super::fill::{Near, TRIES_MAX};
 use super::games::Games;
 use super::group::Group;
@@ -54,14 +55,20 @@ pub(super) struct Searcher {
     seats: Seats,
     /// Who could join the group as it was begun, in the order in which they are tried.
     pub(super) near: Vec<Near>,
+    /// The same before they are ranked.
+    pub(super) unranked: Vec<Near>,
+    /// Their distances and arrivals, and how many are nearer.
+    pub(super) order: Vec<(u128, usize)>,
     /// Those of one lane.
-    pub(super) lane: Vec<Near>,
+    pub(super) lane: Vec<Card>,
     /// What the players of its last so many can add up to.
     pub(super) sums: Vec<u128>,
     pub(super) numbers: Vec<(i64, i64, u8)>,
     games: Vec<(u64, Handle)>,
     units: Vec<u8>,
     unit_sums: Vec<i64>,
+    /// Whether the last search did.
+    pub(super) found_nobody: bool,
     /// How many candidates may still be tried in other groupings.
     pub(super) tries: u32,
     /// Searches that ended for want of tries.
@@ -93,6 +100,7 @@ impl Searcher {
                 }
             }),
         };
+        self.found_nobody = found.is_none();
         if found.is_none() && self.tries == 0 {
             self.exhausted += 1;
         }
@@ -102,21 +110,21 @@ impl Searcher {
     /// A group of these tickets alone; says whether the rules allow it.
     fn begin(&mut self, field: Field<'_>, tickets: &[Handle]) -> bool {
         self.group.reset(field.plan, field.slab.layout());
-        tickets.iter().all(|ticket| self.add(field, *ticket))
+        tickets.iter().all(|ticket| self.add(field, &Card::of(field.plan, *ticket, field.slab.get(*ticket))))
     }
 
     /// Adds a ticket if the rules allow it and the teams have room for it.
-    pub(super) fn add(&mut self, field: Field<'_>, ticket: Handle) -> bool {
+    pub(super) fn add(&mut self, field: Field<'_>, card: &Card) -> bool {
         let plan = field.plan;
-        let row = field.slab.get(ticket);
-        if !field.apart.allows(ticket, self.group.members()) || !self.group.push(plan, ticket, row) {
+        if !field.apart.allows(card.handle, self.group.members()) || !self.group.push(plan, field.slab, card)
+        {
             return false;
         }
         let has_game = self.group.has_backfill();
         let fits = if plan.teams.is_empty() || (self.group.is_of_singles() && !has_game) {
             true
         } else if plan.pair.is_some() {
-            row.shape().kind == Kind::Ordinary || self.group.seat(plan, field.games.game(Some(ticket)))
+            card.kind == Kind::Ordinary || self.group.seat(plan, field.games.game(Some(card.handle)))
         } else {
             self.on_teams(field, |seats, demand| seats.have_room(demand))
         };
@@ -129,7 +137,7 @@ impl Searcher {
     /// "Backfill tickets are given priority during searching": an ordinary ticket first looks for a game that goes on.
     fn join_game(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let from = primary(field.plan, field.slab.get(anchor));
-        let window = self.group.window(field.plan.primary);
+        let window = self.group.window();
         let mut games = core::mem::take(&mut self.games);
         games.clear();
         for index in field.pool.games_for(field.plan, part) {
@@ -137,7 +145,7 @@ impl Searcher {
             let room = self.group.room() - self.group.players();
             let filter = self.filter(field, room);
             for met in Walk::new(index, from, window, filter) {
-                if self.fits(field, met.handle) {
+                if self.fits(field, &Card::of(field.plan, met.handle, field.slab.get(met.handle))) {
                     games.push((met.arrival, met.handle));
                     if games.len() == BACKFILLS_MAX {
                         break;
@@ -154,21 +162,20 @@ impl Searcher {
     }
 
     /// Whether every rule between tickets, and that nobody is in a match twice, lets a ticket join the group as it is.
-    pub(super) fn fits(&mut self, field: Field<'_>, ticket: Handle) -> bool {
-        let fits = field.apart.allows(ticket, self.group.members())
-            && self.group.push(field.plan, ticket, field.slab.get(ticket));
-        if fits {
-            self.group.pop();
-        }
-        fits
+    pub(super) fn fits(&mut self, field: Field<'_>, card: &Card) -> bool {
+        field.apart.allows(card.handle, self.group.members())
+            && self.group.admits(field.plan, field.slab, card)
     }
 
     /// A ticket that fits any number has none to walk from: it borrows those of the first it meets.
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
-        let window = self.group.window(field.plan.primary);
+        let window = self.group.window();
         let walk =
             Walk::new(&part.ordinary, WILD, window, self.filter(field, self.group.room_left(field.plan)));
-        let fitting = walk.map(|met| met.handle).filter(|met| *met != anchor && self.fits(field, *met));
+        let fits = |met: &Handle| {
+            *met != anchor && self.fits(field, &Card::of(field.plan, *met, field.slab.get(*met)))
+        };
+        let fitting = walk.map(|met| met.handle).filter(fits);
         let pivots: Vec<Handle> = fitting.take(PIVOTS_MAX).collect();
         pivots.into_iter().find_map(|pivot| {
             if self.begin(field, &[anchor, pivot]) { self.fill(field, part, pivot) } else { None }

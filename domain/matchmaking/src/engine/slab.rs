@@ -39,7 +39,14 @@ pub(super) struct Layout {
     pub regions: usize,
     pub latencies: (usize, usize),
     pub stride: usize,
+    /// Where a card's words stand; beyond every row where there are none.
+    pub primary: usize,
+    pub one_word: usize,
+    pub marked: usize,
 }
+
+/// Beyond every row.
+const NOWHERE: usize = usize::MAX;
 
 impl Layout {
     /// For lists of so many live values each, and so many live regions.
@@ -52,7 +59,7 @@ impl Layout {
         };
         let texts = take(plan.texts.len());
         let numbers = take(plan.numbers.len());
-        let sets = set_values
+        let sets: Vec<(usize, usize)> = set_values
             .iter()
             .map(|values| {
                 let words = values.div_ceil(64).max(1);
@@ -65,7 +72,22 @@ impl Layout {
         let mask = take(region);
         let latency_words = region * regions.div_ceil(4).max(1);
         let latencies = (take(latency_words), latency_words);
-        Self { texts, numbers, sets, totals, teams, regions: mask, latencies, stride: at }
+        let primary = plan.primary.map_or(NOWHERE, |rule| numbers + rule);
+        let one_word = sets.first().filter(|(_, words)| *words == 1).map_or(NOWHERE, |(at, _)| *at);
+        let marked = if plan.region.is_some() { mask } else { NOWHERE };
+        Self {
+            texts,
+            numbers,
+            sets,
+            totals,
+            teams,
+            regions: mask,
+            latencies,
+            stride: at,
+            primary,
+            one_word,
+            marked,
+        }
     }
 }
 
@@ -261,6 +283,16 @@ impl<'a> Ref<'a> {
         &self.words[at..at + len]
     }
 
+    /// The number tickets are ordered by; wild where no rule compares numbers.
+    pub(super) fn primary(&self) -> i64 {
+        self.words.get(self.layout.primary).map_or(WILD, |number| number.cast_signed())
+    }
+
+    /// The first list, where it is one word.
+    pub(super) fn first_list(&self) -> Option<u64> {
+        self.words.get(self.layout.one_word).copied()
+    }
+
     pub(super) fn any_set(&self, rule: usize) -> bool {
         self.shape().any_sets >> rule & 1 == 1
     }
@@ -274,8 +306,8 @@ impl<'a> Ref<'a> {
     }
 
     /// The regions within its current limit; all where it has none.
-    pub(super) const fn regions(&self) -> u64 {
-        if self.layout.latencies.1 == 0 { u64::MAX } else { self.words[self.layout.regions] }
+    pub(super) fn regions(&self) -> u64 {
+        self.words.get(self.layout.marked).copied().unwrap_or(u64::MAX)
     }
 
     /// The regions that all its players measured.
@@ -286,6 +318,12 @@ impl<'a> Ref<'a> {
             (region(0) | region(1) | region(2) | region(3)) << (word * 4)
         };
         (0..).zip(&self.words[at..at + len]).map(measured).fold(0, |all, regions| all | regions)
+    }
+
+    /// The worst latencies of its players, by region.
+    pub(super) fn latencies(&self) -> &'a [u64] {
+        let (at, len) = self.layout.latencies;
+        &self.words[at..at + len]
     }
 
     /// The worst latency of its players to a region.

@@ -169,6 +169,18 @@ impl Seats {
         let total = sum + sums(1);
         let (mut seats, mut stand) = (0_u32, 0_u32);
         let mut best = i64::MAX;
+        if *sizes.start() == *sizes.end() && *sizes.start() * 2 == all {
+            // Teams of one size are as even as their sums are.
+            self.try_evenest(demand, first, (sum, total));
+            if self.holds(demand) {
+                self.best.clone_from(&self.seats);
+                return true;
+            }
+            (first..count).for_each(|unit| {
+                self.take(demand, unit);
+                self.put(demand, unit, 0);
+            });
+        }
         for step in 0..1_u32 << free {
             if step > 0 {
                 // The bit in which a Gray code changes.
@@ -204,6 +216,34 @@ impl Seats {
             }
         }
         best < i64::MAX
+    }
+
+    /// Seats units, all of them on the first team so far, as evenly as teams of one size can be, whatever else rules say.
+    fn try_evenest(&mut self, demand: &Demand<'_>, first: usize, (mut sum, total): (i64, i64)) {
+        let mut units = [(0_u8, 0_i64); EXHAUSTIVE_UNITS_MAX];
+        for (unit, it) in units.iter_mut().zip(first..demand.units.len()) {
+            let strength = if demand.numbers > 0 { demand.unit_sums[it * demand.numbers] } else { 0 };
+            *unit = (demand.units[it], strength);
+        }
+        let free = demand.units.len() - first;
+        let half = (self.players[0] + self.players[1]) / 2;
+        let mut players = self.players[0];
+        let (mut seats, mut best, mut evenest) = (0_u32, i64::MAX, 0);
+        for step in 0..1_u32 << free {
+            let apart = if players == half { (2 * sum - total).abs() } else { i64::MAX };
+            (best, evenest) = if apart < best { (apart, seats) } else { (best, evenest) };
+            // The bit in which a Gray code changes next.
+            let bit = (step + 1).trailing_zeros() as usize % EXHAUSTIVE_UNITS_MAX;
+            seats ^= 1 << bit;
+            let (moved, with) = units[bit];
+            let leaves = seats >> bit & 1 == 1;
+            players = if leaves { players.wrapping_sub(moved) } else { players.wrapping_add(moved) };
+            sum += if leaves { -with } else { with };
+        }
+        for unit in super::lanes::bits(evenest.into()) {
+            self.take(demand, first + unit as usize);
+            self.put(demand, first + unit as usize, 1);
+        }
     }
 
     fn seat_many(&mut self, demand: &Demand<'_>) -> bool {

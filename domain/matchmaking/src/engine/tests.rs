@@ -4,7 +4,8 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::block::{Block, Entry, Filter, Key, Marks};
+use super::block::{Block, Entry, Filter, Key, Mark, Marks};
+use super::census;
 use super::index::Index;
 use super::plan::Plan;
 use super::slab::{Handle, Kind, Layout, Shape, Slab, WILD};
@@ -136,10 +137,18 @@ proptest! {
                     if from != WILD {
                         expected.sort_by_key(|it| (it.away(from), it.arrival));
                     }
+                    // Whoever is there is counted, lane by lane.
+                    let window = if from == WILD { (i64::MIN, i64::MAX) } else { (from - reach, from + reach) };
+                    for (region, value) in (0..4).flat_map(|region| (0..4).map(move |value| (region, value))) {
+                        let here = |it: &&Listed| it.regions >> region & it.set >> value & 1 == 1;
+                        let there: u32 = expected.iter().filter(here).map(|it| u32::from(it.players)).sum();
+                        let lane = [(Some(Mark::of_region(region)), Some(Mark::of_value(value)))].into_iter();
+                        let could_be = census::could_be(&index, window, &asked.filter(), lane, there);
+                        prop_assert!(there == 0 || could_be);
+                    }
                     // A group always has something that all of it can play by.
                     let common = if regions & narrowed == 0 { regions } else { regions & narrowed };
                     let narrower = Asked { regions: common, ..asked };
-                    let window = if from == WILD { (i64::MIN, i64::MAX) } else { (from - reach, from + reach) };
                     let mut walk = Walk::new(&index, from, window, asked.filter());
                     let mut met = Vec::new();
                     for _ in 0..after {

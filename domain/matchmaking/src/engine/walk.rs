@@ -1,6 +1,6 @@
 //! From one number outwards through an index: candidates in the order of distance, and of arrival among equals.
 
-use super::block::{Filter, Key, below};
+use super::block::{Block, Filter, Key, below};
 use super::index::{Index, Place};
 use super::slab::{Handle, WILD};
 
@@ -20,20 +20,23 @@ pub(super) type Window = (i64, i64);
 pub(super) struct Walk<'a> {
     ground: Ground<'a>,
     /// Tickets without a number: at no distance from anyone.
-    any: Option<Up>,
-    above: Option<Up>,
-    below: Option<Down>,
+    any: Option<Up<'a>>,
+    above: Option<Up<'a>>,
+    below: Option<Down<'a>>,
     /// The next of each way, in this order.
-    heads: [Head; 3],
+    heads: [Met; 3],
+    /// Whose head was met: that way goes on once somebody asks for the next.
+    met: Option<usize>,
 }
 
-/// Who comes next on a way.
-#[derive(Debug, Clone, Copy)]
-enum Head {
-    /// Nobody has asked yet.
-    Ahead,
-    Here(Met),
-    Over,
+/// Of a way that is over: further than anybody.
+const OVER: Met = Met { distance: i64::MAX, arrival: u64::MAX, handle: 0 };
+
+impl Met {
+    /// The nearer first, the elder among equals. One wide number, so that comparing two takes no branch.
+    const fn order(&self) -> u128 {
+        (self.distance.cast_unsigned() as u128) << 64 | self.arrival as u128
+    }
 }
 
 /// What is walked through, and what for.
@@ -45,48 +48,54 @@ struct Ground<'a> {
     window: Window,
 }
 
-/// Goes up from a place, to the last entry or the last of one number.
+/// Goes up from a place, to the last entry of a number.
 #[derive(Debug, Clone, Copy)]
-struct Up {
-    place: Place,
+struct Up<'a> {
+    run: usize,
+    at: usize,
+    block: &'a Block,
     left: u64,
-    only: Option<i64>,
+    until: i64,
 }
 
 /// Goes down from below a place; entries of one number it meets from the eldest on.
 #[derive(Debug, Clone, Copy)]
-struct Down {
+struct Down<'a> {
     run: usize,
-    block: usize,
+    at: usize,
+    block: &'a Block,
     left: u64,
     /// Of the entries of one number those in this block.
     equals: u64,
     /// Entries of one number that begin in an earlier block.
-    spread: Option<Up>,
+    spread: Option<Up<'a>>,
 }
 
 impl<'a> Walk<'a> {
     /// Outwards from a number. A walk from [`WILD`] goes through everything, the lowest first.
     pub(super) fn new(index: &'a Index, from: i64, window: Window, filter: Filter) -> Self {
         let ground = Ground { index, filter, from, window };
-        let first = |only| index.first().and_then(|place| ground.up(place, only));
+        let first = |until| index.first().and_then(|place| ground.up(place, until));
         let (any, above, below) = match index.at(Key::new(from, 0)) {
-            _ if from == WILD => (None, first(None), None),
-            None => (first(Some(WILD)), None, None),
+            _ if from == WILD => (None, first(window.1), None),
+            None => (None, None, None),
             Some(place) => {
                 // Both ways begin in one block, as a rule.
-                let Place { run, block, slot } = place;
-                let here = ground.mask(run, block);
-                let down = Down { run, block, left: here & below(slot), equals: 0, spread: None };
-                let above = if slot < index.runs[run].blocks[block].len() {
-                    Some(Up { place, left: here & !below(slot), only: None })
+                let Place { run, block: at, slot } = place;
+                let block = ground.block(run, at);
+                let here = ground.mask(block);
+                let down = Down { run, at, block, left: here & below(slot), equals: 0, spread: None };
+                let above = if slot < block.len() {
+                    Some(Up { run, at, block, left: here & !below(slot), until: window.1 })
                 } else {
-                    index.first_from(place).and_then(|place| ground.up(place, None))
+                    index.first_from(place).and_then(|place| ground.up(place, window.1))
                 };
-                (first(Some(WILD)), above, Some(down))
+                (first(WILD), above, Some(down))
             }
         };
-        Self { ground, any, above, below, heads: [Head::Ahead; 3] }
+        let mut walk = Self { ground, any, above, below, heads: [OVER; 3], met: None };
+        [ANY, ABOVE, BELOW].into_iter().for_each(|way| walk.advance(way));
+        walk
     }
 
     /// From now on only what passes this, too. What was fetched ahead may not.
@@ -94,32 +103,27 @@ impl<'a> Walk<'a> {
         self.ground.filter = filter;
         self.ground.window = window;
         for way in [self.any.as_mut(), self.above.as_mut()].into_iter().flatten() {
-            way.left &= self.ground.mask(way.place.run, way.place.block);
+            way.left &= self.ground.mask(way.block);
+            way.until = way.until.min(window.1);
         }
         if let Some(down) = &mut self.below {
-            let here = self.ground.mask(down.run, down.block);
+            let here = self.ground.mask(down.block);
             (down.left, down.equals) = (down.left & here, down.equals & here);
             if let Some(spread) = &mut down.spread {
-                spread.left &= self.ground.mask(spread.place.run, spread.place.block);
+                spread.left &= self.ground.mask(spread.block);
             }
         }
     }
 
-    /// Who comes next on a way; found when it is first asked for.
-    fn head(&mut self, way: usize) -> Option<Met> {
-        if let Head::Ahead = self.heads[way] {
-            let ground = &self.ground;
-            let met = match way {
-                ANY => self.any.as_mut().and_then(|up| ground.step_up(up)),
-                ABOVE => self.above.as_mut().and_then(|up| ground.step_up(up)),
-                _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
-            };
-            self.heads[way] = met.map_or(Head::Over, Head::Here);
-        }
-        match self.heads[way] {
-            Head::Here(met) => Some(met),
-            Head::Ahead | Head::Over => None,
-        }
+    /// Fetches who comes next on a way.
+    fn advance(&mut self, way: usize) {
+        let ground = &self.ground;
+        let met = match way {
+            ANY => self.any.as_mut().and_then(|up| ground.step_up(up)),
+            ABOVE => self.above.as_mut().and_then(|up| ground.step_up(up)),
+            _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
+        };
+        self.heads[way] = met.unwrap_or(OVER);
     }
 }
 
@@ -127,43 +131,40 @@ const ANY: usize = 0;
 const ABOVE: usize = 1;
 const BELOW: usize = 2;
 
-impl Ground<'_> {
-    fn mask(&self, run: usize, block: usize) -> u64 {
-        let block = &self.index.runs[run].blocks[block];
+impl<'a> Ground<'a> {
+    fn block(&self, run: usize, at: usize) -> &'a Block {
+        &self.index.runs[run].blocks[at]
+    }
+
+    fn mask(&self, block: &Block) -> u64 {
         if block.summary.admits(&self.filter) { block.candidates(&self.filter) } else { 0 }
     }
 
     /// Upwards from an entry.
-    fn up(&self, place: Place, only: Option<i64>) -> Option<Up> {
-        let first = self.index.runs[place.run].blocks[place.block].number(place.slot);
-        if only.is_some_and(|only| only != first) {
-            return None;
-        }
-        let left = self.mask(place.run, place.block) & !below(place.slot);
-        Some(Up { place, left, only })
+    fn up(&self, place: Place, until: i64) -> Option<Up<'a>> {
+        let block = self.block(place.run, place.block);
+        (block.number(place.slot) <= until).then(|| {
+            let left = self.mask(block) & !below(place.slot);
+            Up { run: place.run, at: place.block, block, left, until }
+        })
     }
 
     /// The next entry of an upward way; `None` at its end.
-    fn step_up(&self, up: &mut Up) -> Option<Met> {
-        let ends = |number: i64| up.only.map_or(number > self.window.1, |only| only != number);
-        loop {
-            let block = &self.index.runs[up.place.run].blocks[up.place.block];
-            if up.left != 0 {
-                let slot = up.left.trailing_zeros() as usize;
-                up.left &= up.left - 1;
-                let number = block.number(slot);
-                if ends(number) {
-                    return None;
-                }
-                return Some(self.met(number, block.key(slot).arrival(), block.handle(slot)));
-            }
+    #[inline]
+    fn step_up(&self, up: &mut Up<'a>) -> Option<Met> {
+        while up.left == 0 {
             // What follows is beyond the end already.
-            if ends(block.number(block.len() - 1)) {
+            if up.block.number(up.block.len() - 1) > up.until {
                 return None;
             }
-            (up.place.run, up.place.block) = self.next_block(up.place.run, up.place.block)?;
-            up.left = self.mask(up.place.run, up.place.block);
+            (up.run, up.at) = self.next_block(up.run, up.at)?;
+            up.block = self.block(up.run, up.at);
+            up.left = self.mask(up.block);
         }
+        let slot = up.left.trailing_zeros() as usize;
+        up.left &= up.left - 1;
+        let key = up.block.key(slot);
+        (key.number() <= up.until).then(|| self.met(key, up.block.handle(slot)))
     }
 
     /// The next block in which a candidate can be; whole runs are passed over.
@@ -197,7 +198,7 @@ impl Ground<'_> {
     }
 
     /// The next entry downwards; `None` at the end, where those without a number begin.
-    fn step_down(&self, down: &mut Down) -> Option<Met> {
+    fn step_down(&self, down: &mut Down<'a>) -> Option<Met> {
         loop {
             if let Some(spread) = &mut down.spread {
                 if let Some(met) = self.step_up(spread) {
@@ -205,33 +206,39 @@ impl Ground<'_> {
                 }
                 down.spread = None;
             }
-            let block = &self.index.runs[down.run].blocks[down.block];
+            let block = down.block;
             if down.equals != 0 {
                 let slot = down.equals.trailing_zeros() as usize;
                 down.equals &= down.equals - 1;
-                return Some(self.met(block.number(slot), block.key(slot).arrival(), block.handle(slot)));
+                return Some(self.met(block.key(slot), block.handle(slot)));
             }
             if down.left == 0 {
                 if block.len() > 0 && block.number(0) < self.window.0 {
                     return None;
                 }
-                (down.run, down.block) = self.previous_block(down.run, down.block)?;
-                down.left = self.mask(down.run, down.block);
+                (down.run, down.at) = self.previous_block(down.run, down.at)?;
+                down.block = self.block(down.run, down.at);
+                down.left = self.mask(down.block);
                 continue;
             }
             let slot = 63 - down.left.leading_zeros() as usize;
-            let number = block.number(slot);
+            let key = block.key(slot);
+            let number = key.number();
             if number == WILD || number < self.window.0 {
                 return None;
             }
             // Of several of one number the eldest is the lowest.
-            let alone = slot > 0 && block.number(slot - 1) != number;
-            let first = if alone { slot } else { block.before(Key::new(number, 0)) };
-            if first == 0 && self.last_before(down.run, down.block) == Some(number) {
+            if slot > 0 && block.number(slot - 1) != number {
+                down.left ^= 1 << slot;
+                return Some(self.met(key, block.handle(slot)));
+            }
+            let first = block.before(Key::new(number, 0));
+            if first == 0 && self.last_before(down.run, down.at) == Some(number) {
                 let first = self.index.at(Key::new(number, 0))?;
-                (down.run, down.block) = (first.run, first.block);
-                down.left = self.mask(first.run, first.block) & below(first.slot);
-                down.spread = self.index.first_from(first).and_then(|place| self.up(place, Some(number)));
+                (down.run, down.at) = (first.run, first.block);
+                down.block = self.block(first.run, first.block);
+                down.left = self.mask(down.block) & below(first.slot);
+                down.spread = self.index.first_from(first).and_then(|place| self.up(place, number));
             } else {
                 (down.equals, down.left) = (down.left & !below(first), down.left & below(first));
             }
@@ -250,9 +257,10 @@ impl Ground<'_> {
         Some(block.number(block.len() - 1))
     }
 
-    const fn met(&self, number: i64, arrival: u64, handle: Handle) -> Met {
+    const fn met(&self, key: Key, handle: Handle) -> Met {
+        let number = key.number();
         let away = if number == WILD || self.from == WILD { 0 } else { (number - self.from).abs() };
-        Met { distance: away, arrival, handle }
+        Met { distance: away, arrival: key.arrival(), handle }
     }
 }
 
@@ -260,16 +268,19 @@ impl Iterator for Walk<'_> {
     type Item = Met;
 
     fn next(&mut self) -> Option<Met> {
-        let order = |way: usize, met: Option<Met>| met.map(|met| ((met.distance, met.arrival), way));
-        let mut nearest = order(ANY, self.head(ANY)).into_iter().chain(order(ABOVE, self.head(ABOVE))).min();
-        // Who is below is at some distance.
-        if nearest.is_none_or(|((distance, _), _)| distance > 0) {
-            nearest = nearest.into_iter().chain(order(BELOW, self.head(BELOW))).min();
+        if let Some(way) = self.met.take() {
+            self.advance(way);
         }
-        let (_, way) = nearest?;
-        match core::mem::replace(&mut self.heads[way], Head::Ahead) {
-            Head::Here(met) => Some(met),
-            Head::Ahead | Head::Over => None,
+        let [any, above, below] = self.heads.each_ref().map(Met::order);
+        let mut way = if below < above { BELOW } else { ABOVE };
+        if any < above.min(below) {
+            way = ANY;
         }
+        let met = self.heads[way];
+        if met.distance == OVER.distance {
+            return None;
+        }
+        self.met = Some(way);
+        Some(met)
     }
 }
