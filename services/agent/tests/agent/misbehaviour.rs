@@ -260,7 +260,8 @@ async fn a_game_in_rust_that_hardly_runs_ends_by_sigsegv_too() {
 }
 
 fn signal(pid: u32, signal: Signal) {
-    rustix::process::kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a game's pid is positive");
+    rustix::process::kill_process(pid, signal).expect("the game is ours");
 }
 
 /// What the agent knows of an ended process it tells on every stream again, and after its own restart.
