@@ -204,6 +204,8 @@ uuid_ids! {
     TicketId;
     /// A match; made from the id of the ticket it was formed around.
     MatchId;
+    /// A session of a lobby, minted where it was asked for, or made from the id of the match it is for.
+    SessionId;
     /// One run of a host's kernel, from boot to boot (`/proc/sys/kernel/random/boot_id`): of two words from a machine with
     /// the same boot id no process of its can have been lost to a reboot in between.
     BootId;

@@ -27,7 +27,7 @@ pub use command_line::{CommandLine, Piece, UnclosedQuote};
 pub use generation::Generation;
 pub use id::{
     AllocationId, BootId, BuildConfigurationId, BuildId, ClaimId, FleetId, FleetNumber, IdError, JoinTokenId,
-    MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, TicketId,
+    MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, SessionId, TicketId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
 pub use strikes::{STRIKES_MAX, Strikes};

@@ -35,6 +35,7 @@ mod catalog_v3;
 mod cause_v2;
 mod fleet_v1;
 mod fleet_v2;
+mod lobby_v1;
 mod machine_v3;
 mod players_v1;
 mod queue_spec_v1;
@@ -48,6 +49,7 @@ mod supervisor_v1;
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_fleet::Fleet;
 use mainstay_fleet::catalog::Catalog;
+use mainstay_lobby::Lobby;
 use mainstay_matchmaking::Queue;
 use mainstay_players::Players;
 use mainstay_supervisor::Supervisor;
@@ -167,6 +169,7 @@ stored! {
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
         V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+    Lobby, mainstay_lobby::Event, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }

@@ -1,0 +1,56 @@
+//! The compare-and-swap: a member would be host of the epoch after the one it knows.
+
+use mainstay_core::{SessionId, Turn};
+
+use super::{heard, newest, session, told};
+use crate::command::Answer;
+use crate::event::Event;
+use crate::id::{Epoch, PeerKey};
+use crate::limits::LEASE;
+use crate::lobby::Lobby;
+use crate::pulse::Lease;
+use crate::rejection::Rejection;
+use crate::session::{CanBeHost, Session};
+use crate::settings::Takeover;
+
+pub(super) fn claim(
+    turn: &mut Turn<'_, Lobby>,
+    id: SessionId,
+    expected: Epoch,
+    by: PeerKey,
+) -> Result<Answer, Rejection> {
+    let session = session(turn, id)?;
+    let member = session.members.get(&by).ok_or(Rejection::NotMember(by))?;
+    let next = expected.next().ok_or(Rejection::LastEpoch)?;
+    // It asks again, for its answer was lost.
+    if session.grant.is_some_and(|grant| grant.epoch == next && grant.host == by) {
+        return Ok(told(turn, id));
+    }
+    newest(&session, expected)?;
+    if member.can_be_host == CanBeHost::NotYet {
+        return Err(Rejection::Unsuitable(by));
+    }
+    if session.grant.is_some() {
+        turn.state().moves(&session)?;
+        is_free(turn, &session, by)?;
+    }
+    turn.emit(Event::Granted { session: id, epoch: next, host: by });
+    heard(turn, id, by);
+    Ok(told(turn, id))
+}
+
+fn is_free(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(), Rejection> {
+    let (state, now) = (turn.state(), turn.now());
+    let until = match state.lease(session, now) {
+        Lease::Vacant | Lease::Lost => return Ok(()),
+        Lease::Held { until } | Lease::Awaited { until } => until,
+    };
+    let doubt = state.pulses.doubt(session, by, now);
+    let needed = match session.settings.takeover {
+        Takeover::Fast if doubt.reports >= doubt.needed => return Ok(()),
+        Takeover::Fast => doubt.needed,
+        Takeover::Strict => usize::MAX,
+    };
+    let again = until.since(now).min(LEASE);
+    Err(Rejection::LeaseStands { until, again, reports: doubt.reports, needed })
+}

@@ -1,0 +1,37 @@
+//! The host makes another member host of the next epoch: a controlled migration, or one in the lobby.
+
+use mainstay_core::{SessionId, Turn};
+
+use super::{may, session, told};
+use crate::command::{Answer, Authority};
+use crate::event::Event;
+use crate::id::{Epoch, PeerKey};
+use crate::lobby::Lobby;
+use crate::rejection::Rejection;
+use crate::session::CanBeHost;
+
+pub(super) fn hand_over(
+    turn: &mut Turn<'_, Lobby>,
+    id: SessionId,
+    expected: Epoch,
+    by: PeerKey,
+    to: PeerKey,
+) -> Result<Answer, Rejection> {
+    let session = session(turn, id)?;
+    let next = expected.next().ok_or(Rejection::LastEpoch)?;
+    // It asks again, for its answer was lost.
+    if session.grant.is_some_and(|grant| grant.epoch == next && grant.host == to) {
+        return Ok(told(turn, id));
+    }
+    may(&session, Authority::Host { peer: by, epoch: expected })?;
+    let member = session.members.get(&to).ok_or(Rejection::NotMember(to))?;
+    if to == by {
+        return Ok(told(turn, id));
+    }
+    if member.can_be_host == CanBeHost::NotYet {
+        return Err(Rejection::Unsuitable(to));
+    }
+    turn.state().moves(&session)?;
+    turn.emit(Event::Granted { session: id, epoch: next, host: to });
+    Ok(told(turn, id))
+}

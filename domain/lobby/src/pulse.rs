@@ -1,0 +1,175 @@
+//! Who was heard, whose lease stands, and who misses whom: soft, and counted from the moment this leader began to listen.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use mainstay_core::{SessionId, Timestamp};
+
+use crate::command::{Misses, Renewal};
+use crate::id::{Epoch, PeerKey};
+use crate::limits::{LEASE, MISSED, REPORT_LIFE, SILENCE};
+use crate::session::Session;
+
+/// How a host's lease stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lease {
+    /// There is no host, or it has left.
+    Vacant,
+    /// It has not been renewed since it was granted, or since this leader listens.
+    Awaited {
+        /// When it runs out.
+        until: Timestamp,
+    },
+    /// It is renewed.
+    Held {
+        /// When it runs out.
+        until: Timestamp,
+    },
+    /// It has run out.
+    Lost,
+}
+
+/// How many members miss their host, the one who asks among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// How many.
+    pub reports: usize,
+    /// How many are more than half of all.
+    pub needed: usize,
+}
+
+/// The soft state of a lobby.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pulses {
+    /// Since when silence counts.
+    listening: Option<Timestamp>,
+    sessions: BTreeMap<SessionId, Pulse>,
+    /// Every member by the moment it was heard last.
+    heard: BTreeSet<(Timestamp, SessionId, PeerKey)>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Pulse {
+    renewed: Option<(Epoch, Timestamp)>,
+    misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
+    heard: BTreeMap<PeerKey, Timestamp>,
+}
+
+impl Pulses {
+    pub(crate) const fn listening(&self) -> Option<Timestamp> {
+        self.listening
+    }
+
+    /// Silence counts from now on, of all these.
+    pub(crate) fn listen(&mut self, now: Timestamp, members: impl Iterator<Item = (SessionId, PeerKey)>) {
+        if self.listening.is_none() {
+            self.listening = Some(now);
+            members.for_each(|(session, peer)| self.hear(session, peer, now));
+        }
+    }
+
+    /// Something was heard of a member.
+    pub(crate) fn hear(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
+        let heard = &mut self.sessions.entry(session).or_default().heard;
+        let before = heard.get(&peer).copied();
+        if before.is_some_and(|before| before >= at) {
+            return;
+        }
+        heard.insert(peer, at);
+        if let Some(before) = before {
+            self.heard.remove(&(before, session, peer));
+        }
+        self.heard.insert((at, session, peer));
+    }
+
+    pub(crate) fn renew(&mut self, session: SessionId, epoch: Epoch, now: Timestamp, renewal: Renewal) {
+        let at = match renewal {
+            Renewal::Now => now,
+            Renewal::AsOf(at) => at.min(now),
+        };
+        let renewed = &mut self.sessions.entry(session).or_default().renewed;
+        if renewed.is_none_or(|(known, before)| known != epoch || before < at) {
+            *renewed = Some((epoch, at));
+        }
+    }
+
+    pub(crate) fn misses(
+        &mut self,
+        session: SessionId,
+        epoch: Epoch,
+        (peer, misses): (PeerKey, Misses),
+        now: Timestamp,
+    ) {
+        let all = &mut self.sessions.entry(session).or_default().misses;
+        match misses {
+            Misses::Yes => all.insert(peer, (epoch, now)),
+            Misses::No => all.remove(&peer),
+        };
+    }
+
+    /// A member is one no longer.
+    pub(crate) fn forget(&mut self, session: SessionId, peer: &PeerKey) {
+        let Some(pulse) = self.sessions.get_mut(&session) else { return };
+        pulse.misses.remove(peer);
+        if let Some(at) = pulse.heard.remove(peer) {
+            self.heard.remove(&(at, session, *peer));
+        }
+    }
+
+    /// A session is over.
+    pub(crate) fn end(&mut self, session: SessionId) {
+        let pulse = self.sessions.remove(&session).unwrap_or_default();
+        for (peer, at) in pulse.heard {
+            self.heard.remove(&(at, session, peer));
+        }
+    }
+
+    /// Who was silent longest, and until when it may be.
+    pub(crate) fn most_silent(&self) -> Option<(Timestamp, SessionId, PeerKey)> {
+        self.heard.first().map(|(at, session, peer)| (*at + SILENCE, *session, *peer))
+    }
+
+    pub(crate) fn lease(&self, session: &Session, now: Timestamp) -> Lease {
+        let Some(grant) = session.grant.filter(|_| !session.is_hostless()) else { return Lease::Vacant };
+        let renewed = self.renewed(session.id, grant.epoch);
+        let until = self.counts_from(session, now) + LEASE;
+        match renewed {
+            _ if until <= now => Lease::Lost,
+            Some(_) => Lease::Held { until },
+            None => Lease::Awaited { until },
+        }
+    }
+
+    /// How many miss the host, beside the one who asks.
+    pub(crate) fn doubt(&self, session: &Session, asks: PeerKey, now: Timestamp) -> Doubt {
+        let pulse = self.sessions.get(&session.id);
+        let epoch = session.epoch();
+        let host = session.grant.map(|grant| grant.host);
+        let says = |peer: &PeerKey| {
+            let said = pulse.and_then(|pulse| pulse.misses.get(peer));
+            said.is_some_and(|(of, at)| *of == epoch && now < *at + REPORT_LIFE)
+        };
+        let is_silent = self.counts_from(session, now) + MISSED <= now;
+        let misses = |peer: &&PeerKey| {
+            **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) }
+        };
+        Doubt { reports: session.members.keys().filter(misses).count(), needed: session.members.len() / 2 + 1 }
+    }
+
+    /// From when on a host's lease counts: its last renewal, its grant, or the moment this leader began to listen. One that does
+    /// not listen yet knows nothing, and lets every lease count from now.
+    fn counts_from(&self, session: &Session, now: Timestamp) -> Timestamp {
+        let granted = session.grant.map_or(Timestamp::EPOCH, |grant| grant.at);
+        let renewed = self.renewed(session.id, session.epoch()).unwrap_or(Timestamp::EPOCH);
+        self.listening.unwrap_or(now).max(granted).max(renewed)
+    }
+
+    fn renewed(&self, session: SessionId, epoch: Epoch) -> Option<Timestamp> {
+        let (of, at) = self.sessions.get(&session)?.renewed?;
+        (of == epoch).then_some(at)
+    }
+
+    /// Everybody who is counted, in order of ids; for laws.
+    pub(crate) fn counted(&self) -> BTreeSet<(SessionId, PeerKey)> {
+        self.heard.iter().map(|(_, session, peer)| (*session, *peer)).collect()
+    }
+}

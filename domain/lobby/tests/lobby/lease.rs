@@ -1,0 +1,224 @@
+//! The host lease: one holder an epoch, by compare-and-swap, while the old one lives and when it does not.
+
+use std::time::Duration;
+
+use mainstay_core::StateMachine as _;
+use mainstay_lobby::{
+    Authority, CanBeHost, Command, Epoch, LEASE, Lease, MISSED, Migratable, Observation, Rejection, Renewal,
+    Service, Settings, Support, Takeover,
+};
+
+use crate::world::{World, id, key, told};
+
+fn three(settings: Settings) -> World {
+    let mut world = World::new();
+    let session = world.create(id(1), 1, settings);
+    assert_eq!(session.grant.unwrap().epoch, Epoch(1));
+    world.join(id(1), 2).unwrap();
+    world.join(id(1), 3).unwrap();
+    world
+}
+
+/// Issue 5, point 2: "Authority is a certificate for (session, epoch): from the lobby by compare-and-swap lease". Of two who claim
+/// the same epoch one gets it, and the other is told who did.
+#[test]
+fn of_two_who_claim_an_epoch_one_gets_it_and_the_other_is_told_who() {
+    let mut world = three(Settings::of_size(8));
+    world.pass(LEASE);
+    assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2));
+    let Err(Rejection::Passed { found, grant, .. }) = world.claim(id(1), 1, 3) else { panic!("refused") };
+    assert_eq!((found, grant.unwrap().host), (Epoch(2), key(2)));
+    // Its answer was lost: it asks again, and nothing happens twice.
+    let before = world.story.len();
+    assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2));
+    assert_eq!(world.story.len(), before);
+}
+
+/// Reference, section 5.3 A: "lobby may grant epoch+1 before L ends when suspicion reports exceed half of the whole view; the
+/// host's live renewals count as a vote against".
+#[test]
+fn a_peer_that_alone_misses_a_healthy_host_does_not_steal_the_session() {
+    let mut world = three(Settings::of_size(8));
+    world.renew(id(1), 1, 1);
+    let Err(Rejection::LeaseStands { reports, needed, again, .. }) = world.claim(id(1), 1, 2) else {
+        panic!("the host lives")
+    };
+    assert_eq!((reports, needed, again), (1, 2, LEASE));
+    world.misses(id(1), 1, 3);
+    assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2), "two of three");
+}
+
+/// "with 2 players survivor + silent host = 2 of 2 works".
+#[test]
+fn of_two_the_survivor_and_the_silent_host_are_a_majority() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(2));
+    world.join(id(1), 2).unwrap();
+    world.pass(MISSED.saturating_sub(Duration::from_millis(1)));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
+    world.pass(Duration::from_millis(1));
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// "`strict` (persistent effects, dedicated): wait for lease end".
+#[test]
+fn a_strict_session_waits_for_the_end_of_the_lease() {
+    let mut world = three(Settings { takeover: Takeover::Strict, ..Settings::of_size(8) });
+    world.misses(id(1), 1, 2);
+    world.misses(id(1), 1, 3);
+    world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
+    world.pass(Duration::from_millis(1));
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// A report says which epoch's host it is about, and only for a while.
+#[test]
+fn reports_of_another_epoch_or_of_long_ago_count_for_nothing() {
+    let mut world = three(Settings::of_size(8));
+    world.misses(id(1), 1, 3);
+    world.claim(id(1), 1, 2).unwrap();
+    world.renew(id(1), 2, 2);
+    assert!(matches!(world.claim(id(1), 2, 1), Err(Rejection::LeaseStands { reports: 1, .. })), "of epoch 1");
+    world.misses(id(1), 2, 3);
+    for _ in 0..2 {
+        world.pass(Duration::from_secs(2));
+        world.renew(id(1), 2, 2);
+    }
+    assert!(matches!(world.claim(id(1), 2, 1), Err(Rejection::LeaseStands { reports: 1, .. })), "too old");
+}
+
+/// ARCHITECTURE.md, section 6: "after a restart every lease counts as renewed at the new leader's first moment".
+#[test]
+fn after_a_restart_a_lease_counts_from_the_moment_somebody_listens() {
+    let mut world = three(Settings::of_size(8));
+    world.pass(Duration::from_secs(5));
+    world.restart();
+    // Nobody listens for an hour: for this leader no time has passed.
+    world.now = world.now + Duration::from_secs(3_600);
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { again: LEASE, .. })));
+    world.pass(LEASE);
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// The same within the life of a process: soft state may vanish at any instant, and no lease is lost sooner by it.
+#[test]
+fn forgetting_what_is_soft_never_ends_a_lease_early() {
+    let mut world = three(Settings::of_size(8));
+    world.pass(Duration::from_secs(5));
+    world.see(Observation::Forgotten);
+    world.pass(Duration::from_millis(1));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
+    world.pass(LEASE);
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// Reference, 5.3 A: "renew …, relayable through any peer". What is brought counts from the moment the host knew of, so that
+/// nobody keeps a dead host alive with what it saved up.
+#[test]
+fn a_renewal_that_others_bring_counts_from_when_its_host_signed_it() {
+    let mut world = three(Settings { takeover: Takeover::Strict, ..Settings::of_size(8) });
+    let signed = world.now;
+    world.pass(Duration::from_secs(4));
+    let relayed = |renewal| Observation::Renewed { session: id(1), epoch: Epoch(1), host: key(1), renewal };
+    world.see(relayed(Renewal::AsOf(world.now)));
+    world.pass(Duration::from_secs(4));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
+    world.see(relayed(Renewal::AsOf(signed)));
+    world.pass(Duration::from_secs(2));
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// Issue 5, point 2: "A zombie host that wakes is fenced". Its word counts for nothing, and its commands are refused with the
+/// newest epoch.
+#[test]
+fn an_old_host_is_fenced() {
+    let mut world = three(Settings::of_size(8));
+    world.pass(LEASE);
+    world.claim(id(1), 1, 2).unwrap();
+    world.renew(id(1), 1, 1);
+    let session = world.lobby.session(id(1)).unwrap().clone();
+    assert!(matches!(world.lobby.lease(&session, world.now), Lease::Awaited { .. }));
+    let by = Authority::Host { peer: key(1), epoch: Epoch(1) };
+    let kick = Command::Kick { session: id(1), peer: key(3), by };
+    assert!(matches!(world.ask(&kick), Err(Rejection::Passed { found: Epoch(2), .. })));
+    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(3) };
+    assert!(matches!(world.ask(&hand), Err(Rejection::Passed { found: Epoch(2), .. })));
+    // And as nobody's host of the newest.
+    let by = Authority::Host { peer: key(1), epoch: Epoch(2) };
+    assert!(matches!(world.ask(&Command::End { session: id(1), by }), Err(Rejection::NotHost(_))));
+}
+
+/// Reference, 5.3 C: "planned leave … CAS transfer at the lobby".
+#[test]
+fn a_host_hands_over_while_it_lives() {
+    let mut world = three(Settings::of_size(8));
+    let hand = |expected, by, to| Command::HandOver {
+        session: id(1),
+        expected: Epoch(expected),
+        by: key(by),
+        to: key(to),
+    };
+    assert!(matches!(world.ask(&hand(1, 2, 3)), Err(Rejection::NotHost(_))));
+    assert!(matches!(world.ask(&hand(1, 1, 9)), Err(Rejection::NotMember(_))));
+    assert_eq!(told(world.ask(&hand(1, 1, 3))).grant.unwrap().host, key(3));
+    assert_eq!(told(world.ask(&hand(1, 1, 3))).epoch(), Epoch(2), "asked again");
+    assert!(matches!(world.ask(&hand(1, 1, 2)), Err(Rejection::Passed { .. })));
+}
+
+/// Seed 000: "all clients will initially report that they are unsuitable as a host".
+#[test]
+fn who_has_not_said_that_it_can_is_no_host() {
+    let mut world = three(Settings::of_size(8));
+    let says = |can_be_host| Command::Introduce { session: id(1), peer: key(2), can_be_host, addresses: vec![] };
+    world.ask(&says(CanBeHost::NotYet)).unwrap();
+    world.pass(LEASE);
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::Unsuitable(_))));
+    world.ask(&says(CanBeHost::Yes)).unwrap();
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// Seed 000: "an individual lobby service can be configured to not support host migration (the default is to support it …)".
+/// Issue 5: "off means that no session of that service migrates".
+#[test]
+fn a_service_without_support_moves_none_of_its_sessions() {
+    let mut world = three(Settings::of_size(8));
+    assert_eq!(Service::ALL.map(|it| world.lobby.support(it)), [Support::Supported; 2]);
+    let set = |migration| Command::Configure { service: Service::Online, migration };
+    world.ask(&set(Support::Unsupported)).unwrap();
+    world.pass(LEASE);
+    assert_eq!(world.claim(id(1), 1, 2), Err(Rejection::Unsupported(Service::Online)));
+    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(2) };
+    assert_eq!(world.ask(&hand), Err(Rejection::Unsupported(Service::Online)));
+    world.restart();
+    assert_eq!(world.lobby.support(Service::Online), Support::Unsupported, "it outlives a restart");
+    world.ask(&set(Support::Supported)).unwrap();
+    world.pass(LEASE);
+    world.claim(id(1), 1, 2).unwrap();
+}
+
+/// Seed 000: "Sessions need to be created as migratable (or not)".
+#[test]
+fn a_session_that_is_not_migratable_ends_with_its_host() {
+    let mut world = three(Settings { migratable: Migratable::No, ..Settings::of_size(8) });
+    world.pass(LEASE);
+    assert_eq!(world.claim(id(1), 1, 2), Err(Rejection::NotMigratable));
+    world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
+    assert!(matches!(world.lobby.session(id(1)), Err(Rejection::Over { .. })));
+}
+
+/// A host that leaves without a word to anybody else leaves the next epoch to whoever claims it first.
+#[test]
+fn a_host_that_left_is_followed_at_once() {
+    let mut world = three(Settings::of_size(8));
+    world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
+    world.claim(id(1), 1, 3).unwrap();
+}
+
+#[test]
+fn a_lobby_that_has_just_begun_wants_a_turn_to_listen() {
+    let mut world = World::new();
+    assert!(world.lobby.next_deadline().is_some());
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.lobby.next_deadline(), None);
+}
