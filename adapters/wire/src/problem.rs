@@ -26,6 +26,9 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<serde_json::Value>,
+    /// Of a claim that came too late: the proof of the host that there is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certificate: Option<crate::native::CertificateView>,
 }
 
 impl Problem {

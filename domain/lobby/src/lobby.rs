@@ -147,7 +147,8 @@ impl StateMachine for Lobby {
                 self.pulses.listen(now, members.into_iter());
             }
             Observation::Heard { session, peers } => {
-                for peer in peers.into_iter().filter(|peer| self.is_member(session, peer)).collect::<Vec<_>>() {
+                for peer in peers.into_iter().filter(|peer| self.is_member(session, peer)).collect::<Vec<_>>()
+                {
                     self.pulses.hear(session, peer, now);
                 }
             }

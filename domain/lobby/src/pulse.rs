@@ -149,10 +149,12 @@ impl Pulses {
             said.is_some_and(|(of, at)| *of == epoch && now < *at + REPORT_LIFE)
         };
         let is_silent = self.counts_from(session, now) + MISSED <= now;
-        let misses = |peer: &&PeerKey| {
-            **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) }
-        };
-        Doubt { reports: session.members.keys().filter(misses).count(), needed: session.members.len() / 2 + 1 }
+        let misses =
+            |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
+        Doubt {
+            reports: session.members.keys().filter(misses).count(),
+            needed: session.members.len() / 2 + 1,
+        }
     }
 
     /// From when on a host's lease counts: its last renewal, its grant, or the moment this leader began to listen. One that does

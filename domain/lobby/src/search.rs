@@ -35,8 +35,8 @@ pub struct Found {
 
 impl Filter {
     fn fits(&self, session: &Session) -> bool {
-        let has_room = self.free == 0
-            || (session.settings.joining == Joining::Open && session.free() >= self.free);
+        let has_room =
+            self.free == 0 || (session.settings.joining == Joining::Open && session.free() >= self.free);
         let has = |(name, value): &(Arc<str>, Arc<str>)| session.settings.attributes.get(name) == Some(value);
         has_room && self.attributes.iter().all(has)
     }
@@ -46,7 +46,8 @@ impl Lobby {
     /// Sessions that can be found and fit, behind `after`, `limit` at most.
     #[must_use]
     pub fn search(&self, filter: &Filter, after: Option<SessionId>, limit: usize) -> Found {
-        let from = after.map_or(Included((filter.service, SessionId::LOWEST)), |id| Excluded((filter.service, id)));
+        let from =
+            after.map_or(Included((filter.service, SessionId::LOWEST)), |id| Excluded((filter.service, id)));
         let mut sessions = Vec::new();
         for (looked, (service, id)) in self.found.range((from, Unbounded)).enumerate() {
             if *service != filter.service {

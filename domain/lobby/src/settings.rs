@@ -3,9 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
-use crate::limits::{
-    ATTRIBUTE_NAME_MAX, ATTRIBUTE_VALUE_MAX, ATTRIBUTES_MAX, MEMBERS_MAX, NAME_CHARS_MAX,
-};
+use crate::limits::{ATTRIBUTE_NAME_MAX, ATTRIBUTE_VALUE_MAX, ATTRIBUTES_MAX, MEMBERS_MAX, NAME_CHARS_MAX};
 
 /// Whether a lobby service's sessions may move (`eCLSF_SupportHostMigration`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +87,9 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Its name.
-    #[error("the name has {chars} characters, at most {NAME_CHARS_MAX}, and none of them a control character")]
+    #[error(
+        "the name has {chars} characters, at most {NAME_CHARS_MAX}, and none of them a control character"
+    )]
     Name {
         /// How many.
         chars: usize,
@@ -112,7 +112,11 @@ pub enum Unfit {
         bytes: usize,
     },
     /// A peer's addresses.
-    #[error("a peer has at most {} addresses of 1 to {} printable characters", crate::ADDRESSES_MAX, crate::ADDRESS_BYTES_MAX)]
+    #[error(
+        "a peer has at most {} addresses of 1 to {} printable characters",
+        crate::ADDRESSES_MAX,
+        crate::ADDRESS_BYTES_MAX
+    )]
     Addresses,
     /// A player's name.
     #[error("a player is 1 to {} bytes without control characters", crate::PLAYER_BYTES_MAX)]
@@ -170,7 +174,8 @@ impl Settings {
 
     /// What it takes, in bytes.
     pub(crate) fn weight(&self) -> usize {
-        let attributes: usize = self.attributes.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
+        let attributes: usize =
+            self.attributes.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
         self.name.len() + attributes
     }
 }

@@ -1,5 +1,6 @@
 //! The command line, as a value.
 
+mod lobby;
 mod matching;
 
 use std::net::{IpAddr, SocketAddr};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb};
 
 /// The most slots an agent offers: what one machine may bring.
@@ -99,6 +101,12 @@ pub enum Command {
     /// Matches
     #[command(subcommand, visible_alias = "matches")]
     Match(MatchVerb),
+    /// Sessions that players host
+    #[command(subcommand, visible_aliases = ["sessions", "ses"])]
+    Session(SessionVerb),
+    /// Lobby services, and whether their sessions migrate
+    #[command(subcommand, visible_alias = "lobbies")]
+    Lobby(LobbyVerb),
     /// What Mainstay does, shown with the small game of `up --demo`
     #[command(subcommand)]
     Demo(DemoVerb),

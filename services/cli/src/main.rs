@@ -100,6 +100,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, output),
         Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, output),
         Command::Match(verb) => commands::matches::run(&verb, &data_dir, output),
+        Command::Session(verb) => commands::session::run(&verb, &data_dir, output),
+        Command::Lobby(verb) => commands::lobby::run(&verb, &data_dir, output),
         Command::Demo(verb) => commands::demo::run(&verb, &data_dir, output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
         Command::Bench(arguments) => commands::bench::run(&arguments),

@@ -12,6 +12,7 @@ use mainstay_runtime::{Clock, JournalHandle};
 use uuid::Uuid;
 
 use crate::doctor::HostChecks;
+use crate::lobby::LobbyConfig;
 use crate::metrics::Metrics;
 use crate::playfab::PlayFab;
 use crate::providers::Programs;
@@ -57,6 +58,8 @@ pub struct Config {
     pub providers: Programs,
     /// Matchmaking as PlayFab's SDKs know it; `None`: it is not served.
     pub playfab: Option<PlayFab>,
+    /// Sessions that players host; `None`: there is no lobby.
+    pub lobby: Option<LobbyConfig>,
     /// What runs on the servers of queues that were pasted from PlayFab.
     pub playfab_builds: Builds,
     /// Where game peers ask how they are seen; `None`: nowhere. In the clear, and open to all: it tells each its own address.

@@ -150,6 +150,7 @@ async fn refuse(mut stream: TcpStream, address: SocketAddr) {
         docs: Problem::docs_of(CODE),
         instance: String::new(),
         problems: Vec::new(),
+        certificate: None,
     };
     let body = serde_json::to_string(&problem).unwrap_or_default();
     let answer = format!(

@@ -45,6 +45,9 @@ pub enum StartError {
     /// No keys of the title.
     #[error("failed to open the title's keys")]
     Identity(#[from] IdentityError),
+    /// No key of the lobby.
+    #[error("failed to open the lobby's key")]
+    Lobby(#[from] crate::lobby::KeyError),
     /// The system gave no thread.
     #[error("failed to read certificates or keys: the thread ended (MS-U125)")]
     Thread,

@@ -9,11 +9,13 @@ use mainstay_fleet::{End, Event, Fleet, Wish};
 use mainstay_journal::history::Told;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{Cause, Fold, ShardName, StoredFold, TurnRecord};
+use mainstay_lobby::Lobby;
 use mainstay_matchmaking::{self as matchmaking, Queue};
 use mainstay_players::Players;
 use mainstay_wire::native::IncidentView;
 use serde_json::{Value, json};
 
+use crate::lobby::LOBBY;
 use crate::queues::QUEUE_PREFIX;
 use crate::shards::{CATALOG, FLEET_PREFIX, PLAYERS};
 
@@ -29,6 +31,9 @@ pub fn empty_fold(shard: &ShardName) -> Option<Box<dyn Fold>> {
     }
     if name == PLAYERS {
         return Some(Box::new(StoredFold::new(Players::default())));
+    }
+    if name == LOBBY {
+        return Some(Box::new(StoredFold::new(Lobby::default())));
     }
     name.starts_with(FLEET_PREFIX).then(|| -> Box<dyn Fold> { Box::new(StoredFold::new(Fleet::new(0))) })
 }

@@ -25,6 +25,7 @@ use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
+use crate::lobby::Lobbies;
 use crate::playfab::Opened;
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
@@ -66,6 +67,7 @@ pub struct Handle {
     playfab: Vec<SocketAddr>,
     /// Where players' stored objects are, where PlayFab's SDKs are served.
     players: Option<mainstay_runtime::Handle<Players>>,
+    lobby: Option<Lobbies>,
     closing: watch::Sender<bool>,
     failed: watch::Receiver<Option<Arc<str>>>,
     serving: Vec<JoinHandle<()>>,
@@ -110,6 +112,10 @@ impl Control {
             }
             None => None,
         };
+        let lobby = match config.lobby.take() {
+            Some(lobby) => Some(Lobbies::open(lobby, &config.journal).await?),
+            None => None,
+        };
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));
         let own_accounts = config.credentials.iter().map(|own| own.key.to_string()).collect();
         let access = admit(&catalog, config.credentials).await?;
@@ -125,6 +131,7 @@ impl Control {
             queues: queues.clone(),
             playfab: playfab.as_ref().map(|open| addresses(&open.listeners)).unwrap_or_default(),
             players: playfab.as_ref().map(|open| open.players.clone()),
+            lobby: lobby.clone(),
             closing,
             failed,
             serving: vec![keeping],
@@ -165,6 +172,7 @@ impl Control {
             agents: handle.agents.clone(),
         };
         handle.serving.push(tokio::spawn(office.run(owed, closed.clone())));
+        let identity = playfab.as_ref().map(|open| Arc::clone(&open.identity));
         if let Some(Opened { listeners, router, identity, .. }) = playfab {
             handle.serving.push(tokio::spawn(identity.keep(Arc::clone(&config.clock), closed.clone())));
             handle.serving.push(tokio::spawn(serve(listeners, faces.clone(), router, closed.clone())));
@@ -177,6 +185,8 @@ impl Control {
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             queues: queues.clone(),
+            lobby,
+            identity,
             access,
             own_accounts,
             tokens,
@@ -338,6 +348,9 @@ impl Handle {
         self.queues.drain().await?;
         if let Some(players) = self.players {
             players.drain().await?;
+        }
+        if let Some(lobby) = self.lobby {
+            lobby.shard().drain().await?;
         }
         Ok(())
     }

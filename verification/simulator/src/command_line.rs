@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use mainstay_migration::Guarded;
 
-use crate::{Broken, Bug, Micros, Options, Text, Weather, matching, migration, run};
+use crate::{Broken, Bug, Micros, Options, Text, Weather, lobby, matching, migration, run};
 
 /// Simulated worlds: control plane, agents, processes and callers under faults, from a seed.
 #[derive(Debug, Args)]
@@ -58,6 +58,9 @@ struct OfWorld {
     /// Worlds of peers whose hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching"])]
     migration: bool,
+    /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.
+    #[arg(long, conflicts_with_all = ["calm", "bug", "matching", "migration"])]
+    lobby: bool,
     /// Without faults of network, disks and machines.
     #[arg(long)]
     calm: bool,
@@ -148,6 +151,10 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
         let report = migration::run::<Guarded>(one.seed, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
+    } else if one.world.lobby {
+        let report = lobby::run(one.seed, None, Text::Lines);
+        writeln!(out, "seed {}", one.seed)?;
+        (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else {
         let report = run(one.seed, one.world.options(Text::Lines));
         writeln!(out, "seed {}: {:?}", one.seed, report.scenario)?;
@@ -171,6 +178,10 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
 
 impl OfWorld {
     fn live(&self, seed: u64) -> Lived {
+        if self.lobby {
+            let lobby::Report { counts, lived, broken, .. } = lobby::run(seed, None, Text::None);
+            return Lived { events: counts.events, lived, broken };
+        }
         if self.matching {
             let matching::Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
             return Lived { events: counts.events, lived, broken };
@@ -194,6 +205,7 @@ impl OfWorld {
         let bug = self.bug.map(|bug| format!(" --bug {bug}")).unwrap_or_default();
         let matching = if self.matching { " --matching" } else { "" };
         let migration = if self.migration { " --migration" } else { "" };
-        format!("{calm}{bug}{matching}{migration}")
+        let lobby = if self.lobby { " --lobby" } else { "" };
+        format!("{calm}{bug}{matching}{migration}{lobby}")
     }
 }

@@ -14,6 +14,7 @@ mod agenda;
 mod bug;
 pub mod command_line;
 mod laws;
+pub mod lobby;
 pub mod matching;
 mod message;
 pub mod migration;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub const PAGE: &str = "docs/reference/error-codes.md";
 
 /// The rooms a code can belong to, by the letter after `MS-`.
-const ROOMS: &str = "CPSJAUHM";
+const ROOMS: &str = "CPSJAUHMG";
 
 /// How a code begins, and the crate that gives it its meaning. The longest beginning counts.
 pub const OWNERS: &[(&str, &str)] = &[
@@ -17,6 +17,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("A03", "mainstay-fleet"),
     ("C", "mainstay-config"),
     ("C2", "mainstay-query"),
+    ("G", "mainstay-control"),
     ("H", "mainstay-fleet"),
     ("J", "mainstay-journal"),
     ("J1", "mainstay-runtime"),

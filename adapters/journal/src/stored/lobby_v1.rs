@@ -9,8 +9,6 @@ use mainstay_lobby as domain;
 use mainstay_lobby::{Event as DomainEvent, PeerKey, Player};
 use serde::{Deserialize, Serialize};
 
-use super::alike;
-
 #[derive(Serialize, Deserialize)]
 pub(super) enum Event<'a> {
     Configured {
@@ -299,7 +297,11 @@ impl<'a> From<&'a domain::Settings> for Settings<'a> {
             joining: settings.joining.into(),
             takeover: settings.takeover.into(),
             without_majority: settings.without_majority.into(),
-            attributes: settings.attributes.iter().map(|(name, value)| ((&**name).into(), (&**value).into())).collect(),
+            attributes: settings
+                .attributes
+                .iter()
+                .map(|(name, value)| ((&**name).into(), (&**value).into()))
+                .collect(),
         }
     }
 }
@@ -341,7 +343,11 @@ impl From<Update<'_>> for domain::Update {
             searchable: update.searchable.map(Into::into),
             joining: update.joining.map(Into::into),
             phase: update.phase.map(Into::into),
-            attributes: update.attributes.iter().map(|(name, value)| (text(name), value.as_ref().map(text))).collect(),
+            attributes: update
+                .attributes
+                .iter()
+                .map(|(name, value)| (text(name), value.as_ref().map(text)))
+                .collect(),
         }
     }
 }

@@ -18,5 +18,6 @@ mod postgres;
 mod sqlite;
 mod stored;
 mod stored_admission;
+mod stored_lobby;
 mod stored_players;
 mod stored_queue;

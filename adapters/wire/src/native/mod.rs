@@ -14,6 +14,7 @@ mod doctor;
 mod join;
 mod kept;
 mod lives;
+mod lobby;
 mod matching;
 mod of_state;
 mod supervision;
@@ -23,6 +24,12 @@ pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
+pub use lobby::{
+    Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
+    LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,
+    PhaseView, RelayedRenewal, SessionHostView, SessionRequest, SessionUpdate, SessionView, TakeoverView,
+    WithoutMajorityView, lease_word,
+};
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,
     PlayerOfTicket, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest, TicketView,

@@ -86,11 +86,7 @@ fn may(session: &Session, by: Authority) -> Result<(), Rejection> {
 /// Refuses whoever believes in another epoch: an old host is fenced here.
 fn newest(session: &Session, expected: Epoch) -> Result<(), Rejection> {
     let found = session.epoch();
-    if found == expected {
-        Ok(())
-    } else {
-        Err(Rejection::Passed { expected, found, grant: session.grant })
-    }
+    if found == expected { Ok(()) } else { Err(Rejection::Passed { expected, found, grant: session.grant }) }
 }
 
 /// A member is one no longer, and the session may be over with that.
@@ -110,7 +106,11 @@ fn check_addresses(addresses: &[Arc<str>]) -> Result<(), Unfit> {
     let fits = |address: &Arc<str>| {
         (1..=ADDRESS_BYTES_MAX).contains(&address.len()) && address.chars().all(|it| it.is_ascii_graphic())
     };
-    if addresses.len() <= ADDRESSES_MAX && addresses.iter().all(fits) { Ok(()) } else { Err(Unfit::Addresses) }
+    if addresses.len() <= ADDRESSES_MAX && addresses.iter().all(fits) {
+        Ok(())
+    } else {
+        Err(Unfit::Addresses)
+    }
 }
 
 fn check_player(player: &Player) -> Result<(), Unfit> {

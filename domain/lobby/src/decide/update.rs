@@ -20,7 +20,8 @@ pub(super) fn update(
     let session = session(turn, id)?;
     may(&session, by)?;
     let before = &session.settings;
-    let mut after = Settings { name: update.name.clone().unwrap_or_else(|| before.name.clone()), ..before.clone() };
+    let mut after =
+        Settings { name: update.name.clone().unwrap_or_else(|| before.name.clone()), ..before.clone() };
     after.searchable = update.searchable.unwrap_or(before.searchable);
     after.joining = update.joining.unwrap_or(before.joining);
     for (name, value) in &update.attributes {

@@ -31,11 +31,8 @@ fn settings() -> impl Strategy<Value = Settings> {
     let migratable = prop_oneof![3 => Just(Migratable::Yes), 1 => Just(Migratable::No)];
     let takeover = prop_oneof![Just(Takeover::Fast), Just(Takeover::Strict)];
     let searchable = prop_oneof![Just(Searchable::Yes), Just(Searchable::No)];
-    (1..5_u32, migratable, takeover, searchable).prop_map(|(size, migratable, takeover, searchable)| Settings {
-        migratable,
-        takeover,
-        searchable,
-        ..Settings::of_size(size)
+    (1..5_u32, migratable, takeover, searchable).prop_map(|(size, migratable, takeover, searchable)| {
+        Settings { migratable, takeover, searchable, ..Settings::of_size(size) }
     })
 }
 

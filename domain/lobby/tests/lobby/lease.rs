@@ -170,7 +170,8 @@ fn a_host_hands_over_while_it_lives() {
 #[test]
 fn who_has_not_said_that_it_can_is_no_host() {
     let mut world = three(Settings::of_size(8));
-    let says = |can_be_host| Command::Introduce { session: id(1), peer: key(2), can_be_host, addresses: vec![] };
+    let says =
+        |can_be_host| Command::Introduce { session: id(1), peer: key(2), can_be_host, addresses: vec![] };
     world.ask(&says(CanBeHost::NotYet)).unwrap();
     world.pass(LEASE);
     assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::Unsuitable(_))));

@@ -134,7 +134,10 @@ fn what_is_out_of_bounds_is_refused_at_the_door() {
     }
     let named = |name: &str| Settings { name: name.into(), ..Settings::of_size(2) };
     for name in ["\u{7}", &"x".repeat(65)] {
-        assert!(matches!(world.ask(&create(named(name), joiner(1))), Err(Rejection::Unfit(Unfit::Name { .. }))));
+        assert!(matches!(
+            world.ask(&create(named(name), joiner(1))),
+            Err(Rejection::Unfit(Unfit::Name { .. }))
+        ));
     }
     let attributed = |name: &str, value: &str| {
         let mut settings = Settings::of_size(2);

@@ -1,8 +1,6 @@
 //! Sessions of matches: made before their players come, and undone when nobody wants them.
 
-use mainstay_lobby::{
-    Command, Ending, Epoch, Joining, Rejection, SEATS_KEPT, Service, Settings, Unfit,
-};
+use mainstay_lobby::{Command, Ending, Epoch, Joining, Rejection, SEATS_KEPT, Service, Settings, Unfit};
 
 use crate::world::{World, id, player, told};
 

@@ -78,7 +78,10 @@ impl World {
                 assert_eq!(newest.unwrap().0.1, *epoch, "epochs only grow");
             }
             Event::Joined { session, player, .. } => {
-                assert!(!self.kicked.contains(&(*session, player.clone())), "a kicked member never comes back");
+                assert!(
+                    !self.kicked.contains(&(*session, player.clone())),
+                    "a kicked member never comes back"
+                );
             }
             Event::Went { session, peer, gone: Gone::Kicked } => {
                 let joined = self.story.iter().rev().find_map(|(_, event)| match event {

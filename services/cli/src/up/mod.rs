@@ -225,6 +225,7 @@ impl Up<'_> {
             playfab: Some(self.playfab()),
             playfab_builds: self.playfab_builds(),
             stun: self.stun()?,
+            lobby: Some(self.lobby()),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
     }
@@ -259,6 +260,9 @@ impl Up<'_> {
                 .why("a router is told from another by answers from two IP addresses of one family and two ports")
                 .fix("give one address, or two with another IP and another port, as 203.0.113.1:3478,203.0.113.2:3479")),
         }
+    /// The lobby. Its players say who they are by themselves where PlayFab's do.
+    fn lobby(&self) -> mainstay_control::LobbyConfig {
+        mainstay_control::LobbyConfig { dir: self.data_dir.join("identity"), logins: self.playfab().logins }
     }
 
     /// What stands for the builds of queues that are pasted, by whichever door.

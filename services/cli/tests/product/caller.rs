@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 pub struct Answer {
     pub status: u16,
     pub code: Option<String>,
+    /// In how many seconds to ask again.
+    pub retry_after: Option<u64>,
     pub text: String,
 }
 
@@ -100,6 +102,12 @@ impl Caller {
         answer(request.send(body).unwrap())
     }
 
+    /// Sends JSON.
+    #[track_caller]
+    pub fn send(&self, path: &str, body: &Value) -> Answer {
+        self.post(path, body.to_string().as_bytes())
+    }
+
     /// PUT of bytes to a path, or to a whole URL without credentials: a signed one carries its own.
     #[track_caller]
     pub fn put(&self, place: &str, body: &[u8]) -> Answer {
@@ -159,9 +167,10 @@ impl Caller {
 }
 
 fn answer(mut response: ureq::http::Response<ureq::Body>) -> Answer {
-    let code = response.headers().get("mainstay-code").map(|value| value.to_str().unwrap().to_owned());
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    let (code, retry_after) = (header("mainstay-code"), header("retry-after").map(|it| it.parse().unwrap()));
     let status = response.status().as_u16();
-    Answer { status, code, text: response.body_mut().read_to_string().unwrap() }
+    Answer { status, code, retry_after, text: response.body_mut().read_to_string().unwrap() }
 }
 
 /// A fleet's first build configuration and region: what an allocation names.

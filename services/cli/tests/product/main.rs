@@ -18,6 +18,7 @@ mod images;
 mod joining;
 mod listening;
 mod lives;
+mod lobby;
 mod matching;
 mod misbehaving;
 mod namespaces;

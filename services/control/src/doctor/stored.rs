@@ -6,10 +6,12 @@ use mainstay_fleet::{Event, Fleet, catalog, laws as fleet_laws};
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{CompactError, Head, Reader, StoredFold, Unwatched, Walked, Watch, replay, walk};
 
+use mainstay_lobby::{Lobby, laws as lobby_laws};
 use mainstay_matchmaking::{Queue, laws as queue_laws};
 use mainstay_players::{Players, laws as players_laws};
 
 use super::{Finding, TOLD_MAX, laws};
+use crate::lobby::LOBBY;
 use crate::queues::QUEUE_PREFIX;
 use crate::shards::{CATALOG, FLEET_PREFIX, PLAYERS};
 
@@ -56,6 +58,10 @@ pub fn stored(reader: &mut impl Reader) -> Vec<Finding> {
         } else if name == PLAYERS {
             laws_of(reader, head, Players::default(), Unwatched, |state, Unwatched| {
                 (format!("replayed: {} bytes of objects", state.bytes()), players_laws::all(state))
+            })
+        } else if name == LOBBY {
+            laws_of(reader, head, Lobby::default(), Unwatched, |state, Unwatched| {
+                (format!("replayed: {} sessions", state.len()), lobby_laws::all(state))
             })
         } else {
             continue;

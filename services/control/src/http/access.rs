@@ -45,6 +45,8 @@ pub(crate) enum Permission {
     Configure,
     /// Make and cancel tickets.
     Match,
+    /// Make and end sessions that players host, and vouch for their players.
+    Sessions,
     /// Let machines in, and turn them out.
     Admit,
     /// Make service accounts, and revoke them.
@@ -270,6 +272,7 @@ impl Permission {
             Self::Operate => "mainstay.servers.operate",
             Self::Configure => "mainstay.configure",
             Self::Match => "mainstay.tickets.write",
+            Self::Sessions => "mainstay.sessions.write",
             Self::Admit => "mainstay.machines.admit",
             Self::Accounts => "mainstay.accounts",
             Self::HostPaths => "mainstay.hostpaths",

@@ -1,8 +1,10 @@
 //! How each face tells what went wrong.
 
+mod lobby;
 mod matching;
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::Request;
@@ -17,6 +19,7 @@ use mainstay_fleet::catalog::CatalogRejection;
 use mainstay_fleet::catalog::admission::AdmissionRejection;
 use mainstay_runtime::RETRY_AFTER;
 use mainstay_wire::multiplay::{BodyError, ErrorBody, FieldError};
+use mainstay_wire::native::CertificateView;
 use mainstay_wire::problem::Problem;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -38,6 +41,10 @@ pub(super) struct Failure {
     detail: String,
     fix: &'static str,
     problems: Vec<Value>,
+    /// After how long to ask again, where that is known.
+    retry_after: Option<Duration>,
+    /// The proof of the host that there is, for whoever claimed an epoch too late.
+    certificate: Option<Box<CertificateView>>,
     fields: Vec<FieldError>,
 }
 
@@ -96,7 +103,16 @@ impl Failure {
         detail: String,
         fix: &'static str,
     ) -> Self {
-        Self { status, code, detail, fix, problems: Vec::new(), fields: Vec::new() }
+        Self {
+            status,
+            code,
+            detail,
+            fix,
+            problems: Vec::new(),
+            retry_after: None,
+            certificate: None,
+            fields: Vec::new(),
+        }
     }
 
     /// Which field of the body is at fault.
@@ -460,6 +476,7 @@ pub(super) fn problem(failure: &Failure, instance: &str) -> Response {
         docs: Problem::docs_of(failure.code),
         instance: instance.to_owned(),
         problems: failure.problems.clone(),
+        certificate: failure.certificate.as_deref().cloned(),
     };
     let mut response = (failure.status, Json(problem)).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(Problem::CONTENT_TYPE));
@@ -473,8 +490,12 @@ fn title(status: StatusCode) -> String {
 fn with_headers(mut response: Response, failure: &Failure) -> Response {
     let headers = response.headers_mut();
     headers.insert(CODE_HEADER, HeaderValue::from_static(failure.code));
-    if failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.status == StatusCode::TOO_MANY_REQUESTS {
-        headers.insert(RETRY_AFTER_HEADER, HeaderValue::from(RETRY_AFTER.as_secs()));
+    let is_for_now =
+        failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.status == StatusCode::TOO_MANY_REQUESTS;
+    if let Some(wait) = failure.retry_after.or(is_for_now.then_some(RETRY_AFTER)) {
+        // Whole seconds, and never too early.
+        let seconds = wait.as_millis().div_ceil(1_000).max(1);
+        headers.insert(RETRY_AFTER_HEADER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
     }
     if failure.status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"mainstay\", Bearer"));

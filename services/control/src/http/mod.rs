@@ -30,6 +30,8 @@ use crate::chronicle::Told;
 use crate::config::LogTail;
 use crate::doctor::HostChecks;
 use crate::editor::Editor;
+use crate::identity::Identity;
+use crate::lobby::Lobbies;
 use crate::metrics::Metrics;
 use crate::providers::LastWords;
 use crate::queues::Queues;
@@ -49,6 +51,10 @@ pub(crate) struct App {
     pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
     pub(crate) queues: Queues,
+    /// Sessions that players host; `None`: there is no lobby.
+    pub(crate) lobby: Option<Lobbies>,
+    /// Who players are, where they log in.
+    pub(crate) identity: Option<Arc<Identity>>,
     pub(crate) access: Access,
     /// The accounts that the next start admits again.
     pub(crate) own_accounts: BTreeSet<String>,

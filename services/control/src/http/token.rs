@@ -9,7 +9,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, body::Bytes};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use mainstay_core::{ClaimId, FleetId, ServerId, Tenure, Timestamp};
+use mainstay_core::{ClaimId, FleetId, ServerId, SessionId, Tenure, Timestamp};
+use mainstay_lobby::PeerKey;
 use mainstay_wire::multiplay::{ErrorBody, TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
@@ -24,6 +25,8 @@ use super::files::Sealed;
 /// How long a game server's token lasts: its daemon hands each out for half of it, and whoever is shown one looks at it
 /// within seconds.
 const SERVER_TOKEN_LIFE: Duration = Duration::from_secs(600);
+/// How long a member's token and its pass last: longer than a game. Joining again gives new ones.
+const MEMBER_TOKEN_LIFE: Duration = Duration::from_hours(24);
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 
@@ -72,6 +75,27 @@ pub(crate) struct ServerClaims {
     /// And which process, as its machine counts starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<u64>,
+}
+
+/// What a member's token says. It has no account and no server in it, so that it is none of the others.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberClaims {
+    /// Of which session.
+    member_of: Uuid,
+    /// The key of its process, in base64url.
+    peer: String,
+    exp: u64,
+    iat: u64,
+}
+
+/// Whose a member's token is. Whether it is a member still is the lobby's to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OfMember {
+    /// Of which session.
+    pub(crate) session: SessionId,
+    /// The key of its process.
+    pub(crate) peer: PeerKey,
 }
 
 /// Whose a game server's token is.
@@ -150,6 +174,31 @@ impl TokenKeys {
         let tenure =
             tenure.map(|(session, run)| Tenure { server, session: ClaimId(session), run: Some(run) });
         Some(OfServer { server, tenure })
+    }
+
+    /// What a member of a lobby's session shows the lobby, and until when that is good.
+    pub(crate) fn of_member(
+        &self,
+        OfMember { session, peer }: OfMember,
+        now: Timestamp,
+    ) -> Result<(String, Timestamp), jsonwebtoken::errors::Error> {
+        let expires = now + MEMBER_TOKEN_LIFE;
+        let claims = MemberClaims {
+            member_of: session.0,
+            peer: mainstay_wire::lobby::text(&peer.0),
+            exp: expires.unix_ms() / 1000,
+            iat: now.unix_ms() / 1000,
+        };
+        let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)?;
+        Ok((token, expires))
+    }
+
+    /// The member whose token this is, while it lasts.
+    pub(crate) fn member(&self, token: &str, now: Timestamp) -> Option<OfMember> {
+        let claims = jsonwebtoken::decode::<MemberClaims>(token, &self.check, &self.validation).ok()?.claims;
+        let peer = mainstay_wire::lobby::bytes(&claims.peer).map(PeerKey)?;
+        let is_good = now.unix_ms() / 1000 < claims.exp;
+        is_good.then_some(OfMember { session: SessionId(claims.member_of), peer })
     }
 
     /// What a token of ours says, while it lasts.

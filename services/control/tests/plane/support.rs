@@ -219,6 +219,7 @@ impl World {
             providers: mainstay_control::Programs::new(),
             playfab_builds: mainstay_control::Builds::default(),
             stun: None,
+            lobby: None,
             playfab: Some(PlayFab {
                 listen: vec![free],
                 title: Title {

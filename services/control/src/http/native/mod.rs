@@ -5,6 +5,7 @@ mod allocations;
 mod configuration;
 mod doctor;
 mod fleets;
+mod lobby;
 mod machines;
 pub(crate) mod matching;
 mod paging;
@@ -41,6 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(accounts::routes())
         .merge(doctor::routes())
         .merge(matching::routes())
+        .merge(lobby::routes())
         .routes(routes!(openapi))
         .layer(axum::middleware::from_fn(tell))
 }
@@ -67,7 +69,7 @@ async fn openapi() -> Response {
 #[derive(OpenApi)]
 #[openapi(
     servers((url = "/", description = "The control plane that this document came from")),
-    info(title = "Mainstay", description = "Game-server hosting and matchmaking: fleets, machines, servers, allocations, queues, tickets, matches. Errors are application/problem+json."),
+    info(title = "Mainstay", description = "Game-server hosting and matchmaking: fleets, machines, servers, allocations, queues, tickets, matches, and sessions that players host. Errors are application/problem+json."),
     security(("basic" = []), ("token" = [])),
     modifiers(&Schemes)
 )]

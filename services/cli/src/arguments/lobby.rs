@@ -1,0 +1,60 @@
+//! The command line of `lobby` and `session`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// What can be done with lobby services.
+#[derive(Debug, Subcommand)]
+pub enum LobbyVerb {
+    /// Both, and whether their sessions migrate
+    List,
+    /// One of them
+    Get {
+        /// lan or online
+        service: String,
+    },
+    /// Whether a service's sessions migrate, from now on
+    #[command(after_help = "Example:\n  mainstay lobby set online --supports-host-migration off")]
+    Set {
+        /// lan or online
+        service: String,
+        /// Off: none of its sessions moves to another host
+        #[arg(long, value_enum)]
+        supports_host_migration: OnOff,
+    },
+}
+
+/// Whether something is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnOff {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+/// What can be done with sessions that players host.
+#[derive(Debug, Subcommand)]
+pub enum SessionVerb {
+    /// All of them
+    List,
+    /// One of them, with its host and its proof
+    Get(OneSession),
+    /// Who is in one, and who may become its host
+    Candidates(OneSession),
+    /// Throw a member out for ever; of the host, this moves the session
+    Kick {
+        #[command(flatten)]
+        session: OneSession,
+        /// The member's key, as candidates shows it
+        peer: String,
+    },
+    /// End one
+    End(OneSession),
+}
+
+/// A session.
+#[derive(Debug, Args)]
+pub struct OneSession {
+    /// Its id
+    pub id: String,
+}

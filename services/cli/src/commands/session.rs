@@ -1,0 +1,50 @@
+//! `mainstay session`: games that players host.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{every, segment};
+use crate::arguments::{Format, SessionVerb};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::{self, Column};
+
+const COLUMNS: &[Column] = &[
+    ("session", "/id"),
+    ("service", "/service"),
+    ("name", "/name"),
+    ("phase", "/phase"),
+    ("epoch", "/epoch"),
+    ("lease", "/lease"),
+    ("free", "/free"),
+    ("members", "/members"),
+];
+const MEMBERS: &[Column] = &[
+    ("peer", "/peer"),
+    ("player", "/player"),
+    ("can be host", "/canBeHost"),
+    ("joined", "/joined"),
+    ("addresses", "/addresses"),
+];
+
+pub fn run(verb: &SessionVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let client = Client::of(data_dir)?;
+    match verb {
+        SessionVerb::List => output::list(&every(&client, "/v1/sessions")?, COLUMNS, format)?,
+        SessionVerb::Get(session) => output::one(&client.get(&path(&session.id))?, format)?,
+        SessionVerb::Candidates(session) => {
+            output::list(&client.get(&path(&session.id))?["members"], MEMBERS, format)?;
+        }
+        SessionVerb::Kick { session, peer } => {
+            client.delete(&format!("{}/members/{}", path(&session.id), segment(peer)))?;
+        }
+        SessionVerb::End(session) => {
+            client.delete(&path(&session.id))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn path(session: &str) -> String {
+    format!("/v1/sessions/{}", segment(session))
+}

@@ -1,0 +1,166 @@
+//! Sessions that players host, over the native face: what a game does that knows the documentation and has an Ed25519 library.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use serde_json::{Value, json};
+
+use crate::caller::{Answer, Caller, Credentials};
+use crate::product::{Home, Product, until};
+
+const SEARCH: &str = "/v1/lobbies/online/sessions";
+
+/// A process of a game that players host.
+struct Peer {
+    caller: Caller,
+    pair: Ed25519KeyPair,
+    name: &'static str,
+}
+
+impl Peer {
+    fn new(up: &Product<'_>, name: &'static str) -> Self {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).unwrap();
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap();
+        Self { caller: up.caller().with(Credentials::Nothing), pair, name }
+    }
+
+    fn key(&self) -> String {
+        BASE64.encode(self.pair.public_key())
+    }
+
+    /// What it says to come in.
+    fn member(&self, lobby_key: &str) -> Value {
+        let asks = [b"mainstay lobby join 1\0".to_vec(), BASE64.decode(lobby_key).unwrap()].concat();
+        json!({
+            "peer": self.key(), "proof": BASE64.encode(self.pair.sign(&asks)), "player": self.name,
+            "canBeHost": true, "addresses": ["192.0.2.7:7777"],
+        })
+    }
+
+    /// Comes in, and is a member from then on.
+    #[track_caller]
+    fn joins(&mut self, session: &str, lobby_key: &str) -> Value {
+        let answer = self.asks_in(session, lobby_key);
+        assert_eq!(answer.status, 201, "{answer:?}");
+        self.is_given(&answer)
+    }
+
+    fn asks_in(&self, session: &str, lobby_key: &str) -> Answer {
+        let body = json!({ "member": self.member(lobby_key) });
+        self.caller.with(Credentials::Nothing).send(&format!("/v1/sessions/{session}/members"), &body)
+    }
+
+    fn is_given(&mut self, answer: &Answer) -> Value {
+        let given = answer.json();
+        self.caller = self.caller.with(Credentials::Bearer(given["token"].as_str().unwrap().to_owned()));
+        given
+    }
+
+    /// After a restart the instance listens elsewhere.
+    fn moves(&mut self, up: &Product<'_>) {
+        self.caller.api = up.caller().api;
+    }
+
+    fn claims(&self, session: &str, expected: u32) -> Answer {
+        self.caller.send(&format!("/v1/sessions/{session}/claims"), &json!({ "expectedEpoch": expected }))
+    }
+
+    fn beats(&self, session: &str, body: &Value) -> Answer {
+        self.caller.send(&format!("/v1/sessions/{session}/beats"), body)
+    }
+}
+
+fn lobby_key(caller: &Caller) -> String {
+    let lobbies = caller.get("/v1/lobbies").json();
+    lobbies["items"][1]["lobbyKey"].as_str().unwrap().to_owned()
+}
+
+/// Checks a certificate as a peer does that reaches nobody: with the lobby's key alone.
+fn is_certified(certificate: &Value, lobby_key: &str) -> bool {
+    let session: uuid::Uuid = certificate["session"].as_str().unwrap().parse().unwrap();
+    let epoch = u32::try_from(certificate["epoch"].as_u64().unwrap()).unwrap();
+    let host = BASE64.decode(certificate["host"].as_str().unwrap()).unwrap();
+    let says = b"mainstay lobby certificate 1\0";
+    let bytes = [&says[..], session.as_bytes(), &epoch.to_be_bytes(), &host].concat();
+    let signature = BASE64.decode(certificate["signature"].as_str().unwrap()).unwrap();
+    UnparsedPublicKey::new(&ED25519, BASE64.decode(lobby_key).unwrap()).verify(&bytes, &signature).is_ok()
+}
+
+fn create(up: &Product<'_>, host: &mut Peer, key: &str, settings: Value) -> Value {
+    let mut body = settings;
+    body["member"] = host.member(key);
+    let made = host.caller.send(SEARCH, &body);
+    assert_eq!(made.status, 201, "{made:?}\n{}", up.log());
+    host.is_given(&made)
+}
+
+fn start(home: &Home) -> Product<'_> {
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    home.up(&[file.to_str().unwrap()])
+}
+
+/// Issue 5, points 2 and 4: "Authority is a certificate for (session, epoch): from the lobby by compare-and-swap lease"; "a shard
+/// on the journal, so the lobby's crash loses no certificate". Create, join, the host dies, another claims, the third is told who
+/// did; SIGKILL in between, and every certificate that was told stands.
+#[test]
+fn a_session_outlives_its_host_and_the_lobby_and_no_certificate_is_lost() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [mut ann, mut ben, mut cat] = ["ann", "ben", "cat"].map(|name| Peer::new(&up, name));
+    let made =
+        create(&up, &mut ann, &key, json!({ "name": "harbour", "size": 4, "attributes": { "mode": "ctf" } }));
+    let session = made["session"]["id"].as_str().unwrap().to_owned();
+    let first = made["session"]["certificate"].clone();
+    assert!(is_certified(&first, &key), "{first}");
+    assert_eq!((&first["epoch"], &first["host"]), (&json!(1), &json!(ann.key())));
+    let mut forged = first.clone();
+    forged["epoch"] = json!(2);
+    assert!(!is_certified(&forged, &key));
+
+    let found = ben.caller.get(&format!("{SEARCH}?attr.mode=ctf")).json();
+    assert_eq!(found["items"][0]["id"], json!(session), "{found}");
+    assert_eq!(found["items"][0]["members"][0].get("addresses"), None, "for members alone");
+    let joined = ben.joins(&session, &key);
+    assert_eq!(joined["session"]["members"].as_array().unwrap().len(), 2);
+    assert_eq!(joined["session"]["members"][0]["addresses"], json!(["192.0.2.7:7777"]));
+    cat.joins(&session, &key);
+
+    // The host lives: nobody takes its place alone. Two of three that miss it are more than half.
+    assert_eq!(ann.beats(&session, &json!({ "epoch": 1, "hears": [ben.key(), cat.key()] })).status, 200);
+    let early = ben.claims(&session, 1);
+    assert_eq!((early.status, early.code.as_deref()), (409, Some("MS-G011")), "{early:?}");
+    assert!(early.retry_after.is_some_and(|seconds| seconds <= 6), "{early:?}");
+    assert_eq!(cat.beats(&session, &json!({ "epoch": 1, "missesHost": true })).status, 200);
+    let won = ben.claims(&session, 1);
+    assert_eq!(won.status, 200, "{won:?}");
+    let second = won.json()["certificate"].clone();
+    assert!(is_certified(&second, &key), "{second}");
+    assert_eq!((&second["epoch"], &second["host"]), (&json!(2), &json!(ben.key())));
+
+    // The lobby crashes as soon as it has said so.
+    up.kill_nine();
+    let up = start(&home);
+    [&mut ann, &mut ben, &mut cat].into_iter().for_each(|peer| peer.moves(&up));
+    assert_eq!(lobby_key(&up.caller()), key, "the same key");
+    let lost = cat.claims(&session, 1);
+    assert_eq!((lost.status, lost.code.as_deref()), (409, Some("MS-G010")), "{lost:?}");
+    assert_eq!(lost.json()["certificate"], second, "the loser is told who won in the same answer");
+    let told = cat.beats(&session, &json!({ "epoch": 1 })).json();
+    assert_eq!(told["certificate"], second, "{told}");
+
+    // Who joins meanwhile waits until the new host is heard; the old one is fenced.
+    let dan = Peer::new(&up, "dan");
+    let waits = dan.asks_in(&session, &key);
+    assert_eq!((waits.status, waits.code.as_deref(), waits.retry_after), (503, Some("MS-G009"), Some(1)));
+    let zombie = ann.caller.delete(&format!("/v1/sessions/{session}/members/{}?epoch=1", cat.key()));
+    assert_eq!((zombie.status, zombie.code.as_deref()), (409, Some("MS-G010")), "{zombie:?}");
+    assert_eq!(ben.beats(&session, &json!({ "epoch": 2 })).json()["lease"], "held");
+    let joined = { dan }.joins(&session, &key);
+    assert_eq!(joined["session"]["host"]["peer"], json!(ben.key()), "it is told where to go");
+    assert_eq!(ann.claims(&session, 2).code.as_deref(), Some("MS-G011"), "the new lease stands");
+}

@@ -1,0 +1,102 @@
+//! What goes wrong with sessions of a lobby, as the native face tells it.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use mainstay_core::SessionId;
+use mainstay_lobby::Rejection;
+use mainstay_wire::lobby::Unproven;
+
+use super::Failure;
+use crate::lobby::{Exceeded, Lobbies};
+
+const SEE: &str = "see docs/reference/lobby.md";
+
+impl Failure {
+    /// A refusal of the lobby's rules. Whoever claimed an epoch that has passed is given the proof of the host that there is.
+    pub(in crate::http) fn lobby(lobbies: &Lobbies, session: SessionId, rejection: &Rejection) -> Self {
+        let failure = Self::from(rejection);
+        if let Rejection::Passed { grant: Some(grant), .. } = rejection {
+            Self { certificate: Some(Box::new(lobbies.certified(session, grant))), ..failure }
+        } else {
+            failure
+        }
+    }
+
+    pub(in crate::http) fn no_lobby() -> Self {
+        let detail = "this control plane has no such lobby".to_owned();
+        Self::not_found("MS-G017", detail, "the services are lan and online: mainstay lobby list")
+    }
+
+    pub(in crate::http) fn unproven(why: Unproven) -> Self {
+        let detail = format!("the proof is not the peer's: {why}");
+        let fix = "sign `mainstay lobby join 1`, a zero byte and the lobby's key with the key of `peer`";
+        Self::new(StatusCode::BAD_REQUEST, "MS-G015", detail, fix)
+    }
+
+    pub(in crate::http) fn too_many_watch() -> Self {
+        let detail = "as many watch sessions, or this one, as can".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-G020", detail, "end streams of sessions that are over")
+    }
+
+    pub(in crate::http) fn not_own(session: SessionId) -> Self {
+        let detail = format!("the token is no member's of session {session}");
+        let fix = "show the token that joining this session gave: Authorization: Bearer";
+        Self::new(StatusCode::FORBIDDEN, "MS-G005", detail, fix)
+    }
+
+    fn again_in(self, wait: Duration) -> Self {
+        Self { retry_after: Some(wait), ..self }
+    }
+}
+
+impl From<Exceeded> for Failure {
+    fn from(exceeded: Exceeded) -> Self {
+        let fix = "wait as long as Retry-After says";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-G016", exceeded.to_string(), fix).again_in(exceeded.wait)
+    }
+}
+
+impl From<&Rejection> for Failure {
+    fn from(rejection: &Rejection) -> Self {
+        let (status, code, fix) = match rejection {
+            Rejection::NotFound(_) => (StatusCode::NOT_FOUND, "MS-G001", "list them: mainstay session list"),
+            Rejection::Over { .. } => (StatusCode::GONE, "MS-G002", "make or join another session"),
+            Rejection::Unfit(_) => (StatusCode::BAD_REQUEST, "MS-G003", SEE),
+            Rejection::TooMany | Rejection::NoRoom { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, "MS-G004", "wait until sessions end")
+            }
+            Rejection::NotMember(_) => (StatusCode::FORBIDDEN, "MS-G005", "join the session first"),
+            Rejection::Kicked => (StatusCode::FORBIDDEN, "MS-G006", "join another session"),
+            Rejection::Taken(_) | Rejection::KeyTaken => {
+                (StatusCode::CONFLICT, "MS-G007", "make a key anew when the process starts, and a new id")
+            }
+            Rejection::Full { .. } | Rejection::TooManyKicked | Rejection::Closed => {
+                (StatusCode::CONFLICT, "MS-G008", "join another session")
+            }
+            Rejection::Moving { .. } => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "MS-G009",
+                "join again after Retry-After, or when the session's events name a host",
+            ),
+            Rejection::Passed { .. } => {
+                (StatusCode::CONFLICT, "MS-G010", "follow the host that the certificate names")
+            }
+            Rejection::LeaseStands { .. } => (
+                StatusCode::CONFLICT,
+                "MS-G011",
+                "claim again after Retry-After, if the host is still missed",
+            ),
+            Rejection::Unsuitable(_) => (StatusCode::CONFLICT, "MS-G012", "say canBeHost first"),
+            Rejection::NotMigratable | Rejection::Unsupported(_) => (StatusCode::CONFLICT, "MS-G013", SEE),
+            Rejection::NotHost(_) => (StatusCode::FORBIDDEN, "MS-G014", "only the host may do this"),
+            Rejection::LastEpoch => (StatusCode::CONFLICT, "MS-G019", "make a new session"),
+        };
+        let failure = Self::new(status, code, rejection.to_string(), fix);
+        if let Rejection::Moving { again, .. } | Rejection::LeaseStands { again, .. } = rejection {
+            failure.again_in(*again)
+        } else {
+            failure
+        }
+    }
+}

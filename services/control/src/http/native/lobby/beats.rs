@@ -1,0 +1,103 @@
+//! `/v1/sessions/{session}/beats`: signs of life, written nowhere.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use mainstay_core::{SessionId, Timestamp};
+use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Rejection, Renewal};
+use mainstay_wire::lobby::Renews;
+use mainstay_wire::native::{BeatAnswer, BeatRequest, RelayedRenewal, lease_word};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::super::App;
+use super::super::super::failure::{Failure, Native};
+use super::{lobby, look, member, peer_of, session_of, signature_of};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(beat))
+}
+
+/// A member lives. Of the host this renews its lease, and keeps those it hears in the session; of another it says whether it misses
+/// the host, and brings a renewal that the host cannot bring itself.
+#[utoipa::path(
+    post,
+    operation_id = "beat",
+    path = "/v1/sessions/{session}/beats",
+    tag = "lobby",
+    params(("session" = String, Path, description = "The session's id")),
+    request_body = BeatRequest,
+    responses((status = 200, description = "How the session stands", body = BeatAnswer), (status = 403, description = "It is no member", body = Problem), (status = 410, description = "It has ended", body = Problem), (status = 429, description = "Too often", body = Problem)),
+)]
+async fn beat(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<BeatAnswer>, Native> {
+    let session = session_of(&named)?;
+    let peer = member(&app, &headers, session)?;
+    let asked: BeatRequest = super::super::body(body)?;
+    let lobbies = lobby(&app)?;
+    lobbies.limits().beat(session, peer, app.now())?;
+    let before = look(&app, session).await?;
+    if !before.session.members.contains_key(&peer) {
+        return Err(Failure::lobby(lobbies, session, &Rejection::NotMember(peer)).into());
+    }
+    for observation in observed(session, peer, &asked, before.session.grant)? {
+        lobbies.shard().observe(observation).await?;
+    }
+    let after = look(&app, session).await?;
+    let epoch = after.session.epoch();
+    Ok(Json(BeatAnswer {
+        as_of: after.now.unix_ms(),
+        epoch: epoch.0,
+        lease: lease_word(after.lease).to_owned(),
+        revision: after.session.revision,
+        certificate: (epoch.0 > asked.epoch).then(|| lobbies.certificate(&after.session)).flatten(),
+    }))
+}
+
+/// What a sign of life tells the lobby.
+fn observed(
+    session: SessionId,
+    peer: PeerKey,
+    asked: &BeatRequest,
+    grant: Option<Grant>,
+) -> Result<Vec<Observation>, Native> {
+    let epoch = Epoch(asked.epoch);
+    let host = grant.filter(|grant| grant.epoch == epoch).map(|grant| grant.host);
+    if host == Some(peer) {
+        let most = usize::try_from(MEMBERS_MAX).unwrap_or(usize::MAX);
+        if asked.hears.len() > most {
+            let detail = format!("`hears` names {} members, at most {most}", asked.hears.len());
+            return Err(Failure::bad_request(detail, "name members alone").into());
+        }
+        let peers = asked.hears.iter().map(|named| peer_of(named)).collect::<Result<Vec<_>, _>>()?;
+        let renewed = Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now };
+        return Ok(vec![renewed, Observation::Heard { session, peers }]);
+    }
+    let misses = if asked.misses_host { Misses::Yes } else { Misses::No };
+    let mut observed = vec![Observation::Misses { session, epoch, peer, misses }];
+    if let (Some(host), Some(relayed)) = (host, &asked.relayed) {
+        observed.push(brought(session, epoch, host, relayed)?);
+    }
+    Ok(observed)
+}
+
+fn brought(
+    session: SessionId,
+    epoch: Epoch,
+    host: PeerKey,
+    relayed: &RelayedRenewal,
+) -> Result<Observation, Native> {
+    let as_of = Timestamp::from_unix_ms(relayed.as_of);
+    let renews = Renews { session, epoch, as_of };
+    renews.verify(&host, &signature_of(&relayed.signature)?).map_err(Failure::unproven)?;
+    Ok(Observation::Renewed { session, epoch, host, renewal: Renewal::AsOf(as_of) })
+}

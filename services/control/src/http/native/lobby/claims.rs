@@ -1,0 +1,54 @@
+//! `/v1/sessions/{session}/claims`: the next epoch, by compare-and-swap.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use mainstay_lobby::{Command, Epoch};
+use mainstay_wire::native::{Addresses, ClaimRequest, SessionView};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::super::super::App;
+use super::super::super::failure::Native;
+use super::{ask, lobby, look, member, peer_of, session_of};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(claim))
+}
+
+/// A member claims the epoch after the one it knows, or the host hands that to another. Of those who name the same epoch one gets the
+/// next; the others are told who, with the certificate, in the same answer.
+#[utoipa::path(
+    post,
+    operation_id = "claimEpoch",
+    path = "/v1/sessions/{session}/claims",
+    tag = "lobby",
+    params(("session" = String, Path, description = "The session's id")),
+    request_body = ClaimRequest,
+    responses((status = 200, description = "It is the host, durably; the session has its certificate", body = SessionView), (status = 403, description = "It is no member, or not the host", body = Problem), (status = 409, description = "The epoch has passed: `certificate` says to whom (MS-G010); or the host's lease stands: ask again after `Retry-After` (MS-G011)", body = Problem)),
+)]
+async fn claim(
+    State(app): State<Arc<App>>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<SessionView>, Native> {
+    let session = session_of(&named)?;
+    let by = member(&app, &headers, session)?;
+    let asked: ClaimRequest = super::super::body(body)?;
+    let lobbies = lobby(&app)?;
+    lobbies.limits().call(session, by, app.now())?;
+    let expected = Epoch(asked.expected_epoch);
+    let command = match &asked.to {
+        None => Command::Claim { session, expected, by },
+        Some(to) => Command::HandOver { session, expected, by, to: peer_of(to)? },
+    };
+    ask(&app, session, command).await?;
+    let seen = look(&app, session).await?;
+    Ok(Json(lobbies.view(&seen, Addresses::Told)))
+}

@@ -1,0 +1,188 @@
+//! The lobby of a running control plane: its shard, the key it signs with, who watches, and how often who may ask.
+//!
+//! A certificate is made of durable state alone and signed when somebody is told of it: what a query reads is durable before it is
+//! answered, so no certificate comes before its grant, and none is lost with the process.
+
+mod limits;
+mod signer;
+mod watched;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mainstay_core::{SessionId, Timestamp};
+use mainstay_journal::ShardName;
+use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Session};
+use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
+use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
+use mainstay_wire::native::{Addresses, CertificateView, Look, PassView, SessionView};
+
+pub(crate) use self::limits::{Exceeded, Limits};
+pub use self::signer::KeyError;
+use self::signer::Signer;
+use self::watched::LobbyHands;
+pub(crate) use self::watched::{Watched, Watching};
+use crate::error::StartError;
+
+/// The name of the lobby's shard: the first slice, and for now the only one.
+pub(crate) const LOBBY: &str = "lobby/0";
+
+/// How a lobby is served.
+#[derive(Debug, Clone)]
+pub struct LobbyConfig {
+    /// The folder of its key, for its owner's eyes alone; made where there is none.
+    pub dir: PathBuf,
+    /// Whether players may say by themselves who they are.
+    pub logins: crate::playfab::Logins,
+}
+
+/// The lobby of a running control plane.
+#[derive(Debug, Clone)]
+pub(crate) struct Lobbies {
+    shard: Handle<Lobby>,
+    signer: Arc<Signer>,
+    watched: Watched,
+    limits: Arc<Limits>,
+    logins: crate::playfab::Logins,
+}
+
+impl Lobbies {
+    /// Reads the key, and replays the shard.
+    pub(crate) async fn open(config: LobbyConfig, journal: &JournalHandle) -> Result<Self, StartError> {
+        let LobbyConfig { dir, logins } = config;
+        let opened = tokio::task::spawn_blocking(move || Signer::open(&dir)).await;
+        let signer = Arc::new(opened.map_err(|_| StartError::Thread)??);
+        let watched = Watched::default();
+        let shard = Shard::start(mainstay_runtime::Config {
+            name: ShardName::new(LOBBY).expect("`lobby/0` is a shard name"),
+            journal: journal.clone(),
+            initial: Lobby::default(),
+            codec: StoredCodec,
+            hands: LobbyHands::new(watched.clone()),
+            due: |_why| Command::Due,
+            mailbox_max: MAILBOX_MAX,
+        })
+        .await?;
+        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins })
+    }
+
+    /// The shard itself.
+    pub(crate) const fn shard(&self) -> &Handle<Lobby> {
+        &self.shard
+    }
+
+    /// Who waits for news of sessions.
+    pub(crate) const fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    /// How often who may ask what.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether players may say by themselves who they are.
+    pub(crate) const fn logins(&self) -> crate::playfab::Logins {
+        self.logins
+    }
+
+    /// What certificates and passes are signed with.
+    pub(crate) fn key(&self) -> LobbyKey {
+        self.signer.key()
+    }
+
+    /// Asks; a full mailbox is an error. Answers once what was decided is durable.
+    pub(crate) async fn ask(&self, command: Command) -> Result<Reply<Lobby>, mainstay_runtime::Error> {
+        let growth = growth(&command);
+        self.shard.try_command(command, growth).await
+    }
+
+    /// Reads the state once it is durable.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Lobby, Timestamp) -> T + Send + 'static,
+    ) -> Result<T, mainstay_runtime::Error> {
+        self.shard.query(read).await
+    }
+
+    /// A session that goes on, and how it stands.
+    pub(crate) async fn look(
+        &self,
+        id: SessionId,
+    ) -> Result<Result<Seen, Rejection>, mainstay_runtime::Error> {
+        self.read(move |lobby, now| lobby.session(id).map(|session| Seen::of(lobby, session, now))).await
+    }
+
+    /// What is told of a session.
+    pub(crate) fn view(&self, seen: &Seen, addresses: Addresses) -> SessionView {
+        let look = Look {
+            migrates: seen.migrates,
+            lease: seen.lease,
+            certificate: self.certificate(&seen.session),
+            addresses,
+        };
+        SessionView::of(&seen.session, look)
+    }
+
+    /// The proof of a session's host. `session` is as it durably is.
+    pub(crate) fn certificate(&self, session: &Session) -> Option<CertificateView> {
+        session.grant.map(|grant| self.certified(session.id, &grant))
+    }
+
+    /// The proof of a grant that is durable.
+    pub(crate) fn certified(&self, session: SessionId, grant: &mainstay_lobby::Grant) -> CertificateView {
+        let certificate = Certificate { session, epoch: grant.epoch, host: grant.host };
+        CertificateView::of(&certificate, &self.signer.sign(&certificate.signed_bytes()))
+    }
+
+    /// What a member shows to other peers.
+    pub(crate) fn pass(
+        &self,
+        session: SessionId,
+        peer: PeerKey,
+        player: &Player,
+        expires: Timestamp,
+    ) -> PassView {
+        let pass = Pass { session, peer, player: player.clone(), expires };
+        PassView::of(&pass, &self.signer.sign(&pass.signed_bytes()))
+    }
+}
+
+/// A session at a moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) session: Arc<Session>,
+    pub(crate) lease: Lease,
+    pub(crate) migrates: bool,
+    pub(crate) now: Timestamp,
+}
+
+impl Seen {
+    pub(crate) fn of(lobby: &Lobby, session: &Arc<Session>, now: Timestamp) -> Self {
+        Self {
+            session: Arc::clone(session),
+            lease: lobby.lease(session, now),
+            migrates: lobby.moves(session).is_ok(),
+            now,
+        }
+    }
+}
+
+/// What a command does to the size of what is stored.
+pub(crate) const fn growth(command: &Command) -> Growth {
+    match command {
+        Command::Create { .. } | Command::Reserve { .. } | Command::Join { .. } | Command::Update { .. } => {
+            Growth::Grows
+        }
+        // A session goes on without room, too: its next host takes the place of the one before.
+        Command::Configure { .. }
+        | Command::Withdraw { .. }
+        | Command::Introduce { .. }
+        | Command::Leave { .. }
+        | Command::Kick { .. }
+        | Command::Claim { .. }
+        | Command::HandOver { .. }
+        | Command::End { .. }
+        | Command::Due => Growth::Shrinks,
+    }
+}
