@@ -267,10 +267,12 @@ impl World {
                     peer.knows.remove(&session.id);
                     return;
                 }
-                let is_older = peer.knows.get(&session.id).is_some_and(|known| known.epoch > session.epoch());
-                if is_older {
+                let before = peer.knows.get(&session.id);
+                if before.is_some_and(|known| known.epoch > session.epoch()) {
                     return;
                 }
+                let newer = before.filter(|known| known.epoch < session.epoch());
+                self.counts.fenced += u64::from(newer.is_some_and(|known| known.host == Some(key)));
                 let known = Known {
                     epoch: session.epoch(),
                     host: session.grant.map(|grant| grant.host),
