@@ -416,16 +416,16 @@ impl From<Session<'_>> for domain::Session {
     }
 }
 
-fn text(text: &Cow<'_, str>) -> Arc<str> {
-    Arc::from(&**text)
+fn text(text: impl AsRef<str>) -> Arc<str> {
+    Arc::from(text.as_ref())
 }
 
 fn texts(texts: &[Arc<str>]) -> Vec<Cow<'_, str>> {
     texts.iter().map(|text| Cow::Borrowed(&**text)).collect()
 }
 
-fn player(text: &Cow<'_, str>) -> Player {
-    Player(Arc::from(&**text))
+fn player(text: impl AsRef<str>) -> Player {
+    Player(Arc::from(text.as_ref()))
 }
 
 fn players<'a>(players: impl IntoIterator<Item = &'a Player>) -> Vec<Cow<'a, str>> {
