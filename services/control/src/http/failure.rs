@@ -41,11 +41,18 @@ pub(super) struct Failure {
     detail: String,
     fix: &'static str,
     problems: Vec<Value>,
+    /// What only few failures tell.
+    more: Option<Box<More>>,
+    fields: Vec<FieldError>,
+}
+
+/// What only few failures tell. Apart, so that the others stay small.
+#[derive(Debug, Clone, Default)]
+struct More {
     /// After how long to ask again, where that is known.
     retry_after: Option<Duration>,
     /// The proof of the host that there is, for whoever claimed an epoch too late.
-    certificate: Option<Box<CertificateView>>,
-    fields: Vec<FieldError>,
+    certificate: Option<CertificateView>,
 }
 
 /// A failure, as Unity's gateway tells it.
@@ -103,16 +110,7 @@ impl Failure {
         detail: String,
         fix: &'static str,
     ) -> Self {
-        Self {
-            status,
-            code,
-            detail,
-            fix,
-            problems: Vec::new(),
-            retry_after: None,
-            certificate: None,
-            fields: Vec::new(),
-        }
+        Self { status, code, detail, fix, problems: Vec::new(), more: None, fields: Vec::new() }
     }
 
     /// Which field of the body is at fault.
@@ -476,7 +474,7 @@ pub(super) fn problem(failure: &Failure, instance: &str) -> Response {
         docs: Problem::docs_of(failure.code),
         instance: instance.to_owned(),
         problems: failure.problems.clone(),
-        certificate: failure.certificate.as_deref().cloned(),
+        certificate: failure.more.as_ref().and_then(|more| more.certificate.clone()),
     };
     let mut response = (failure.status, Json(problem)).into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(Problem::CONTENT_TYPE));
@@ -492,7 +490,8 @@ fn with_headers(mut response: Response, failure: &Failure) -> Response {
     headers.insert(CODE_HEADER, HeaderValue::from_static(failure.code));
     let is_for_now =
         failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.status == StatusCode::TOO_MANY_REQUESTS;
-    if let Some(wait) = failure.retry_after.or(is_for_now.then_some(RETRY_AFTER)) {
+    let known = failure.more.as_ref().and_then(|more| more.retry_after);
+    if let Some(wait) = known.or(is_for_now.then_some(RETRY_AFTER)) {
         // Whole seconds, and never too early.
         let seconds = wait.as_millis().div_ceil(1_000).max(1);
         headers.insert(RETRY_AFTER_HEADER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));

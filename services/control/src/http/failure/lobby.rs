@@ -7,7 +7,7 @@ use mainstay_core::SessionId;
 use mainstay_lobby::Rejection;
 use mainstay_wire::lobby::Unproven;
 
-use super::Failure;
+use super::{Failure, More};
 use crate::lobby::{Exceeded, Lobbies};
 
 const SEE: &str = "see docs/reference/lobby.md";
@@ -17,7 +17,8 @@ impl Failure {
     pub(in crate::http) fn lobby(lobbies: &Lobbies, session: SessionId, rejection: &Rejection) -> Self {
         let failure = Self::from(rejection);
         if let Rejection::Passed { grant: Some(grant), .. } = rejection {
-            Self { certificate: Some(Box::new(lobbies.certified(session, grant))), ..failure }
+            let certificate = Some(lobbies.certified(session, grant));
+            Self { more: Some(Box::new(More { certificate, ..More::default() })), ..failure }
         } else {
             failure
         }
@@ -46,7 +47,8 @@ impl Failure {
     }
 
     fn again_in(self, wait: Duration) -> Self {
-        Self { retry_after: Some(wait), ..self }
+        let more = More { retry_after: Some(wait), ..More::default() };
+        Self { more: Some(Box::new(more)), ..self }
     }
 }
 

@@ -96,7 +96,7 @@ async fn remove(
     let (session, peer) = (session_of(&named)?, peer_of(&peer)?);
     let command = match asker(&app, &headers, session)? {
         Asker::Member(own) if own == peer => Command::Leave { session, peer },
-        other => {
+        other @ (Asker::Member(_) | Asker::Studio) => {
             let by = other.authority(AsHost::read(query)?.epoch)?;
             Command::Kick { session, peer, by }
         }
