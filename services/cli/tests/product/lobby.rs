@@ -1,14 +1,12 @@
 //! Sessions that players host, over the native face: what a game does that knows the documentation and has an Ed25519 library.
 
-use std::time::{Duration, Instant};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::caller::{Answer, Caller, Credentials};
-use crate::product::{Home, Product, until};
+use crate::product::{Home, Product};
 
 const SEARCH: &str = "/v1/lobbies/online/sessions";
 
@@ -118,7 +116,7 @@ fn a_session_outlives_its_host_and_the_lobby_and_no_certificate_is_lost() {
     let first = made["session"]["certificate"].clone();
     assert!(is_certified(&first, &key), "{first}");
     assert_eq!((&first["epoch"], &first["host"]), (&json!(1), &json!(ann.key())));
-    let mut forged = first.clone();
+    let mut forged = first;
     forged["epoch"] = json!(2);
     assert!(!is_certified(&forged, &key));
 
