@@ -58,7 +58,7 @@ fn story() -> Vec<Event> {
         Event::Joined {
             session,
             peer,
-            player: player.clone(),
+            player,
             can_be_host: CanBeHost::NotYet,
             addresses: vec!["a:1".into()],
         },
