@@ -260,6 +260,8 @@ impl Up<'_> {
                 .why("a router is told from another by answers from two IP addresses of one family and two ports")
                 .fix("give one address, or two with another IP and another port, as 203.0.113.1:3478,203.0.113.2:3479")),
         }
+    }
+
     /// The lobby. Its players say who they are by themselves where PlayFab's do.
     fn lobby(&self) -> mainstay_control::LobbyConfig {
         mainstay_control::LobbyConfig { dir: self.data_dir.join("identity"), logins: self.playfab().logins }
