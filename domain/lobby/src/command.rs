@@ -8,6 +8,7 @@ use mainstay_core::{SessionId, Timestamp};
 use crate::id::{Epoch, PeerKey, Player, Service};
 use crate::session::{CanBeHost, Phase, Session};
 use crate::settings::{Joining, Searchable, Settings, Support};
+use crate::tally::Cause;
 
 /// Who wants to be a member. That the key is its own, and the player is who it says, the hands have made sure of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +214,13 @@ pub enum Observation {
         peer: PeerKey,
         /// Whether.
         misses: Misses,
+    },
+    /// A session got another host, in this turn.
+    Moved {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        cause: Cause,
     },
     /// Everything soft is gone.
     Forgotten,

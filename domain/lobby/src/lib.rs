@@ -28,6 +28,7 @@ mod rejection;
 mod search;
 mod session;
 mod settings;
+mod tally;
 
 pub use command::{Answer, Authority, Command, Joiner, Misses, Observation, Renewal, Target, Update, Why};
 pub use event::Event;
@@ -43,3 +44,4 @@ pub use rejection::Rejection;
 pub use search::{Filter, Found};
 pub use session::{CanBeHost, Ending, Gone, Grant, Member, Phase, Session};
 pub use settings::{Joining, Migratable, Searchable, Settings, Support, Takeover, Unfit, WithoutMajority};
+pub use tally::{Cause, GAPS_MS, Tally};

@@ -13,6 +13,7 @@ use crate::pulse::{Lease, Pulses};
 use crate::rejection::Rejection;
 use crate::session::{Ending, Session};
 use crate::settings::{Migratable, Support};
+use crate::tally::Tally;
 
 /// A session that ended, or that never came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +91,12 @@ impl Lobby {
     #[must_use]
     pub fn lease(&self, session: &Session, now: Timestamp) -> Lease {
         self.pulses.lease(session, now)
+    }
+
+    /// How often sessions moved, and how long that took.
+    #[must_use]
+    pub const fn tally(&self) -> &Tally {
+        self.pulses.tally()
     }
 
     /// Whether a session would be given another host.
@@ -171,6 +178,7 @@ impl StateMachine for Lobby {
                     self.pulses.hear(session, peer, now);
                 }
             }
+            Observation::Moved { session, cause } => self.pulses.moved(session, cause),
             Observation::Forgotten => self.pulses = Pulses::default(),
         }
     }

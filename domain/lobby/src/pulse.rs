@@ -8,6 +8,7 @@ use crate::command::{Misses, Renewal};
 use crate::id::{Epoch, PeerKey};
 use crate::limits::{LEASE, MISSED, REPORT_LIFE, SILENCE};
 use crate::session::Session;
+use crate::tally::{Cause, Tally};
 
 /// How a host's lease stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub(crate) struct Pulses {
     sessions: BTreeMap<SessionId, Pulse>,
     /// Every member by the moment it was heard last.
     heard: BTreeSet<(Timestamp, SessionId, PeerKey)>,
+    tally: Tally,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -52,6 +54,8 @@ struct Pulse {
     renewed: Option<(Epoch, Timestamp)>,
     misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
     heard: BTreeMap<PeerKey, Timestamp>,
+    /// Why it moved, until its new host is heard.
+    moved: Option<Cause>,
 }
 
 impl Pulses {
@@ -86,10 +90,25 @@ impl Pulses {
             Renewal::Now => now,
             Renewal::AsOf(at) => at.min(now),
         };
-        let renewed = &mut self.sessions.entry(session).or_default().renewed;
+        let Pulse { renewed, moved, .. } = self.sessions.entry(session).or_default();
+        if let (Some((former, before)), Some(cause)) = (renewed.filter(|(of, _)| *of != epoch), moved.take())
+        {
+            debug_assert!(former < epoch, "who is asked has made sure that it is the newest epoch");
+            self.tally.took(cause, at.since(before));
+        }
         if renewed.is_none_or(|(known, before)| known != epoch || before < at) {
             *renewed = Some((epoch, at));
         }
+    }
+
+    /// A session got another host.
+    pub(crate) fn moved(&mut self, session: SessionId, cause: Cause) {
+        self.tally.moved(cause);
+        self.sessions.entry(session).or_default().moved = Some(cause);
+    }
+
+    pub(crate) const fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     pub(crate) fn misses(

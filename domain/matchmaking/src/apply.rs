@@ -10,8 +10,9 @@ use crate::command::Target;
 use crate::engine::{Cursor, Kind, Look, LookedAt};
 use crate::entity::Entity;
 use crate::event::{Event, Filled};
-use crate::hold::Hold;
+use crate::hold::{Asked, Hold};
 use crate::queue::{KEPT, KEPT_MAX, Queue};
+use crate::spec::Venue;
 use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
 
 impl Queue {
@@ -110,8 +111,10 @@ impl Queue {
                 let (id, members) = (hold.asked(), self.matched(&hold.tickets, None));
                 for (ticket, _) in hold.tickets.iter() {
                     let created = self.tickets.get(ticket).map(|ticket| ticket.created);
-                    if let (Some(tally), Some(created)) = (&mut self.tally, created) {
-                        tally.plays(&hold.allocation.fleet, created, at);
+                    if let (Some(tally), Some(created), Venue::Server(of)) =
+                        (&mut self.tally, created, &*hold.venue)
+                    {
+                        tally.plays(&of.fleet, created, at);
                     }
                     self.ticket_ended(at, *ticket, Stage::Matched { id, at });
                 }
@@ -140,7 +143,7 @@ impl Queue {
             Event::BackfillStood(ticket) => self.backfill_stands(ticket.clone()),
             Event::MatchStood(formed) => self.match_stands(formed.clone()),
             Event::HoldStood(hold) => self.hold_stands(hold.clone()),
-            Event::UndoStood { id, fleet } => self.undo(*id, fleet),
+            Event::UndoStood { id, of } => self.undo(*id, of.clone()),
         }
         if let Some(live) = &mut self.engine {
             live.read = None;
@@ -160,7 +163,7 @@ impl Queue {
         tickets: &Arc<[(TicketId, Option<u8>)]>,
         regions: &Arc<[Arc<str>]>,
     ) {
-        let Some(allocation) = self.spec.as_ref().and_then(|spec| spec.allocation.clone()) else { return };
+        let Some(venue) = self.spec.as_ref().and_then(|spec| spec.venue.clone()) else { return };
         for (ticket, _) in tickets.iter() {
             let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
             if let Some(Stage::Searching(searching)) = stage {
@@ -171,7 +174,7 @@ impl Queue {
             id,
             tickets: tickets.clone(),
             regions: regions.clone(),
-            allocation: Arc::new(allocation),
+            venue: Arc::new(venue),
             held: at,
             refusals: 0,
             refused: None,
@@ -182,7 +185,7 @@ impl Queue {
     /// A group is held no longer: what was asked for it is to be undone, and its tickets search on as they did, with their places.
     fn release(&mut self, at: Timestamp, id: MatchId) {
         let Some(hold) = self.hold_ends(id) else { return };
-        self.undo(hold.asked(), &hold.allocation.fleet);
+        self.undo(hold.asked(), Asked::of(&hold.venue));
         for (ticket, _) in hold.tickets.iter() {
             let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
             if let Some(Stage::Held { searching, .. }) = stage {
@@ -204,9 +207,9 @@ impl Queue {
         Some(hold)
     }
 
-    fn undo(&mut self, id: MatchId, fleet: &Arc<str>) {
+    fn undo(&mut self, id: MatchId, of: Asked) {
         self.touched.insert(Target::Allocation(id));
-        self.undos.insert(id, fleet.clone());
+        self.undos.insert(id, of);
     }
 
     /// A ticket stands otherwise from now on.

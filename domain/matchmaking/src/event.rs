@@ -7,7 +7,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 use crate::backfill::{BackfillTicket, ServerDetails};
 use crate::engine::{Cursor, LookedAt};
 use crate::entity::Entity;
-use crate::hold::Hold;
+use crate::hold::{Asked, Hold};
 use crate::spec::QueueSpec;
 use crate::terms::Terms;
 use crate::ticket::{Cancellation, Match, Member, Seated, Ticket};
@@ -155,8 +155,8 @@ pub enum Event {
     UndoStood {
         /// Its id.
         id: MatchId,
-        /// The fleet, as the queue named it.
-        fleet: Arc<str>,
+        /// Of whom it was asked.
+        of: Asked,
     },
 }
 

@@ -11,7 +11,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::backfill::ServerDetails;
 use crate::queue::Queue;
-use crate::spec::ServerAllocation;
+use crate::spec::Venue;
 use crate::ticket::Seated;
 
 /// After how long a group is asked a server for again when every region has refused it. A fleet refuses where nothing can come
@@ -27,8 +27,8 @@ pub struct Hold {
     pub tickets: Arc<[(TicketId, Option<u8>)]>,
     /// The regions it could be played in, the best first; none where the queue has no such rule.
     pub regions: Arc<[Arc<str>]>,
-    /// Of what a server is asked.
-    pub allocation: Arc<ServerAllocation>,
+    /// Where it is to be played.
+    pub venue: Arc<Venue>,
     /// Since when.
     pub held: Timestamp,
     /// How often it was refused.
@@ -62,9 +62,27 @@ pub enum Owed {
     Undo {
         /// Its id.
         id: MatchId,
-        /// The fleet, as the queue names it.
-        fleet: Arc<str>,
+        /// Of whom it was asked.
+        of: Asked,
     },
+}
+
+/// Of whom something was asked that is no longer wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// A fleet, as the queue names it.
+    Fleet(Arc<str>),
+    /// The lobby.
+    Lobby,
+}
+
+impl Asked {
+    pub(crate) fn of(venue: &Venue) -> Self {
+        match venue {
+            Venue::Server(allocation) => Self::Fleet(allocation.fleet.clone()),
+            Venue::Session { .. } => Self::Lobby,
+        }
+    }
 }
 
 /// An allocation that is wanted.
@@ -74,8 +92,8 @@ pub struct Ask {
     pub id: MatchId,
     /// The queue that asks.
     pub queue: Arc<str>,
-    /// Of which fleet and build configuration.
-    pub allocation: Arc<ServerAllocation>,
+    /// Where it is to be played.
+    pub venue: Arc<Venue>,
     /// Where; `None` where the queue has no rule of regions.
     pub region: Option<Arc<str>>,
     /// How often it was refused before: where there are no regions, those of the fleet are tried in turn.
@@ -128,14 +146,14 @@ impl Queue {
 
     /// What is owed to the fleet for an allocation.
     pub(crate) fn owed_for(&self, id: MatchId) -> Option<Owed> {
-        if let Some(fleet) = self.undos.get(&id) {
-            return Some(Owed::Undo { id, fleet: fleet.clone() });
+        if let Some(of) = self.undos.get(&id) {
+            return Some(Owed::Undo { id, of: of.clone() });
         }
         let hold = self.holds.get(self.asked.get(&id)?)?;
         Some(Owed::Allocate(Ask {
             id,
             queue: self.spec()?.name.clone(),
-            allocation: hold.allocation.clone(),
+            venue: hold.venue.clone(),
             region: hold.region().cloned(),
             refusals: hold.refusals,
             from: hold.from,

@@ -56,7 +56,7 @@ impl Queue {
         let regions = found.regions.iter().filter_map(|region| live.engine.region(*region));
         let regions = regions.map(|region| self.written(spec, &tickets, backfill.as_ref(), region)).collect();
         let seed = id(&found.seed);
-        if spec.allocation.is_some() && backfill.is_none() {
+        if spec.venue.is_some() && backfill.is_none() {
             let id = MatchId::held(seed, self.tickets.get(&seed)?.changes);
             return Some(Event::MatchHeld { id, tickets, regions });
         }

@@ -13,7 +13,7 @@ use crate::command::{Answer, Command, Observation, Target, Why};
 use crate::engine::{Cursor, Look, LookedAt};
 use crate::entity::Entity;
 use crate::event::Event;
-use crate::hold::{Hold, Owed};
+use crate::hold::{Asked, Hold, Owed};
 use crate::live::Live;
 use crate::rejection::Rejection;
 use crate::shares::Shares;
@@ -48,8 +48,8 @@ pub struct Queue {
     pub(crate) holds: BTreeMap<MatchId, Arc<Hold>>,
     /// By the id that a server is asked for under: what they are held as.
     pub(crate) asked: BTreeMap<MatchId, MatchId>,
-    /// The allocations that are no longer wanted, each with its fleet.
-    pub(crate) undos: BTreeMap<MatchId, Arc<str>>,
+    /// The allocations that are no longer wanted, each with whom was asked for it.
+    pub(crate) undos: BTreeMap<MatchId, Asked>,
     /// Who is in which open ticket.
     pub(crate) playing: Table<Entity, Membership>,
     /// The open backfill tickets of each hosted process.

@@ -30,7 +30,7 @@ impl Queue {
         story.extend(
             self.undos
                 .iter()
-                .map(|(id, fleet)| (Timestamp::EPOCH, Event::UndoStood { id: *id, fleet: fleet.clone() })),
+                .map(|(id, of)| (Timestamp::EPOCH, Event::UndoStood { id: *id, of: of.clone() })),
         );
         let stood = Event::Stood { form: self.form, arrivals: self.arrivals, looked_at: self.looked_at };
         story.push((Timestamp::EPOCH, stood));

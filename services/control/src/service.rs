@@ -103,17 +103,17 @@ impl Control {
             Arc::clone(&config.metrics),
         );
         let catalog = start_catalog(&config, hands).await?;
-        let placement = Placement::new(fleets.clone(), Arc::clone(&config.clock));
+        let lobby = match config.lobby.take() {
+            Some(lobby) => Some(Lobbies::open(lobby, &config.journal).await?),
+            None => None,
+        };
+        let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));
         let queues = Queues::open(config.journal.clone(), placement.clone(), config.playfab_builds).await?;
         let tokens = Arc::new(TokenKeys::of(&config.join_token));
         let playfab = match config.playfab.take() {
             Some(playfab) => {
                 Some(playfab.open(queues.clone(), &config.journal, &config.clock, Arc::clone(&tokens)).await?)
             }
-            None => None,
-        };
-        let lobby = match config.lobby.take() {
-            Some(lobby) => Some(Lobbies::open(lobby, &config.journal).await?),
             None => None,
         };
         let keeping = tokio::spawn(keep(keeper, catalog.clone(), fail.clone()));

@@ -150,7 +150,7 @@ impl<'a> From<&'a QueueSpec> for Spec<'a> {
             rules,
             regions,
             visibility: Visibility { players_matching, time_to_match },
-            allocation: _,
+            venue: _,
         } = spec.declared();
         Self {
             name,
@@ -184,16 +184,16 @@ impl From<Spec<'_>> for QueueSpec {
                 players_matching: spec.players_matching.into(),
                 time_to_match: spec.time_to_match.into(),
             },
-            allocation: None,
+            venue: None,
         })
     }
 }
 
 impl Spec<'_> {
-    /// With a server for each match.
-    pub(super) fn with(self, allocation: Allocation<'_>) -> QueueSpec {
+    /// With a place for each match.
+    pub(super) fn at(self, venue: spec::Venue) -> QueueSpec {
         let declared = QueueSpec::from(self).declared().clone();
-        QueueSpec::kept(Declared { allocation: Some(allocation.into()), ..declared })
+        QueueSpec::kept(Declared { venue: Some(venue), ..declared })
     }
 }
 

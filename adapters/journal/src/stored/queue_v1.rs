@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_matchmaking::spec::Venue;
 use mainstay_matchmaking::{self as domain, Entity, Event as DomainEvent};
 use serde::{Deserialize, Serialize};
 
@@ -152,18 +153,40 @@ pub(super) enum Event<'a> {
         stage: BackfillStage,
         terms: Terms,
     },
+    /// Since format 4: matches that are played in sessions of a lobby.
+    ConfiguredWithSessions {
+        spec: Spec<'a>,
+        form: u32,
+        lobby: &'a str,
+    },
+    HoldStoodForSession {
+        id: MatchId,
+        tickets: Vec<(TicketId, Option<u8>)>,
+        regions: Vec<&'a str>,
+        lobby: &'a str,
+        held: u64,
+        refusals: u32,
+        refused: Option<&'a str>,
+        from: u64,
+    },
+    UndoStoodInLobby {
+        id: MatchId,
+    },
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
-            DomainEvent::Configured { spec, form } => match &spec.allocation {
+            DomainEvent::Configured { spec, form } => match &spec.venue {
                 None => Self::Configured { spec: (&**spec).into(), form: *form },
-                Some(allocation) => Self::ConfiguredWithServers {
+                Some(Venue::Server(allocation)) => Self::ConfiguredWithServers {
                     spec: (&**spec).into(),
                     form: *form,
                     allocation: allocation.into(),
                 },
+                Some(Venue::Session { lobby }) => {
+                    Self::ConfiguredWithSessions { spec: (&**spec).into(), form: *form, lobby }
+                }
             },
             DomainEvent::MatchHeld { id, tickets, regions } => {
                 Self::MatchHeld { id: *id, tickets: tickets.to_vec(), regions: texts(regions) }
@@ -177,20 +200,34 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::HoldReleased { hold } => Self::HoldReleased { hold: *hold },
             DomainEvent::PlacementUndone { id } => Self::PlacementUndone { id: *id },
             DomainEvent::HoldStood(hold) => {
-                let domain::Hold { id, tickets, regions, allocation, held, refusals, refused, from } =
-                    &**hold;
-                Self::HoldStood {
-                    id: *id,
-                    tickets: tickets.to_vec(),
-                    regions: texts(regions),
-                    allocation: (&**allocation).into(),
-                    held: held.unix_ms(),
-                    refusals: *refusals,
-                    refused: refused.as_deref(),
-                    from: from.unix_ms(),
+                let domain::Hold { id, tickets, regions, venue, held, refusals, refused, from } = &**hold;
+                match &**venue {
+                    Venue::Server(allocation) => Self::HoldStood {
+                        id: *id,
+                        tickets: tickets.to_vec(),
+                        regions: texts(regions),
+                        allocation: allocation.into(),
+                        held: held.unix_ms(),
+                        refusals: *refusals,
+                        refused: refused.as_deref(),
+                        from: from.unix_ms(),
+                    },
+                    Venue::Session { lobby } => Self::HoldStoodForSession {
+                        id: *id,
+                        tickets: tickets.to_vec(),
+                        regions: texts(regions),
+                        lobby,
+                        held: held.unix_ms(),
+                        refusals: *refusals,
+                        refused: refused.as_deref(),
+                        from: from.unix_ms(),
+                    },
                 }
             }
-            DomainEvent::UndoStood { id, fleet } => Self::UndoStood { id: *id, fleet },
+            DomainEvent::UndoStood { id, of: domain::Asked::Fleet(fleet) } => {
+                Self::UndoStood { id: *id, fleet }
+            }
+            DomainEvent::UndoStood { id, of: domain::Asked::Lobby } => Self::UndoStoodInLobby { id: *id },
             DomainEvent::Closed => Self::Closed,
             DomainEvent::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {
@@ -316,7 +353,10 @@ impl From<Event<'_>> for DomainEvent {
         match event {
             Event::Configured { spec, form } => Self::Configured { spec: Arc::new(spec.into()), form },
             Event::ConfiguredWithServers { spec, form, allocation } => {
-                Self::Configured { spec: Arc::new(spec.with(allocation)), form }
+                Self::Configured { spec: Arc::new(spec.at(Venue::Server(allocation.into()))), form }
+            }
+            Event::ConfiguredWithSessions { spec, form, lobby } => {
+                Self::Configured { spec: Arc::new(spec.at(Venue::Session { lobby: lobby.into() })), form }
             }
             Event::MatchHeld { id, tickets, regions } => {
                 Self::MatchHeld { id, tickets: tickets.into(), regions: shared(&regions) }
@@ -334,14 +374,27 @@ impl From<Event<'_>> for DomainEvent {
                     id,
                     tickets: tickets.into(),
                     regions: shared(&regions),
-                    allocation: Arc::new(allocation.into()),
+                    venue: Arc::new(Venue::Server(allocation.into())),
                     held: Timestamp::from_unix_ms(held),
                     refusals,
                     refused: refused.map(Into::into),
                     from: Timestamp::from_unix_ms(from),
                 }))
             }
-            Event::UndoStood { id, fleet } => Self::UndoStood { id, fleet: fleet.into() },
+            Event::HoldStoodForSession { id, tickets, regions, lobby, held, refusals, refused, from } => {
+                Self::HoldStood(Arc::new(domain::Hold {
+                    id,
+                    tickets: tickets.into(),
+                    regions: shared(&regions),
+                    venue: Arc::new(Venue::Session { lobby: lobby.into() }),
+                    held: Timestamp::from_unix_ms(held),
+                    refusals,
+                    refused: refused.map(Into::into),
+                    from: Timestamp::from_unix_ms(from),
+                }))
+            }
+            Event::UndoStood { id, fleet } => Self::UndoStood { id, of: domain::Asked::Fleet(fleet.into()) },
+            Event::UndoStoodInLobby { id } => Self::UndoStood { id, of: domain::Asked::Lobby },
             Event::Closed => Self::Closed,
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {

@@ -7,12 +7,12 @@ use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, PlayFabBuild, QueueSpec, Rule, RuleKind,
-    ServerAllocation, Shown, Source, TeamSpec, Visibility, Weight,
+    ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
-    Amount, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled, Hold,
-    Kind, Lease, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails, Stage,
-    TakenOut, Terms, Ticket, Value,
+    Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
+    Hold, Kind, Lease, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails,
+    Stage, TakenOut, Terms, Ticket, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -215,9 +215,9 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
     let rule = (text(), option::of(any::<u32>()), rule_kind())
         .prop_map(|(name, optional_after, kind)| Rule { name, optional_after, kind });
     let sizes = (any::<u32>(), any::<u32>(), option::of(any::<u32>()));
-    let told = (visibility, option::of(allocation()));
+    let told = (visibility, option::of(venue()));
     (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), told).prop_map(
-        |(name, sizes, teams, rules, regions, (visibility, allocation))| {
+        |(name, sizes, teams, rules, regions, (visibility, venue))| {
             let (min_match_size, max_match_size, max_ticket_size) = sizes;
             Arc::new(QueueSpec::kept(Declared {
                 name,
@@ -228,7 +228,7 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
                 rules,
                 regions: regions.to_vec(),
                 visibility,
-                allocation,
+                venue,
             }))
         },
     )
@@ -241,6 +241,10 @@ fn allocation() -> impl Strategy<Value = ServerAllocation> {
         build_configuration,
         build,
     })
+}
+
+fn venue() -> impl Strategy<Value = Venue> {
+    prop_oneof![allocation().prop_map(Venue::Server), text().prop_map(|lobby| Venue::Session { lobby })]
 }
 
 fn placement() -> impl Strategy<Value = Event> {
@@ -260,14 +264,14 @@ fn placement() -> impl Strategy<Value = Event> {
         }),
         match_id().prop_map(|hold| Event::HoldReleased { hold }),
         match_id().prop_map(|id| Event::PlacementUndone { id }),
-        (match_id(), tickets(), texts(), allocation(), time(), refused()).prop_map(
-            |(id, tickets, regions, allocation, held, (refusals, refused, from))| {
-                let allocation = Arc::new(allocation);
+        (match_id(), tickets(), texts(), venue(), time(), refused()).prop_map(
+            |(id, tickets, regions, venue, held, (refusals, refused, from))| {
+                let venue = Arc::new(venue);
                 Event::HoldStood(Arc::new(Hold {
                     id,
                     tickets,
                     regions,
-                    allocation,
+                    venue,
                     held,
                     refusals,
                     refused,
@@ -275,7 +279,8 @@ fn placement() -> impl Strategy<Value = Event> {
                 }))
             }
         ),
-        (match_id(), text()).prop_map(|(id, fleet)| Event::UndoStood { id, fleet }),
+        (match_id(), text()).prop_map(|(id, fleet)| Event::UndoStood { id, of: Asked::Fleet(fleet) }),
+        match_id().prop_map(|id| Event::UndoStood { id, of: Asked::Lobby }),
     ]
 }
 
@@ -604,7 +609,7 @@ fn queues_keep_their_bytes() {
         rules: rules.collect(),
         regions: vec!["eu".into()],
         visibility: Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden },
-        allocation: None,
+        venue: None,
     }));
     let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
     let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
@@ -652,7 +657,7 @@ fn placement_keeps_its_bytes() {
         rules: Vec::new(),
         regions: Vec::new(),
         visibility: Visibility::default(),
-        allocation: Some(allocation.clone()),
+        venue: Some(Venue::Server(allocation.clone())),
     }));
     let regions: Arc<[Arc<str>]> = [Arc::from("eu")].into();
     let tickets: Arc<[_]> = [(ticket, Some(1)), (ticket, None)].into();
@@ -660,7 +665,7 @@ fn placement_keeps_its_bytes() {
         id: held,
         tickets: tickets.clone(),
         regions: regions.clone(),
-        allocation: Arc::new(allocation),
+        venue: Arc::new(Venue::Server(allocation)),
         held: at(1),
         refusals: 2,
         refused: Some("MS-P006".into()),
@@ -686,7 +691,10 @@ fn placement_keeps_its_bytes() {
             hold,
             "131000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff00010265750166016201010161010201074d532d5030303602",
         ),
-        (Event::UndoStood { id: held, fleet: "f".into() }, "141000112233445566778899aabbccddeeff0166"),
+        (
+            Event::UndoStood { id: held, of: Asked::Fleet("f".into()) },
+            "141000112233445566778899aabbccddeeff0166",
+        ),
         (
             stood(Stage::Searching(back)),
             "0a1000112233445566778899aabbccddeeff037021410000ac02780304ac0207ad02",
@@ -697,6 +705,41 @@ fn placement_keeps_its_bytes() {
         ),
     ] {
         keeps_its_bytes(event, golden);
+    }
+}
+
+/// Since format 4: matches that are played in sessions of a lobby.
+#[test]
+fn matches_in_sessions_keep_their_bytes() {
+    let held: MatchId = id();
+    let venue = Venue::Session { lobby: "online".into() };
+    let spec = Arc::new(QueueSpec::kept(Declared {
+        name: "q".into(),
+        min_match_size: 2,
+        max_match_size: 2,
+        max_ticket_size: None,
+        teams: Vec::new(),
+        rules: Vec::new(),
+        regions: Vec::new(),
+        visibility: Visibility::default(),
+        venue: Some(venue.clone()),
+    }));
+    let hold = Event::HoldStood(Arc::new(Hold {
+        id: held,
+        tickets: [].into(),
+        regions: [].into(),
+        venue: Arc::new(venue),
+        held: at(1),
+        refusals: 2,
+        refused: None,
+        from: at(2),
+    }));
+    for (event, golden) in [
+        (Event::Configured { spec, form: 3 }, "18017102020000000000000306".to_owned() + "6f6e6c696e65"),
+        (hold, "191000112233445566778899aabbccddeeff0000066f6e6c696e6501020002".to_owned()),
+        (Event::UndoStood { id: held, of: Asked::Lobby }, "1a1000112233445566778899aabbccddeeff".to_owned()),
+    ] {
+        keeps_its_bytes(event, &golden);
     }
 }
 

@@ -317,6 +317,16 @@ pub struct SessionHostView {
     pub since: Instant,
 }
 
+/// The seat of a player whom a match brings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatView {
+    /// Whose.
+    pub player: String,
+    /// What lets the player in, as `Authorization: Bearer` of joining; for nobody else's eyes.
+    pub token: String,
+}
+
 /// A member of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -27,8 +27,8 @@ pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
 pub use lobby::{
     Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
     LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,
-    PhaseView, RelayedRenewal, SessionHostView, SessionRequest, SessionUpdate, SessionView, TakeoverView,
-    WithoutMajorityView, lease_word,
+    PhaseView, RelayedRenewal, SeatView, SessionHostView, SessionRequest, SessionUpdate, SessionView,
+    TakeoverView, WithoutMajorityView, lease_word,
 };
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,

@@ -3,7 +3,7 @@
 use mainstay_core::{SessionId, Turn};
 
 use super::{heard, newest, session, told};
-use crate::command::Answer;
+use crate::command::{Answer, Observation};
 use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
 use crate::limits::LEASE;
@@ -12,6 +12,7 @@ use crate::pulse::Lease;
 use crate::rejection::Rejection;
 use crate::session::{CanBeHost, Session};
 use crate::settings::Takeover;
+use crate::tally::Cause;
 
 pub(super) fn claim(
     turn: &mut Turn<'_, Lobby>,
@@ -33,6 +34,9 @@ pub(super) fn claim(
     if session.grant.is_some() {
         turn.state().moves(&session)?;
         is_free(turn, &session, by)?;
+    }
+    if session.grant.is_some() {
+        turn.observe(Observation::Moved { session: id, cause: Cause::Catastrophic });
     }
     turn.emit(Event::Granted { session: id, epoch: next, host: by });
     heard(turn, id, by);

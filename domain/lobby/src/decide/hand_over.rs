@@ -3,12 +3,13 @@
 use mainstay_core::{SessionId, Turn};
 
 use super::{may, session, told};
-use crate::command::{Answer, Authority};
+use crate::command::{Answer, Authority, Observation};
 use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
 use crate::lobby::Lobby;
 use crate::rejection::Rejection;
 use crate::session::CanBeHost;
+use crate::tally::Cause;
 
 pub(super) fn hand_over(
     turn: &mut Turn<'_, Lobby>,
@@ -32,6 +33,7 @@ pub(super) fn hand_over(
         return Err(Rejection::Unsuitable(to));
     }
     turn.state().moves(&session)?;
+    turn.observe(Observation::Moved { session: id, cause: Cause::Controlled });
     turn.emit(Event::Granted { session: id, epoch: next, host: to });
     Ok(told(turn, id))
 }

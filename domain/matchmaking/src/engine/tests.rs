@@ -91,7 +91,7 @@ fn plan() -> Plan {
         rules: Vec::new(),
         regions: Vec::new(),
         visibility: Visibility::default(),
-        allocation: None,
+        venue: None,
     };
     Plan::new(&QueueSpec::new(declared).unwrap())
 }

@@ -31,8 +31,20 @@ pub struct Declared {
     pub regions: Vec<Arc<str>>,
     /// What players may see of the queue's statistics.
     pub visibility: Visibility,
-    /// Of what a match gets its server; `None`: it gets none.
-    pub allocation: Option<ServerAllocation>,
+    /// Where a match is played; `None`: the queue does not care.
+    pub venue: Option<Venue>,
+}
+
+/// Where matches are played. None is formed before it has its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Venue {
+    /// On a server of a fleet.
+    Server(ServerAllocation),
+    /// In a session that its players host, of this lobby service.
+    Session {
+        /// `lan` or `online`.
+        lobby: Arc<str>,
+    },
 }
 
 /// Of what a match gets its server (`ServerAllocationEnabled`).

@@ -63,7 +63,7 @@ pub fn queue(dice: &mut Dice) -> QueueSpec {
             rules,
             regions: Vec::new(),
             visibility: Visibility::default(),
-            allocation: None,
+            venue: None,
         };
         if let Ok(spec) = QueueSpec::new(declared) {
             return spec;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Buckets, StateMachine as _, Timestamp};
-use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{Caller, Cancellation, Kind, Outcome, ServerDetails};
 
 use crate::world::{World, declared, difference, fixed, number_value, player, region, seated, spec};
@@ -63,7 +63,7 @@ fn waits_sizes_spreads_and_filled_places_of_matches_are_counted() {
 #[test]
 fn time_to_play_runs_until_the_server_plays_and_names_its_fleet() {
     let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
-    let with_servers = Declared { allocation: Some(allocation), ..declared(2, 2, vec![]) };
+    let with_servers = Declared { venue: Some(Venue::Server(allocation)), ..declared(2, 2, vec![]) };
     let mut world = World::new(QueueSpec::new(with_servers).unwrap());
     world.solo("alice", &[]);
     world.seconds(3);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, TicketId};
-use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{
     ASKED_AGAIN_AFTER, Ask, Caller, Cancellation, Command, Outcome, Owed, Rejection, ServerDetails, Stage,
     Target, laws,
@@ -19,7 +19,7 @@ use crate::world::{
 /// A queue of these, each match with a server of fleet `f`.
 fn with_servers(declared: Declared) -> QueueSpec {
     let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
-    QueueSpec::new(Declared { allocation: Some(allocation), ..declared }).unwrap()
+    QueueSpec::new(Declared { venue: Some(Venue::Server(allocation)), ..declared }).unwrap()
 }
 
 fn pairs() -> QueueSpec {
@@ -75,7 +75,8 @@ fn tickets_wait_for_a_server_and_are_matched_with_its_details() {
     assert!(world.formed().is_empty(), "no match without a server");
     let ask = world.ask();
     let players: Vec<&str> = ask.members.iter().map(|seated| seated.member.entity.id()).collect();
-    assert_eq!((players, &*ask.allocation.fleet), (vec!["alice", "bob"], "f"));
+    assert_eq!(players, ["alice", "bob"]);
+    assert!(matches!(&*ask.venue, Venue::Server(of) if &*of.fleet == "f"));
     world.answer(ask.id, placed());
     assert_eq!((world.status(alice), world.status(bob)), ("Matched", "Matched"));
     let formed = world.formed();
@@ -135,7 +136,7 @@ fn a_ticket_that_expires_while_it_waits_for_a_server_says_so_and_the_others_keep
     world.seconds(31);
     assert_eq!(world.reason(alice), Cancellation::ServerAllocationFailed);
     assert_eq!(world.status(bob), "WaitingForMatch");
-    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, of: Asked::Fleet("f".into()) }]);
     // It has waited for 56 s, so whoever is 5 away fits it as soon as that one takes it too.
     world.answer(ask.id, Outcome::Undone);
     let carol = world.solo("carol", &[number_value(0.0)]);
@@ -152,7 +153,7 @@ fn a_cancellation_while_waiting_for_a_server_is_undone_at_the_fleet_also_when_it
     let ask = world.ask();
     world.cancel(alice, Caller::Player(player("alice"))).unwrap();
     assert_eq!((world.reason(alice), world.status(bob)), (Cancellation::User, "WaitingForMatch"));
-    let undo = Owed::Undo { id: ask.id, fleet: "f".into() };
+    let undo = Owed::Undo { id: ask.id, of: Asked::Fleet("f".into()) };
     // The server came all the same; and the undo is owed until it is acknowledged, through any restart.
     world.answer(ask.id, placed());
     assert_eq!((world.owed(), world.formed().len()), (vec![undo.clone()], 0));
@@ -176,7 +177,7 @@ fn a_queue_that_changes_lets_its_groups_go() {
     // Its tickets may stay, and match at once without a server.
     world.run(Command::Configure(Arc::new(crate::world::spec(2, 2, vec![])))).unwrap();
     assert_eq!((world.status(alice), world.status(bob)), ("Matched", "Matched"));
-    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, of: Asked::Fleet("f".into()) }]);
     // By other attributes they have to come again.
     let mut world = World::new(pairs());
     let [alice, _] = world.pair();
@@ -193,7 +194,7 @@ fn a_removed_queue_still_owes_the_end_of_what_it_asked_for() {
     world.run(Command::Close).unwrap();
     assert_eq!(world.reason(alice), Cancellation::Server);
     world.queue = world.rebuilt();
-    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, fleet: "f".into() }]);
+    assert_eq!(world.owed(), [Owed::Undo { id: ask.id, of: Asked::Fleet("f".into()) }]);
     world.answer(ask.id, placed());
     world.answer(ask.id, Outcome::Undone);
     assert_eq!(world.owed(), []);

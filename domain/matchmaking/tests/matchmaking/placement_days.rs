@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, TicketId};
-use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{Caller, Command, Outcome, Owed, ServerDetails, Target};
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn queue(wide: bool) -> QueueSpec {
     let skill = difference("skill", growing(if wide { 2.0 } else { 1.0 }, 1.0, 5.0, 5));
     let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
     let rules = vec![skill, selection(Expansion::Fixed(100))];
-    QueueSpec::new(Declared { allocation: Some(allocation), ..declared(2, 3, rules) }).unwrap()
+    QueueSpec::new(Declared { venue: Some(Venue::Server(allocation)), ..declared(2, 3, rules) }).unwrap()
 }
 
 /// What a fleet knows of an allocation.

@@ -260,7 +260,7 @@ fn statistics_are_live_and_shown_to_whom_they_may() {
     assert_eq!(told.players_matching, Some(0));
     assert_eq!([times.average, times.percentile50, times.percentile99].map(|it| it.as_secs()), [10, 10, 10]);
     let visibility = Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden };
-    let shown = Declared { visibility, allocation: None, ..declared(2, 2, Vec::new()) };
+    let shown = Declared { visibility, venue: None, ..declared(2, 2, Vec::new()) };
     let world = World::new(QueueSpec::new(shown).unwrap());
     let told = world.queue.statistics(&by("a")).unwrap();
     assert_eq!((told.players_matching, told.time_to_match), (Some(0), None));

@@ -118,7 +118,7 @@ pub fn declared(min: u32, max: u32, rules: Vec<Rule>) -> Declared {
         rules,
         regions: Vec::new(),
         visibility: Visibility::default(),
-        allocation: None,
+        venue: None,
     }
 }
 

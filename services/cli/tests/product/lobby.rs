@@ -162,3 +162,102 @@ fn a_session_outlives_its_host_and_the_lobby_and_no_certificate_is_lost() {
     assert_eq!(joined["session"]["host"]["peer"], json!(ben.key()), "it is told where to go");
     assert_eq!(ann.claims(&session, 2).code.as_deref(), Some("MS-G011"), "the new lease stands");
 }
+
+/// Issue 5, point 4: "a matchmaking queue may end in a lobby session whose members and tokens come from the match (one end-to-end
+/// test)".
+#[test]
+fn a_queue_ends_in_a_session_whose_players_are_those_of_the_match() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    let text =
+        "version: 1.0\nqueues:\n  - { name: duel, minMatchSize: 2, maxMatchSize: 2, session: online }\n";
+    std::fs::write(&file, text).unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let (studio, key) = (up.caller(), lobby_key(&up.caller()));
+    assert_eq!(studio.get("/v1/queues/duel").json()["configuration"]["Session"], "online");
+    let ticket = |player: &str| {
+        let body = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+        let made = studio.send("/v1/queues/duel/tickets", &body);
+        assert_eq!(made.status, 201, "{made:?}");
+        format!("/v1/queues/duel/tickets/{}", made.json()["id"].as_str().unwrap())
+    };
+    let [ann, _] = ["ann", "ben"].map(ticket);
+    let matched = until("the match has its session", || {
+        let seen = studio.get(&ann).json();
+        (seen["status"] == "Matched").then(|| seen["matchId"].as_str().unwrap().to_owned())
+    });
+    let formed = studio.get(&format!("/v1/queues/duel/matches/{matched}")).json();
+    assert_eq!(formed["server"]["serverId"], json!(matched), "{formed}");
+    let session = matched;
+    let place = format!("/v1/sessions/{session}");
+    let made = studio.get(&place).json();
+    assert_eq!((&made["epoch"], &made["free"], &made["searchable"]), (&json!(0), &json!(0), &json!(false)));
+
+    let seats = studio.get(&format!("{place}/seats")).json();
+    let token = |player: &str| {
+        let is = |seat: &&Value| seat["player"].as_str().unwrap().ends_with(player);
+        let seat = seats["items"].as_array().unwrap().iter().find(is).unwrap();
+        Credentials::Bearer(seat["token"].as_str().unwrap().to_owned())
+    };
+    let mut players = ["ann", "ben"].map(|name| Peer::new(&up, name));
+    for peer in &mut players {
+        let body = json!({ "member": peer.member(&key) });
+        let joined = peer.caller.with(token(peer.name)).send(&format!("{place}/members"), &body);
+        assert_eq!(joined.status, 201, "{joined:?}");
+        let given = peer.is_given(&joined);
+        assert!(given["pass"]["player"].as_str().unwrap().ends_with(peer.name), "{given}");
+    }
+    let stranger = Peer::new(&up, "eve").asks_in(&session, &key);
+    assert_eq!(stranger.code.as_deref(), Some("MS-G008"), "it has no seat: {stranger:?}");
+    let [ann, ben] = &players;
+    let first = ben.claims(&session, 0);
+    assert_eq!(first.status, 200, "{first:?}");
+    assert!(is_certified(&first.json()["certificate"], &key));
+    assert_eq!(ann.claims(&session, 0).json()["certificate"], first.json()["certificate"]);
+    // The session is durable, and so is who hosts it.
+    up.kill_nine();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let seen = up.caller().get(&place).json();
+    assert_eq!((&seen["host"]["peer"], &seen["epoch"]), (&json!(ben.key()), &json!(1)));
+}
+
+/// The command line, kicks, the flag of a service, limits and metrics.
+#[test]
+fn the_studio_sees_sessions_and_says_whether_they_migrate() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [mut ann, mut ben] = ["ann", "ben"].map(|name| Peer::new(&up, name));
+    let made = create(&up, &mut ann, &key, json!({ "name": "harbour", "size": 4 }));
+    let session = made["session"]["id"].as_str().unwrap().to_owned();
+    ben.joins(&session, &key);
+    assert_eq!(up.json(&["session", "list"])[0]["name"], "harbour");
+    assert_eq!(up.json(&["session", "candidates", &session]).as_array().unwrap().len(), 2);
+    assert_eq!(up.json(&["lobby", "list"])[1]["supportsHostMigration"], true);
+    let off = up.json(&["lobby", "set", "online", "--supports-host-migration", "off"]);
+    assert_eq!(off["supportsHostMigration"], false);
+    assert_eq!(up.json(&["session", "get", &session])["migrates"], false);
+    let place = format!("/v1/sessions/{session}");
+    let hand = ann.caller.send(&format!("{place}/claims"), &json!({ "expectedEpoch": 1, "to": ben.key() }));
+    assert_eq!(hand.code.as_deref(), Some("MS-G013"), "{hand:?}");
+    up.json(&["lobby", "set", "online", "--supports-host-migration", "on"]);
+    let hand = ann.caller.send(&format!("{place}/claims"), &json!({ "expectedEpoch": 1, "to": ben.key() }));
+    assert_eq!((hand.status, &hand.json()["host"]["peer"]), (200, &json!(ben.key())));
+    assert!(up.run(&["session", "kick", &session, &ann.key()]).status.success());
+    assert_eq!(ann.asks_in(&session, &key).code.as_deref(), Some("MS-G006"));
+    let metrics = up.caller().get("/metrics").text;
+    for line in [
+        "mainstay_sessions{kind=\"peer\",state=\"awaited\"} 1",
+        "mainstay_migrations_total{cause=\"controlled\",result=\"granted\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert!(up.run(&["session", "end", &session]).status.success());
+    let gone = up.run(&["session", "get", &session]);
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("MS-G002"), "{gone:?}");
+    let wrong = ben.caller.send(SEARCH, &json!({ "size": 65, "member": ben.member(&key) }));
+    assert_eq!(wrong.code.as_deref(), Some("MS-A002"), "a member's token makes no session: {wrong:?}");
+    let body = json!({ "size": 65, "member": ben.member(&key) });
+    let wrong = ben.caller.with(Credentials::Nothing).send(SEARCH, &body);
+    assert_eq!((wrong.status, wrong.code.as_deref()), (400, Some("MS-G003")), "{wrong:?}");
+}

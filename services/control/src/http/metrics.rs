@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::App;
 use super::access::Permission;
 use super::failure::{Failure, Native, tell};
-use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges, QueueGauges, Whole};
+use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges, QueueGauges, SessionGauges, Whole};
 
 /// What a call to no route of ours is counted as: paths that callers make up are no labels.
 const NO_ROUTE: &str = "none";
@@ -43,6 +43,10 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
         let (gauges, now) = queue.read(|state, now| (state.gauges(), now)).await?;
         queues.push(QueueGauges { name: Arc::clone(name), now, gauges, passes: queue.passes().clone() });
     }
+    let sessions = match &app.lobby {
+        Some(lobby) => Some(lobby.read(SessionGauges::of).await?),
+        None => None,
+    };
     let heads = app.journal.work(|journal| journal.heads()).await;
     let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
     let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
@@ -52,7 +56,7 @@ async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
     };
     let text = app
         .metrics
-        .encode(&Gauges::new(fleets, queues, whole))
+        .encode(&Gauges::new(fleets, queues, sessions, whole))
         .map_err(|error| Failure::internal(error.to_string()))?;
     Ok(([(CONTENT_TYPE_HEADER, CONTENT_TYPE)], text).into_response())
 }

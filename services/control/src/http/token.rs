@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Json, body::Bytes};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use mainstay_core::{ClaimId, FleetId, ServerId, SessionId, Tenure, Timestamp};
-use mainstay_lobby::PeerKey;
+use mainstay_lobby::{PeerKey, Player};
 use mainstay_wire::multiplay::{ErrorBody, TOKEN_BODY_BYTES_MAX, TokenAnswer, TokenRequest};
 use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
@@ -27,6 +27,8 @@ use super::files::Sealed;
 const SERVER_TOKEN_LIFE: Duration = Duration::from_secs(600);
 /// How long a member's token and its pass last: longer than a game. Joining again gives new ones.
 const MEMBER_TOKEN_LIFE: Duration = Duration::from_hours(24);
+/// How long the token of a seat lasts: as long as its player may come again after a crash of its own. The seat itself is kept for less.
+const SEAT_TOKEN_LIFE: Duration = Duration::from_hours(24);
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
 const TOKEN_LIFE: Duration = Duration::from_secs(3600);
 
@@ -96,6 +98,26 @@ pub(crate) struct OfMember {
     pub(crate) session: SessionId,
     /// The key of its process.
     pub(crate) peer: PeerKey,
+}
+
+/// What the token of a seat says: of a player whom a match has given one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SeatClaims {
+    /// In which session.
+    seat_in: Uuid,
+    player: String,
+    exp: u64,
+    iat: u64,
+}
+
+/// Whose a seat's token is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OfSeat {
+    /// In which session.
+    pub(crate) session: SessionId,
+    /// Who may take it.
+    pub(crate) player: Player,
 }
 
 /// Whose a game server's token is.
@@ -199,6 +221,29 @@ impl TokenKeys {
         let peer = mainstay_wire::lobby::bytes(&claims.peer).map(PeerKey)?;
         let is_good = now.unix_ms() / 1000 < claims.exp;
         is_good.then_some(OfMember { session: SessionId(claims.member_of), peer })
+    }
+
+    /// What the player of a match shows to come into its session.
+    pub(crate) fn of_seat(
+        &self,
+        OfSeat { session, player }: OfSeat,
+        now: Timestamp,
+    ) -> Result<String, jsonwebtoken::errors::Error> {
+        let claims = SeatClaims {
+            seat_in: session.0,
+            player: player.to_string(),
+            exp: (now + SEAT_TOKEN_LIFE).unix_ms() / 1000,
+            iat: now.unix_ms() / 1000,
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)
+    }
+
+    /// The seat whose token this is, while it lasts.
+    pub(crate) fn seat(&self, token: &str, now: Timestamp) -> Option<OfSeat> {
+        let claims = jsonwebtoken::decode::<SeatClaims>(token, &self.check, &self.validation).ok()?.claims;
+        let is_good = now.unix_ms() / 1000 < claims.exp;
+        let player = Player(claims.player.into());
+        is_good.then_some(OfSeat { session: SessionId(claims.seat_in), player })
     }
 
     /// What a token of ours says, while it lasts.

@@ -18,6 +18,7 @@ use prometheus_client::registry::Registry;
 
 use super::counts::Counts;
 use super::queues::{self, QueueGauges};
+use super::sessions::{self, SessionGauges};
 use super::{FleetLabels, Histograms, PREFIX};
 use crate::counted::Counted;
 use crate::samples::Load;
@@ -178,13 +179,19 @@ impl Process {
 pub(crate) struct Gauges {
     fleets: Vec<FleetGauges>,
     queues: Vec<QueueGauges>,
+    sessions: Option<SessionGauges>,
     whole: Whole,
     process: Option<Process>,
 }
 
 impl Gauges {
-    pub(crate) fn new(fleets: Vec<FleetGauges>, queues: Vec<QueueGauges>, whole: Whole) -> Self {
-        Self { fleets, queues, whole, process: Process::now() }
+    pub(crate) fn new(
+        fleets: Vec<FleetGauges>,
+        queues: Vec<QueueGauges>,
+        sessions: Option<SessionGauges>,
+        whole: Whole,
+    ) -> Self {
+        Self { fleets, queues, sessions, whole, process: Process::now() }
     }
 
     pub(super) fn encode(&self, text: &mut String) -> Result<(), fmt::Error> {
@@ -204,6 +211,7 @@ impl Gauges {
         self.limits(&mut registry);
         self.loads(&mut registry);
         queues::register(&self.queues, &mut registry);
+        sessions::register(self.sessions.as_ref(), &mut registry);
         self.whole(&mut registry);
         encode_registry(text, &registry)?;
         self.process(text)

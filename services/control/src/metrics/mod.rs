@@ -5,6 +5,7 @@ mod counts;
 mod follow;
 mod gauges;
 mod queues;
+mod sessions;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use prometheus_client::registry::Registry;
 use self::follow::Follow;
 pub(crate) use self::gauges::{FleetGauges, Gauges, Whole};
 pub(crate) use self::queues::QueueGauges;
+pub(crate) use self::sessions::SessionGauges;
 use self::watch::Heard;
 pub(crate) use self::watch::Watch;
 

@@ -99,7 +99,7 @@ fn queue() -> QueueGauges {
         rules: vec![Rule { name: "skill".into(), optional_after: None, kind: skill }],
         regions: Vec::new(),
         visibility: Visibility::default(),
-        allocation: Some(allocation),
+        venue: Some(mainstay_matchmaking::spec::Venue::Server(allocation)),
     })
     .unwrap();
     let member = |name: &str| Member {
@@ -159,7 +159,14 @@ fn the_page_of_metrics_is_what_is_served() {
     watch.joined(MachineId::of(number, 1), "local", Duration::ZERO);
     let gauges = FleetGauges::of(&spec(number), &Fleet::new(0), Load::default(), BTreeMap::new());
     let whole = Whole { silences: metrics.silences(Duration::ZERO), events: 1 };
-    let text = metrics.encode(&Gauges::new(vec![gauges], vec![queue()], whole)).unwrap();
+    let text = metrics
+        .encode(&Gauges::new(
+            vec![gauges],
+            vec![queue()],
+            Some(SessionGauges::of(&mainstay_lobby::Lobby::default(), Timestamp::EPOCH)),
+            whole,
+        ))
+        .unwrap();
     assert_eq!(served(&text), told(), "docs/reference/metrics.md on the right, in\n{text}");
 }
 
@@ -180,6 +187,15 @@ fn the_page_has_every_row_of_matchmaking() {
         "backfill_filled_places_total",
         "time_to_play_seconds",
     ] {
+        assert!(rows.contains_key(&format!("mainstay_{name}")), "{name}");
+    }
+}
+
+/// Those rows of sessions in the design's list that a lobby can tell; the others are the peers'.
+#[test]
+fn the_page_has_the_lobbys_rows() {
+    let rows = told();
+    for name in ["sessions", "migrations_total", "migration_seconds"] {
         assert!(rows.contains_key(&format!("mainstay_{name}")), "{name}");
     }
 }
@@ -264,7 +280,7 @@ fn growth_and_machines_are_counted_by_what_became_of_them() {
         Observation::Connected { machine: machine(2), stream: StreamId(1) },
     );
     let gauges = FleetGauges::of(&spec(number), &fleet, Load::default(), BTreeMap::new());
-    let text = metrics.encode(&Gauges::new(vec![gauges], Vec::new(), Whole::default())).unwrap();
+    let text = metrics.encode(&Gauges::new(vec![gauges], Vec::new(), None, Whole::default())).unwrap();
     for state in ["requested", "ready", "away", "draining", "emptied", "lost", "removing"] {
         let line = format!("mainstay_machines{{region=\"local\",state=\"{state}\"}} 1\n");
         assert!(text.contains(&line), "{line} in\n{text}");

@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn text(metrics: &Metrics) -> String {
-        metrics.encode(&super::super::Gauges::new(Vec::new(), Vec::new(), Default::default())).unwrap()
+        metrics.encode(&super::super::Gauges::new(Vec::new(), Vec::new(), None, Default::default())).unwrap()
     }
 
     /// A start is timed from the first word of it; a process that is another under the same order was started again by

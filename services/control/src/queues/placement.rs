@@ -1,4 +1,4 @@
-//! Asks fleets for the servers of matches, and takes back what is no longer wanted.
+//! Asks fleets for the servers of matches, and the lobby for their sessions, and takes back what is no longer wanted.
 //!
 //! An ask across shards: a queue owes it (durable there), it is repeated after every restart, the fleet knows it by its id, and its
 //! answer goes back as a command. One allocation is asked about at a time by one task, in the order in which the queue came to owe
@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{AllocationId, MatchId, Timestamp};
+use mainstay_core::{AllocationId, MatchId, SessionId, Timestamp};
 use mainstay_fleet::{Command as FleetCommand, Purpose, Rejection, Renewal, Request};
-use mainstay_matchmaking::spec::{Fault, ServerAllocation};
-use mainstay_matchmaking::{Ask, Command, Match, Outcome, Owed, Port, Protocol, Queue, ServerDetails};
+use mainstay_lobby as rules;
+use mainstay_matchmaking::spec::{Fault, ServerAllocation, Venue};
+use mainstay_matchmaking::{Ask, Asked, Command, Match, Outcome, Owed, Port, Protocol, Queue, ServerDetails};
 use mainstay_runtime::{Clock, Error, Growth, Handle, RETRY_AFTER};
 use mainstay_wire::native::{AllocationState, NativeAllocation, Within};
 use mainstay_wire::playfab::Objects;
@@ -19,6 +20,7 @@ use mainstay_wire::playfab::answer::MatchAnswer;
 use tokio::sync::watch;
 
 use super::changes::Changes;
+use crate::lobby::Lobbies;
 use crate::shards::{Fleets, OpenFleet, growth};
 
 /// How soon after it was asked for an allocation is looked at, doubled with each look: a server that runs takes it within some
@@ -37,6 +39,8 @@ pub(super) type News = Changes<MatchId, Option<Owed>>;
 #[derive(Clone)]
 pub(crate) struct Placement {
     fleets: Fleets,
+    /// Where sessions are had, where there is a lobby.
+    lobby: Option<Lobbies>,
     clock: Arc<dyn Clock>,
     /// Raised once every fleet there is is open: before that, one that is not found may still come.
     open: watch::Sender<bool>,
@@ -49,8 +53,8 @@ impl std::fmt::Debug for Placement {
 }
 
 impl Placement {
-    pub(crate) fn new(fleets: Fleets, clock: Arc<dyn Clock>) -> Self {
-        Self { fleets, clock, open: watch::Sender::new(false) }
+    pub(crate) fn new(fleets: Fleets, lobby: Option<Lobbies>, clock: Arc<dyn Clock>) -> Self {
+        Self { fleets, lobby, clock, open: watch::Sender::new(false) }
     }
 
     pub(super) const fn fleets(&self) -> &Fleets {
@@ -133,9 +137,19 @@ impl Placement {
         match owed {
             Owed::Allocate(ask) => {
                 tokio::time::sleep(ask.from.since(self.clock.now())).await;
-                self.allocate(ask).await
+                match &*ask.venue {
+                    Venue::Server(allocation) => self.allocate(ask, allocation).await,
+                    Venue::Session { lobby } => self.reserve(ask, lobby).await,
+                }
             }
-            Owed::Undo { id, fleet } => {
+            Owed::Undo { id, of: Asked::Lobby } => {
+                if let Some(lobby) = &self.lobby {
+                    let session = SessionId(id.0);
+                    let _ended_or_never_was = ask_lobby(lobby, rules::Command::Withdraw { session }).await?;
+                }
+                Ok(Outcome::Undone)
+            }
+            Owed::Undo { id, of: Asked::Fleet(fleet) } => {
                 // A fleet that was deleted has no allocations.
                 if let Some(fleet) = self.fleets.now().named(fleet).cloned() {
                     let id = AllocationId(id.0);
@@ -147,11 +161,37 @@ impl Placement {
         }
     }
 
-    async fn allocate(&self, ask: &Ask) -> Result<Outcome, Error> {
-        let Some(fleet) = self.fleets.now().named(&ask.allocation.fleet).cloned() else {
+    /// A session with a seat for each player of the match; it has the match's id.
+    async fn reserve(&self, ask: &Ask, named: &str) -> Result<Outcome, Error> {
+        let service = rules::Service::ALL.into_iter().find(|service| service.name() == named);
+        let (Some(lobby), Some(service)) = (&self.lobby, service) else {
+            return Ok(refused(ask, "MS-G017", &"there is no such lobby"));
+        };
+        let player = |entity: &str| rules::Player(entity.into());
+        let players: Vec<_> =
+            ask.members.iter().map(|seated| player(seated.member.entity.as_str())).collect();
+        // A size that is no number is refused as any other that is too large.
+        let size = u32::try_from(players.len()).unwrap_or(u32::MAX);
+        let settings = rules::Settings {
+            joining: rules::Joining::Closed,
+            searchable: rules::Searchable::No,
+            ..rules::Settings::of_size(size)
+        };
+        let session = SessionId(ask.id.0);
+        let command = rules::Command::Reserve { session, service, settings, players };
+        if let Err(rejection) = ask_lobby(lobby, command).await? {
+            return Ok(refused(ask, "MS-G021", &rejection));
+        }
+        let server_id = Some(session.to_string().into());
+        let region = ask.region.clone();
+        Ok(Outcome::Placed(Arc::new(ServerDetails { server_id, region, ..ServerDetails::default() })))
+    }
+
+    async fn allocate(&self, ask: &Ask, of: &ServerAllocation) -> Result<Outcome, Error> {
+        let Some(fleet) = self.fleets.now().named(&of.fleet).cloned() else {
             return Ok(refused(ask, "MS-M015", &"there is no such fleet"));
         };
-        let request = match request(&fleet, ask) {
+        let request = match request(&fleet, ask, of) {
             Ok(request) => request,
             Err((code, why)) => return Ok(refused(ask, code, &why)),
         };
@@ -217,7 +257,7 @@ pub(super) fn details(
     }
 }
 
-fn request(fleet: &OpenFleet, ask: &Ask) -> Result<Request, (&'static str, String)> {
+fn request(fleet: &OpenFleet, ask: &Ask, of: &ServerAllocation) -> Result<Request, (&'static str, String)> {
     let regions = &fleet.spec.regions;
     let turn = usize::try_from(ask.refusals).unwrap_or(usize::MAX) % regions.len().max(1);
     let region = match &ask.region {
@@ -226,7 +266,7 @@ fn request(fleet: &OpenFleet, ask: &Ask) -> Result<Request, (&'static str, Strin
     };
     let region =
         region.ok_or_else(|| ("MS-P002", format!("fleet {} has no such region", fleet.spec.name)))?;
-    let named = &ask.allocation.build_configuration;
+    let named = &of.build_configuration;
     let configuration = fleet.configuration(named).ok_or_else(|| {
         ("MS-P003", format!("fleet {} has no build configuration {named}", fleet.spec.name))
     })?;
@@ -263,6 +303,16 @@ fn payload(ask: &Ask) -> String {
 async fn ask_fleet(fleet: &OpenFleet, command: FleetCommand) -> Result<Result<(), Rejection>, Error> {
     loop {
         match fleet.shard.command(command.clone(), growth(&command)).await {
+            Ok(answered) => return Ok(answered.map(|_answer| ())),
+            Err(error) => wait_for(error).await?,
+        }
+    }
+}
+
+/// Asks until there is an answer.
+async fn ask_lobby(lobby: &Lobbies, command: rules::Command) -> Result<Result<(), rules::Rejection>, Error> {
+    loop {
+        match lobby.shard().command(command.clone(), crate::lobby::growth(&command)).await {
             Ok(answered) => return Ok(answered.map(|_answer| ())),
             Err(error) => wait_for(error).await?,
         }

@@ -79,7 +79,7 @@ impl Preset {
             rules,
             regions: Vec::new(),
             visibility: Visibility::default(),
-            allocation: None,
+            venue: None,
         };
         QueueSpec::new(declared).map_err(|faults: Vec<Fault>| format!("{faults:?}").into())
     }

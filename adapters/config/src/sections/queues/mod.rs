@@ -9,7 +9,7 @@ mod shape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use serde_json::Value as Json;
 
@@ -93,8 +93,9 @@ impl Declared {
             build,
         });
         // The rest of it was checked, and this is no part of what the rules check.
-        let spec =
-            QueueSpec::kept(mainstay_matchmaking::spec::Declared { allocation, ..spec.declared().clone() });
+        let declared = spec.declared().clone();
+        let venue = allocation.map(Venue::Server).or_else(|| declared.venue.clone());
+        let spec = QueueSpec::kept(mainstay_matchmaking::spec::Declared { venue, ..declared });
         Queue { name, spec: Arc::new(spec) }
     }
 }

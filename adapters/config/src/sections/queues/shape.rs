@@ -60,6 +60,7 @@ pub(super) const QUEUE: Shape = Shape {
         ("BuildId", Is::Text),
         ("BuildAliasParams", Is::Object(&ALIAS)),
         ("Allocate", Is::Elsewhere),
+        ("Session", Is::Text),
         ("Rules", Is::List(&Is::Rule)),
         ("StringEqualityRules", Is::List(&Is::Object(&STRING_EQUALITY))),
         ("DifferenceRules", Is::List(&Is::Object(&DIFFERENCE))),

@@ -10,8 +10,9 @@ mod rule;
 
 use std::sync::Arc;
 
+use mainstay_lobby::Service;
 use mainstay_matchmaking::spec::{
-    Declared, Fault, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Visibility,
+    Declared, Fault, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Venue, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +47,9 @@ pub struct MatchmakingQueueConfig {
     /// The same, by an alias.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_alias_params: Option<BuildAliasParams>,
+    /// Ours: the lobby service in whose sessions its players host their matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Its teams.
     #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<MatchmakingQueueTeam>,
@@ -156,6 +160,7 @@ impl MatchmakingQueueConfig {
         let rules =
             self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
         let rules = rules.collect();
+        let venue = self.venue(allocation, &mut faults);
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -168,8 +173,27 @@ impl MatchmakingQueueConfig {
             rules,
             regions,
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
-            allocation,
+            venue,
         })
+    }
+
+    /// Where its matches are played, with what was made of its build.
+    fn venue(&self, allocation: Option<ServerAllocation>, faults: &mut Vec<Fault>) -> Option<Venue> {
+        let mut fault = |what: String| faults.push(Fault { place: "Session".into(), what });
+        match (allocation.map(Venue::Server), self.session.as_deref()) {
+            (server, None) => server,
+            (None, Some(lobby)) if Service::ALL.iter().any(|service| service.name() == lobby) => {
+                Some(Venue::Session { lobby: lobby.into() })
+            }
+            (None, Some(lobby)) => {
+                fault(format!("`{lobby}` is no lobby service: online or lan"));
+                None
+            }
+            (server @ Some(_), Some(_)) => {
+                fault("a match is played on a server or in a session of its players, not both".to_owned());
+                server
+            }
+        }
     }
 
     fn rules(&self) -> impl Iterator<Item = (Type, &QueueRule)> {
@@ -196,18 +220,12 @@ impl MatchmakingQueueConfig {
             max_ticket_size: queue.max_ticket_size,
             teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
             statistics_visibility_to_players: Some(queue.visibility.into()),
-            server_allocation_enabled: queue.allocation.is_some(),
             ..Self::default()
         };
-        match queue.allocation.as_ref().map(|allocation| (allocation, &allocation.build)) {
+        match &queue.venue {
             None => {}
-            Some((_, Some(PlayFabBuild::Id(id)))) => shown.build_id = Some(id.to_string()),
-            Some((_, Some(PlayFabBuild::Alias(id)))) => {
-                shown.build_alias_params = Some(BuildAliasParams { alias_id: id.to_string() });
-            }
-            Some((ServerAllocation { fleet, build_configuration, .. }, None)) => {
-                shown.build_id = Some(format!("{fleet}/{build_configuration}"));
-            }
+            Some(Venue::Session { lobby }) => shown.session = Some(lobby.to_string()),
+            Some(Venue::Server(allocation)) => shown.plays_on(allocation),
         }
         for rule in &queue.rules {
             let written = QueueRule::of(rule);
@@ -223,6 +241,18 @@ impl MatchmakingQueueConfig {
             }
         }
         shown
+    }
+
+    fn plays_on(&mut self, allocation: &ServerAllocation) {
+        let ServerAllocation { fleet, build_configuration, build } = allocation;
+        self.server_allocation_enabled = true;
+        match build {
+            Some(PlayFabBuild::Id(id)) => self.build_id = Some(id.to_string()),
+            Some(PlayFabBuild::Alias(id)) => {
+                self.build_alias_params = Some(BuildAliasParams { alias_id: id.to_string() });
+            }
+            None => self.build_id = Some(format!("{fleet}/{build_configuration}")),
+        }
     }
 }
 

@@ -187,7 +187,7 @@ async fn create(
 ) -> Result<Response, Native> {
     let asked: SessionRequest = super::super::body(body)?;
     let service = service_of(&named)?;
-    let by = joiner(&app, &headers, &asked.member)?;
+    let by = joiner(&app, &headers, &asked.member, None)?;
     let session = SessionId(uuid::Builder::from_random_bytes(random()?).into_uuid());
     let settings = asked.settings();
     ask(&app, session, Command::Create { session, service, settings, by: by.clone() }).await?;

@@ -42,7 +42,7 @@ async fn join(
 ) -> Result<Response, Native> {
     let session = session_of(&named)?;
     let asked: JoinRequest = super::super::body(body)?;
-    let by = joiner(&app, &headers, &asked.member)?;
+    let by = joiner(&app, &headers, &asked.member, Some(session))?;
     ask(&app, session, Command::Join { session, by: by.clone() }).await?;
     Ok((StatusCode::CREATED, Json(welcome(&app, session, &by).await?)).into_response())
 }

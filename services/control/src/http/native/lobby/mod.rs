@@ -8,6 +8,7 @@ mod claims;
 mod events;
 mod lobbies;
 mod members;
+mod seats;
 mod sessions;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(lobbies::routes())
         .merge(sessions::routes())
         .merge(members::routes())
+        .merge(seats::routes())
         .merge(claims::routes())
         .merge(beats::routes())
         .merge(events::routes())
@@ -69,9 +71,12 @@ fn signature_of(named: &str) -> Result<Signature, Native> {
 
 /// The member whose token is shown, if one is.
 fn shown(app: &App, headers: &HeaderMap, now: Timestamp) -> Option<OfMember> {
-    let header = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = header.split_once(' ')?;
-    if scheme.eq_ignore_ascii_case("bearer") { app.tokens.member(token.trim(), now) } else { None }
+    app.tokens.member(bearer(headers)?, now)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 /// The member of this session whose token is shown.
@@ -180,13 +185,26 @@ fn player_shown(app: &App, headers: &HeaderMap) -> Result<Option<Player>, Native
     Ok(Some(Player(holder.entity.as_str().into())))
 }
 
-/// Who wants to come in: its key is its own, and somebody vouches for who it is.
-fn joiner(app: &App, headers: &HeaderMap, asked: &MemberRequest) -> Result<Joiner, Native> {
+/// The player whose seat's token is shown, if it is one of this session.
+fn seated(app: &App, headers: &HeaderMap, session: Option<SessionId>) -> Option<Player> {
+    let seat = app.tokens.seat(bearer(headers)?, app.now())?;
+    (Some(seat.session) == session).then_some(seat.player)
+}
+
+/// Who wants to come in: its key is its own, and somebody vouches for who it is. `session` is the one it joins, if it makes none.
+fn joiner(
+    app: &App,
+    headers: &HeaderMap,
+    asked: &MemberRequest,
+    session: Option<SessionId>,
+) -> Result<Joiner, Native> {
     let lobbies = lobby(app)?;
     let named = asked.player.as_deref().map(|player| Player(player.into()));
     let peer = peer_of(&asked.peer)?;
     let unknown = || Player(format!("{UNKNOWN}{}", asked.peer).into());
     let player = if let Some(player) = player_shown(app, headers)? {
+        player
+    } else if let Some(player) = seated(app, headers, session) {
         player
     } else if headers.contains_key(AUTHORIZATION) {
         app.permit(headers, Permission::Sessions)?;
