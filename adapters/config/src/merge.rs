@@ -9,14 +9,14 @@ use crate::codes::{Code, Severity};
 use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
 use crate::model::{
-    Allocate, Build, BuildConfiguration, Config, Fleet, Machines, Provider, QueryKind, TtlReading,
+    Allocate, Build, BuildConfiguration, Config, Fleet, Lobby, Machines, Provider, QueryKind, TtlReading,
 };
 use crate::place::{Place, SourceText, Sourced, Sources};
 use crate::problem::{Problem, quote};
 use crate::read::{Check, Fields, unknown_name};
 use crate::section::Section;
 use crate::sections::{
-    self, builds, configurations, fleets, machines, no_effect, playfab, providers, queues,
+    self, builds, configurations, fleets, lobbies, machines, no_effect, playfab, providers, queues,
 };
 use crate::tree::{self, Node};
 
@@ -180,6 +180,7 @@ struct Merged {
     fleets: Section<Fleet>,
     providers: Section<Provider>,
     queues: Section<queues::Declared>,
+    lobbies: Section<Lobby>,
     playfab_builds: Section<Allocate>,
     machines: Option<(Place, Machines)>,
 }
@@ -199,6 +200,7 @@ impl Merged {
         self.fleets.add(check, "fleet", "fleets", &fields, fleets::fleet);
         self.providers.add(check, "provider", "providers", &fields, providers::provider);
         self.queues.add_listed(check, "queue", "queues", &fields, (queues::name, queues::queue));
+        self.lobbies.add(check, "lobby service", "lobbies", &fields, lobbies::lobby);
         if let Some(playfab) = playfab::open(check, &fields) {
             self.playfab_builds.add(check, "build of playfab", "builds", &playfab, playfab::build);
         }
@@ -402,6 +404,7 @@ impl Merged {
             machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
             providers: self.providers.entries,
             queues: queues.map(|(name, queue)| (name, queue.queue(&playfab_builds))).collect(),
+            lobbies: self.lobbies.entries,
             playfab_builds,
         }
     }

@@ -27,6 +27,8 @@ pub struct Config {
     pub providers: BTreeMap<String, Provider>,
     /// Queues that match players, by name.
     pub queues: BTreeMap<String, Queue>,
+    /// Lobby services that something is written of, by name: `lan` and `online`.
+    pub lobbies: BTreeMap<String, Lobby>,
     /// What stands for PlayFab's builds and aliases in queues that are pasted, by id.
     pub playfab_builds: BTreeMap<String, Allocate>,
 }
@@ -38,6 +40,15 @@ pub struct Queue {
     pub name: Sourced<String>,
     /// Its sizes, teams and rules: what any door to a queue takes.
     pub spec: Arc<QueueSpec>,
+}
+
+/// A lobby service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lobby {
+    /// Its name, and where it is written.
+    pub name: Sourced<String>,
+    /// Whether its sessions migrate.
+    pub supports_host_migration: Sourced<bool>,
 }
 
 /// Where servers come from.

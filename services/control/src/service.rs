@@ -274,6 +274,20 @@ impl Handle {
         self.queues.set_all(specs).await
     }
 
+    /// Has lobby services support this from now on; others stay as they are.
+    ///
+    /// # Errors
+    /// Where the lobby gives no answer.
+    pub async fn set_lobbies(
+        &self,
+        supports: Vec<(mainstay_lobby::Service, mainstay_lobby::Support)>,
+    ) -> Result<(), mainstay_runtime::Error> {
+        match &self.lobby {
+            Some(lobby) => lobby.set_all(supports).await,
+            None => Ok(()),
+        }
+    }
+
     /// Whether the configuration of this SHA-256 is another than was last taken whole at a start: one that is not, is not
     /// taken again, so that what was changed since by calls stays.
     ///

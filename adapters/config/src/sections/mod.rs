@@ -5,6 +5,7 @@ pub(crate) mod checks;
 pub(crate) mod configurations;
 pub(crate) mod fleets;
 pub(crate) mod limits;
+pub(crate) mod lobbies;
 pub(crate) mod machines;
 pub(crate) mod playfab;
 pub(crate) mod providers;
@@ -29,6 +30,7 @@ pub(crate) const TOP: Keys = Keys {
         "providers",
         "queues",
         "playfab",
+        "lobbies",
     ],
     later: &[
         ("sessions", "hold host migration settings"),
@@ -118,10 +120,14 @@ mod tests {
             providers::KEYS,
             playfab::KEYS,
             playfab::ALLOCATE,
+            lobbies::KEYS,
         ];
         for key in all.iter().flat_map(|keys| keys.known.iter().chain(keys.later.iter().map(|(key, _)| key)))
         {
             assert!(manual.contains(&format!("`{key}`")), "{key} is not in the manual");
+        }
+        for service in lobbies::SERVICES {
+            assert!(manual.contains(&format!("`{service}`")), "{service} is not in the manual");
         }
         for key in queues::keys() {
             assert!(manual.contains(&format!("`{key}`")), "{key} is not in the manual");

@@ -299,6 +299,8 @@ impl Up<'_> {
         control.apply(declaration).await.map_err(|error| untaken(&error))?;
         let queues = self.source.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
         control.set_queues(queues).await.map_err(|error| untaken(&error))?;
+        let lobbies = mainstay_control::supports(&self.source.config);
+        control.set_lobbies(lobbies).await.map_err(|error| untaken(&error))?;
         // The last, after whatever else of the files is taken: a start that ends before it takes everything again.
         control.taken(sha256).await.map_err(|error| untaken(&error))
     }

@@ -221,6 +221,35 @@ fn a_queue_ends_in_a_session_whose_players_are_those_of_the_match() {
     assert_eq!((&seen["host"]["peer"], &seen["epoch"]), (&json!(ben.key()), &json!(1)));
 }
 
+/// Seed 000: "an individual lobby service can be configured to not support host migration"; a file says so, a restart with the same
+/// file undoes no call, and a changed file is right.
+#[test]
+fn a_file_says_whether_a_services_sessions_migrate() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    let write = |supports: &str| {
+        std::fs::write(
+            &file,
+            format!("version: 1.0\nlobbies:\n  lan: {{ supportsHostMigration: {supports} }}\n"),
+        )
+        .unwrap();
+    };
+    let supports = |up: &Product<'_>| {
+        let lobbies = up.json(&["lobby", "list"]);
+        [0, 1].map(|at| lobbies[at]["supportsHostMigration"].as_bool().unwrap())
+    };
+    write("false");
+    let up = home.up(&[file.to_str().unwrap()]);
+    assert_eq!(supports(&up), [false, true]);
+    up.json(&["lobby", "set", "lan", "--supports-host-migration", "on"]);
+    up.stop();
+    let up = home.up(&[file.to_str().unwrap()]);
+    assert_eq!(supports(&up), [true, true]);
+    write("false");
+    assert!(up.run(&["apply", file.to_str().unwrap()]).status.success());
+    assert_eq!(supports(&up), [false, true]);
+}
+
 /// The command line, kicks, the flag of a service, limits and metrics.
 #[test]
 fn the_studio_sees_sessions_and_says_whether_they_migrate() {

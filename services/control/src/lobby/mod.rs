@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_journal::ShardName;
-use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Session};
+use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Service, Session, Support};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
 use mainstay_wire::native::{Addresses, CertificateView, Look, PassView, SessionView};
@@ -97,6 +97,21 @@ impl Lobbies {
         self.shard.try_command(command, growth).await
     }
 
+    /// Has services support this from now on; others stay as they are.
+    pub(crate) async fn set_all(
+        &self,
+        supports: Vec<(Service, Support)>,
+    ) -> Result<(), mainstay_runtime::Error> {
+        for (service, migration) in supports {
+            let answered =
+                self.shard.command(Command::Configure { service, migration }, Growth::Shrinks).await?;
+            if let Err(rejection) = answered {
+                tracing::error!(%service, %rejection, "a lobby refuses what it always takes; this is our bug");
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the state once it is durable.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -146,6 +161,16 @@ impl Lobbies {
         let pass = Pass { session, peer, player: player.clone(), expires };
         PassView::of(&pass, &self.signer.sign(&pass.signed_bytes()))
     }
+}
+
+/// What the files say of lobby services.
+#[must_use]
+pub fn supports(config: &mainstay_config::Config) -> Vec<(Service, Support)> {
+    let supports = |service: &Service| {
+        let written = &config.lobbies.get(service.name())?.supports_host_migration;
+        Some((*service, if written.value { Support::Supported } else { Support::Unsupported }))
+    };
+    Service::ALL.iter().filter_map(supports).collect()
 }
 
 /// A session at a moment.

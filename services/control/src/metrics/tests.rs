@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainstay_core::{MachineId, RegionId};
+use mainstay_core::{MachineId, RegionId, Timestamp};
 use mainstay_fleet::{Fleet, FleetSpec, Hosting, IdleServers, RegionOpening, RegionSpec};
 use uuid::Uuid;
 

@@ -22,6 +22,7 @@ use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Native, reports};
 use crate::declare::declaration;
+use crate::lobby::supports;
 
 /// What a text without a name is called in its problems.
 const NAMELESS: &str = "configuration";
@@ -99,10 +100,11 @@ async fn apply(
         }
         let warnings = reports(&accepted.warnings).into_iter().chain(reports(&missing)).collect::<Vec<_>>();
         let queues: Vec<_> = accepted.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
-        Ok((declaration(&accepted.config, environment, &machine), queues, warnings))
+        let lobbies = supports(&accepted.config);
+        Ok((declaration(&accepted.config, environment, &machine), (queues, lobbies), warnings))
     });
     let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
-    let (declaration, queues, warnings) = read?;
+    let (declaration, (queues, lobbies), warnings) = read?;
     let places = declaration.builds.iter().map(|build| build.folder.clone());
     app.may_name(&caller, places.collect()).await?;
     if asked.dry_run == DryRun::Off {
@@ -110,6 +112,9 @@ async fn apply(
         app.editor.declare(declaration, edit).await?;
         // Each is a shard of its own, so one may be taken and the next not: sent again, the whole is taken.
         app.queues.set_all(queues).await?;
+        if let Some(lobby) = &app.lobby {
+            lobby.set_all(lobbies).await?;
+        }
     }
     let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
     Ok(Json(ConfigurationView { warnings, ..view }))
