@@ -250,7 +250,7 @@ fn a_file_says_whether_a_services_sessions_migrate() {
     assert_eq!(supports(&up), [false, true]);
 }
 
-/// The command line, kicks, the flag of a service, limits and metrics.
+/// The command line, events, kicks, the flag of a service, limits and metrics.
 #[test]
 fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     let home = Home::new();
@@ -260,6 +260,10 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     let made = create(&up, &mut ann, &key, json!({ "name": "harbour", "size": 4 }));
     let session = made["session"]["id"].as_str().unwrap().to_owned();
     ben.joins(&session, &key);
+    let watching = {
+        let (caller, events) = (ben.caller.clone(), format!("/v1/sessions/{session}/events"));
+        std::thread::spawn(move || caller.get(&events).text)
+    };
     assert_eq!(up.json(&["session", "list"])[0]["name"], "harbour");
     assert_eq!(up.json(&["session", "candidates", &session]).as_array().unwrap().len(), 2);
     assert_eq!(up.json(&["lobby", "list"])[1]["supportsHostMigration"], true);
@@ -282,6 +286,14 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
     assert!(up.run(&["session", "end", &session]).status.success());
+    let told = watching.join().unwrap();
+    let events: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!((events.first(), events.last()), (Some(&"session"), Some(&"ended")), "{told}");
+    let hosts = told.lines().filter_map(|line| line.strip_prefix("data: ")).filter_map(|data| {
+        let seen: Value = data.parse().unwrap();
+        seen["certificate"]["host"].as_str().map(str::to_owned)
+    });
+    assert!(hosts.collect::<Vec<_>>().contains(&ben.key()), "the new host is told, with its proof: {told}");
     let gone = up.run(&["session", "get", &session]);
     assert!(String::from_utf8_lossy(&gone.stderr).contains("MS-G002"), "{gone:?}");
     let wrong = ben.caller.send(SEARCH, &json!({ "size": 65, "member": ben.member(&key) }));
