@@ -84,11 +84,9 @@ impl World {
                 );
             }
             Event::Went { session, peer, gone: Gone::Kicked } => {
-                let joined = self.story.iter().rev().find_map(|(_, event)| match event {
-                    Event::Joined { session: of, peer: who, player, .. } if of == session && who == peer => {
-                        Some(player.clone())
-                    }
-                    _ => None,
+                let joined = self.story.iter().rev().find_map(|(_, event)| {
+                    let Event::Joined { session: of, peer: who, player, .. } = event else { return None };
+                    (of == session && who == peer).then(|| player.clone())
                 });
                 self.kicked.insert((*session, joined.unwrap()));
             }
