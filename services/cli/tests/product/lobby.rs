@@ -6,7 +6,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::caller::{Answer, Caller, Credentials};
-use crate::product::{Home, Product};
+use crate::product::{Home, Product, until};
 
 const SEARCH: &str = "/v1/lobbies/online/sessions";
 
