@@ -8,7 +8,6 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::command::Target;
 use crate::engine::{Cursor, Kind, Look, LookedAt};
-use crate::entity::Entity;
 use crate::event::{Event, Filled};
 use crate::hold::{Asked, Hold};
 use crate::queue::{KEPT, KEPT_MAX, Queue};
@@ -227,7 +226,7 @@ impl Queue {
                 self.open += 1;
                 self.give_ups.insert((ticket.gives_up(), ticket.id));
                 for member in ticket.members.iter() {
-                    self.plays(&member.entity, Kind::Ordinary, Some(ticket.id));
+                    self.playing.set(&member.entity, Kind::Ordinary, Some(ticket.id));
                 }
             }
         }
@@ -257,7 +256,7 @@ impl Queue {
                 self.games.players += ticket.members.len();
                 self.give_ups.insert((ticket.gives_up(), ticket.id));
                 for seated in ticket.members.iter() {
-                    self.plays(&seated.member.entity, Kind::Backfill, Some(ticket.id));
+                    self.playing.set(&seated.member.entity, Kind::Backfill, Some(ticket.id));
                 }
                 if let Some(tenure) = ticket.terms.lease.tenure() {
                     self.hosted.entry(tenure).or_default().insert(ticket.id);
@@ -280,7 +279,7 @@ impl Queue {
         self.open -= 1;
         self.give_ups.remove(&(ticket.gives_up(), *id));
         for member in ticket.members.iter() {
-            self.plays(&member.entity, Kind::Ordinary, None);
+            self.playing.set(&member.entity, Kind::Ordinary, None);
         }
         if let Stage::Searching(_) = ticket.stage {
             self.players_matching -= ticket.members.len();
@@ -332,7 +331,7 @@ impl Queue {
         self.games.players -= ticket.members.len();
         self.give_ups.remove(&(ticket.gives_up(), id));
         for seated in ticket.members.iter() {
-            self.plays(&seated.member.entity, Kind::Backfill, None);
+            self.playing.set(&seated.member.entity, Kind::Backfill, None);
         }
         if let Some(live) = &mut self.engine {
             live.let_go(id);
@@ -350,19 +349,6 @@ impl Queue {
             }
         }
         Some((ticket, searching))
-    }
-
-    fn plays(&mut self, player: &Entity, kind: Kind, ticket: Option<TicketId>) {
-        let mut membership = self.playing.get(player).copied().unwrap_or_default();
-        match kind {
-            Kind::Ordinary => membership.ticket = ticket,
-            Kind::Backfill => membership.backfill = ticket,
-        }
-        if membership.ticket.is_none() && membership.backfill.is_none() {
-            self.playing.remove(player);
-        } else {
-            self.playing.insert(player.clone(), membership);
-        }
     }
 
     /// The players of a match with their teams: those of the game first, then ticket by ticket.

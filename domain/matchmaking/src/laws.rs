@@ -7,8 +7,9 @@ use alloc::string::String;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 
 use crate::backfill::BackfillStage;
+use crate::engine::Kind;
 use crate::entity::Entity;
-use crate::queue::{KEPT_MAX, Membership, Queue};
+use crate::queue::{KEPT_MAX, Queue};
 use crate::terms::Lease;
 use crate::ticket::{Match, Stage};
 
@@ -51,7 +52,7 @@ pub enum Law {
 /// # Errors
 /// The first law found broken.
 pub fn all(queue: &Queue) -> Result<(), Broken> {
-    let mut open: BTreeMap<Entity, Membership> = BTreeMap::new();
+    let (mut in_tickets, mut in_games) = (BTreeMap::new(), BTreeMap::new());
     let mut give_ups = BTreeSet::new();
     let mut ended: BTreeSet<(Timestamp, TicketId)> = BTreeSet::new();
     let mut arrivals = BTreeSet::new();
@@ -84,7 +85,7 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
         }
         give_ups.insert((ticket.gives_up(), ticket.id));
         for member in ticket.members.iter() {
-            let before = open.entry(member.entity.clone()).or_default().ticket.replace(ticket.id);
+            let before = in_tickets.insert(member.entity.clone(), ticket.id);
             ensure(before.is_none(), Law::Membership, || format!("{} is in two tickets", member.entity))?;
         }
     }
@@ -105,14 +106,18 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
             }
         }
         for seated in ticket.members.iter() {
-            let before = open.entry(seated.member.entity.clone()).or_default().backfill.replace(ticket.id);
+            let before = in_games.insert(seated.member.entity.clone(), ticket.id);
             ensure(before.is_none(), Law::Membership, || {
                 format!("{} plays two games", seated.member.entity)
             })?;
         }
     }
-    let known = open.iter().all(|(player, membership)| queue.playing.get(player) == Some(membership));
-    ensure(known && open.len() == queue.playing.len(), Law::Membership, || "the index differs".into())?;
+    for (kind, open) in [(Kind::Ordinary, in_tickets), (Kind::Backfill, in_games)] {
+        let known = open.iter().all(|(player, ticket)| queue.playing.of(player, kind) == Some(*ticket));
+        ensure(known && open.len() == queue.playing.players(kind), Law::Membership, || {
+            "the index differs".into()
+        })?;
+    }
     ensure(give_ups == queue.give_ups, Law::GiveUps, || "the index differs".into())?;
     ensure(give_ups.len() == queue.open, Law::Counts, || {
         format!("{} are open, not {}", give_ups.len(), queue.open)

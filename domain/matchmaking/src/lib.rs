@@ -26,6 +26,7 @@ mod event;
 mod hold;
 pub mod laws;
 mod live;
+mod playing;
 mod queue;
 mod rejection;
 mod shares;

@@ -7,10 +7,10 @@ use mainstay_core::{MatchId, Table, TicketId, Timestamp};
 
 use crate::attribute::{Facts, same, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
-use crate::engine::{Cursor, Engine, Found, Game, Handle, Look, LookedAt, Newcomer};
-use crate::entity::Entity;
+use crate::engine::{Cursor, Engine, Found, Game, Handle, Kind, Look, LookedAt, Newcomer};
 use crate::event::{Event, Filled};
-use crate::queue::{Membership, Queue};
+use crate::playing::Playing;
+use crate::queue::Queue;
 use crate::spec::{QueueSpec, RuleKind};
 use crate::ticket::{Searching, Stage, Ticket};
 
@@ -123,11 +123,11 @@ impl Live {
         spec: &QueueSpec,
         ticket: &Ticket,
         searching: Searching,
-        playing: &Table<Entity, Membership>,
+        playing: &Playing,
     ) {
         self.add(spec, ticket, searching, None);
         if self.engine.has_games() {
-            let games = ticket.members.iter().filter_map(|it| playing.get(&it.entity)?.backfill);
+            let games = ticket.members.iter().filter_map(|it| playing.of(&it.entity, Kind::Backfill));
             self.keep_apart(ticket.id, games);
         }
     }
@@ -138,14 +138,14 @@ impl Live {
         spec: &QueueSpec,
         ticket: &BackfillTicket,
         searching: Searching,
-        playing: &Table<Entity, Membership>,
+        playing: &Playing,
     ) {
         self.add_game(spec, ticket, searching, None);
         self.keep_game_apart(ticket, playing);
     }
 
-    fn keep_game_apart(&mut self, game: &BackfillTicket, playing: &Table<Entity, Membership>) {
-        let tickets = game.members.iter().filter_map(|it| playing.get(&it.member.entity)?.ticket);
+    fn keep_game_apart(&mut self, game: &BackfillTicket, playing: &Playing) {
+        let tickets = game.members.iter().filter_map(|it| playing.of(&it.member.entity, Kind::Ordinary));
         self.keep_apart(game.id, tickets);
     }
 

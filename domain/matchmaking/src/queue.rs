@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::ops::Bound;
 use core::time::Duration;
 
-use mainstay_core::{ClaimId, MatchId, StateMachine, Table, Tenure, TicketId, Timestamp, Turn};
+use mainstay_core::{ClaimId, MatchId, StateMachine, Tenure, TicketId, Timestamp, Turn};
 
 use crate::backfill::BackfillTicket;
 use crate::command::{Answer, Command, Observation, Target, Why};
 use crate::engine::{Cursor, Look, LookedAt};
-use crate::entity::Entity;
 use crate::event::Event;
 use crate::hold::{Asked, Hold, Owed};
 use crate::live::Live;
+use crate::playing::Playing;
 use crate::rejection::Rejection;
 use crate::shares::Shares;
 use crate::spec::QueueSpec;
@@ -51,7 +51,7 @@ pub struct Queue {
     /// The allocations that are no longer wanted, each with whom was asked for it.
     pub(crate) undos: BTreeMap<MatchId, Asked>,
     /// Who is in which open ticket.
-    pub(crate) playing: Table<Entity, Membership>,
+    pub(crate) playing: Playing,
     /// The open backfill tickets of each hosted process.
     pub(crate) hosted: BTreeMap<Tenure, BTreeSet<TicketId>>,
     /// By session: its newest backfill ticket that was matched, while that is kept.
@@ -108,13 +108,6 @@ pub struct Gauges {
     pub tally: Option<Tally>,
 }
 
-/// The open tickets of a player: at most one of each kind, "tracked separately".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Membership {
-    pub ticket: Option<TicketId>,
-    pub backfill: Option<TicketId>,
-}
-
 impl Queue {
     /// A queue before its configuration. The seed keeps strangers from choosing what collides in look-up tables.
     #[must_use]
@@ -131,7 +124,7 @@ impl Queue {
             holds: BTreeMap::new(),
             asked: BTreeMap::new(),
             undos: BTreeMap::new(),
-            playing: Table::seeded(seed),
+            playing: Playing::seeded(seed),
             hosted: BTreeMap::new(),
             filled: BTreeMap::new(),
             give_ups: BTreeSet::new(),

@@ -6,6 +6,7 @@ use mainstay_core::{ClaimId, MatchId, Tenure, TicketId};
 
 use crate::backfill::BackfillTicket;
 use crate::decide::HOSTED_MAY;
+use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::queue::Queue;
 use crate::rejection::Rejection;
@@ -92,7 +93,7 @@ impl Queue {
         if !caller.speaks_for(player) {
             return Err(Rejection::Unauthorized { who: "a player", why: "it is about another player" });
         }
-        Ok(self.playing.get(player).and_then(|open| open.ticket))
+        Ok(self.playing.of(player, Kind::Ordinary))
     }
 
     /// `ListServerBackfillTicketsForPlayer`: "a method to discover which backfill tickets a player may be in", for servers.
@@ -103,7 +104,7 @@ impl Queue {
         self.spec().ok_or(Rejection::QueueNotFound)?;
         match caller {
             Caller::Server(_) | Caller::Hosted(_) | Caller::Title => {
-                Ok(self.playing.get(player).and_then(|open| open.backfill))
+                Ok(self.playing.of(player, Kind::Backfill))
             }
             Caller::Player(_) => Err(Rejection::Unauthorized {
                 who: "a player",

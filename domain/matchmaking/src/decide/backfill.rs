@@ -96,7 +96,7 @@ pub(super) fn admitted(
 }
 
 fn plays(state: &Queue, own: Option<TicketId>, player: &Entity) -> bool {
-    own.is_some() && state.playing.get(player).is_some_and(|open| open.backfill == own)
+    own.is_some() && state.playing.of(player, Kind::Backfill) == own
 }
 
 /// "If the backfill ticket is submitted to a queue with teams, each member may also be specified with a TeamId". Names become

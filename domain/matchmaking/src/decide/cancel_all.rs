@@ -5,6 +5,7 @@ use mainstay_core::{TicketId, Turn};
 use super::pace::Pace;
 use super::{canceled, game_only, self_or_server};
 use crate::command::Answer;
+use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::event::Event;
 use crate::queue::Queue;
@@ -24,7 +25,7 @@ pub(super) fn tickets(
         Caller::Player(_) => Cancellation::User,
         Caller::Server(_) | Caller::Hosted(_) | Caller::Title => Cancellation::Server,
     };
-    let Some(ticket) = turn.state().playing.get(player).and_then(|open| open.ticket) else {
+    let Some(ticket) = turn.state().playing.of(player, Kind::Ordinary) else {
         return Ok(Answer::Cancelled(0));
     };
     pace.catch_up(turn);
@@ -42,7 +43,7 @@ pub(super) fn backfills(
 ) -> Result<Answer, Rejection> {
     game_only(caller)?;
     turn.state().spec().ok_or(Rejection::QueueNotFound)?;
-    let Some(ticket) = turn.state().playing.get(player).and_then(|open| open.backfill) else {
+    let Some(ticket) = turn.state().playing.of(player, Kind::Backfill) else {
         return Ok(Answer::Cancelled(0));
     };
     pace.catch_up(turn);

@@ -160,13 +160,7 @@ pub(super) fn not_elsewhere<'a>(
     kind: Kind,
     players: impl Iterator<Item = &'a Entity>,
 ) -> Result<(), Rejection> {
-    let elsewhere = |player: &&Entity| {
-        let open = state.playing.get(*player);
-        open.is_some_and(|open| match kind {
-            Kind::Ordinary => open.ticket.is_some(),
-            Kind::Backfill => open.backfill.is_some(),
-        })
-    };
+    let elsewhere = |player: &&Entity| state.playing.of(player, kind).is_some();
     let users: Vec<Entity> = players.filter(elsewhere).cloned().collect();
     if users.is_empty() { Ok(()) } else { Err(Rejection::MembershipLimitExceeded { kind, users }) }
 }

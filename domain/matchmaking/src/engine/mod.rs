@@ -121,8 +121,7 @@ pub struct Engine {
     /// Numbers for list values, by rule.
     values: Vec<Interner>,
     regions: Interner,
-    /// The latencies of whoever is taken in, and the list values by rule. Kept, so that nothing is allocated for them.
-    measured: Vec<(u32, u32)>,
+    /// The list values by rule of whoever is taken in. Kept, so that nothing is allocated for them.
     listed: Vec<(usize, u32)>,
     /// The moment up to which all have entered their steps.
     entered: Option<Timestamp>,
@@ -147,7 +146,6 @@ impl Engine {
             texts,
             values,
             regions: Interner::new(seed),
-            measured: Vec::new(),
             listed: Vec::new(),
             entered: None,
             come: Timestamp::EPOCH,
@@ -203,13 +201,18 @@ impl Engine {
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
         let shape = Shape { players: facts.players, room, step: 0, kind, any_sets };
-        let mut latencies = core::mem::take(&mut self.measured);
+        let mut latencies = [u64::MAX; REGIONS_MAX / 4];
         let mut before = None;
-        latencies.clear();
-        latencies.extend(facts.latencies.iter().map(|(region, latency)| {
-            before = Some(self.regions.hold(before, region));
-            (before.unwrap_or(0), *latency)
-        }));
+        for (region, latency) in &facts.latencies {
+            let region = self.regions.hold(before, region);
+            before = Some(region);
+            // The front door lets no more regions in than there are words for.
+            if let Some(word) = latencies.get_mut(region as usize / 4) {
+                let latency = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
+                let shift = region % 4 * 16;
+                *word = *word & !(u64::from(UNMEASURED) << shift) | u64::from(latency) << shift;
+            }
+        }
         let mut values = core::mem::take(&mut self.listed);
         values.clear();
         for (rule, (set, known)) in facts.sets.iter().zip(&mut self.values).enumerate() {
@@ -239,13 +242,8 @@ impl Engine {
             row[at..].iter_mut().zip(sums).for_each(|(word, sum)| *word = sum.millionths().cast_unsigned());
         }
         let (at, words) = layout.latencies;
-        row[at..at + words].fill(u64::MAX);
-        for (region, latency) in latencies.iter().filter(|(region, _)| *region < 64) {
-            let (word, shift) = (at + *region as usize / 4, region % 4 * 16);
-            let latency = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
-            row[word] = row[word] & !(u64::from(u16::MAX) << shift) | u64::from(latency) << shift;
-        }
-        (self.measured, self.listed) = (latencies, values);
+        row[at..at + words].copy_from_slice(&latencies[..words]);
+        self.listed = values;
         if let Some(game) = game {
             self.games.insert(handle, game);
         }

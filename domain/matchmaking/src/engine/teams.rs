@@ -219,26 +219,27 @@ impl Seats {
     }
 
     /// Seats units, all of them on the first team so far, as evenly as teams of one size can be, whatever else rules say.
-    fn try_evenest(&mut self, demand: &Demand<'_>, first: usize, (mut sum, total): (i64, i64)) {
-        let mut units = [(0_u8, 0_i64); EXHAUSTIVE_UNITS_MAX];
-        for (unit, it) in units.iter_mut().zip(first..demand.units.len()) {
+    fn try_evenest(&mut self, demand: &Demand<'_>, first: usize, (sum, total): (i64, i64)) {
+        // What the first team gains when a unit changes sides next.
+        let mut gains = [(0_i64, 0_i64); EXHAUSTIVE_UNITS_MAX];
+        for (gain, it) in gains.iter_mut().zip(first..demand.units.len()) {
             let strength = if demand.numbers > 0 { demand.unit_sums[it * demand.numbers] } else { 0 };
-            *unit = (demand.units[it], strength);
+            *gain = (-i64::from(demand.units[it]), -strength);
         }
         let free = demand.units.len() - first;
-        let half = (self.players[0] + self.players[1]) / 2;
-        let mut players = self.players[0];
+        let mut too_many = i64::from(self.players[0]) - i64::from(self.players[1]);
+        let mut apart = 2 * sum - total;
         let (mut seats, mut best, mut evenest) = (0_u32, i64::MAX, 0);
-        for step in 0..1_u32 << free {
-            let apart = if players == half { (2 * sum - total).abs() } else { i64::MAX };
-            (best, evenest) = if apart < best { (apart, seats) } else { (best, evenest) };
+        for step in 1..=1_u32 << free {
+            let apart_now = if too_many == 0 { apart.abs() } else { i64::MAX };
+            (best, evenest) = if apart_now < best { (apart_now, seats) } else { (best, evenest) };
             // The bit in which a Gray code changes next.
-            let bit = (step + 1).trailing_zeros() as usize % EXHAUSTIVE_UNITS_MAX;
+            let bit = step.trailing_zeros() as usize % EXHAUSTIVE_UNITS_MAX;
             seats ^= 1 << bit;
-            let (moved, with) = units[bit];
-            let leaves = seats >> bit & 1 == 1;
-            players = if leaves { players.wrapping_sub(moved) } else { players.wrapping_add(moved) };
-            sum += if leaves { -with } else { with };
+            let (players, strength) = &mut gains[bit];
+            too_many += 2 * *players;
+            apart += 2 * *strength;
+            (*players, *strength) = (-*players, -*strength);
         }
         for unit in super::lanes::bits(evenest.into()) {
             self.take(demand, first + unit as usize);
