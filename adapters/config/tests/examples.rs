@@ -7,6 +7,7 @@ use mainstay_config::{
     Accepted, Bound, BuildPath, Config, Found, MachineSize, SourceFile, check_files, load,
 };
 use mainstay_core::slot;
+use mainstay_matchmaking::spec::Venue;
 
 fn example(name: &str) -> Config {
     let path = format!("{}/../../examples/{name}/mainstay.yaml", env!("CARGO_MANIFEST_DIR"));
@@ -196,9 +197,9 @@ queues:
 ";
     let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
     for name in ["ours", "byId", "byAlias"] {
-        let allocation = config.queues[name].spec.allocation.as_ref().unwrap();
+        let Some(Venue::Server(allocation)) = &config.queues[name].spec.venue else { panic!("{name}") };
         assert_eq!((&*allocation.fleet, &*allocation.build_configuration), ("europe", "ranked"), "{name}");
         assert_eq!(allocation.build.is_some(), name != "ours", "shown again as it came");
     }
-    assert_eq!(config.queues["without"].spec.allocation, None);
+    assert_eq!(config.queues["without"].spec.venue, None);
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use mainstay_core::{MatchId, StateMachine, TicketId};
 use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{
-    ASKED_AGAIN_AFTER, Ask, Caller, Cancellation, Command, Outcome, Owed, Rejection, ServerDetails, Stage,
-    Target, laws,
+    ASKED_AGAIN_AFTER, Ask, Asked, Caller, Cancellation, Command, Outcome, Owed, Rejection, ServerDetails,
+    Stage, Target, laws,
 };
 
 use crate::world::{
