@@ -108,6 +108,18 @@ impl Caller {
         self.post(path, body.to_string().as_bytes())
     }
 
+    /// Sends JSON that is safe to send again.
+    #[track_caller]
+    pub fn send_keyed(&self, path: &str, key: &str, body: &Value) -> Answer {
+        let request =
+            self.agent.post(format!("{}{path}", self.api)).header("Content-Type", "application/json");
+        let mut request = request.header("Idempotency-Key", key);
+        if let Some(value) = self.authorization() {
+            request = request.header("Authorization", value);
+        }
+        answer(request.send(body.to_string()).unwrap())
+    }
+
     /// PUT of bytes to a path, or to a whole URL without credentials: a signed one carries its own.
     #[track_caller]
     pub fn put(&self, place: &str, body: &[u8]) -> Answer {

@@ -298,7 +298,12 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains("MS-G002"), "{gone:?}");
     let wrong = ben.caller.send(SEARCH, &json!({ "size": 65, "member": ben.member(&key) }));
     assert_eq!(wrong.code.as_deref(), Some("MS-A002"), "a member's token makes no session: {wrong:?}");
+    let body = json!({ "size": 2, "member": ben.member(&key) });
+    let nobody = ben.caller.with(Credentials::Nothing);
+    let [once, twice] =
+        [1, 2].map(|_| nobody.send_keyed(SEARCH, "one", &body).json()["session"]["id"].clone());
+    assert_eq!(once, twice, "a repeat finds the session that it made");
     let body = json!({ "size": 65, "member": ben.member(&key) });
-    let wrong = ben.caller.with(Credentials::Nothing).send(SEARCH, &body);
+    let wrong = nobody.send(SEARCH, &body);
     assert_eq!((wrong.status, wrong.code.as_deref()), (400, Some("MS-G003")), "{wrong:?}");
 }

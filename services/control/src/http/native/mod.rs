@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::de::DeserializeOwned;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -84,6 +84,27 @@ impl Modify for Schemes {
         let http = |scheme| SecurityScheme::Http(Http::new(scheme));
         components.add_security_scheme("basic", http(HttpAuthScheme::Basic));
         components.add_security_scheme("token", http(HttpAuthScheme::Bearer));
+    }
+}
+
+/// The header that makes a creation safe to repeat.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Longest such key: a UUID with a prefix, or a hash in hexadecimal.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+
+/// What makes a creation safe to repeat, where its caller gives that.
+fn keyed(headers: &HeaderMap) -> Result<Option<&str>, Native> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let bytes = key.as_bytes();
+    match key.to_str() {
+        Ok(key) if !key.is_empty() && bytes.len() <= IDEMPOTENCY_KEY_BYTES_MAX => Ok(Some(key)),
+        Ok(_) | Err(_) => {
+            let detail = format!(
+                "Idempotency-Key has {} bytes: 1 to {IDEMPOTENCY_KEY_BYTES_MAX} of printable ASCII",
+                bytes.len()
+            );
+            Err(Failure::bad_request(detail, "send a UUID that is new for each creation").into())
+        }
     }
 }
 

@@ -16,19 +16,24 @@ use mainstay_wire::native::{
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use uuid::Uuid;
 
 use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
+use super::super::keyed;
 use super::super::paging::cursor;
 use super::super::tokens::random;
 use super::{ask, joiner, lobby, looks, welcome};
+use crate::declare::named;
 use crate::lobby::Seen;
 
 /// What a page of a search lists unasked.
 const FOUND_DEFAULT: usize = 50;
 /// The most it lists.
 const FOUND_MAX: usize = 200;
+/// The ids of sessions that were asked for with a key are made of it and of their maker's.
+const KEYED: Uuid = Uuid::from_u128(0x8f21_6c1d_30be_4b1c_9d1b_7a36_05e4_c2d9);
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(read, set)).routes(routes!(search, create))
@@ -175,7 +180,7 @@ fn unreadable(detail: &str) -> Native {
     path = "/v1/lobbies/{service}/sessions",
     tag = "lobby",
     security(("basic" = []), ("token" = []), ()),
-    params(("service" = String, Path, description = "`lan` or `online`")),
+    params(("service" = String, Path, description = "`lan` or `online`"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = SessionRequest,
     responses((status = 201, description = "It goes on, and is durable; with the certificate of epoch 1", body = MemberAnswer), (status = 400, description = "What was sent does not fit", body = Problem), (status = 429, description = "Too often", body = Problem)),
 )]
@@ -188,7 +193,11 @@ async fn create(
     let asked: SessionRequest = super::super::body(body)?;
     let service = service_of(&named)?;
     let by = joiner(&app, &headers, &asked.member, None)?;
-    let session = SessionId(uuid::Builder::from_random_bytes(random()?).into_uuid());
+    // With a key, a repeat of the same process finds the session that it made.
+    let session = SessionId(match keyed(&headers)? {
+        Some(key) => named(named(KEYED, &asked.member.peer), key),
+        None => uuid::Builder::from_random_bytes(random()?).into_uuid(),
+    });
     let settings = asked.settings();
     ask(&app, session, Command::Create { session, service, settings, by: by.clone() }).await?;
     Ok((StatusCode::CREATED, Json(welcome(&app, session, &by).await?)).into_response())

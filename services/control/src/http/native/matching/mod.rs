@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::{Caller, Denied, Permission};
 use super::super::failure::{Failure, Native};
+use super::keyed;
 use super::tokens::random;
 use crate::declare::named;
 use crate::queues::OpenQueue;
@@ -39,10 +40,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(matches::routes())
 }
 
-/// The header that makes a creation safe to repeat.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// Longest such key: a UUID with a prefix, or a hash in hexadecimal.
-const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// The ids of tickets that were asked for with a key are made of it, the asker and the queue.
 const KEYED: Uuid = Uuid::from_u128(0x61c7_02f5_97d3_4e52_b1e8_94d0_5f3a_2c07);
 
@@ -67,23 +64,11 @@ fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
 
 /// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made.
 fn new_ticket(headers: &HeaderMap, caller: &Caller, queue: &str) -> Result<TicketId, Native> {
-    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
-        return Ok(TicketId(uuid::Builder::from_random_bytes(random()?).into_uuid()));
-    };
-    let bytes = key.as_bytes();
-    match key.to_str() {
-        Ok(key) if !key.is_empty() && bytes.len() <= IDEMPOTENCY_KEY_BYTES_MAX => {
-            let asker = named(named(KEYED, caller.key()), queue);
-            Ok(TicketId(named(asker, key)))
-        }
-        Ok(_) | Err(_) => {
-            let detail = format!(
-                "Idempotency-Key has {} bytes: 1 to {IDEMPOTENCY_KEY_BYTES_MAX} of printable ASCII",
-                bytes.len()
-            );
-            Err(Failure::bad_request(detail, "send a UUID that is new for each ticket").into())
-        }
-    }
+    let asker = named(named(KEYED, caller.key()), queue);
+    Ok(TicketId(match keyed(headers)? {
+        Some(key) => named(asker, key),
+        None => uuid::Builder::from_random_bytes(random()?).into_uuid(),
+    }))
 }
 
 fn ticket_of(text: &str) -> Result<TicketId, Native> {
