@@ -386,10 +386,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0301{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0401{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
-    // Formats 1 and 2 have the same bytes for all that they knew.
-    for format in [1, 2] {
+    // Formats 1 to 3 have the same bytes for all that they knew.
+    for format in [1, 2, 3] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
