@@ -219,7 +219,10 @@ impl World {
             providers: mainstay_control::Programs::new(),
             playfab_builds: mainstay_control::Builds::default(),
             stun: None,
-            lobby: None,
+            lobby: Some(mainstay_control::LobbyConfig {
+                dir: dir.path().join("identity"),
+                logins: Logins::Vouched,
+            }),
             playfab: Some(PlayFab {
                 listen: vec![free],
                 title: Title {

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 
 use super::super::super::App;
 use super::super::super::failure::{Failure, Native};
-use super::{lobby, look, member, peer_of, session_of, signature_of};
+use super::{acts, lobby, look, member, peer_of, session_of, signature_of};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(beat))
@@ -40,6 +40,7 @@ async fn beat(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<BeatAnswer>, Native> {
+    acts(&app, &headers)?;
     let session = session_of(&named)?;
     let peer = member(&app, &headers, session)?;
     let asked: BeatRequest = super::super::body(body)?;

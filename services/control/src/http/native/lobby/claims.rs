@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::super::super::App;
 use super::super::super::failure::Native;
-use super::{ask, lobby, look, member, peer_of, session_of};
+use super::{acts, ask, lobby, look, member, peer_of, session_of};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(claim))
@@ -38,6 +38,7 @@ async fn claim(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<SessionView>, Native> {
+    acts(&app, &headers)?;
     let session = session_of(&named)?;
     let by = member(&app, &headers, session)?;
     let asked: ClaimRequest = super::super::body(body)?;

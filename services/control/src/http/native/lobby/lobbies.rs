@@ -24,7 +24,7 @@ use super::super::super::failure::{Failure, Native};
 use super::super::keyed;
 use super::super::paging::cursor;
 use super::super::tokens::random;
-use super::{ask, joiner, lobby, looks, welcome};
+use super::{ask, comes, joiner, lobby, looks, welcome};
 use crate::declare::named;
 use crate::lobby::Seen;
 
@@ -190,6 +190,7 @@ async fn create(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
+    comes(&app, &headers)?;
     let asked: SessionRequest = super::super::body(body)?;
     let service = service_of(&named)?;
     let by = joiner(&app, &headers, &asked.member, None)?;

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::super::super::App;
 use super::super::super::failure::{Failure, Native};
 use super::sessions::AsHost;
-use super::{Asker, ask, asker, can, joiner, lobby, look, member, peer_of, session_of, welcome};
+use super::{Asker, acts, ask, asker, can, comes, joiner, lobby, look, member, peer_of, session_of, welcome};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(join)).routes(routes!(introduce, remove))
@@ -40,6 +40,7 @@ async fn join(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
+    comes(&app, &headers)?;
     let session = session_of(&named)?;
     let asked: JoinRequest = super::super::body(body)?;
     let by = joiner(&app, &headers, &asked.member, Some(session))?;
@@ -63,6 +64,7 @@ async fn introduce(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<SessionView>, Native> {
+    acts(&app, &headers)?;
     let session = session_of(&named)?;
     let own = member(&app, &headers, session)?;
     let asked: MemberUpdate = super::super::body(body)?;
@@ -93,6 +95,7 @@ async fn remove(
     query: Result<Query<AsHost>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
+    acts(&app, &headers)?;
     let (session, peer) = (session_of(&named)?, peer_of(&peer)?);
     let command = match asker(&app, &headers, session)? {
         Asker::Member(own) if own == peer => Command::Leave { session, peer },

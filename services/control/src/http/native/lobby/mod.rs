@@ -79,6 +79,30 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
+/// Whoever acts shows who it is before anything else is looked at: a member of some session, or a service account.
+fn acts(app: &App, headers: &HeaderMap) -> Result<(), Native> {
+    if shown(app, headers, app.now()).is_none() {
+        app.caller(headers)?;
+    }
+    Ok(())
+}
+
+/// And so does whoever comes in: a player, whoever has a seat, a service account, or anybody where that is enough.
+fn comes(app: &App, headers: &HeaderMap) -> Result<(), Native> {
+    let has_seat = || bearer(headers).is_some_and(|token| app.tokens.seat(token, app.now()).is_some());
+    if player_shown(app, headers)?.is_some() || has_seat() {
+        return Ok(());
+    }
+    if headers.contains_key(AUTHORIZATION) {
+        app.caller(headers)?;
+        return Ok(());
+    }
+    match lobby(app)?.logins() {
+        Logins::Open => Ok(()),
+        Logins::Vouched => Err(Denied::NoCredentials.into()),
+    }
+}
+
 /// The member of this session whose token is shown.
 fn member(app: &App, headers: &HeaderMap, session: SessionId) -> Result<PeerKey, Native> {
     match shown(app, headers, app.now()) {

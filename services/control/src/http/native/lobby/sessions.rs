@@ -20,7 +20,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{ask, asker, lobby, look, looks, session_of};
+use super::{acts, ask, asker, lobby, look, looks, session_of};
 use crate::lobby::Seen;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -102,6 +102,7 @@ async fn update(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<SessionView>, Native> {
+    acts(&app, &headers)?;
     let session = session_of(&named)?;
     let asker = asker(&app, &headers, session)?;
     let asked: SessionUpdate = super::super::body(body)?;
@@ -125,6 +126,7 @@ async fn end(
     query: Result<Query<AsHost>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
+    acts(&app, &headers)?;
     let session = session_of(&named)?;
     let by = asker(&app, &headers, session)?.authority(AsHost::read(query)?.epoch)?;
     ask(&app, session, Command::End { session, by }).await?;
