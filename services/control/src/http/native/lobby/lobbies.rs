@@ -186,13 +186,13 @@ fn unreadable(detail: &str) -> Native {
 )]
 async fn create(
     State(app): State<Arc<App>>,
-    Path(named): Path<String>,
+    Path(service): Path<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
     comes(&app, &headers)?;
     let asked: SessionRequest = super::super::body(body)?;
-    let service = service_of(&named)?;
+    let service = service_of(&service)?;
     let by = joiner(&app, &headers, &asked.member, None)?;
     // With a key, a repeat of the same process finds the session that it made.
     let session = SessionId(match keyed(&headers)? {
