@@ -60,6 +60,14 @@ impl Stamp {
     }
 }
 
+/// What a member plays, as the game numbers it: CRYENGINE's `EntityId` of an actor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActorId(pub u64);
+
+/// Something in the game's world, as the game numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub u64);
+
 /// A moment of the game's own time, as the game counts it; 0 before the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tick(pub u64);
@@ -84,6 +92,8 @@ shown! {
     PeerId, "{:x}", "peer-";
     Epoch, "{}", "epoch-";
     Tick, "{}", "tick-";
+    ActorId, "{}", "actor-";
+    EntityId, "{}", "entity-";
 }
 
 impl fmt::Debug for ChannelId {

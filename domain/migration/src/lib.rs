@@ -35,15 +35,15 @@ pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal};
 pub use certificate::{Certificate, Forged, Vote};
 pub use guard::{Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
-pub use id::{ChannelId, Epoch, PeerId, SessionId, Stamp, Tick};
+pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};
 pub use message::{Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome};
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};
 pub use session::{
-    Acting, Cause, Config, End, INPUTS_MAX, Identification, Input, Migratable, Outcome, Output, Report,
-    Session, WithoutMajority,
+    Acting, Cause, Config, ENTITIES_MAX, End, INPUTS_MAX, Identification, Input, Migratable, Outcome, Output,
+    Report, Session, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};
 pub use stages::{

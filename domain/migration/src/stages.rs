@@ -108,7 +108,8 @@ pub enum Failure {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Listener {
     name: String,
-    priority: Priority,
+    /// None: it is not registered (any more).
+    priority: Option<Priority>,
     state: u32,
     turn: Turn,
 }
@@ -151,9 +152,10 @@ enum Settled {
 }
 
 impl Stages {
-    /// A migration begins. `listeners` are names and priorities in the order of registration.
+    /// A migration begins. `listeners` are names and priorities in the order of registration; whoever has no priority is not
+    /// called.
     #[must_use]
-    pub fn begin(now: Timestamp, listeners: &[(String, Priority)]) -> Self {
+    pub fn begin(now: Timestamp, listeners: &[(String, Option<Priority>)]) -> Self {
         let listeners = listeners.iter().map(|(name, priority)| Listener {
             name: name.clone(),
             priority: *priority,
@@ -169,6 +171,13 @@ impl Stages {
             failure: None,
             calls: 0,
             resets: 0,
+        }
+    }
+
+    /// A listener is unregistered: nobody waits for it.
+    pub fn remove(&mut self, listener: ListenerId) {
+        if let Some(listener) = self.listeners.get_mut(usize::from(listener.0)) {
+            listener.priority = None;
         }
     }
 
@@ -298,7 +307,7 @@ impl Stages {
         let mut calls = Vec::new();
         for index in order {
             let listener = &mut self.listeners[index];
-            if !matches!(listener.turn, Turn::Due(at) if at <= now) {
+            if listener.priority.is_none() || !matches!(listener.turn, Turn::Due(at) if at <= now) {
                 continue;
             }
             self.calls += 1;
@@ -334,7 +343,11 @@ impl Stages {
     }
 
     fn all_done(&self) -> bool {
-        self.listeners.iter().all(|listener| listener.turn == Turn::Done)
+        self.registered().all(|listener| listener.turn == Turn::Done)
+    }
+
+    fn registered(&self) -> impl Iterator<Item = &Listener> {
+        self.listeners.iter().filter(|listener| listener.priority.is_some())
     }
 
     fn enter(&mut self, now: Timestamp, stage: Stage) {
@@ -355,7 +368,7 @@ impl Stages {
             Some((_, at)) => *at + TERMINATE_MAX,
             None => self.begun + timeout,
         };
-        let due = self.listeners.iter().filter_map(|listener| match listener.turn {
+        let due = self.registered().filter_map(|listener| match listener.turn {
             Turn::Due(at) if self.stage().is_some() => Some(at),
             Turn::Due(_) | Turn::Called(_) | Turn::Done => None,
         });

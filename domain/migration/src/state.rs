@@ -153,6 +153,9 @@ pub enum StateError {
     /// There is no snapshot before it.
     #[error("what changed is of use only after a snapshot: give one first")]
     NoSnapshot,
+    /// This peer is no host whose game steps now: the next piece has to be a snapshot.
+    #[error("it is not this peer's turn to write: give a snapshot when its game steps again")]
+    NotNow,
     /// It is of an earlier moment than the part before.
     #[error("{given} after {newest}: a game's ticks never fall")]
     Earlier {

@@ -6,7 +6,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use crate::{ChannelId, Epoch, PeerId, Signature, Stamp};
+use crate::{ActorId, ChannelId, Epoch, PeerId, Signature, Stamp};
 
 /// How many peers a session has at most: CRYENGINE's lobby ends there too.
 pub const MEMBERS_MAX: usize = 64;
@@ -44,6 +44,9 @@ pub struct Roster {
     pub members: BTreeMap<PeerId, ChannelId>,
     /// Who was thrown out, by this host or one before.
     pub kicked: BTreeSet<PeerId>,
+    /// What each of them plays, where the game has said so: bound to who holds the key, never to a name (B10), and known to
+    /// everybody who may be host next.
+    pub actors: BTreeMap<PeerId, ActorId>,
 }
 
 impl View {

@@ -13,6 +13,7 @@ pub const TABLE: &str = "docs/conformance.md";
 
 /// The specifications, in the table's order: file and title.
 const SOURCES: &[(&str, &str)] = &[
+    ("seed-000", "Seed 000: host migration"),
     ("seed-001", "Seed 001: game server events"),
     ("seed-002", "Seed 002: game server lifecycle"),
     ("seed-003", "Seed 003: server hold"),

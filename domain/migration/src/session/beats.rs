@@ -30,8 +30,8 @@ impl<G: Guards> Session<G> {
         }
         match body {
             // These prove themselves, or ask for nothing but an answer.
-            Body::Announce { certificates, view: _, roster, cause } => {
-                self.be_told(now, &certificates, cause);
+            Body::Announce { certificates, view, roster, cause } => {
+                self.be_told(now, &certificates, Some(&view), cause);
                 self.take_roster(now, from, roster);
             }
             Body::Claim(claim) => self.consider(now, from, &claim),

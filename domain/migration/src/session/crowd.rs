@@ -18,7 +18,7 @@ use crate::session::words::{Cause, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
 use crate::view::{MEMBERS_MAX, Roster};
-use crate::{ChannelId, Epoch, Guards, PeerId, Stamp};
+use crate::{ActorId, ChannelId, Epoch, Guards, PeerId, Stamp};
 
 /// A member that is silent for so long is none any more.
 const MEMBER_LOST: Duration = Duration::from_secs(5);
@@ -59,7 +59,11 @@ impl<G: Guards> Session<G> {
     /// The host throws somebody out.
     pub(super) fn kick(&mut self, peer: PeerId) {
         let is_host = matches!(self.leadership, Leadership::Reigns(_)) && peer != self.config.me;
-        if is_host && self.roster.kicked.len() < MEMBERS_MAX && self.roster.kicked.insert(peer) {
+        if is_host && !self.roster.kicked.contains(&peer) {
+            if self.roster.kicked.len() >= MEMBERS_MAX {
+                self.roster.kicked.pop_first();
+            }
+            self.roster.kicked.insert(peer);
             self.roster.version += 1;
             self.send(peer, Body::Refused(Closed::Kicked));
             self.tell_roster();
@@ -71,7 +75,9 @@ impl<G: Guards> Session<G> {
         if let Some(contact) = self.contacts.get_mut(&from) {
             contact.gone = Presence::Gone;
         }
-        self.as_host(|reign| reign.remove.insert(from));
+        if self.roster.members.contains_key(&from) {
+            self.as_host(|reign| reign.remove.insert(from));
+        }
     }
 
     /// First whoever comes plays, then one change of the view: who is gone, or who has come.
@@ -216,6 +222,7 @@ impl<G: Guards> Session<G> {
             reign.joining.remove(&peer);
             reign.connected.remove(&peer);
         });
+        self.roster.actors.remove(&peer);
         self.hints.keep(&self.roster.members);
         self.meet_members(now);
         self.tell_roster();
@@ -262,15 +269,38 @@ impl<G: Guards> Session<G> {
             reign.phase == Phase::Reigning && channel.is_some() && reign.connected.insert(from)
         });
         if let (Some(true), Some(channel)) = (is_new, channel) {
-            self.outputs.push(Output::Connected { peer: from, channel });
+            let actor = self.roster.actors.get(&from).copied();
+            self.outputs.push(Output::Connected { peer: from, channel, actor });
         }
+    }
+
+    /// The host's game has given somebody its actor: whoever is host next gives it the same.
+    pub(super) fn bind_actor(&mut self, peer: PeerId, actor: ActorId) {
+        let is_host = matches!(self.leadership, Leadership::Reigns(_));
+        let plays = self.roster.members.contains_key(&peer);
+        if is_host && plays && self.roster.actors.insert(peer, actor) != Some(actor) {
+            self.roster.version += 1;
+            self.tell_roster();
+        }
+    }
+
+    /// Seed 000's `SetChannelForMigratingPlayer`: "the EntityId which corresponds to the actor being assigned to that channel".
+    #[must_use]
+    pub fn actor_for_channel(&self, channel: ChannelId) -> Option<ActorId> {
+        let (peer, _) = self.roster.members.iter().find(|(_, of)| **of == channel)?;
+        self.roster.actors.get(peer).copied()
     }
 
     /// The host tells who plays.
     pub(super) fn take_roster(&mut self, now: Timestamp, from: PeerId, roster: Roster) {
         let is_hosts = from == self.leader() && roster.stamp == self.stamp() && from != self.me();
         let is_newer = roster.stamp != self.roster.stamp || roster.version > self.roster.version;
-        if is_hosts && is_newer && roster.members.len() <= MEMBERS_MAX {
+        if is_hosts
+            && is_newer
+            && roster.members.len() <= MEMBERS_MAX
+            && roster.actors.len() <= MEMBERS_MAX
+            && roster.kicked.len() <= MEMBERS_MAX
+        {
             self.roster = roster;
             self.meet_members(now);
             self.find_oneself(now);
@@ -318,7 +348,7 @@ impl<G: Guards> Session<G> {
         if !matches!(self.leadership, Leadership::Outside { .. }) {
             return;
         }
-        self.be_told(now, &welcome.certificates, self.moved_by);
+        self.be_told(now, &welcome.certificates, Some(&welcome.view), self.moved_by);
         if stamp.fork > 0 && stamp > self.stamp() && stamp.epoch == self.stamp().epoch {
             self.follow_fork(now, from, stamp);
         }

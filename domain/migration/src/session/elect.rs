@@ -10,11 +10,13 @@ use crate::certificate::{Certificate, Vote};
 use crate::hint::CanBeHost;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
+use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
+use crate::view::View;
 use crate::{Epoch, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
@@ -35,6 +37,8 @@ pub(super) struct Vacancy {
     waits: Option<(PeerId, Timestamp)>,
     claimed: Option<Timestamp>,
     asked: Timestamp,
+    /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
+    short: Option<Timestamp>,
 }
 
 /// Whether a majority of the members misses the host.
@@ -62,6 +66,7 @@ impl Vacancy {
             waits: None,
             claimed: None,
             asked: now,
+            short: None,
         }
     }
 }
@@ -80,6 +85,7 @@ impl<G: Guards> Session<G> {
 
     /// While there is no host.
     pub(super) fn elect(&mut self, now: Timestamp) {
+        self.watch_quorum(now);
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
         if vacancy.quorum == Quorum::Missing {
             if now >= vacancy.asked + AGAIN {
@@ -114,6 +120,23 @@ impl<G: Guards> Session<G> {
             (Quorum::Missing, WithoutMajority::End) => {
                 self.fail(now, Cause::Catastrophic, Failure::NoMajority);
             }
+        }
+    }
+
+    /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
+    fn watch_quorum(&mut self, now: Timestamp) {
+        let lives = |peer: &&PeerId| {
+            **peer == self.config.me || self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now))
+        };
+        let living = self.view().members.keys().filter(lives).count();
+        let is_short = living < self.view().majority();
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        let since = if is_short { *vacancy.short.get_or_insert(now) } else { now };
+        if !is_short {
+            vacancy.short = None;
+        } else if vacancy.quorum == Quorum::Majority && now >= since + QUORUM_PATIENCE {
+            vacancy.quorum = Quorum::Missing;
+            self.ballot.withdraw();
         }
     }
 
@@ -204,7 +227,25 @@ impl<G: Guards> Session<G> {
                 let vote = self.sign_vote(vote);
                 self.send(from, Body::Vote(vote));
             }
-            Err(why) => self.send(from, Body::Refusal { epoch: claim.epoch, why }),
+            Err(why) => {
+                if matches!(why, Refusal::Promised(_)) {
+                    self.give_way(from);
+                }
+                self.send(from, Body::Refusal { epoch: claim.epoch, why });
+            }
+        }
+    }
+
+    /// Two candidates ask at once, for their lists differ: they would outbid each other for ever if they did it in step. The one
+    /// with the higher id waits for the other.
+    fn give_way(&mut self, to: PeerId) {
+        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
+        if is_vacant && to < self.me() && self.ballot.open_claim().is_some() {
+            self.ballot.withdraw();
+            self.change_vacancy(|vacancy| {
+                vacancy.endorsed = Some(to);
+                vacancy.waits = None;
+            });
         }
     }
 
@@ -248,7 +289,7 @@ impl<G: Guards> Session<G> {
             return;
         }
         match why {
-            Refusal::Passed(certificates) => self.be_told(now, certificates, Cause::Catastrophic),
+            Refusal::Passed(certificates) => self.be_told(now, certificates, None, Cause::Catastrophic),
             Refusal::Promised(promised) => self.seen = self.seen.max(promised.next()),
             Refusal::NewerView(view) => {
                 if self.ballot.learn_view(view).is_ok() {
@@ -284,7 +325,15 @@ impl<G: Guards> Session<G> {
     }
 
     /// Somebody says who is host.
-    pub(super) fn be_told(&mut self, now: Timestamp, certificates: &[Certificate], cause: Cause) {
+    ///
+    /// Its view is taken before anything else: whoever leaves once another is host does not leave it without a majority.
+    pub(super) fn be_told(
+        &mut self,
+        now: Timestamp,
+        certificates: &[Certificate],
+        view: Option<&View>,
+        cause: Cause,
+    ) {
         let (host_before, stamp_before) = (self.leader(), self.stamp());
         for certificate in certificates {
             match self.ballot.accept(certificate) {
@@ -298,6 +347,9 @@ impl<G: Guards> Session<G> {
             self.fork = None;
             self.seen = self.seen.max(stamp.epoch);
             self.moved_by = cause;
+            if let Some(view) = view.filter(|view| self.ballot.take_view(view)) {
+                self.send(self.leader(), Body::Taken(view.id));
+            }
             self.obey(now, host_before);
         }
     }

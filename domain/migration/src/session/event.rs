@@ -1,12 +1,14 @@
 //! What the game lives through while its session moves: one [`Stages`] from the first loss to the end of it all.
 
+use alloc::collections::BTreeSet;
+
 use mainstay_core::Timestamp;
 
 use crate::session::words::{Cause, End, Migratable, Outcome, Output, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::stages::{Failure, Role, Stages};
-use crate::{Guards, PeerId};
+use crate::{EntityId, Guards, PeerId};
 
 /// A migration that runs.
 #[derive(Debug, Clone)]
@@ -15,7 +17,12 @@ pub(super) struct Event {
     pub(super) cause: Cause,
     /// Whom the listeners were told of last.
     host: Option<PeerId>,
+    /// What the game has listed when it was demoted: once each, and kept while the session may still move on to this very peer.
+    unneeded: BTreeSet<EntityId>,
 }
+
+/// How many entities a game lists in one migration at most: more than any client is sent of a world.
+pub const ENTITIES_MAX: usize = 65_536;
 
 /// Whether a migration runs now.
 pub(super) enum Begun {
@@ -39,7 +46,12 @@ impl<G: Guards> Session<G> {
             self.end(now, End::HostLost);
             return Begun::No;
         }
-        self.event = Some(Event { stages: Stages::begin(now, &self.listeners), cause, host: None });
+        self.event = Some(Event {
+            stages: Stages::begin(now, &self.listeners),
+            cause,
+            host: None,
+            unneeded: BTreeSet::new(),
+        });
         Begun::Yes
     }
 
@@ -50,6 +62,14 @@ impl<G: Guards> Session<G> {
         {
             event.stages.fail(now, failure);
         }
+    }
+
+    /// Seed 000: "the list of entities created in the OnDemoteToClient() listener mustn't be deleted until the OnFinalise()
+    /// listener", and of duplicates "it is safe to immediately discard" them.
+    pub(super) fn list_entities(&mut self, entities: &[EntityId]) {
+        let Some(event) = &mut self.event else { return };
+        let room = ENTITIES_MAX.saturating_sub(event.unneeded.len());
+        event.unneeded.extend(entities.iter().take(room));
     }
 
     pub(super) fn elected(&mut self, role: Role) {
@@ -73,7 +93,8 @@ impl<G: Guards> Session<G> {
         let Some(event) = &mut self.event else { return };
         let calls = event.stages.advance(now, timeout);
         self.outputs.extend(calls.into_iter().map(Output::Call));
-        let Some(Event { stages, cause, host }) = self.event.take_if(|event| event.stages.is_complete())
+        let Some(Event { stages, cause, host, unneeded }) =
+            self.event.take_if(|event| event.stages.is_complete())
         else {
             return;
         };
@@ -90,6 +111,9 @@ impl<G: Guards> Session<G> {
             return;
         }
         let role = stages.role().unwrap_or(Role::Client);
+        if role == Role::Client && !unneeded.is_empty() {
+            self.outputs.push(Output::Discard(unneeded.into_iter().collect()));
+        }
         let outcome = Outcome::Moved { host: self.leader(), stamp: self.stamp(), role };
         self.outputs.push(Output::Migrated(report(outcome)));
         // What was lost or decided while the listeners finalised is the next migration's.

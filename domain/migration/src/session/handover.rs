@@ -11,10 +11,10 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Handover, Leads};
 use crate::session::elect::{Quorum, Vacancy};
 use crate::session::reign::{Phase, Reign};
-use crate::session::words::{Cause, End, Migratable};
+use crate::session::words::{Cause, End, Migratable, Output};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
-use crate::state::{Piece, StateId};
+use crate::state::{Piece, StateError, StateId};
 use crate::{Guards, PeerId};
 
 /// How long a host waits for its successor.
@@ -27,8 +27,15 @@ impl<G: Guards> Session<G> {
         now: Timestamp,
         to: Option<PeerId>,
         why: Handover,
-        last: Option<Piece>,
+        mut last: Option<Piece>,
     ) {
+        self.try_handover(now, to, why, &mut last);
+        if last.is_some() {
+            self.outputs.push(Output::NotTaken(StateError::NotNow));
+        }
+    }
+
+    fn try_handover(&mut self, now: Timestamp, to: Option<PeerId>, why: Handover, last: &mut Option<Piece>) {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
         let successor = match to {
             Some(peer) => Some(peer).filter(lives),
@@ -56,7 +63,7 @@ impl<G: Guards> Session<G> {
             && self.config.migratable == Migratable::Yes;
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {
-                if last.is_some_and(|last| !self.append(last)) {
+                if last.take().is_some_and(|last| !self.append(last)) {
                     return;
                 }
                 let state = self.held.id();

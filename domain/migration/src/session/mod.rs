@@ -35,6 +35,7 @@ use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stam
 
 use doubt::Doubt;
 use elect::Vacancy;
+pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::Fork;
 pub use play::INPUTS_MAX;
@@ -77,7 +78,8 @@ pub struct Session<G: Guards = Guarded> {
     /// What this peer's own game did.
     inputs: Inputs,
     names: Names,
-    listeners: Vec<(String, Priority)>,
+    /// By number; without a priority it is registered no more.
+    listeners: Vec<(String, Option<Priority>)>,
     event: Option<Event>,
     /// Hosts that were given up since the session last stood firm.
     lost: BTreeSet<PeerId>,
@@ -187,7 +189,7 @@ impl<G: Guards> Session<G> {
         let id = ViewId { epoch: Epoch::FIRST, version: 0 };
         let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
         let ballot = Ballot::new(me, me, view, &[]).expect("a founder's own view is his");
-        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new() };
+        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
         let mut session = Self::with(now, config, me, ballot, roster, HintList::empty(Epoch::FIRST));
         session.sign_view();
         session.leadership = Leadership::Reigns(Reign::founded(now));
@@ -270,9 +272,19 @@ impl<G: Guards> Session<G> {
     pub fn add_listener(&mut self, name: &str, priority: Priority) -> Option<ListenerId> {
         let id = ListenerId(u16::try_from(self.listeners.len()).ok()?);
         (self.listeners.len() < LISTENERS_MAX).then(|| {
-            self.listeners.push((name.to_string(), priority));
+            self.listeners.push((name.to_string(), Some(priority)));
             id
         })
+    }
+
+    /// Unregisters it: it is called no more, and nobody waits for what it was called for.
+    pub fn remove_listener(&mut self, listener: ListenerId) {
+        if let Some((_, priority)) = self.listeners.get_mut(usize::from(listener.0)) {
+            *priority = None;
+        }
+        if let Some(event) = &mut self.event {
+            event.stages.remove(listener);
+        }
     }
 
     /// Takes what happened at `now`, which is this peer's own monotonic time.
@@ -287,6 +299,8 @@ impl<G: Guards> Session<G> {
                 }
             }
             Input::Found(peer) => self.find(now, peer),
+            Input::Plays { peer, actor } => self.bind_actor(peer, actor),
+            Input::NoLongerNeeded(entities) => self.list_entities(&entities),
             Input::Answered { listener, number, state, answer } => {
                 if let Some(event) = &mut self.event {
                     event.stages.answer(now, listener, number, state, &answer);

@@ -14,13 +14,16 @@ use crate::message::{Beat, Body, Side};
 use crate::session::reign::{Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
-use crate::state::{Kind, Level, Part, Piece, State, StateId};
+use crate::state::{Kind, Level, PARTS_MAX, Part, Piece, State, StateError, StateId};
+use crate::view::MEMBERS_MAX;
 use crate::{Guards, PeerId, Stamp};
 
 /// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
 pub const INPUTS_MAX: usize = 512;
 /// How many names of states a member remembers: at ten a second those of 25 s.
 const NAMES_MAX: usize = 256;
+/// Of how many peers the last input is remembered, those who left included: they may come back.
+const PLAYERS_MAX: usize = 4 * MEMBERS_MAX;
 /// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
 const LACKING: Duration = Duration::from_millis(300);
 
@@ -129,7 +132,7 @@ impl<G: Guards> Session<G> {
     /// The host's game is so far: the best two standbys are sent what changed.
     pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
         if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
-            return;
+            return self.outputs.push(Output::NotTaken(StateError::NotNow));
         }
         if self.append(piece) && self.config.level != Level::None {
             let newest: Vec<Part> = self.held.parts().last().cloned().into_iter().collect();
@@ -143,11 +146,20 @@ impl<G: Guards> Session<G> {
     /// Puts a piece at the end of the chain. `false` where it does not fit.
     pub(super) fn append(&mut self, piece: Piece) -> bool {
         let stamp = self.stamp();
+        if self.applied.len() > PLAYERS_MAX {
+            let members = &self.roster.members;
+            self.applied.retain(|peer, _| members.contains_key(peer));
+        }
         let inputs = self.applied.clone();
         match self.held.write(stamp, piece, inputs.clone()) {
             Ok(part) => {
                 let id = part.id;
-                self.as_host(|reign| reign.safe_inputs.push_back((id, inputs)));
+                self.as_host(|reign| {
+                    reign.safe_inputs.push_back((id, inputs));
+                    if reign.safe_inputs.len() > PARTS_MAX {
+                        reign.safe_inputs.pop_front();
+                    }
+                });
                 true
             }
             Err(why) => {
@@ -215,7 +227,8 @@ impl<G: Guards> Session<G> {
         let mut held: Vec<StateId> =
             self.contacts.values().map(|it| it.holds).filter(|id| id.stamp == stamp).collect();
         held.sort_unstable();
-        let copies = STANDBYS.min(self.successors(now).len());
+        let standbys = if self.config.level == Level::None { 0 } else { self.successors(now).len() };
+        let copies = STANDBYS.min(standbys);
         let held_by_enough = match (copies, held.len().checked_sub(copies)) {
             (0, _) => newest,
             (_, Some(at)) => held[at].min(newest),

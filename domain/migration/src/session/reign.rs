@@ -199,7 +199,8 @@ impl<G: Guards> Session<G> {
     pub(super) fn accede(&mut self, now: Timestamp) {
         let stamp = self.stamp();
         let mine = self.held.id();
-        let living = self.contacts.values().filter(|contact| contact.rhythm.silence(now) < SUSPECT_MIN);
+        let lives = |contact: &&Contact| !contact.is_lost(now) && contact.rhythm.silence(now) < SUSPECT_MIN;
+        let living = self.contacts.values().filter(lives);
         let (mut all_here, mut newest) = (true, mine);
         for contact in living {
             all_here &= contact.stamp == stamp;
@@ -289,15 +290,7 @@ impl<G: Guards> Session<G> {
 
     /// What this host tells another it may meet.
     pub(super) fn side(&self, now: Timestamp) -> Side {
-        let mandate = match &self.leadership {
-            Leadership::Reigns(Reign { mandate: Mandate::Confirmed, .. }) => Standing::Confirmed,
-            Leadership::Reigns(_)
-            | Leadership::Follows
-            | Leadership::Doubts(_)
-            | Leadership::Vacant(_)
-            | Leadership::Outside { .. }
-            | Leadership::Over => Standing::Unconfirmed,
-        };
+        let mandate = self.standing().unwrap_or(Standing::Unconfirmed);
         let nowhere = ChannelId { stamp: self.stamp(), number: u32::MAX };
         let channel = self.roster.members.get(&self.config.me).copied().unwrap_or(nowhere);
         Side {

@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::hint::Entry;
+use crate::message::Standing;
+use crate::session::reign::Mandate;
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::{Guards, PeerId};
@@ -65,6 +67,17 @@ impl<G: Guards> Session<G> {
         } else {
             Identification::Member
         }
+    }
+
+    /// Whether a majority stands behind it, where this peer is the host: without one it stands still for a while, and then goes on
+    /// unconfirmed if the session's policy is to.
+    #[must_use]
+    pub fn standing(&self) -> Option<Standing> {
+        let Leadership::Reigns(reign) = &self.leadership else { return None };
+        Some(match reign.mandate {
+            Mandate::Confirmed => Standing::Confirmed,
+            Mandate::Lapsed | Mandate::Unconfirmed => Standing::Unconfirmed,
+        })
     }
 
     /// Who would be host next.

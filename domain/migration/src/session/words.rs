@@ -10,7 +10,7 @@ use crate::seal::Keys;
 use crate::settings::SettingError;
 use crate::stages::{Answer, Call, Failure, ListenerId, Role};
 use crate::state::{Level, Piece, State, StateError, StateId};
-use crate::{ChannelId, Order, PeerId, SessionId, Stamp};
+use crate::{ActorId, ChannelId, EntityId, Order, PeerId, SessionId, Stamp};
 
 /// What a session is from its creation on, the same on every peer; `me` apart.
 #[derive(Debug, Clone)]
@@ -96,6 +96,16 @@ pub enum Input {
         /// What it can send, in bits a second.
         upstream_bps: u32,
     },
+    /// The host's game has given a member its actor.
+    Plays {
+        /// Who.
+        peer: PeerId,
+        /// What.
+        actor: ActorId,
+    },
+    /// The game lists "entities that will no longer be needed post-migration", while `OnDemoteToClient` runs: at most
+    /// [`crate::ENTITIES_MAX`] in one migration.
+    NoLongerNeeded(Vec<EntityId>),
     /// A console variable is set.
     Set {
         /// Its name.
@@ -146,13 +156,17 @@ pub enum Output {
     },
     /// Whether the host's game steps on. A client hears it too, where it was host before.
     Act(Acting),
-    /// A member is with its host: the game binds its actor to that channel.
+    /// A member is with its host (seed 000's `OnClientConnect`): the game gives it its actor.
     Connected {
         /// Who.
         peer: PeerId,
         /// Its channel.
         channel: ChannelId,
+        /// What it plays already: then no other actor is made for it.
+        actor: Option<ActorId>,
     },
+    /// A migration is over for this peer, which is a client: what it listed is not needed any more, each once.
+    Discard(Vec<EntityId>),
     /// A member is none any more.
     Gone(PeerId),
     /// So far the game is held by its host and two standbys (or as many as there are).

@@ -16,7 +16,7 @@ fn at(ms: u64) -> Timestamp {
 fn two() -> Stages {
     Stages::begin(
         at(0),
-        &[("game".to_owned(), Priority::PostEngine), ("engine".to_owned(), Priority::Engine)],
+        &[("game".to_owned(), Some(Priority::PostEngine)), ("engine".to_owned(), Some(Priority::Engine))],
     )
 }
 

@@ -9,4 +9,5 @@ mod moves;
 mod net;
 mod order;
 mod seal;
+mod sentences;
 mod state;

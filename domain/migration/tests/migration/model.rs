@@ -59,21 +59,30 @@ impl Said {
 struct Bounds {
     epochs: u32,
     versions: u32,
+    door: Door,
+}
+
+/// Whether a host lets in who is no member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Open,
+    Shut,
 }
 
 impl Model {
-    fn new(members: u128) -> Self {
+    /// So many peers, of whom the first `voters` vote.
+    fn of(members: u128, voters: u128) -> Self {
         let stamp = Stamp::certified(Epoch::FIRST);
         let channel = |peer: u128| ChannelId { stamp, number: u32::try_from(peer).unwrap() };
         let view = View {
             id: ViewId { epoch: Epoch::FIRST, version: 0 },
             host: A,
-            members: (1..=members).map(|peer| (PeerId(peer), channel(peer))).collect(),
+            members: (1..=voters).map(|peer| (PeerId(peer), channel(peer))).collect(),
             signature: Signature::default(),
         };
         let mut peers: Vec<Ballot> =
             (1..=members).map(|peer| Ballot::new(PeerId(peer), A, view.clone(), &[]).unwrap()).collect();
-        for peer in 2..=members {
+        for peer in 2..=voters {
             peers[0].taken(PeerId(peer), view.id);
         }
         Self {
@@ -121,10 +130,18 @@ impl Model {
                 next.push(claims);
             }
             let members = &me.view().members;
+            let with = |peer: u128| {
+                let number = u32::try_from(peer).unwrap();
+                let channel = ChannelId { stamp: Stamp::certified(Epoch::FIRST), number };
+                members.iter().map(|(p, c)| (*p, *c)).chain([(PeerId(peer), channel)]).collect()
+            };
+            let newcomers = (1..=self.peers.len() as u128)
+                .filter(|peer| bounds.door == Door::Open && !members.contains_key(&PeerId(*peer)));
             let changes: Vec<BTreeMap<PeerId, ChannelId>> = members
                 .keys()
                 .filter(|peer| **peer != PeerId(at as u128 + 1))
                 .map(|gone| members.iter().filter(|(peer, _)| *peer != gone).map(|(p, c)| (*p, *c)).collect())
+                .chain(newcomers.map(with))
                 .collect();
             for change in changes {
                 let mut writes = self.clone();
@@ -172,7 +189,7 @@ impl Model {
             }
             Said::View(view) => {
                 let view = self.views[view].clone();
-                if view.members.contains_key(&me) && self.peer(at).take_view(&view) {
+                if self.peer(at).take_view(&view) {
                     self.say(Said::Taken(me, view.id, view.host));
                 }
             }
@@ -256,8 +273,8 @@ impl Hasher for Wide {
 /// them asks for votes whenever it likes.
 #[test]
 fn three_peers_never_have_two_hosts_of_one_epoch() {
-    let bounds = Bounds { epochs: 3, versions: 0 };
-    let (states, hosts) = explore(Model::new(3), bounds);
+    let bounds = Bounds { epochs: 3, versions: 0, door: Door::Shut };
+    let (states, hosts) = explore(Model::of(3, 3), bounds);
     assert_eq!(hosts, 6, "each of them becomes host of each epoch in some order");
     assert!(states > 1_000, "{states}");
 }
@@ -265,8 +282,26 @@ fn three_peers_never_have_two_hosts_of_one_epoch() {
 /// The same while the host takes members out of the view.
 #[test]
 fn nor_while_members_are_removed() {
-    let bounds = Bounds { epochs: 2, versions: 2 };
-    let (states, hosts) = explore(Model::new(3), bounds);
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Shut };
+    let (states, hosts) = explore(Model::of(3, 3), bounds);
     assert_eq!(hosts, 3);
+    assert!(states > 1_000, "{states}");
+}
+
+/// The same while the host of one lets two in, one after the other, and takes back what was not settled.
+#[test]
+fn nor_while_a_session_of_one_grows() {
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open };
+    let (states, hosts) = explore(Model::of(3, 1), bounds);
+    assert!(hosts >= 2, "whoever came can be elected: {hosts}");
+    assert!(states > 1_000, "{states}");
+}
+
+/// The same where a third comes to two, and the host goes back before it was settled.
+#[test]
+fn nor_while_a_third_comes_and_is_taken_back() {
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open };
+    let (states, hosts) = explore(Model::of(3, 2), bounds);
+    assert!(hosts >= 2, "{hosts}");
     assert!(states > 1_000, "{states}");
 }

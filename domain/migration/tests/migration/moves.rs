@@ -86,6 +86,43 @@ fn a_second_death_during_a_move_ends_nothing() {
     }
 }
 
+/// A second death that leaves half of the members, once most of them have given the first host up: nobody can be elected any
+/// more, and the session's policy for minorities counts.
+#[test]
+fn a_death_after_the_host_was_given_up_may_leave_no_majority() {
+    for after_ms in (500..1_500).step_by(50) {
+        let mut net = Net::of(4);
+        net.kill(peer(1));
+        net.run(Duration::from_millis(after_ms));
+        net.kill(peer(2));
+        net.run(Duration::from_secs(12));
+        let host = net.host();
+        let tick = net.seen[&host].tick;
+        net.run(Duration::from_secs(1));
+        assert!(net.seen[&host].tick > tick, "it plays, after {after_ms} ms");
+    }
+}
+
+/// The same, while a planned leave is followed by another before the view knows of the first: both have taken the next host's
+/// view before they went.
+#[test]
+fn one_leave_after_another_leaves_a_majority() {
+    let mut net = Net::of(4);
+    for id in 1..=2 {
+        let last = snapshot(net.seen[&peer(id)].tick);
+        net.give(peer(id), Input::HandOver { to: None, why: Handover::Leaves, last });
+        while !matches!(net.seen[&peer(id)].outputs.last(), Some(Output::Ended(End::Left))) {
+            net.run(Duration::from_millis(5));
+        }
+        net.kill(peer(id));
+    }
+    net.run(Duration::from_secs(6));
+    let host = net.host();
+    assert_eq!(net.session(host).stamp().fork, 0, "confirmed");
+    assert_eq!(net.session(host).view().members.len(), 2);
+    assert_eq!(net.session(host).standing(), Some(mainstay_migration::Standing::Confirmed));
+}
+
 /// "OnReset() is called when the anticipated new host leaves part way through the host migration process. Note that the host
 /// migration internal state machine will go back to OnDisconnectClient() after this method, not OnInitiate()."
 #[test]
@@ -113,8 +150,9 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     let last = last_state(&net, 1);
     let tick = last.tick;
     net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
-    net.run(Duration::from_millis(400));
+    net.run(Duration::from_millis(250));
     assert_eq!(net.seen[&peer(1)].outputs.last(), Some(&Output::Ended(End::Left)));
+    assert!(net.seen[&peer(2)].led_from.is_some(), "nobody waits for who has said that it goes");
     net.kill(peer(1));
     assert_eq!(net.host(), peer(2));
     let led = net.seen[&peer(2)].led_from;

@@ -288,6 +288,7 @@ impl Net {
                     | Output::Gone(_)
                     | Output::Durable(_)
                     | Output::NotTaken(_)
+                    | Output::Discard(_)
                     | Output::InputForgotten { .. }
                     | Output::Rewritten { .. }
                     | Output::Confirmed(_)

@@ -7,11 +7,13 @@ use mainstay_migration::{
     Signature, View, ViewId, Vote,
 };
 
-use super::peer::{Alive, Life, NamedKeys, snapshot};
+use super::peer::{Alive, Life, NamedKeys};
 use super::scenario::Faults;
 use super::{Happening, Parcel, World};
 use crate::laws::Broken;
 
+/// In how many of a million crashes the next host dies before it is over.
+const TOO: u32 = 250_000;
 /// How many start after the beginning, at most: each costs time in every later event.
 const LATE_MAX: u128 = 6;
 
@@ -23,11 +25,22 @@ impl<G: Guards> World<G> {
             Faults::HostCrashes => {
                 super::laws::stands_firm(self)?;
                 match self.host() {
-                    Some(host) if self.running().len() > 1 => self.crashes(host),
+                    Some(host) if self.running().len() > 1 => {
+                        self.crashes(host)?;
+                        if self.random.chance(TOO) {
+                            let at = self.random.below(4_000_000);
+                            self.after(at, Happening::CrashesToo);
+                        }
+                        Ok(())
+                    }
                     Some(_) | None => Ok(()),
                 }
             }
             Faults::OneDeaf => self.deafens(),
+            Faults::Wireless => {
+                self.pauses_radio();
+                Ok(())
+            }
             Faults::Swarm => match self.random.below(100) {
                 0..=9 => self.strikes_host_or(|world, peer| world.crashes(peer)),
                 10..=21 => self.strikes_host_or(|world, peer| {
@@ -102,6 +115,23 @@ impl<G: Guards> World<G> {
         Ok(())
     }
 
+    /// The next host, or whoever is to be it, dies before it is over.
+    pub(super) fn crashes_too(&mut self) -> Result<(), Broken> {
+        let next = self.running().into_iter().find_map(|id| {
+            let session = self.peers[&id].session()?;
+            let next = [session.leader()].into_iter().chain(session.anticipated());
+            next.into_iter().find(|peer| self.running().contains(peer))
+        });
+        match next {
+            Some(next) if self.running().len() > 1 => {
+                self.crashes(next)?;
+                self.oracle.crashed_too();
+                Ok(())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn freezes(&mut self, peer: PeerId) {
         let span = self.random.between(300_000, 20_000_000);
         self.say(peer, |_| format!("freezes for {span} µs"));
@@ -159,6 +189,14 @@ impl<G: Guards> World<G> {
         Ok(())
     }
 
+    /// A scan for other networks, a move to another access point, a burst of somebody else's: for 50 to 450 ms nothing goes
+    /// either way, and then all of it at once.
+    fn pauses_radio(&mut self) {
+        let Some(peer) = self.anybody() else { return };
+        let span = self.random.between(50_000, 450_000);
+        self.radios.insert(peer, self.now + span);
+    }
+
     /// One peer does not hear its host for as long as faults last.
     fn deafens(&mut self) -> Result<(), Broken> {
         let Some(host) = self.host() else { return Ok(()) };
@@ -174,7 +212,7 @@ impl<G: Guards> World<G> {
 
     fn hands_over(&mut self) -> Result<(), Broken> {
         let Some(host) = self.host() else { return Ok(()) };
-        let tick = self.peers[&host].tick;
+        let tick = self.peers[&host].game.tick;
         let why = if self.random.chance(500_000) { Handover::Lobby } else { Handover::Leaves };
         if self.running().len() < 3 {
             return Ok(());
@@ -182,7 +220,8 @@ impl<G: Guards> World<G> {
         self.counts.handed_over += 1;
         self.say(host, |_| format!("hands over: {why:?} at {tick}"));
         self.oracle.handed_over(tick);
-        self.give(host, Input::HandOver { to: None, why, last: snapshot(tick) })
+        let last = self.peer(host).game.piece();
+        self.give(host, Input::HandOver { to: None, why, last })
     }
 
     fn leaves(&mut self) -> Result<(), Broken> {

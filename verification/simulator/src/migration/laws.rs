@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Acting, Answer, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId, Report, Stage,
-    Stamp, Tick, WithoutMajority,
+    Acting, ActorId, Answer, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId, Report,
+    Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
 };
 
 use super::World;
+use super::game::Game;
 use super::peer::{Alive, Life};
 use super::scenario::Faults;
 use crate::agenda::Micros;
@@ -19,6 +20,8 @@ const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
 
+/// How long a host acts that does not hear a majority: its lease, and a beat.
+const LEASE: Micros = 2_200_000;
 /// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
 const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
 
@@ -31,7 +34,13 @@ pub(super) struct Oracle {
     stamps: BTreeMap<PeerId, Stamp>,
     applied: BTreeMap<PeerId, Stamp>,
     touched: BTreeSet<PeerId>,
-    durable: Tick,
+    /// The newest state that was acknowledged.
+    acknowledged: Option<(StateId, Game)>,
+    /// Every actor that a peer was ever given.
+    actors: BTreeMap<PeerId, BTreeSet<ActorId>>,
+    next_actor: u64,
+    /// Since when two confirmed hosts act, while they do.
+    two_act: Option<Micros>,
     handed_over: Option<Tick>,
     crash: Option<Crash>,
 }
@@ -56,8 +65,22 @@ impl Oracle {
         self.touched.insert(peer);
     }
 
-    pub(super) fn durable(&mut self, tick: Tick) {
-        self.durable = self.durable.max(tick);
+    pub(super) fn acknowledge(&mut self, name: StateId, game: Game) {
+        if self.acknowledged.as_ref().is_none_or(|(before, _)| *before < name) {
+            self.acknowledged = Some((name, game));
+        }
+    }
+
+    pub(super) fn new_actor(&mut self, peer: PeerId) -> ActorId {
+        self.next_actor += 1;
+        let actor = ActorId(self.next_actor);
+        self.actors.entry(peer).or_default().insert(actor);
+        actor
+    }
+
+    /// Another host died before it was over: it takes as long as it takes, and its end is judged.
+    pub(super) fn crashed_too(&mut self) {
+        self.crash = None;
     }
 
     pub(super) const fn handed_over(&mut self, tick: Tick) {
@@ -109,22 +132,74 @@ pub(super) fn leads<G: Guards>(
     world: &mut World<G>,
     id: PeerId,
     stamp: Stamp,
-    tick: Tick,
+    state: StateId,
 ) -> Result<(), Broken> {
+    let now = world.now;
+    if let Some(crash) = &mut world.oracle.crash {
+        crash.resumed.entry(id).or_insert(now);
+    }
     if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take(), world.scenario.faults) {
-        ensure(last == tick || stamp.epoch == Epoch::FIRST, "I15: a planned leave loses nothing", || {
-            format!("handed over at {last}, went on from {tick}")
-        })?;
+        ensure(
+            last == state.tick || stamp.epoch == Epoch::FIRST,
+            "I15: a planned leave loses nothing",
+            || format!("handed over at {last}, went on from {state:?}"),
+        )?;
     }
-    if world.scenario.faults == Faults::HostCrashes && stamp.fork == 0 {
-        let held = world.peers.values().filter_map(|peer| Some(peer.session()?.held().id().tick)).max();
-        let kept = held.is_none_or(|held| held < world.oracle.durable) || tick >= world.oracle.durable;
-        ensure(kept, "I9: what was durable is there while one of its holders lives", || {
-            format!("{id} goes on from {tick}, durable was {}", world.oracle.durable)
-        })?;
+    let Some((acknowledged, game)) = world.oracle.acknowledged.clone() else { return Ok(()) };
+    if world.scenario.faults == Faults::Swarm {
+        return Ok(());
     }
-    world.oracle.durable = Tick(0);
-    Ok(())
+    let held = world.running().into_iter().filter_map(|id| Some(world.peers[&id].session()?.held().id()));
+    let is_there = held.max().is_some_and(|held| held >= acknowledged);
+    let resumed = &world.peers[&id].game;
+    let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
+    ensure(
+        !is_there || (state >= acknowledged && has_all),
+        "I9: what was acknowledged is there while one of its holders lives",
+        || format!("{id} goes on from {state:?}, acknowledged was {acknowledged:?}"),
+    )
+}
+
+/// Two confirmed hosts act at once only as long as the older one's lease.
+pub(super) fn acts_alone<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let acts = |id: &PeerId| {
+        let peer = &world.peers[id];
+        let session = peer.session();
+        peer.acting == Acting::Yes
+            && session.is_some_and(|it| it.standing() == Some(Standing::Confirmed) && it.stamp().fork == 0)
+    };
+    if !acts(&id) {
+        return Ok(());
+    }
+    let others: Vec<PeerId> =
+        world.running().into_iter().filter(|other| *other != id && acts(other)).collect();
+    if others.is_empty() {
+        world.oracle.two_act = None;
+        return Ok(());
+    }
+    let now = world.now;
+    let since = *world.oracle.two_act.get_or_insert(now);
+    ensure(now - since <= LEASE, "I4: an old host acts no longer than its lease beside a new one", || {
+        format!("{id} and {others:?} since {since}")
+    })
+}
+
+/// Somebody that a host's game knows connects.
+pub(super) fn plays_again<G: Guards>(
+    world: &World<G>,
+    peer: PeerId,
+    actor: Option<ActorId>,
+) -> Result<(), Broken> {
+    let own = world.oracle.actors.get(&peer);
+    let is_own = actor.is_some_and(|actor| own.is_some_and(|own| own.contains(&actor)));
+    ensure(is_own, "I10: nobody gets another's actor", || format!("{peer}: {actor:?} of {own:?}"))
+}
+
+/// Somebody without an actor connects: one that had one has lost it only with a side, or by being away.
+pub(super) fn is_new<G: Guards>(world: &World<G>, peer: PeerId) -> Result<(), Broken> {
+    let had = world.oracle.actors.contains_key(&peer);
+    let lost = had && world.scenario.faults == Faults::Calm;
+    ensure(!lost, "I10: whoever has an actor keeps it", || peer)
 }
 
 /// A message of a host was applied.
@@ -156,6 +231,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
     )?;
     let unprovoked = match world.scenario.faults {
         Faults::Calm => !matches!(report.cause, Cause::Lobby | Cause::Controlled),
+        Faults::Wireless => true,
         Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff),
         Faults::HostCrashes | Faults::Swarm => false,
     };
@@ -178,11 +254,7 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     one_host(world)?;
     let Some(Crash { at, resumed }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
-    if running.len() < 2 {
-        return Ok(());
-    }
-    let host = world.host();
-    for id in running.iter().filter(|id| Some(**id) != host) {
+    for id in &running {
         let limit = if running.len() == 1 { GAP_OF_TWO_MAX } else { GAP_MAX };
         let gap = resumed.get(id).map(|resumed| resumed - at);
         ensure(
@@ -201,7 +273,24 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         world.peers.iter().find(|(id, peer)| peer.alive == Alive::Running && world.is_on_its_way(**id));
     ensure(waiting.is_none(), "I14: whoever wants in is in, or knows that it is not", || {
         format!("{:?}", waiting.map(|(id, _)| id))
-    })
+    })?;
+    all_was_applied(world)
+}
+
+/// Where no message is lost on the way, whatever a player did is in the game in the end.
+fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
+    let Some(host) =
+        world.host().filter(|_| !matches!(world.scenario.faults, Faults::Swarm | Faults::Wireless))
+    else {
+        return Ok(());
+    };
+    let applied = &world.peers[&host].game.inputs;
+    let lost = world.running().into_iter().find_map(|id| {
+        let played = world.peers[&id].played;
+        let last = applied.get(&id).copied().unwrap_or_default();
+        (last != played).then(|| format!("{id}: {last} of {played} in the game of {host}"))
+    });
+    ensure(lost.is_none(), "I9, I15: every input of who is left was applied", || format!("{lost:?}"))
 }
 
 fn one_host<G: Guards>(world: &World<G>) -> Result<(), Broken> {

@@ -4,6 +4,7 @@
 //! the seed. At the end faults stop and everything is healed, and whoever is left must have one host.
 
 mod faults;
+mod game;
 mod laws;
 mod peer;
 mod scenario;
@@ -25,6 +26,8 @@ use crate::trace::{Text, Trace, words};
 const BEGIN_MS: u64 = 1_700_000_000_000;
 /// How long faults go on, at most.
 const BUSY_MAX: Micros = 150_000_000;
+/// An hour.
+const HOUR: Micros = 3_600_000_000;
 /// How long it may take after that until there is one host: the budget of a migration, one more for what was lost while
 /// it ended, and joins.
 const REST: Micros = 75_000_000;
@@ -77,6 +80,12 @@ pub struct Counts {
     pub joined: u64,
     /// Peers that were not let in, or gave up.
     pub kept_out: u64,
+    /// Inputs that a host's game applied.
+    pub inputs: u64,
+    /// States that were acknowledged.
+    pub acknowledged: u64,
+    /// Times that a peer missed its host and asked the others.
+    pub suspicions: u64,
     /// Callbacks of listeners.
     pub calls: u64,
     /// Messages of hosts that were applied.
@@ -88,7 +97,22 @@ pub struct Counts {
 /// Lives one world to its end. `G` are all guards but for the mutation check.
 #[must_use]
 pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
-    let mut world = World::<G>::new(Random::seeded(seed), text);
+    let mut random = Random::seeded(seed);
+    let scenario = Scenario::draw(&mut random);
+    live::<G>(seed, random, scenario, text)
+}
+
+/// An hour of eight players on wireless links that nothing is wrong with: radios pause, packets are lost and come in bursts.
+/// Nobody migrates in it.
+#[must_use]
+pub fn wireless_hour<G: Guards>(seed: u64, text: Text) -> Report {
+    let mut random = Random::seeded(seed);
+    let scenario = Scenario::wireless(&mut random);
+    live::<G>(seed, random, scenario, text)
+}
+
+fn live<G: Guards>(seed: u64, random: Random, scenario: Scenario, text: Text) -> Report {
+    let mut world = World::<G>::new(random, scenario, text);
     let broken = world.live().err();
     let rest = world.random.next();
     world.trace.number(rest);
@@ -126,6 +150,8 @@ enum Happening {
     Fault,
     /// A frozen process goes on.
     Thaws { peer: PeerId },
+    /// One more host crashes, before the session has come to rest.
+    CrashesToo,
     /// A cut is healed.
     Heals { cut: u64 },
     /// Somebody starts, and wants in.
@@ -144,14 +170,15 @@ struct World<G: Guards> {
     /// Directed links that carry nothing, by the cut that did it.
     cuts: BTreeMap<u64, BTreeSet<(PeerId, PeerId)>>,
     next_cut: u64,
+    /// Until when a peer's radio neither sends nor receives.
+    radios: BTreeMap<PeerId, Micros>,
     oracle: Oracle,
     trace: Trace,
     counts: Counts,
 }
 
 impl<G: Guards> World<G> {
-    fn new(mut random: Random, text: Text) -> Self {
-        let scenario = Scenario::draw(&mut random);
+    fn new(random: Random, scenario: Scenario, text: Text) -> Self {
         Self {
             random,
             scenario,
@@ -162,6 +189,7 @@ impl<G: Guards> World<G> {
             next_peer: 1,
             cuts: BTreeMap::new(),
             next_cut: 0,
+            radios: BTreeMap::new(),
             oracle: Oracle::default(),
             trace: Trace::new(text),
             counts: Counts::default(),
@@ -176,7 +204,13 @@ impl<G: Guards> World<G> {
             self.agenda.put(at, Happening::Starts { peer });
         }
         self.agenda.put(5_000_000, Happening::Fault);
-        let until = 5_000_000 + self.random.between(BUSY_MAX / 10, BUSY_MAX);
+        let busy = match self.scenario.faults {
+            Faults::Wireless => HOUR,
+            Faults::Calm | Faults::OneDeaf | Faults::HostCrashes | Faults::Swarm => {
+                self.random.between(BUSY_MAX / 10, BUSY_MAX)
+            }
+        };
+        let until = 5_000_000 + busy;
         while let Some(next) = self.agenda.next_at() {
             if self.busy && next > until {
                 self.heal();
@@ -205,6 +239,7 @@ impl<G: Guards> World<G> {
                 self.strike()
             }
             Happening::Fault => Ok(()),
+            Happening::CrashesToo => self.crashes_too(),
             Happening::Thaws { peer } => self.thaws(peer),
             Happening::Heals { cut } => {
                 self.cuts.remove(&cut);
@@ -218,7 +253,9 @@ impl<G: Guards> World<G> {
     fn pause(&mut self) -> Micros {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
-            Faults::Calm | Faults::OneDeaf | Faults::Swarm => self.random.between(1_000, self.scenario.pause),
+            Faults::Calm | Faults::OneDeaf | Faults::Swarm | Faults::Wireless => {
+                self.random.between(1_000, self.scenario.pause)
+            }
         }
     }
 

@@ -4,20 +4,25 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, Answer, Call, CanBeHost, Config, Guards, Input, Joined, Joining, Keys, Kind, Level, ListenerId,
-    Migratable, NatType, Outcome, Output, PeerId, Piece, Priority, Session, SessionId, Signature, Stage,
-    Stamp, StateId, Tick,
+    Acting, ActorId, Answer, Body, Call, CanBeHost, ChannelId, Config, Guards, Input, Joined, Joining, Keys,
+    Level, ListenerId, Migratable, NatType, Outcome, Output, PeerId, Priority, Session, SessionId, Signature,
+    Stage, Stamp, StateError, StateId, Tick,
 };
 
+use super::game::Game;
 use super::scenario::{Faults, Listeners};
 use super::{Happening, Parcel, World};
 use crate::agenda::Micros;
-use crate::laws::Broken;
+use crate::laws::{Broken, ensure};
 
 /// How often a host's game steps.
 const STEP: Micros = 100_000;
 /// After how many steps a host looks for others of its session: about as often as CRYENGINE's LAN search.
 const LOOKS_EVERY: u64 = 50;
+/// How often a player does something in a step, of a million.
+const PLAYS: u32 = 200_000;
+/// How many states that are not acknowledged are remembered.
+const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
 const INBOX_MAX: usize = 256;
 /// The one session of a world.
@@ -36,8 +41,12 @@ pub(super) struct Peer<G: Guards> {
     wakes: Option<Micros>,
     inbox: VecDeque<(PeerId, Parcel)>,
     pub acting: Acting,
-    /// How far its game is, as it lives through it.
-    pub tick: Tick,
+    /// Its game, as it lives through it.
+    pub game: Game,
+    /// What it wrote as host and is not acknowledged yet.
+    pub written: VecDeque<(StateId, Game)>,
+    /// How many inputs its player gave.
+    pub played: u64,
     pub suitable: CanBeHost,
     pub grammar: super::laws::Grammar,
 }
@@ -57,11 +66,6 @@ pub(super) enum Life<G: Guards> {
     Joins(Box<Joining<G>>),
     In(Box<Session<G>>),
     Over,
-}
-
-/// The game at that tick.
-pub(super) fn snapshot(tick: Tick) -> Piece {
-    Piece { tick, kind: Kind::Snapshot, bytes: tick.0.to_be_bytes().to_vec() }
 }
 
 /// Keys as they behave, not as they are made: a peer signs with its own alone, and liars have no others.
@@ -106,8 +110,7 @@ impl<G: Guards> World<G> {
         let id = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
         self.next_peer += 1;
         let skew_ms = self.random.below(1_000_000);
-        let only_crashes =
-            matches!(self.scenario.faults, Faults::HostCrashes | Faults::Calm | Faults::OneDeaf);
+        let only_crashes = self.scenario.faults != Faults::Swarm;
         let suitable =
             if only_crashes || self.random.chance(900_000) { CanBeHost::Yes } else { CanBeHost::NotYet };
         self.peers.insert(
@@ -120,7 +123,9 @@ impl<G: Guards> World<G> {
                 wakes: None,
                 inbox: VecDeque::new(),
                 acting: Acting::No,
-                tick: Tick(0),
+                game: Game::default(),
+                written: VecDeque::new(),
+                played: 0,
                 suitable,
                 grammar: super::laws::Grammar::default(),
             },
@@ -267,28 +272,52 @@ impl<G: Guards> World<G> {
 
     fn does(&mut self, id: PeerId, output: Output) -> Result<(), Broken> {
         match output {
+            Output::Send { to, message } if message.body == Body::Ask => {
+                self.counts.suspicions += 1;
+                self.transmit(id, to, Parcel::Protocol(Box::new(message)));
+            }
             Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(Box::new(message))),
             Output::Call(call) => return self.call(id, call),
             Output::Lead { stamp, state } => {
-                let before = self.peers[&id].tick;
-                let tick = if state.id() == StateId::NONE { before } else { state.id().tick };
-                self.peer(id).tick = tick;
-                self.say(id, |_| format!("leads {stamp:?} from {tick}"));
+                let game = Game::of(state.parts());
+                self.say(id, |_| format!("leads {stamp:?} from {:?}", state.id()));
+                let holds = state.parts().last().map(|part| part.inputs.clone()).unwrap_or_default();
+                ensure(holds == game.inputs, "I9: a state names the inputs that it holds", || {
+                    format!("{id}: {holds:?}, not {:?}", game.inputs)
+                })?;
+                self.peer(id).written.clear();
+                self.peer(id).game = game;
                 if stamp.fork > 0 {
                     self.counts.forks += 1;
                 }
-                return super::laws::leads(self, id, stamp, tick);
+                return super::laws::leads(self, id, stamp, state.id());
             }
+            Output::Apply { from, number, .. } => {
+                self.counts.inputs += 1;
+                let last = self.peer(id).game.inputs.insert(from, number);
+                ensure(last.is_none_or(|last| last < number), "I9: an input is applied once", || {
+                    format!("{id}: {number} of {from} after {last:?}")
+                })?;
+            }
+            Output::Connected { peer, channel, actor } => return self.connects(id, peer, channel, actor),
             Output::Follow { leader, stamp } => self.say(id, |_| format!("follows {leader} {stamp:?}")),
             Output::Act(acting) => {
                 self.peer(id).acting = acting;
                 self.say(id, |_| format!("acts: {acting:?}"));
             }
-            Output::Durable(id) => self.oracle.durable(id.tick),
-            Output::Connected { .. }
-            | Output::Gone(_)
-            | Output::Apply { .. }
-            | Output::InputForgotten { .. } => {}
+            Output::Durable(state) => {
+                self.counts.acknowledged += 1;
+                let written = &mut self.peer(id).written;
+                let mut safe = None;
+                while written.front().is_some_and(|(name, _)| *name <= state) {
+                    safe = written.pop_front();
+                }
+                if let Some((name, game)) = safe {
+                    self.oracle.acknowledge(name, game);
+                }
+            }
+            Output::Gone(_) | Output::Discard(_) | Output::InputForgotten { .. } => {}
+            Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
                 let what = format!("{host} told {id} {told:?}, known was {known:?}");
@@ -318,6 +347,26 @@ impl<G: Guards> World<G> {
             }
         }
         Ok(())
+    }
+
+    /// A host's game gives whoever connects its actor, or the one it has.
+    fn connects(
+        &mut self,
+        host: PeerId,
+        peer: PeerId,
+        channel: ChannelId,
+        actor: Option<ActorId>,
+    ) -> Result<(), Broken> {
+        let known = self.peers[&host].session().and_then(|session| session.actor_for_channel(channel));
+        ensure(known == actor, "I10: the actor of a channel is that of who connects on it", || {
+            format!("{host}: {peer} {channel:?} {known:?}, not {actor:?}")
+        })?;
+        if actor.is_some() {
+            return super::laws::plays_again(self, peer, actor);
+        }
+        super::laws::is_new(self, peer)?;
+        let actor = self.oracle.new_actor(peer);
+        self.give(host, Input::Plays { peer, actor })
     }
 
     fn call(&mut self, id: PeerId, call: Call) -> Result<(), Broken> {
@@ -372,23 +421,41 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.after(STEP, Happening::Steps { peer: id });
-        if self.peers[&id].alive == Alive::Frozen || self.peers[&id].acting == Acting::No {
+        if self.peers[&id].alive == Alive::Frozen {
+            return Ok(());
+        }
+        if self.busy && self.random.chance(PLAYS) && self.peers[&id].session().is_some() {
+            self.peer(id).played += 1;
+            self.give(id, Input::Play(Vec::new()))?;
+        }
+        if self.peers[&id].acting == Acting::No {
             return Ok(());
         }
         self.finds(id)?;
+        super::laws::acts_alone(self, id)?;
         let Some(session) = self.peers[&id].session() else { return Ok(()) };
         let (stamp, roster) = (session.stamp(), session.roster().clone());
-        self.peer(id).tick.0 += 1;
-        let tick = self.peers[&id].tick;
+        self.peer(id).game.tick.0 += 1;
+        let tick = self.peers[&id].game.tick;
         for to in roster.members.keys().filter(|to| **to != id) {
             self.transmit(id, *to, Parcel::Game { stamp, tick });
         }
-        self.give(id, Input::State(snapshot(tick)))
+        let piece = self.peer(id).game.piece();
+        self.give(id, Input::State(piece))?;
+        let Some(name) = self.peers[&id].session().map(|session| session.held().id()) else { return Ok(()) };
+        let game = self.peers[&id].game.clone();
+        if name.tick == game.tick && name.stamp == stamp {
+            self.peer(id).written.push_back((name, game));
+        }
+        if self.peers[&id].written.len() > WRITTEN_MAX {
+            self.peer(id).written.pop_front();
+        }
+        Ok(())
     }
 
     /// A host looks around now and then, as on a LAN: two sides may share nobody who lives.
     fn finds(&mut self, id: PeerId) -> Result<(), Broken> {
-        if !self.peers[&id].tick.0.is_multiple_of(LOOKS_EVERY) {
+        if !self.peers[&id].game.tick.0.is_multiple_of(LOOKS_EVERY) {
             return Ok(());
         }
         for other in self.running().into_iter().filter(|other| *other != id) {
@@ -408,6 +475,8 @@ impl<G: Guards> World<G> {
         let copies = if self.random.chance(self.scenario.doubled) { 2 } else { 1 };
         for _ in 0..copies {
             let mut delay = self.scenario.delay + self.random.below(self.scenario.jitter + 1);
+            let pause = [from, to].iter().filter_map(|peer| self.radios.get(peer)).max();
+            delay += pause.map_or(0, |until| until.saturating_sub(self.now));
             if self.random.chance(self.scenario.spikes) {
                 delay += self.random.below(2_000_000);
             }
@@ -454,7 +523,7 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.counts.applied += 1;
-        self.peer(to).tick = tick;
+        self.peer(to).game.tick = tick;
         super::laws::applied(self, to, stamp)
     }
 

@@ -58,9 +58,29 @@ pub(super) enum Faults {
     OneDeaf,
     /// All of them.
     Swarm,
+    /// Radios that pause: then nobody migrates.
+    Wireless,
 }
 
 impl Scenario {
+    /// Eight players, each on a Wi-Fi of its own: 1 % of packets lost, up to 40 ms of jitter; see `faults::pauses_radio`.
+    pub(super) fn wireless(random: &mut Random) -> Self {
+        Self {
+            peers: 7,
+            order: Order::Documented,
+            without_majority: WithoutMajority::Fork,
+            delay: random.between(5_000, 30_000),
+            jitter: 40_000,
+            loss: 10_000,
+            doubled: 0,
+            spikes: 0,
+            listeners: Listeners::Quick,
+            faults: Faults::Wireless,
+            // Somebody's radio pauses once in a second and a half, so each one's every twelve seconds.
+            pause: 3_000_000,
+        }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,

@@ -1,0 +1,247 @@
+//! Sentences of seed 000 about sessions, hints, actors and entities that no other file shows.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mainstay_migration::{
+    ActorId, CanBeHost, EntityId, Epoch, Input, Output, PeerId, Role, Session, SessionId, Stage, Stages,
+    Stamp,
+};
+
+use crate::net::{Net, peer};
+
+/// "Host migration is session based, and each session can migrate independently (and concurrently)." I13: one peer is in both,
+/// the host of one dies, and the other hears of nothing.
+#[test]
+fn sessions_migrate_independently() {
+    let (mut one, mut other) = (Net::of(4), Net::of(4));
+    let hosts_before = other.seen[&peer(2)].outputs.len();
+    one.kill(peer(1));
+    for _ in 0..40 {
+        one.run(Duration::from_millis(100));
+        other.run(Duration::from_millis(100));
+    }
+    assert_eq!((one.host(), other.host()), (peer(2), peer(1)));
+    assert!(other.seen.values().all(|seen| seen.stages.is_empty()));
+    assert_eq!(other.session(peer(2)).stamp(), Stamp::certified(Epoch::FIRST));
+    assert!(other.seen[&peer(2)].outputs.len() >= hosts_before);
+    // And at the same time, in both.
+    other.kill(peer(1));
+    one.kill(peer(2));
+    one.run(Duration::from_secs(3));
+    other.run(Duration::from_secs(3));
+    assert_eq!((one.host(), other.host()), (peer(3), peer(2)));
+}
+
+/// A message of one session is nothing in another that the same two peers share (I13).
+#[test]
+fn a_message_of_another_session_is_not_taken() {
+    let mut net = Net::of(3);
+    let beat = net.beat_of(peer(1));
+    let before = net.session(peer(2)).shown();
+    let stamp = Stamp::certified(Epoch(9));
+    let message = mainstay_migration::Message {
+        session: SessionId(10),
+        stamp,
+        body: mainstay_migration::Body::Beat(beat),
+    };
+    net.deliver(peer(1), peer(2), message);
+    assert_eq!(net.session(peer(2)).shown(), before);
+}
+
+/// "The determination of the 'best' host is decided by hints that are synchronised between all clients in a game." And "The
+/// hint list is maintained by the current host for as long as the session is active (and supports host migration), and
+/// propagated to all clients."
+#[test]
+fn all_have_the_hosts_list_of_hints() {
+    let mut net = Net::of(5);
+    net.set(peer(4), "net_hostHintingActiveConnectionsOverride", "99");
+    net.run(Duration::from_secs(1));
+    let shown = |net: &Net, id: u128| {
+        let mut net_hints = net.session(peer(id)).shown_hints();
+        net_hints.retain(|(who, _)| *who != peer(1) && *who != peer(2) && *who != peer(3));
+        net_hints
+    };
+    for id in 1..=5 {
+        net.set(peer(id), "net_show_new_host_hinting", "1");
+    }
+    let of_host = shown(&net, 1);
+    assert!(of_host.iter().any(|(who, entry)| *who == peer(4) && entry.hint.connections == 99));
+    for id in 2..=3 {
+        assert_eq!(shown(&net, id), of_host, "{id}");
+    }
+    let anticipated: BTreeSet<Option<PeerId>> = net.peers.values().map(Session::anticipated).collect();
+    assert_eq!(anticipated, BTreeSet::from([Some(peer(4))]), "so they all think of the same successor");
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(4));
+}
+
+/// "OnPromoteToServer() is called only on the anticipated new host of the session." "OnDemoteToClient() is called on each client
+/// who is not the new host". "OnReconnectClient() is called on all clients, whether they were the old host, the new host or
+/// remaining a client." "OnFinalise() is called on all clients, whether they were the old host, the new host or remaining
+/// client." "OnInitiate() is called at the start of a host migration event." "OnDisconnectClient() is called when the client
+/// disconnects from the original host."
+#[test]
+fn each_is_called_what_its_role_is() {
+    let mut net = Net::of(4);
+    let anticipated = net.session(peer(3)).anticipated().unwrap();
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    for id in [2, 3, 4] {
+        let stages = net.stages(peer(id));
+        let has = |stage| stages.contains(&stage);
+        assert_eq!(has(Stage::PromoteToServer), peer(id) == anticipated);
+        assert_eq!(has(Stage::DemoteToClient), peer(id) != anticipated);
+        assert!(has(Stage::ReconnectClient) && has(Stage::Finalise));
+        assert_eq!(stages[..2], [Stage::Initiate, Stage::DisconnectClient]);
+    }
+}
+
+/// "A corresponding call to unregister your class should go in its destructor": nobody waits for a listener that is gone, not
+/// even where it was just called.
+#[test]
+fn a_listener_that_is_unregistered_is_waited_for_no_more() {
+    let mut net = Net::of(3);
+    let now = net.now;
+    let session = net.peers.get_mut(&peer(2)).unwrap();
+    let slow = session.add_listener("slow", mainstay_migration::Priority::Engine).unwrap();
+    session.remove_listener(slow);
+    let again = session.add_listener("other", mainstay_migration::Priority::Engine).unwrap();
+    assert_ne!(slow, again, "numbers are not given twice");
+    session.handle(now, Input::Wake);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(
+        net.stages(peer(2)).iter().filter(|stage| **stage == Stage::Initiate).count(),
+        2,
+        "of three, two"
+    );
+    let names = [("slow".to_owned(), Some(mainstay_migration::Priority::Engine))];
+    let mut stages = Stages::begin(now, &names);
+    let budget = Duration::from_secs(30);
+    assert_eq!(stages.advance(now, budget).len(), 1);
+    stages.remove(mainstay_migration::ListenerId(0));
+    stages.advance(now, budget);
+    assert!(stages.elected(Role::Client), "it waits for a host, and for nobody else");
+    assert_eq!(stages.stage(), None);
+}
+
+/// "SetChannelForMigratingPlayer() should return the EntityId which corresponds to the actor being assigned to that channel."
+/// "OnClientConnect() would normally be responsible for creating an actor for the new client, but in the case of host migration
+/// it needs to use the cached EntityId from SetChannelForMigratingPlayer(), as this actor entity already exists." B10: by the
+/// key of whoever plays it, not by a name.
+#[test]
+fn b10_whoever_reconnects_gets_its_own_actor() {
+    let mut net = Net::of(4);
+    for id in 1..=4_u64 {
+        net.give(peer(1), Input::Plays { peer: peer(u128::from(id)), actor: ActorId(100 + id) });
+    }
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2));
+    for id in 3..=4_u64 {
+        let channel = net.session(peer(2)).roster().members[&peer(u128::from(id))];
+        assert_eq!(net.session(peer(2)).actor_for_channel(channel), Some(ActorId(100 + id)));
+        let connected = net.seen[&peer(2)].outputs.iter().find_map(|output| {
+            let Output::Connected { peer: who, actor, .. } = output else { return None };
+            (*who == peer(u128::from(id))).then_some(*actor)
+        });
+        assert_eq!(connected, Some(Some(ActorId(100 + id))), "and no other is made for it");
+    }
+    net.join(peer(9));
+    net.run(Duration::from_secs(3));
+    let of_newcomer = net.seen[&peer(2)].outputs.iter().find_map(|output| {
+        let Output::Connected { peer: who, actor, .. } = output else { return None };
+        (*who == peer(9)).then_some(*actor)
+    });
+    assert_eq!(of_newcomer, Some(None), "a newcomer has none yet");
+}
+
+fn demoted(net: &mut Net, id: u128) {
+    while !net.seen.get(&peer(id)).is_some_and(|seen| {
+        seen.stages.last() == Some(&Stage::DemoteToClient) || seen.stages.contains(&Stage::ReconnectClient)
+    }) {
+        net.run(Duration::from_millis(1));
+    }
+}
+
+fn discarded(net: &Net, id: u128) -> Option<Vec<EntityId>> {
+    net.seen[&peer(id)].outputs.iter().find_map(|output| {
+        let Output::Discard(entities) = output else { return None };
+        Some(entities.clone())
+    })
+}
+
+/// "the list of entities created in the OnDemoteToClient() listener mustn't be deleted until the OnFinalise() listener (which is
+/// the point when host migration has essentially completed)", and "the entity list on any client who remains a client during a
+/// multi-migrate event might gain duplicate entries as the OnDemoteToClient() listener will be called more than once. In this
+/// situation, it is safe to immediately discard the duplicates." "This should be done by creating a list of entities that will no
+/// longer be needed post-migration in the OnDemoteToClient() listener, and then removing these in the OnFinalise() listener."
+#[test]
+fn what_was_listed_at_demotion_is_kept_until_finalise() {
+    let mut net = Net::of(5);
+    net.kill(peer(1));
+    demoted(&mut net, 4);
+    net.give(peer(4), Input::NoLongerNeeded(vec![EntityId(7), EntityId(8)]));
+    assert_eq!(discarded(&net, 4), None);
+    net.kill(peer(2));
+    net.run(Duration::from_millis(1_500));
+    net.give(peer(4), Input::NoLongerNeeded(vec![EntityId(8), EntityId(9)]));
+    net.run(Duration::from_secs(6));
+    assert!(net.stages(peer(4)).contains(&Stage::Reset));
+    let all = discarded(&net, 4).unwrap();
+    assert!(all.starts_with(&[EntityId(7), EntityId(8)]), "each once: {all:?}");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+}
+
+/// "otherwise the client who is becoming the host will have no knowledge of the entities which it is supposed to assume control
+/// of": whoever was demoted first and is host in the end keeps what it listed.
+#[test]
+fn who_becomes_host_after_all_keeps_what_it_listed() {
+    let mut net = Net::of(5);
+    net.kill(peer(1));
+    demoted(&mut net, 3);
+    net.give(peer(3), Input::NoLongerNeeded(vec![EntityId(7)]));
+    net.kill(peer(2));
+    net.run(Duration::from_secs(8));
+    let promoted: Vec<u128> =
+        [3, 4, 5].into_iter().filter(|id| net.stages(peer(*id)).contains(&Stage::PromoteToServer)).collect();
+    assert_eq!(promoted, [net.host().0]);
+    if promoted == [3] {
+        assert_eq!(discarded(&net, 3), None);
+    } else {
+        assert_eq!(discarded(&net, 3), Some(vec![EntityId(7)]));
+    }
+}
+
+/// "Once the game deems that the client has sufficient information to be able to assume host responsibilities for the session,
+/// the game must at least do the following": a flag of one session. "It is important to note that this must be done for each
+/// session that the game controls and wishes this client to be considered as host if a host migration event is triggered."
+#[test]
+fn suitable_in_one_session_is_not_suitable_in_another() {
+    let (mut one, mut other) = (Net::of(3), Net::of(3));
+    for net in [&mut one, &mut other] {
+        net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    }
+    one.give(peer(2), Input::Suitable(CanBeHost::Yes));
+    for net in [&mut one, &mut other] {
+        net.run(Duration::from_secs(1));
+        net.kill(peer(1));
+        net.run(Duration::from_secs(4));
+    }
+    assert_eq!((one.host(), other.host()), (peer(2), peer(3)));
+}
+
+/// "In order to match an update to it's associated player, SConnectionUIDs should only use the .m_UID component for comparison
+/// purposes.": a peer is who it is, in whatever session, and its hints, its channel and its actor are found by that alone.
+#[test]
+fn peers_compare_without_their_session() {
+    let (one, mut other) = (Net::of(2), Net::of(2));
+    other.config.session = SessionId(77);
+    let in_one: Vec<PeerId> = one.session(peer(1)).roster().members.keys().copied().collect();
+    let in_other: Vec<PeerId> = other.session(peer(1)).roster().members.keys().copied().collect();
+    assert_eq!(in_one, in_other);
+    assert_eq!(std::mem::size_of::<PeerId>(), 16, "a key's fingerprint, and no room for a session in it");
+}
