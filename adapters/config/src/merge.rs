@@ -264,8 +264,20 @@ impl Merged {
                 queues::Servers::None => {}
                 queues::Servers::Of(allocate) => self.allocate_is_known(check, &owner, allocate),
                 queues::Servers::Build(build) => {
-                    let id = queues::id_of(build);
+                    let id = &**build.id();
                     if !self.playfab_builds.lacks(id) {
+                        continue;
+                    }
+                    if let Some(own) = queues::found(build.clone(), &BTreeMap::new()) {
+                        let said = |value: &str| Sourced {
+                            value: value.to_owned(),
+                            origin: queue.name.origin.clone(),
+                        };
+                        let allocate = Allocate {
+                            fleet: said(&own.fleet),
+                            build_configuration: said(&own.build_configuration),
+                        };
+                        self.allocate_is_known(check, &owner, &allocate);
                         continue;
                     }
                     check.report(|sources| {

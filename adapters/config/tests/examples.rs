@@ -193,13 +193,14 @@ queues:
   - { name: ours, minMatchSize: 2, maxMatchSize: 2, allocate: { fleet: europe, buildConfiguration: ranked } }
   - { Name: byId, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildId: 29ba9d61 }
   - { Name: byAlias, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildAliasParams: { AliasId: 29ba9d61 } }
+  - { Name: asShown, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildId: europe/ranked }
   - { name: without, minMatchSize: 2, maxMatchSize: 2 }
 ";
     let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
-    for name in ["ours", "byId", "byAlias"] {
+    for name in ["ours", "byId", "byAlias", "asShown"] {
         let Some(Venue::Server(allocation)) = &config.queues[name].spec.venue else { panic!("{name}") };
         assert_eq!((&*allocation.fleet, &*allocation.build_configuration), ("europe", "ranked"), "{name}");
-        assert_eq!(allocation.build.is_some(), name != "ours", "shown again as it came");
+        assert_eq!(allocation.build.is_some(), name.starts_with("by"), "shown again as it came");
     }
     assert_eq!(config.queues["without"].spec.venue, None);
 }

@@ -86,6 +86,12 @@ buildId: a-b",
             (3, 11),
             "map it",
         ),
+        (
+            queue("serverAllocationEnabled: true\nbuildId: europe/ranked"),
+            Code::NoServers,
+            (3, 11),
+            "mend the name",
+        ),
         (queue("allocate: { fleet: europe }"), Code::MissingKey, (6, 5), "buildConfiguration"),
         (
             queue("allocate: { fleet: europe, buildConfiguration: ranked }"),

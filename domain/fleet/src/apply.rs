@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::fleet::Fleet;
 use crate::life::{Life, Origin};
 use crate::server::Server;
+use crate::tenure::standing;
 
 impl Fleet {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
@@ -110,6 +111,7 @@ impl Fleet {
             Event::IncidentTold { incident } | Event::IncidentClosed { incident } => {
                 if let Some(server) = self.servers.get_mut(&incident.server) {
                     server.incident = Some(incident.clone());
+                    self.moves.add(incident.server);
                 }
             }
         }
@@ -128,8 +130,11 @@ impl Fleet {
     pub(crate) fn stand(&mut self, id: ServerId, change: impl FnOnce(&mut Server)) {
         let telling = self.telling();
         let Some(server) = self.servers.get_mut(&id) else { return };
-        let (before, machine) = (server.status(), server.machine);
+        let (before, machine, stood) = (server.status(), server.machine, standing(server));
         change(server);
+        if standing(server) != stood {
+            self.moves.add(id);
+        }
         let after = server.status();
         if before != after {
             self.tally.moved(telling, (before, server.stands_since), after);

@@ -28,6 +28,7 @@ use crate::rollout::Outdated;
 use crate::server::{Server, ServerStatus};
 use crate::spec::FleetSpec;
 use crate::tally::{Tally, Telling};
+use crate::tenure::Moves;
 
 /// One fleet with all its regions.
 #[derive(Debug, Clone)]
@@ -95,6 +96,8 @@ pub struct Fleet {
     pub(crate) touched: BTreeSet<MachineId>,
     /// How servers came to stand as they do.
     pub(crate) tally: Tally,
+    /// Whose tenures may have ended.
+    pub(crate) moves: Moves,
 }
 
 impl Fleet {
@@ -138,6 +141,7 @@ impl Fleet {
             fates: BTreeMap::new(),
             touched: BTreeSet::new(),
             tally: Tally::NONE,
+            moves: Moves::new(),
         }
     }
 

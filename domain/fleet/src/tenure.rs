@@ -4,6 +4,9 @@
 //! The answer is read from the state, so it may be asked at any time and by anybody, also after a restart: sessions and
 //! incidents are durable, and how a process stands is said again by its agent on each stream.
 
+use alloc::collections::VecDeque;
+use core::mem::{Discriminant, discriminant};
+
 use mainstay_core::slot::Phase;
 use mainstay_core::{AllocationId, ClaimId, ServerId, Tenure};
 
@@ -11,7 +14,54 @@ use crate::claim::Claim;
 use crate::fleet::Fleet;
 use crate::server::Server;
 
+/// The most changes that are remembered: some seconds of the busiest fleet, which is looked at ten times a second. Whoever is
+/// further behind looks at everything.
+const MOVES_MAX: usize = 4_096;
+
+/// The servers whose sessions or processes have changed, in the order of it. Soft.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Moves {
+    /// How many are forgotten.
+    forgotten: u64,
+    newest: VecDeque<ServerId>,
+}
+
+impl Moves {
+    pub(crate) const fn new() -> Self {
+        Self { forgotten: 0, newest: VecDeque::new() }
+    }
+
+    pub(crate) fn add(&mut self, server: ServerId) {
+        if self.newest.len() == MOVES_MAX {
+            self.newest.pop_front();
+            self.forgotten += 1;
+        }
+        self.newest.push_back(server);
+    }
+
+    fn next(&self) -> u64 {
+        self.forgotten + u64::try_from(self.newest.len()).unwrap_or(u64::MAX)
+    }
+}
+
+/// What of a server tenures hang on, besides incidents: its session, and which run of its process is where.
+type Standing = (Option<ClaimId>, Option<(u64, Discriminant<Phase>)>);
+
+pub(crate) fn standing(server: &Server) -> Standing {
+    (session(server), server.seen().map(|seen| (seen.run, discriminant(&seen.phase))))
+}
+
 impl Fleet {
+    /// The servers whose sessions or processes have changed since a mark, and the next mark. `None` where that is longer ago than is
+    /// remembered: then any may have.
+    #[must_use]
+    pub fn moved_since(&self, mark: u64) -> (u64, Option<impl Iterator<Item = ServerId>>) {
+        let next = self.moves.next();
+        let known = (self.moves.forgotten..=next).contains(&mark);
+        let behind = known.then(|| usize::try_from(mark - self.moves.forgotten).unwrap_or(usize::MAX));
+        (next, behind.map(|behind| self.moves.newest.iter().skip(behind).copied()))
+    }
+
     /// The tenure of the process that plays for an allocation, as far as its agent has said; `None` where none plays.
     #[must_use]
     pub fn tenure_of(&self, allocation: AllocationId) -> Option<Tenure> {

@@ -92,3 +92,34 @@ fn a_silent_machine_ends_nothing() {
     assert!(world.fleet.is_over(&tenure(server, 4)), "its session is another's to end");
     assert!(world.fleet.is_over(&Tenure { server: ServerId::LOWEST, ..tenure(server, 4) }));
 }
+
+/// Whoever follows what moved misses no end of a tenure: each way to end one says whose it was.
+#[test]
+fn whose_tenure_ends_is_told_to_whoever_follows() {
+    let (mut world, agent, server) = playing();
+    let (start, _) = world.fleet.moved_since(0);
+    let mut mark = start;
+    let mut moved = |world: &World| {
+        let (next, moved) = world.fleet.moved_since(mark);
+        mark = next;
+        moved.unwrap().any(|moved| moved == server)
+    };
+    says(&mut world, &agent, server, 4, Phase::Online { pid: 7 });
+    assert!(moved(&world));
+    says(&mut world, &agent, server, 4, Phase::Online { pid: 7 });
+    assert!(!moved(&world), "said again");
+    says(&mut world, &agent, server, 5, Phase::Online { pid: 8 });
+    assert!(moved(&world) && world.fleet.is_over(&tenure(server, 4)));
+    world.fleet.apply(world.now, &mainstay_fleet::Event::IncidentTold { incident: crashed(server, 5, 1) });
+    assert!(moved(&world) && world.fleet.is_over(&tenure(server, 5)));
+    world.must(&Command::Deallocate { id: allocation(1) });
+    assert!(moved(&world) && world.fleet.is_over(&tenure(server, 6)));
+    // Who is too far behind, or speaks of another leader's marks, is told that anything may have moved.
+    for run in 0..5_000 {
+        says(&mut world, &agent, server, 6 + run, Phase::Online { pid: 8 });
+    }
+    assert!(world.fleet.moved_since(start).1.is_none());
+    assert!(world.fleet.moved_since(u64::MAX).1.is_none());
+    let (now, nothing) = world.fleet.moved_since(world.fleet.moved_since(0).0);
+    assert_eq!((nothing.unwrap().count(), now), (0, world.fleet.moved_since(0).0));
+}

@@ -25,9 +25,12 @@ impl Queue {
             Event::Configured { spec, form } => {
                 // By other limits tickets may match that did not: all are looked at again.
                 (self.spec, self.form) = (Some(spec.clone()), *form);
+                if let Some(tally) = &mut self.tally {
+                    tally.reconfigured(spec);
+                }
                 (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
             }
-            Event::Closed => (self.spec, self.engine) = (None, None),
+            Event::Closed => (self.spec, self.engine, self.tally) = (None, None, None),
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 let stage =
                     if invited.is_empty() { Stage::Searching(self.arrive(at)) } else { Stage::Gathering };
@@ -102,7 +105,7 @@ impl Queue {
                 }
                 let server = game.as_ref().map(|game| game.server.clone());
                 let formed = Match { id: *id, formed: at, members: formed, regions: regions.clone(), server };
-                self.match_forms(formed, game.map_or(0, |game| game.members.len()));
+                self.match_forms(formed, game.map(|game| game.members.len()));
             }
             Event::MatchHeld { id, tickets, regions } => self.held(at, *id, tickets, regions),
             Event::MatchPlaced { hold, server } => {
@@ -118,7 +121,7 @@ impl Queue {
                     self.ticket_ended(at, *ticket, Stage::Matched { id, at });
                 }
                 let (regions, server) = (hold.regions.clone(), Some(server.clone()));
-                self.match_forms(Match { id, formed: at, members, regions, server }, 0);
+                self.match_forms(Match { id, formed: at, members, regions, server }, None);
             }
             Event::PlacementRefused { hold, code, again } => {
                 let Some(hold) = self.hold_ends(*hold) else { return };
@@ -377,10 +380,10 @@ impl Queue {
         members
     }
 
-    /// A match is formed in which so many already played.
-    fn match_forms(&mut self, formed: Match, played_already: usize) {
+    /// A match is formed; of a game that went on, where so many already played.
+    fn match_forms(&mut self, formed: Match, filled: Option<usize>) {
         if let (Some(tally), Some(spec)) = (&mut self.tally, &self.spec) {
-            tally.formed(spec, &formed, played_already);
+            tally.formed(spec, &formed, filled);
         }
         self.match_stands(Arc::new(formed));
     }

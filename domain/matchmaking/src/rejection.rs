@@ -77,6 +77,9 @@ pub enum Rejection {
         /// Which.
         team: alloc::sync::Arc<str>,
     },
+    /// What a game says of itself breaks a rule, now and after every expansion: nobody can be found for it.
+    #[error("by the rules of this queue nobody can join the game as it stands, however long it waits")]
+    Unmatchable,
     /// `MatchmakingAlreadyJoinedTicket`.
     #[error("{0} has joined this ticket")]
     AlreadyJoined(Entity),
@@ -116,9 +119,10 @@ impl Rejection {
             Self::EntityInvalid { .. } => ("MatchmakingEntityInvalid", 2001),
             Self::AttributeInvalid(_) | Self::TooManyValues => ("MatchmakingAttributeInvalid", 2046),
             Self::NumberOfPlayersTooLarge { .. } => ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044),
-            Self::BadRequest(_) | Self::GiveUpAfterInvalid { .. } | Self::TeamInvalid { .. } => {
-                ("MatchmakingBadRequest", 2059)
-            }
+            Self::BadRequest(_)
+            | Self::GiveUpAfterInvalid { .. }
+            | Self::TeamInvalid { .. }
+            | Self::Unmatchable => ("MatchmakingBadRequest", 2059),
             Self::AlreadyJoined(_) => ("MatchmakingAlreadyJoinedTicket", 2028),
             Self::NotJoined(_) => ("MatchmakingPlayerHasNotJoinedTicket", 2053),
             Self::AlreadyCompleted(_) => ("MatchmakingTicketAlreadyCompleted", 2029),

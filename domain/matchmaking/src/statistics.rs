@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::decide::HOSTED_MAY;
 use crate::entity::Caller;
 use crate::queue::Queue;
 use crate::rejection::Rejection;
@@ -66,11 +67,14 @@ impl Queue {
     /// What the queue tells a caller.
     ///
     /// # Errors
-    /// [`Rejection::Unauthorized`] for a player where nothing is shown to players; [`Rejection::QueueNotFound`].
+    /// [`Rejection::Unauthorized`] for a player where nothing is shown to players, and for a process hosted here; [`Rejection::QueueNotFound`].
     pub fn statistics(&self, caller: &Caller) -> Result<Statistics, Rejection> {
         let spec = self.spec.as_ref().ok_or(Rejection::QueueNotFound)?;
         let (players, times) = match caller {
-            Caller::Server(_) | Caller::Hosted(_) | Caller::Title => (Shown::ToPlayers, Shown::ToPlayers),
+            Caller::Server(_) | Caller::Title => (Shown::ToPlayers, Shown::ToPlayers),
+            Caller::Hosted(_) => {
+                return Err(Rejection::Unauthorized { who: caller.word(), why: HOSTED_MAY });
+            }
             Caller::Player(_) => (spec.visibility.players_matching, spec.visibility.time_to_match),
         };
         if (players, times) == (Shown::Hidden, Shown::Hidden) {

@@ -71,10 +71,10 @@ impl Tally {
         self.canceled[kind as usize][reason as usize] += 1;
     }
 
-    /// A match was formed in which so many already played.
-    pub(crate) fn formed(&mut self, spec: &QueueSpec, formed: &Match, played_already: usize) {
+    /// A match was formed; of a game that went on, where so many already played: it may have been empty.
+    pub(crate) fn formed(&mut self, spec: &QueueSpec, formed: &Match, filled: Option<usize>) {
         self.players.add(formed.members.len() as u64);
-        if played_already > 0 {
+        if let Some(played_already) = filled {
             self.filled += (formed.members.len() - played_already) as u64;
         }
         for (place, rule) in spec.rules.iter().enumerate() {
@@ -94,6 +94,17 @@ impl Tally {
     /// A ticket that was made then has a server of a fleet to play on.
     pub(crate) fn plays(&mut self, fleet: &Arc<str>, created: Timestamp, at: Timestamp) {
         self.played.entry(fleet.clone()).or_insert(Waits::new(&WAITS_MS)).add(ms(created, at));
+    }
+
+    /// The queue matches by this from now on: what it told of other rules and fleets is told no more.
+    pub(crate) fn reconfigured(&mut self, spec: &QueueSpec) {
+        let compares = |name: &Arc<str>| {
+            let same = spec.rules.iter().find(|rule| rule.name == *name);
+            same.is_some_and(|rule| matches!(rule.kind, RuleKind::Difference { .. }))
+        };
+        self.spreads.retain(|rule, _| compares(rule));
+        let fleet = spec.allocation.as_ref().map(|allocation| &allocation.fleet);
+        self.played.retain(|known, _| Some(known) == fleet);
     }
 
     /// How long tickets searched before they were matched.

@@ -39,7 +39,8 @@ enum Report {
 
 impl Backfill {
     /// Begins. The session's payload says who plays, on which teams, and in which queue players are looked for. `tell` hears on
-    /// that thread what changes, and what goes wrong: that is tried again by itself, but for a payload of no match.
+    /// that thread what changes, and what goes wrong, once until it goes well or wrong otherwise: that is tried again by itself, but for a payload
+    /// of no match.
     ///
     /// # Errors
     /// [`Error::Thread`].
@@ -94,7 +95,7 @@ enum Waited {
 impl<T: FnMut(Result<Stands, Error>)> Keeper<T> {
     fn run(mut self, reports: &Receiver<Report>) {
         let Some(mut roster) = self.read(reports) else { return };
-        let mut said: Option<Stands> = None;
+        let (mut said, mut failed): (Option<Stands>, Option<String>) = (None, None);
         // An answer that is owed: nothing was said yet, or it was not heard.
         let mut behind = true;
         loop {
@@ -106,12 +107,21 @@ impl<T: FnMut(Result<Stands, Error>)> Keeper<T> {
                 behind = !matches!(came, Ok(Stands::Searching { .. } | Stands::Closed));
                 let filled = matches!(came, Ok(Stands::Filled { .. }));
                 match came {
-                    Ok(stands) if said.as_ref() != Some(&stands) => {
-                        said = Some(stands.clone());
-                        (self.tell)(Ok(stands));
+                    Ok(stands) => {
+                        failed = None;
+                        if said.as_ref() != Some(&stands) {
+                            said = Some(stands.clone());
+                            (self.tell)(Ok(stands));
+                        }
                     }
-                    Ok(_same) => {}
-                    Err(error) => (self.tell)(Err(error)),
+                    Err(error) => {
+                        // It is tried again each second, and told once.
+                        let text = error.to_string();
+                        if failed.as_ref() != Some(&text) {
+                            failed = Some(text);
+                            (self.tell)(Err(error));
+                        }
+                    }
                 }
                 if filled {
                     continue;

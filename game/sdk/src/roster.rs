@@ -1,6 +1,6 @@
 //! Who plays a session and who is on the way: what backfill is kept in step with. Pure: time is a parameter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,13 +18,20 @@ pub struct Joiner {
     pub attributes: Value,
 }
 
+/// The most players that are remembered after they left: a full match of the largest size, three times over.
+const GONE_MAX: usize = 300;
+
 /// The players of a session.
 #[derive(Debug)]
 pub(crate) struct Roster {
     queue: String,
     /// How many play when nobody is missing.
     size: usize,
+    /// How many of them on each team.
+    teams: BTreeMap<String, usize>,
     seats: BTreeMap<String, Seat>,
+    /// Who left, or was told to play and is not here, the latest last: what their matches said of them, in case they come back.
+    gone: VecDeque<Joiner>,
     /// The newest ticket whose match is known.
     known: Option<String>,
 }
@@ -45,6 +52,18 @@ enum Presence {
     Here,
 }
 
+impl Seat {
+    /// What a match says of a player that plays already fills in what was not known.
+    fn learn(&mut self, told: Joiner) {
+        if self.joiner.team.is_none() {
+            self.joiner.team = told.team;
+        }
+        if self.joiner.attributes.is_null() {
+            self.joiner.attributes = told.attributes;
+        }
+    }
+}
+
 impl Roster {
     /// From the payload of a session that a match was placed on: PlayFab's answer to `GetMatch`, with the queue's name.
     pub(crate) fn of_payload(payload: &str, now: Duration) -> Result<Self, Error> {
@@ -53,7 +72,14 @@ impl Roster {
         let read: Value = serde_json::from_str(payload).map_err(|_| senseless())?;
         let queue = read["QueueName"].as_str().ok_or_else(senseless)?.to_owned();
         let members = read["Members"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut roster = Self { queue, size: members.len(), seats: BTreeMap::new(), known: None };
+        let mut roster = Self {
+            queue,
+            size: members.len(),
+            teams: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            gone: VecDeque::new(),
+            known: None,
+        };
         for member in members {
             let (kind, id) = (member["Entity"]["Type"].as_str(), member["Entity"]["Id"].as_str());
             let player = match (kind, id) {
@@ -62,6 +88,9 @@ impl Roster {
                 (_, None) | (None, _) => return Err(senseless()),
             };
             let team = member["TeamId"].as_str().map(str::to_owned);
+            if let Some(team) = &team {
+                *roster.teams.entry(team.clone()).or_default() += 1;
+            }
             let attributes = member["Attributes"]["DataObject"].clone();
             roster.expect(Joiner { player, team, attributes }, now);
         }
@@ -75,24 +104,50 @@ impl Roster {
         self.seats.insert(joiner.player.clone(), Seat { joiner, presence });
     }
 
-    /// A player is here. One that nobody announced plays without a team.
+    /// A player is here: on the way, or back. One that comes back is on its team again, where that has a place; one that nobody
+    /// announced plays without a team.
     pub(crate) fn joined(&mut self, player: &str) {
-        let joiner = Joiner { player: player.to_owned(), team: None, attributes: Value::Null };
-        let seat = Seat { joiner, presence: Presence::Here };
-        self.seats.entry(player.to_owned()).or_insert(seat).presence = Presence::Here;
+        if let Some(seat) = self.seats.get_mut(player) {
+            seat.presence = Presence::Here;
+            return;
+        }
+        let back =
+            self.gone.iter().position(|gone| gone.player == player).and_then(|at| self.gone.remove(at));
+        let mut joiner =
+            back.unwrap_or_else(|| Joiner { player: player.to_owned(), team: None, attributes: Value::Null });
+        joiner.team = joiner.team.filter(|team| self.has_place(team));
+        self.seats.insert(player.to_owned(), Seat { joiner, presence: Presence::Here });
+    }
+
+    fn has_place(&self, team: &str) -> bool {
+        let on_it = self.seats.values().filter(|seat| seat.joiner.team.as_deref() == Some(team)).count();
+        self.teams.get(team).is_some_and(|size| on_it < *size)
     }
 
     /// A player is gone.
     pub(crate) fn left(&mut self, player: &str) {
-        self.seats.remove(player);
+        if let Some(seat) = self.seats.remove(player) {
+            self.remember(seat.joiner);
+        }
+    }
+
+    fn remember(&mut self, joiner: Joiner) {
+        self.gone.retain(|gone| gone.player != joiner.player);
+        if self.gone.len() == GONE_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back(joiner);
     }
 
     /// Who has not come for so long comes no more.
     pub(crate) fn give_up(&mut self, now: Duration, after: Duration) {
-        self.seats.retain(|_, seat| match seat.presence {
-            Presence::Here => true,
-            Presence::Expected { since } => now.saturating_sub(since) < after,
-        });
+        let is_late = |seat: &Seat| match seat.presence {
+            Presence::Here => false,
+            Presence::Expected { since } => now.saturating_sub(since) >= after,
+        };
+        let late = self.seats.iter().filter(|(_, seat)| is_late(seat));
+        let late: Vec<String> = late.map(|(player, _)| player.clone()).collect();
+        late.iter().for_each(|player| self.left(player));
     }
 
     /// How many players are missing.
@@ -142,11 +197,16 @@ impl Roster {
                 let mut joiners = Vec::new();
                 for told in players {
                     let player = told["player"].as_str().ok_or_else(senseless)?.to_owned();
-                    if !was_told(ticket, &player) {
-                        let team = told["team"].as_str().map(str::to_owned);
-                        let joiner = Joiner { player, team, attributes: told["attributes"].clone() };
+                    let team = told["team"].as_str().map(str::to_owned);
+                    let joiner = Joiner { player, team, attributes: told["attributes"].clone() };
+                    if !was_told(ticket, &joiner.player) {
                         joiners.push(joiner.clone());
                         self.expect(joiner, now);
+                    } else if let Some(seat) = self.seats.get_mut(&joiner.player) {
+                        seat.learn(joiner);
+                    } else if !self.gone.iter().any(|gone| gone.player == joiner.player) {
+                        // A process before this one told of it, and its client may still come back.
+                        self.remember(joiner);
                     }
                 }
                 self.known = Some(id.to_owned());
@@ -254,6 +314,58 @@ mod tests {
         let Stands::Filled { joiners } = roster.take(filled, at(2)).unwrap() else { panic!() };
         assert_eq!(joiners.len(), 1);
         assert_eq!(roster.missing(), 1);
+    }
+
+    /// Who comes back is who left: the rules read the same of it, and its team is its own, unless another took its place meanwhile.
+    #[test]
+    fn who_reconnects_has_its_team_and_attributes_still() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        roster.joined("alice");
+        roster.joined("bob");
+        let before = told(&roster);
+        roster.left("alice");
+        roster.joined("alice");
+        assert_eq!(told(&roster), before);
+        // Its place was given to carol.
+        roster.left("alice");
+        let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"bob"}]},
+            "match":{"players":[{"player":"bob"},{"player":"carol","team":"red"}]}}"#;
+        roster.take(filled, at(1)).unwrap();
+        roster.joined("alice");
+        assert_eq!(told(&roster)["players"][0], json!({ "player": "alice", "attributes": { "skill": 3 } }));
+        // Who came too late for its place is known all the same.
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        roster.give_up(at(60), at(60));
+        assert_eq!(roster.missing(), 2);
+        roster.joined("alice");
+        assert_eq!(told(&roster)["players"][0]["team"], "red");
+    }
+
+    /// A process that was started again learns from the newest match who had joined since its session began.
+    #[test]
+    fn a_restarted_game_knows_who_was_matched_into_it() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        roster.joined("carol");
+        let filled = r#"{"ticket":{"id":"t2","status":"Matched","players":[{"player":"carol"},{"player":"dave"}]},
+            "match":{"players":[{"player":"carol","team":"red","attributes":{"skill":4}},{"player":"dave","team":"blue"},{"player":"erin","team":"blue"}]}}"#;
+        let Stands::Filled { joiners } = roster.take(filled, at(2)).unwrap() else { panic!() };
+        assert_eq!(joiners.len(), 1, "erin alone is new");
+        roster.left("alice");
+        roster.left("bob");
+        roster.left("erin");
+        roster.joined("dave");
+        let expected = json!([{ "player": "carol", "team": "red", "attributes": { "skill": 4 } }, { "player": "dave", "team": "blue" }]);
+        assert_eq!(told(&roster)["players"], expected);
+    }
+
+    #[test]
+    fn who_is_remembered_is_bounded() {
+        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        for n in 0..2 * GONE_MAX {
+            roster.joined(&n.to_string());
+            roster.left(&n.to_string());
+        }
+        assert_eq!(roster.gone.len(), GONE_MAX);
     }
 
     proptest! {

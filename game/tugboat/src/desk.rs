@@ -1,5 +1,6 @@
 //! What the game knows from its host, and asks of it: the SDK, as a game uses it that ticks on one thread.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -86,6 +87,8 @@ pub(crate) struct Desk {
     on_allocation: OnAllocation,
     places: Places,
     backfill: Option<Backfill>,
+    /// Who plays: players may be here before their session is heard of.
+    here: BTreeSet<String>,
     /// What calls came to, for the log: each is made on a thread of its own, since the game must tick.
     notes: (Sender<String>, Receiver<String>),
 }
@@ -104,6 +107,7 @@ impl Desk {
             on_allocation,
             places,
             backfill: None,
+            here: BTreeSet::new(),
             notes,
         };
         let Some(home) = home else { return desk };
@@ -183,14 +187,16 @@ impl Desk {
     }
 
     /// A player came into the game.
-    pub(crate) fn joined(&self, player: &str) {
+    pub(crate) fn joined(&mut self, player: &str) {
+        self.here.insert(player.to_owned());
         if let Some(backfill) = &self.backfill {
             backfill.joined(player);
         }
     }
 
     /// A player left it.
-    pub(crate) fn left(&self, player: &str) {
+    pub(crate) fn left(&mut self, player: &str) {
+        self.here.remove(player);
         if let Some(backfill) = &self.backfill {
             backfill.left(player);
         }
@@ -207,7 +213,10 @@ impl Desk {
             });
         };
         match Backfill::start(daemon, allocation, BackfillPolicy::default(), tell) {
-            Ok(backfill) => self.backfill = Some(backfill),
+            Ok(backfill) => {
+                self.here.iter().for_each(|player| backfill.joined(player));
+                self.backfill = Some(backfill);
+            }
             Err(error) => self.say(format_args!("cannot keep places filled: {}", crate::chain(&error))),
         }
     }

@@ -16,9 +16,52 @@ const CALLERS_MAX: usize = 1_000_000;
 /// What rates are told in.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A limit, and who has asked how much of it.
+/// Somebody asked more often than they may.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("more than {a_minute} {what} a minute; ask again in {} s", self.seconds())]
+pub(crate) struct Exceeded {
+    what: &'static str,
+    a_minute: u32,
+    /// How long to wait.
+    pub(crate) wait: Duration,
+}
+
+impl Exceeded {
+    /// How long to wait, in whole seconds.
+    pub(crate) fn seconds(&self) -> u64 {
+        u64::try_from(self.wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX)
+    }
+}
+
+/// How often something may be asked, and who has asked how much of it.
 #[derive(Debug)]
-pub(crate) struct Limiter {
+pub(crate) struct Limit {
+    what: &'static str,
+    limiter: Limiter,
+}
+
+impl Limit {
+    /// So many at once, and a minute; said in these words.
+    pub(crate) fn new(what: &'static str, a_minute: u32) -> Self {
+        Self { what, limiter: Limiter::new(a_minute) }
+    }
+
+    /// Charges each of these one, or none of them where one has no more.
+    ///
+    /// # Errors
+    /// What there is too much of, and how long to wait.
+    pub(crate) fn charge<K: Hash>(
+        &self,
+        who: impl IntoIterator<Item = K>,
+        now: Timestamp,
+    ) -> Result<(), Exceeded> {
+        let exceeded = |wait| Exceeded { what: self.what, a_minute: self.limiter.a_minute, wait };
+        self.limiter.charge(who, now).map_err(exceeded)
+    }
+}
+
+#[derive(Debug)]
+struct Limiter {
     a_minute: u32,
     hasher: RandomState,
     /// Until when each is paid for, in milliseconds; by a keyed hash, so that nobody can choose to collide with another.
@@ -27,24 +70,15 @@ pub(crate) struct Limiter {
 
 impl Limiter {
     /// So many at once, and a minute.
-    pub(crate) fn new(a_minute: u32) -> Self {
+    fn new(a_minute: u32) -> Self {
         Self { a_minute, hasher: RandomState::new(), paid_until: Mutex::default() }
-    }
-
-    /// How many a minute.
-    pub(crate) const fn a_minute(&self) -> u32 {
-        self.a_minute
     }
 
     /// Charges each of these callers one, or none of them where one has no more.
     ///
     /// # Errors
     /// After how long the one who has to wait longest may ask again.
-    pub(crate) fn charge<K: Hash>(
-        &self,
-        callers: impl IntoIterator<Item = K>,
-        now: Timestamp,
-    ) -> Result<(), Duration> {
+    fn charge<K: Hash>(&self, callers: impl IntoIterator<Item = K>, now: Timestamp) -> Result<(), Duration> {
         let now = now.unix_ms();
         let minute = u64::try_from(MINUTE.as_millis()).unwrap_or(u64::MAX);
         let cost = minute / u64::from(self.a_minute.max(1));

@@ -78,8 +78,14 @@ fn golden_bytes() {
     let down = proto::Down::from(frames.clone()).encode_to_vec();
     assert_eq!(hex(&up), include_str!("golden/resync.hex").trim());
     assert_eq!(hex(&down), include_str!("golden/frames.hex").trim());
-    assert_eq!(Up::try_from(proto::Up::decode(up.as_slice()).unwrap()), Ok(resync));
+    assert_eq!(Up::try_from(proto::Up::decode(up.as_slice()).unwrap()), Ok(resync.clone()));
     assert_eq!(Down::try_from(proto::Down::decode(down.as_slice()).unwrap()), Ok(frames));
+    // With the run of a process, which later agents say too.
+    let Up::Resync(mut told) = resync else { panic!("a resync") };
+    told.statuses[0].run = 3;
+    let up = proto::Up::from(Up::Resync(told.clone())).encode_to_vec();
+    assert_eq!(hex(&up), include_str!("golden/resync_with_run.hex").trim());
+    assert_eq!(Up::try_from(proto::Up::decode(up.as_slice()).unwrap()), Ok(Up::Resync(told)));
 }
 
 #[test]

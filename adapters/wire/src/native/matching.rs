@@ -2,10 +2,11 @@
 
 use jiff::Timestamp as Instant;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
+use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{
-    BackfillStage, BackfillTicket, Entity, Kind, Lease, Match, Member, Port, Protocol, Seated, ServerDetails,
-    Stage, Statistics, Ticket,
+    BackfillStage, BackfillTicket, Entity, Hold, Kind, Lease, Match, Member, Port, Protocol, Seated,
+    ServerDetails, Stage, Statistics, Ticket,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -257,6 +258,34 @@ pub struct WhyView {
     /// When a rule next gives way for this ticket; absent where none will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<StepView>,
+    /// Where others were found for it, and their match waits for a server: then nobody is looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerWaitView>,
+}
+
+/// A match that waits for a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerWaitView {
+    /// Since when.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Instant,
+    /// How many tickets it is made of.
+    pub tickets: usize,
+    /// The fleet that is asked.
+    pub fleet: String,
+    /// The region that is asked now; absent where those of the fleet are tried in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// How often it was refused one.
+    pub refusals: u32,
+    /// The code of the last refusal: `mainstay explain CODE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// From when on it is asked for, where that is not now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub asked_again: Option<Instant>,
 }
 
 /// What a rule keeps away.
@@ -497,6 +526,35 @@ impl From<&WhyNot> for WhyView {
             kept_away: why.kept_away.iter().map(kept).collect(),
             nearest: why.nearest.iter().map(NeighbourView::from).collect(),
             next: why.next.as_ref().map(StepView::from),
+            server: None,
+        }
+    }
+}
+
+impl WhyView {
+    /// Of a ticket that searched since then and whose match waits for a server of this queue's.
+    #[must_use]
+    pub fn of_hold(hold: &Hold, searched: Timestamp, spec: &QueueSpec, now: Timestamp) -> Self {
+        Self {
+            waited_seconds: u32::try_from(now.since(searched).as_secs()).unwrap_or(u32::MAX),
+            players_min: spec.min_match_size,
+            players_max: spec.max_match_size,
+            others: 0,
+            looked_at: 0,
+            fitting: 0,
+            fitting_players: 0,
+            kept_away: Vec::new(),
+            nearest: Vec::new(),
+            next: None,
+            server: Some(ServerWaitView {
+                since: instant(hold.held),
+                tickets: hold.tickets.len(),
+                fleet: hold.allocation.fleet.to_string(),
+                region: hold.region().map(ToString::to_string),
+                refusals: hold.refusals,
+                refused: hold.refused.as_ref().map(ToString::to_string),
+                asked_again: (hold.from > now).then(|| instant(hold.from)),
+            }),
         }
     }
 }

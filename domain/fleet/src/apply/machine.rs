@@ -155,6 +155,7 @@ impl Fleet {
         self.unshelve(id);
         self.stop_idle_clock(id);
         let Some(server) = self.servers.remove(&id) else { return };
+        self.moves.add(id);
         self.settled(server.machine, id);
         if let Some(counts) = self.counts.get_mut(&region) {
             counts.remove(server.status());

@@ -1,5 +1,6 @@
 //! A game server asks for more players (seed 004).
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -7,7 +8,7 @@ use mainstay_core::{TicketId, Turn};
 
 use super::create::{Asked, cancel_hopeless, fits_beside_others, nobody_twice, not_elsewhere, timely};
 use super::pace::Pace;
-use super::{game_only, spec_of};
+use super::{game_only, spec_of, tenure_over};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
@@ -46,7 +47,11 @@ pub(super) fn create(
     {
         return Err(Rejection::BadRequest("a lease has 1 to 3600 seconds"));
     }
-    let members = admitted(turn.state(), &spec, asked, game, None)?;
+    let outlived = match caller {
+        Caller::Hosted(tenure) => tenure_over::outlived(turn.state(), tenure, game.members),
+        Caller::Server(_) | Caller::Player(_) | Caller::Title => BTreeSet::new(),
+    };
+    let members = admitted(turn.state(), &spec, asked, game, &outlived)?;
     let (owner, lease) = match caller {
         Caller::Server(server) => (Some(server.clone()), terms.lease),
         Caller::Hosted(tenure) => (Some(Entity::hosted(tenure.server)), Lease::Hosted(*tenure)),
@@ -60,6 +65,7 @@ pub(super) fn create(
     let facts = Facts::of(&spec, &Game { members: &members, server: &server })?;
     fits_beside_others(turn.state(), &facts)?;
     pace.catch_up(turn);
+    tenure_over::end(turn, &outlived);
     turn.emit(Event::BackfillCreated {
         ticket: asked.ticket,
         owner,
@@ -73,13 +79,13 @@ pub(super) fn create(
     Ok(Answer::Ticket(asked.ticket))
 }
 
-/// The players of a game, on their teams, if its ticket may be: a new one, or one that takes the place of `own`.
+/// The players of a game, on their teams, if its ticket may be, where these others make way for it.
 pub(super) fn admitted(
     state: &Queue,
     spec: &QueueSpec,
     asked: &Asked,
     game: &NewGame<'_>,
-    own: Option<TicketId>,
+    making_way: &BTreeSet<TicketId>,
 ) -> Result<Vec<Seated>, Rejection> {
     timely(state, asked)?;
     let max = spec.max_match_size - 1;
@@ -91,12 +97,12 @@ pub(super) fn admitted(
     }
     let players = || game.members.iter().map(|seated| &seated.member.entity);
     nobody_twice(players())?;
-    not_elsewhere(state, Kind::Backfill, players().filter(|player| !plays(state, own, player)))?;
+    not_elsewhere(state, Kind::Backfill, players().filter(|player| !plays_in(state, making_way, player)))?;
     on_teams(spec, game.members)
 }
 
-fn plays(state: &Queue, own: Option<TicketId>, player: &Entity) -> bool {
-    own.is_some() && state.playing.of(player, Kind::Backfill) == own
+fn plays_in(state: &Queue, tickets: &BTreeSet<TicketId>, player: &Entity) -> bool {
+    state.playing.of(player, Kind::Backfill).is_some_and(|open| tickets.contains(&open))
 }
 
 /// "If the backfill ticket is submitted to a queue with teams, each member may also be specified with a TeamId". Names become

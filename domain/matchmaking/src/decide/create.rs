@@ -116,7 +116,8 @@ fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, cr
     }
 }
 
-fn is_hopeless(state: &Queue, facts: &Facts) -> bool {
+/// Whether a ticket of these facts breaks a rule by itself for as long as it could wait.
+pub(super) fn is_hopeless(state: &Queue, facts: &Facts) -> bool {
     state.engine.as_ref().is_some_and(|live| live.engine.is_hopeless(facts))
 }
 

@@ -3,15 +3,16 @@
 //! What is said is a level, so it may be said again, and the last word is right. The one thing that a game cannot know is who was
 //! matched since it last heard: so it says up to which match it knows, and one that is newer is told to it before anything changes.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use mainstay_core::{Tenure, TicketId, Turn};
 
 use super::GIVE_UP_AFTER_MAX;
 use super::backfill::{self, NewGame};
-use super::create::{Asked, cancel_hopeless};
+use super::create::{Asked, fits_beside_others, is_hopeless};
 use super::pace::Pace;
-use super::spec_of;
+use super::{spec_of, tenure_over};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
@@ -60,7 +61,9 @@ pub(super) fn keep(
     let places = Some(told.places);
     let game = NewGame { members: told.members, server: told.server, places };
     let asked = Asked { ticket: open.unwrap_or(new), give_up_after: GIVE_UP_AFTER_MAX, form };
-    let members = backfill::admitted(state, &spec, &asked, &game, open)?;
+    let outlived = tenure_over::outlived(state, &told.tenure, told.members);
+    let making_way: BTreeSet<TicketId> = outlived.iter().copied().chain(open).collect();
+    let members = backfill::admitted(state, &spec, &asked, &game, &making_way)?;
     let known = open.and_then(|open| state.backfills.get(&open));
     if let Some(known) = known
         && *known.members == *members
@@ -69,20 +72,29 @@ pub(super) fn keep(
         return Ok(Answer::Ticket(known.id));
     }
     let facts = Facts::of(&spec, &Game { members: &members, server: told.server })?;
-    super::create::fits_beside_others(state, &facts)?;
+    fits_beside_others(state, &facts)?;
+    let hopeless = is_hopeless(state, &facts);
+    if hopeless && open.is_none() {
+        // No ticket is made only to end at once: the game says this again each second.
+        return Err(Rejection::Unmatchable);
+    }
     pace.catch_up(turn);
+    tenure_over::end(turn, &outlived);
+    let members = members.into();
     turn.emit(match open {
-        Some(ticket) => Event::BackfillChanged { ticket, members: members.into(), places },
+        Some(ticket) if hopeless => {
+            Event::BackfillCanceled { ticket, reason: Cancellation::TicketUnmatchable }
+        }
+        Some(ticket) => Event::BackfillChanged { ticket, members, places },
         None => Event::BackfillCreated {
             ticket: new,
             owner: Some(Entity::hosted(told.tenure.server)),
-            members: members.into(),
+            members,
             server: Arc::new(told.server.clone()),
             places,
             give_up_after: GIVE_UP_AFTER_MAX,
             terms: Terms { lease: Lease::Hosted(told.tenure), taken_out: TakenOut::GoesOn },
         },
     });
-    cancel_hopeless(turn, asked.ticket, &facts);
     Ok(Answer::Ticket(asked.ticket))
 }

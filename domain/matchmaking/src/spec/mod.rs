@@ -67,6 +67,28 @@ pub enum PlayFabBuild {
     Alias(Arc<str>),
 }
 
+impl PlayFabBuild {
+    /// PlayFab's id of it, either way.
+    #[must_use]
+    pub const fn id(&self) -> &Arc<str> {
+        let (Self::Id(id) | Self::Alias(id)) = self;
+        id
+    }
+
+    /// Of what a queue that names it gets its servers: of the fleet and build configuration that stand for it here; or, where none do,
+    /// of those that its own text names as `FLEET/BUILDCONFIGURATION`, as queues in our words are shown, so that what is shown can be
+    /// set again. `None` where neither says.
+    #[must_use]
+    pub fn allocation(self, stands_for: Option<(Arc<str>, Arc<str>)>) -> Option<ServerAllocation> {
+        if let Some((fleet, build_configuration)) = stands_for {
+            return Some(ServerAllocation { fleet, build_configuration, build: Some(self) });
+        }
+        let (fleet, rest) =
+            self.id().split_once('/').filter(|(fleet, rest)| !fleet.is_empty() && !rest.is_empty())?;
+        Some(ServerAllocation { fleet: fleet.into(), build_configuration: rest.into(), build: None })
+    }
+}
+
 /// A team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamSpec {

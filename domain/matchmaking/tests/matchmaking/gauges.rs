@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::{Buckets, StateMachine as _, Timestamp};
 use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
-use mainstay_matchmaking::{Caller, Cancellation, Kind, Outcome, ServerDetails};
+use mainstay_matchmaking::{Caller, Cancellation, Command, Kind, Outcome, ServerDetails};
 
 use crate::world::{World, declared, difference, fixed, number_value, player, region, seated, spec};
 
@@ -73,6 +73,37 @@ fn time_to_play_runs_until_the_server_plays_and_names_its_fleet() {
     let tally = world.queue.gauges().tally.unwrap();
     let played: Vec<_> = tally.time_to_play().map(|(fleet, took)| (&**fleet, filled(took))).collect();
     assert_eq!(played, [("f", vec![(Some(100), 1), (Some(5_000), 1)])]);
+}
+
+/// A game may be empty when it is filled: that everybody left it makes nobody who comes less of a filled place.
+#[test]
+fn the_places_of_an_empty_game_are_filled_places() {
+    let mut world = World::new(spec(2, 3, vec![]));
+    world.backfill(vec![], region("eu"));
+    world.solo("alice", &[]);
+    world.solo("bob", &[]);
+    let tally = world.queue.gauges().tally.unwrap();
+    assert_eq!((tally.players().count(), tally.filled()), (1, 2));
+}
+
+/// What a queue no longer has is told no more: the rules it had, the fleet it got its servers of, and all of it once it is removed.
+#[test]
+fn a_queue_that_is_configured_anew_forgets_what_it_told_of_rules_it_had() {
+    let mut world =
+        World::new(spec(2, 2, vec![difference("skill", fixed(30.0)), difference("rank", fixed(30.0))]));
+    let both = [number_value(10.0), number_value(1.0)];
+    world.solo("alice", &both);
+    world.solo("bob", &both);
+    let told = |world: &World| {
+        let tally = world.queue.gauges().tally.unwrap();
+        (tally.spreads().map(|(rule, _)| rule.to_string()).collect::<Vec<_>>(), tally.players().count())
+    };
+    assert_eq!(told(&world), (vec!["rank".to_owned(), "skill".to_owned()], 1));
+    world.run(Command::Configure(Arc::new(spec(2, 2, vec![difference("rank", fixed(9.0))])))).unwrap();
+    assert_eq!(told(&world), (vec!["rank".to_owned()], 1), "what was counted of others goes on");
+    world.run(Command::Close).unwrap();
+    world.run(Command::Configure(Arc::new(spec(2, 2, vec![])))).unwrap();
+    assert_eq!(told(&world), (vec![], 0));
 }
 
 /// "Soft: counted from a leader's first command on."

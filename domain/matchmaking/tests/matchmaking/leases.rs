@@ -9,7 +9,7 @@ use mainstay_matchmaking::{
 };
 use uuid::Uuid;
 
-use crate::world::{World, player, seated, server, with_teams};
+use crate::world::{World, difference, growing, number_value, player, seated, server, with_teams};
 
 fn world() -> World {
     World::new(with_teams(2, 4, (1, 2), vec![]))
@@ -170,6 +170,7 @@ fn a_hosted_process_may_do_its_own_and_recover_a_player_and_nothing_else() {
         let refused = world.run(command.clone());
         assert!(matches!(refused, Err(Rejection::Unauthorized { .. })), "{command:?}: {refused:?}");
     }
+    assert!(world.queue.statistics(&caller).is_err());
     assert!(world.queue.ticket(ticket, &caller).is_err());
     assert!(world.queue.tickets_of(&player("bob"), &caller).is_err());
     assert!(world.queue.backfill(lost, &caller).is_err());
@@ -198,6 +199,61 @@ fn what_is_to_be_watched_follows_from_the_open_tickets() {
     assert!(rebuilt.take_touched().contains(&target) && rebuilt.hangs_on(&tenure(1)));
     world.run(Command::TenureOver(tenure(1))).unwrap();
     assert!(world.queue.take_touched().contains(&target) && !world.queue.hangs_on(&tenure(1)));
+}
+
+/// "a restarted server starts clean": its first word finds its players free, though nobody has noticed yet that the process before it
+/// is over; and what that one says late is its own loss.
+#[test]
+fn a_restarted_servers_first_ticket_is_not_kept_out_by_the_last_ones() {
+    let mut world = world();
+    let first = create(&mut world, Caller::Hosted(tenure(1)), alice(), Terms::default()).unwrap();
+    let second = create(&mut world, Caller::Hosted(tenure(2)), alice(), Terms::default()).unwrap();
+    assert_eq!(why(&world, first), Some(Cancellation::Server));
+    assert_eq!(world.backfill_status(second), "WaitingForMatch");
+    let third = kept(keep(&mut world, tenure(3), alice(), 1, None));
+    assert_eq!(why(&world, second), Some(Cancellation::Server));
+    let late = keep(&mut world, tenure(2), alice(), 1, None);
+    assert!(matches!(late, Err(Rejection::MembershipLimitExceeded { .. })), "{late:?}");
+    // Nor by the tickets of the server that the session was moved from.
+    let moved = Tenure { server: ServerId::of(FleetNumber::new(1).unwrap(), 9), ..tenure(1) };
+    let elsewhere = kept(keep(&mut world, moved, alice(), 1, None));
+    assert_eq!(why(&world, third), Some(Cancellation::Server));
+    let third = elsewhere;
+    // A refused word ends nothing, and neither does one of another server or session.
+    let journal = world.journal.len();
+    let five = (0..5).map(|n| seated(&format!("{n}"), "", &[])).collect();
+    assert!(keep(&mut world, Tenure { run: Some(4), ..moved }, five, 1, None).is_err());
+    assert_eq!(world.journal.len(), journal);
+    for other in [
+        Tenure { session: ClaimId(Uuid::from_u128(98)), ..tenure(9) },
+        Tenure { server: ServerId::of(FleetNumber::new(1).unwrap(), 8), ..tenure(9) },
+    ] {
+        let bob = vec![seated(&format!("{other:?}"), "red", &[])];
+        kept(keep(&mut world, other, bob, 1, None));
+        assert_eq!(world.backfill_status(third), "WaitingForMatch");
+    }
+}
+
+/// "never silently unmatchable", and nothing is written down for a game that says the same each second.
+#[test]
+fn a_game_that_nobody_can_join_is_told_so_and_leaves_no_trace() {
+    let skill = number_value;
+    let rule = difference("skill", growing(1.0, 1.0, 5.0, 10));
+    let mut world = World::new(with_teams(2, 4, (1, 2), vec![rule]));
+    let apart = |by: f64| vec![seated("alice", "red", &[skill(0.0)]), seated("bob", "blue", &[skill(by)])];
+    let journal = world.journal.len();
+    for _ in 0..5 {
+        assert_eq!(keep(&mut world, tenure(1), apart(6.0), 1, None), Err(Rejection::Unmatchable));
+        world.seconds(1);
+    }
+    assert_eq!(world.journal.len(), journal);
+    // One that can be joined is, and ends with its name once it can be no more.
+    let ticket = kept(keep(&mut world, tenure(1), apart(3.0), 1, None));
+    assert_eq!(kept(keep(&mut world, tenure(1), apart(6.0), 1, None)), ticket);
+    assert_eq!(why(&world, ticket), Some(Cancellation::TicketUnmatchable));
+    let journal = world.journal.len();
+    assert_eq!(keep(&mut world, tenure(1), apart(6.0), 1, None), Err(Rejection::Unmatchable));
+    assert_eq!(world.journal.len(), journal);
 }
 
 /// "*automatic* backfill kept up from the players the server reports": a leaver opens it, a joiner who came otherwise changes it,

@@ -20,7 +20,7 @@ use mainstay_wire::native::KEPT_BYTES_MAX;
 
 use super::failure::Failure;
 use super::listener::Peer;
-use super::{Daemon, socket};
+use super::{CALLS, Daemon, socket};
 
 pub(super) fn router(daemon: Daemon) -> Router {
     Router::new()
@@ -45,7 +45,7 @@ pub(super) fn router(daemon: Daemon) -> Router {
 async fn not_too_often(Extension(peer): Extension<Arc<Peer>>, request: Request, next: Next) -> Response {
     match peer.calls.take() {
         Ok(()) => next.run(request).await,
-        Err(_later) => Failure::too_often().into_response(),
+        Err(_later) => Failure::too_often("calls", CALLS).into_response(),
     }
 }
 
@@ -200,6 +200,7 @@ async fn backfill(
 ) -> Result<Response, Failure> {
     let server = server_id(&server)?;
     daemon.admit(&peer, server)?;
+    daemon.0.backfills.take(server).map_err(|rate| Failure::too_often("words on who plays", rate))?;
     let body = read_up_to(body, KEPT_BYTES_MAX)?;
     let game: Arc<str> =
         std::str::from_utf8(&body).map_err(|_| Failure::bad("the body is no UTF-8".to_owned()))?.into();

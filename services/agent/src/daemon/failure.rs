@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use mainstay_core::{AllocationId, ServerId};
 use mainstay_wire::daemon::calls::{BadBody, ErrorBody, PayloadErrorBody, TokenView};
 
-use super::{CALLS, CONTROL_BACK_SECONDS};
+use super::CONTROL_BACK_SECONDS;
+use super::rate::Rate;
 use crate::asks::Unanswered;
 use crate::brain::Ended;
 
@@ -79,11 +80,11 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, "MS-S425", detail)
     }
 
-    pub(super) fn too_often() -> Self {
+    pub(super) fn too_often(what: &str, rate: Rate) -> Self {
         let detail = format!(
-            "more than {} calls at once, and after that more than one each {} ms; call less often",
-            CALLS.at_once,
-            CALLS.every.as_millis()
+            "more than {} {what} at once, and after that more than one each {} ms; call less often",
+            rate.at_once,
+            rate.every.as_millis()
         );
         Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-S427", detail)
     }

@@ -18,9 +18,8 @@ mod rate;
 mod socket;
 mod tokens;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::ServerId;
@@ -32,7 +31,7 @@ use tokio::time::sleep;
 
 use self::failure::Failure;
 use self::listener::{Doors, Peer};
-use self::rate::{Bucket, Rate};
+use self::rate::{Buckets, Rate};
 use self::tokens::Tokens;
 use crate::asks::Asks;
 use crate::brain::{Brain, Seat};
@@ -41,6 +40,9 @@ use crate::slot::{Context, Ending};
 /// How often one game may call: more than any SDK does (the most talkative, Multiplay's matchmaker keep-alive, calls once
 /// a second), and little enough that a game gone wild costs its machine nothing.
 const CALLS: Rate = Rate { at_once: 40, every: Duration::from_millis(50) };
+/// How often one game may say who plays: each word that changes something is written down by the control plane and looked for anew.
+/// The SDK speaks once a second, and at once when players come or go, several of them in one word.
+const BACKFILLS: Rate = Rate { at_once: 10, every: Duration::from_millis(250) };
 /// `Retry-After` of every 503 and 429: a stream to the control plane comes back within a second or two.
 const CONTROL_BACK_SECONDS: u16 = 1;
 /// A game whose server has just got another order hears of it within milliseconds, and then asks under that one: its
@@ -60,8 +62,8 @@ struct Inner {
     asks: Arc<Asks>,
     doors: Doors,
     sockets: AtomicU64,
-    /// One for each server that has asked for something: no more than there are slots.
-    calls: Mutex<BTreeMap<ServerId, Arc<Bucket>>>,
+    calls: Buckets,
+    backfills: Buckets,
     tokens: Tokens,
 }
 
@@ -82,9 +84,9 @@ enum Right {
 
 impl Daemon {
     pub(crate) fn new(context: Arc<Context>, brain: Brain, asks: Arc<Asks>) -> Self {
-        let (doors, sockets, calls) = (Doors::default(), AtomicU64::new(1), Mutex::default());
-        let tokens = Tokens::default();
-        Self(Arc::new(Inner { context, brain, asks, doors, sockets, calls, tokens }))
+        let (doors, sockets, tokens) = (Doors::default(), AtomicU64::new(1), Tokens::default());
+        let (calls, backfills) = (Buckets::new(CALLS), Buckets::new(BACKFILLS));
+        Self(Arc::new(Inner { context, brain, asks, doors, sockets, calls, backfills, tokens }))
     }
 
     /// Whether slots have users of their own, so that a call can be told by its socket's.
@@ -112,9 +114,7 @@ impl Daemon {
             Right::No => return Err(Failure::not_yours(server)),
             Right::Unknown => return Err(Failure::no_server(server)),
         }
-        let mut calls = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = calls.entry(server).or_insert_with(|| Arc::new(Bucket::new(CALLS)));
-        bucket.take().map_err(|_later| Failure::too_often())
+        self.0.calls.take(server).map_err(|rate| Failure::too_often("calls", rate))
     }
 
     async fn seat(&self, server: ServerId) -> Result<Seat, Failure> {

@@ -1,8 +1,10 @@
 //! How often somebody may call: so many at once, and so many a second after.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use mainstay_core::ServerId;
 use tokio::time::Instant;
 
 /// A bucket of calls that fills by itself.
@@ -14,10 +16,29 @@ pub(super) struct Bucket {
 }
 
 /// So many at once, and one more after each `every`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rate {
     pub(super) at_once: u32,
     pub(super) every: Duration,
+}
+
+/// A bucket for each server that has asked: no more than there are slots.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    rate: Rate,
+    buckets: Mutex<BTreeMap<ServerId, Bucket>>,
+}
+
+impl Buckets {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self { rate, buckets: Mutex::default() }
+    }
+
+    /// Takes one call of a server's, or says how often there is one.
+    pub(super) fn take(&self, server: ServerId) -> Result<(), Rate> {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        buckets.entry(server).or_insert_with(|| Bucket::new(self.rate)).take().map_err(|_later| self.rate)
+    }
 }
 
 impl Bucket {

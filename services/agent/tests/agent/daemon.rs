@@ -581,6 +581,21 @@ async fn a_game_gone_wild_is_bounded() {
         let mut said = String::new();
         stream.read_to_string(&mut said).unwrap();
         assert!(said.contains("429 Too Many Requests") && said.contains("retry-after: 1"), "{said}");
+        // Who plays is said less often than other things; what is no text is refused here, each time as quickly.
+        let words = |words: usize| {
+            let path = format!("/v1/servers/{}/backfill", server(1).number());
+            let mut stream = guest.connect();
+            for word in 1..=words {
+                let kept = if word == words { "close" } else { "keep-alive" };
+                let head = format!("PUT {path} HTTP/1.1\r\nHost: localhost\r\nConnection: {kept}\r\nContent-Length: 1\r\n\r\n");
+                stream.write_all(&[head.as_bytes(), &[0xff]].concat()).unwrap();
+            }
+            let mut said = String::new();
+            stream.read_to_string(&mut said).unwrap();
+            said
+        };
+        let said = words(30);
+        assert!(said.contains("400 Bad Request") && said.contains("words on who plays"), "{said}");
         if !users_tell() {
             return;
         }

@@ -110,6 +110,30 @@ fn in_words(why: &Value) -> String {
         why["fittingPlayers"],
     );
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if let Some(server) = why.get("server") {
+        let mut text = format!(
+            "It has searched for {} s. Its match of {} tickets waits since {} for a server of fleet {}",
+            why["waitedSeconds"],
+            server["tickets"],
+            word(&server["since"]),
+            word(&server["fleet"]),
+        );
+        if let Some(region) = server["region"].as_str() {
+            let _infallible = write!(text, " in {region}");
+        }
+        text.push_str(".\n");
+        if let Some(code) = server["refused"].as_str() {
+            let times = &server["refusals"];
+            let _infallible = writeln!(
+                text,
+                "It was refused one {times} times, last with {code}: mainstay explain {code}."
+            );
+        }
+        if let Some(at) = server["askedAgain"].as_str() {
+            let _infallible = writeln!(text, "It asks again at {at}.");
+        }
+        return text;
+    }
     for rule in list("keptAway") {
         let _infallible = writeln!(text, "  {} keeps {} away", word(&rule["rule"]), rule["tickets"]);
     }
@@ -148,6 +172,21 @@ mod tests {
         let bob = json!({ "player": "bob", "attributes": { "skill": 0.5 } });
         assert_eq!(player("bob={\"skill\": 0.5}").unwrap(), bob);
         assert_eq!(player("bob={skill}").unwrap_err().code, "MS-U039");
+    }
+
+    #[test]
+    fn a_match_without_a_server_is_told_in_words() {
+        let why = json!({
+            "waitedSeconds": 12,
+            "server": { "since": "2026-11-21T12:00:00Z", "tickets": 2, "fleet": "arena", "region": "EastUs", "refusals": 3,
+                "refused": "MS-P004", "askedAgain": "2026-11-21T12:00:05Z" },
+        });
+        assert_eq!(
+            in_words(&why),
+            "It has searched for 12 s. Its match of 2 tickets waits since 2026-11-21T12:00:00Z for a server of fleet arena in EastUs.\n\
+             It was refused one 3 times, last with MS-P004: mainstay explain MS-P004.\n\
+             It asks again at 2026-11-21T12:00:05Z.\n"
+        );
     }
 
     #[test]

@@ -112,6 +112,8 @@ fn players_are_matched_onto_a_server_and_whoever_leaves_is_replaced() {
         });
     };
     waits(&caller);
+    let why = caller.get(&format!("{alice}/why")).json();
+    assert_eq!((&why["server"]["fleet"], &why["server"]["tickets"]), (&json!("here"), &json!(2)), "{why}");
     up.kill_nine();
     let up = home.up(&[game.file()]);
     let caller = up.caller();

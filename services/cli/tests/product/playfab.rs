@@ -69,7 +69,8 @@ fn python(up: &Product<'_>) -> Sdk {
 /// `MatchmakingNumberOfPlayersInTicketTooLarge 2044`, `MatchmakingAttributeInvalid 2046`,
 /// `MatchmakingPlayerHasNotJoinedTicket 2053`, `MatchmakingRateLimitExceeded 2054`,
 /// `MatchmakingTicketMembershipLimitExceeded 2055`, `MatchmakingUnauthorized 2056`, `MatchmakingRequestTypeMismatch 2058`,
-/// `MatchmakingBadRequest 2059`, `InvalidSessionTicket 1100` and `EntityProfileVersionMismatch 1352`.
+/// `MatchmakingBadRequest 2059`, `InvalidSessionTicket 1100` and `EntityProfileVersionMismatch 1352`. Of seed 004, as its samples have
+/// them: `CreateServerBackfillTicket`, the `nested Port`, the `body of 2055`, and members read again by `ReturnMemberAttributes`.
 #[test]
 fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
     let dir = tempfile::tempdir().unwrap();

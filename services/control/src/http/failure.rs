@@ -71,10 +71,6 @@ impl Native {
 }
 
 impl Failure {
-    pub(super) const fn status(&self) -> StatusCode {
-        self.status
-    }
-
     pub(super) const fn code(&self) -> &'static str {
         self.code
     }

@@ -8,6 +8,7 @@ use super::Face;
 use super::door::Asked;
 use super::refusal::Refusal;
 use crate::identity::{Fault, Holder, Purpose};
+use crate::queues::NotAdmitted;
 
 /// Where an entity token stands.
 const ENTITY_TOKEN: &str = "x-entitytoken";
@@ -43,10 +44,12 @@ impl Face {
             Err(fault) => fault,
         };
         let hosted = self.tokens.server(token, self.now()).and_then(|shown| shown.tenure);
-        match hosted {
-            Some(tenure) if self.queues.hosts().stands(tenure).await? => Ok(Shown::Hosted(tenure)),
-            Some(_) => Err(Refusal::token(Fault::Expired)),
-            None => Err(Refusal::token(fault)),
+        let Some(tenure) = hosted else { return Err(Refusal::token(fault)) };
+        match self.queues.hosts().admit(tenure).await {
+            Ok(()) => Ok(Shown::Hosted(tenure)),
+            Err(NotAdmitted::Over) => Err(Refusal::token(Fault::Expired)),
+            Err(NotAdmitted::TooOften(exceeded)) => Err(Refusal::matching_rate(&exceeded)),
+            Err(NotAdmitted::Unanswered(error)) => Err(error.into()),
         }
     }
 

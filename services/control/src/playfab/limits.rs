@@ -1,13 +1,10 @@
 //! How often who may call what. Where PlayFab publishes a limit it is that one, but for two: polls (its pages disagree, record 0041),
 //! and what servers do, since the published limits of servers make games that are always open impossible.
 
-use std::hash::Hash;
-use std::time::Duration;
-
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::{Caller, Entity};
 
-use crate::limiter::Limiter;
+use crate::limiter::{Exceeded, Limit};
 
 /// Tickets that a player comes to be in, a minute and queue (PlayFab's `TicketMembershipsPerMinute`: "a user is charged when a
 /// ticket with them in it is created").
@@ -34,16 +31,6 @@ const LOGINS: u32 = 3_000;
 /// Tries with a wrong secret a minute of one address: 256 random bits are not guessed, but each try is noted in the log.
 const WRONG_SECRETS: u32 = 30;
 
-/// Somebody asked more often than they may.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("more than {a_minute} {what} a minute; ask again in {} s", wait.as_millis().div_ceil(1000))]
-pub(super) struct Exceeded {
-    what: &'static str,
-    a_minute: u32,
-    /// How long to wait.
-    pub(super) wait: Duration,
-}
-
 /// Every limit, and who has used how much of it.
 #[derive(Debug)]
 pub(super) struct Limits {
@@ -61,28 +48,6 @@ pub(super) struct Limits {
     pub(super) logins: Limit,
     /// Wrong secrets, by address.
     pub(super) wrong_secrets: Limit,
-}
-
-/// One of them.
-#[derive(Debug)]
-pub(super) struct Limit {
-    what: &'static str,
-    limiter: Limiter,
-}
-
-impl Limit {
-    fn new(what: &'static str, a_minute: u32) -> Self {
-        Self { what, limiter: Limiter::new(a_minute) }
-    }
-
-    pub(super) fn charge<K: Hash>(
-        &self,
-        who: impl IntoIterator<Item = K>,
-        now: Timestamp,
-    ) -> Result<(), Exceeded> {
-        let exceeded = |wait| Exceeded { what: self.what, a_minute: self.limiter.a_minute(), wait };
-        self.limiter.charge(who, now).map_err(exceeded)
-    }
 }
 
 impl Limits {

@@ -8,8 +8,8 @@ use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
 use mainstay_wire::playfab::Failure;
 
-use super::limits::Exceeded;
 use crate::identity::{self, IdentityError, TooMany};
+use crate::limiter::Exceeded;
 use crate::queues::QueueError;
 
 /// A refusal, before it is told.
@@ -237,6 +237,7 @@ impl From<Rejection> for Refusal {
             | Rejection::BadRequest(_)
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }
+            | Rejection::Unmatchable
             | Rejection::AlreadyJoined(_)
             | Rejection::NotJoined(_)
             | Rejection::AlreadyCompleted(_)
@@ -262,6 +263,7 @@ impl From<Rejection> for Refusal {
             | Rejection::BadRequest(_)
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }
+            | Rejection::Unmatchable
             | Rejection::AlreadyJoined(_)
             | Rejection::NotJoined(_)
             | Rejection::AlreadyCompleted(_) => refusal,

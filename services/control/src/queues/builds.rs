@@ -32,20 +32,18 @@ impl Builds {
     /// Where neither says.
     pub fn allocation(&self, build: Option<PlayFabBuild>) -> Result<Option<ServerAllocation>, Vec<Fault>> {
         let Some(build) = build else { return Ok(None) };
-        let (PlayFabBuild::Id(named) | PlayFabBuild::Alias(named)) = &build;
-        if let Some(BuildTarget { fleet, build_configuration }) = self.0.get(&**named).cloned() {
-            return Ok(Some(ServerAllocation { fleet, build_configuration, build: Some(build) }));
-        }
-        let own = named.split_once('/').filter(|(fleet, rest)| !fleet.is_empty() && !rest.is_empty());
-        let (fleet, build_configuration) = own.ok_or_else(|| {
+        let known = self.0.get(&**build.id());
+        let stands_for =
+            known.map(|known| (Arc::clone(&known.fleet), Arc::clone(&known.build_configuration)));
+        let fault = || {
             let what = format!(
-                "`{named}` is none of the {} builds that are mapped to a fleet: add it under playfab: builds: of mainstay.yaml, or write FLEET/BUILDCONFIGURATION",
+                "`{}` is none of the {} builds that are mapped to a fleet: add it under playfab: builds: of mainstay.yaml, or write FLEET/BUILDCONFIGURATION",
+                build.id(),
                 self.0.len()
             );
             vec![Fault { place: "BuildId".into(), what }]
-        })?;
-        let (fleet, build_configuration) = (fleet.into(), build_configuration.into());
-        Ok(Some(ServerAllocation { fleet, build_configuration, build: None }))
+        };
+        build.clone().allocation(stands_for).map(Some).ok_or_else(fault)
     }
 }
 

@@ -3,38 +3,55 @@
 //! Nothing is remembered. A queue's state says which processes its backfill tickets hang on, the fleet's says whether they stand;
 //! whoever looks at both, whenever, comes to the same. So a crash of this program between any two steps loses nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{AllocationId, Tenure, Timestamp};
+use mainstay_core::{AllocationId, ClaimId, FleetNumber, ServerId, Tenure, Timestamp};
 use mainstay_fleet::Fleet;
 use mainstay_journal::ShardName;
 use mainstay_matchmaking::{Command, Queue, ServerDetails};
-use mainstay_runtime::{Error, Growth, Handle, JournalHandle};
+use mainstay_runtime::{Clock, Error, Growth, Handle, JournalHandle};
 use mainstay_wire::native::{NativeAllocation, Within};
 use tokio::sync::{broadcast, watch};
+use uuid::Uuid;
 
 use super::changes::Changes;
 use super::placement::{details, wait_for};
+use crate::limiter::{Exceeded, Limit};
 use crate::shards::{FLEET_PREFIX, Fleets, OpenFleet};
 
 /// How often the processes that tickets hang on are looked at while no fleet decides anything: that a process was replaced is a
 /// report, and reports alone are not journalled.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The shortest between two looks, however much the fleets decide: ten reads a second of each fleet and queue.
+/// The shortest between two looks, however much the fleets decide: ten reads a second of each fleet and queue, each of what has
+/// changed since the one before.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 
+/// Calls of one server's token a minute, on both faces together. A game looks at its ticket every six seconds and makes a new one
+/// whenever somebody leaves; one that found the tickets of a crashed game lists and cancels for each of a hundred players at once.
+const CALLS: u32 = 300;
+
 /// The servers of games.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Hosts {
     fleets: Fleets,
+    clock: Arc<dyn Clock>,
+    /// By server: a process that is started again has not called less.
+    calls: Arc<Limit>,
     /// Counts the durable turns of fleets.
     turns: watch::Receiver<u64>,
 }
 
+impl std::fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hosts").field("fleets", &self.fleets).finish_non_exhaustive()
+    }
+}
+
 impl Hosts {
     /// Follows what fleets decide, from now on.
-    pub(super) fn new(fleets: Fleets, journal: &JournalHandle) -> Self {
+    pub(super) fn new(fleets: Fleets, clock: Arc<dyn Clock>, journal: &JournalHandle) -> Self {
         let (decided, turns) = watch::channel(0);
         let mut tail = journal.tail();
         tokio::spawn(async move {
@@ -50,7 +67,8 @@ impl Hosts {
                 }
             }
         });
-        Self { fleets, turns }
+        let calls = Arc::new(Limit::new("calls of one server's token", CALLS));
+        Self { fleets, clock, calls, turns }
     }
 
     /// The process that plays for an allocation, where that lives; `None` for a text that names none.
@@ -67,15 +85,17 @@ impl Hosts {
         Ok(None)
     }
 
-    /// Whether a process and its session are not over, as far as is known.
+    /// Lets in a call of a process that showed the token it was given.
     ///
     /// # Errors
-    /// Where its fleet gives no answer.
-    pub(crate) async fn stands(&self, tenure: Tenure) -> Result<bool, Error> {
-        match self.fleet(&tenure) {
-            Some(fleet) => fleet.read(move |fleet, _| !fleet.is_over(&tenure)).await,
-            None => Ok(false),
-        }
+    /// See [`NotAdmitted`].
+    pub(crate) async fn admit(&self, tenure: Tenure) -> Result<(), NotAdmitted> {
+        self.calls.charge([tenure.server], self.clock.now())?;
+        let stands = match self.fleet(&tenure) {
+            Some(fleet) => fleet.read(move |fleet, _| !fleet.is_over(&tenure)).await?,
+            None => false,
+        };
+        if stands { Ok(()) } else { Err(NotAdmitted::Over) }
     }
 
     /// How players reach a process that stands; its region by one of these names, where one is its region's.
@@ -85,10 +105,10 @@ impl Hosts {
     pub(crate) async fn details(
         &self,
         tenure: Tenure,
-        regions: &[std::sync::Arc<str>],
+        regions: &[Arc<str>],
     ) -> Result<Option<ServerDetails>, Error> {
         let Some(fleet) = self.fleet(&tenure) else { return Ok(None) };
-        let spec = std::sync::Arc::clone(&fleet.spec);
+        let spec = Arc::clone(&fleet.spec);
         let read = move |state: &Fleet, now: Timestamp| -> Option<NativeAllocation> {
             if state.is_over(&tenure) {
                 return None;
@@ -111,19 +131,14 @@ impl Hosts {
 
     /// Tells a queue of each process that its tickets hang on and that is over, until its shard ends.
     pub(super) async fn watch(mut self, queue: Handle<Queue>, hanging: Changes<Tenure, Hangs>) {
-        let mut watched = BTreeSet::new();
+        let mut watched = BTreeMap::new();
         loop {
             tokio::select! {
                 _ended = queue.ended() => return,
-                changed = hanging.take() => for (tenure, hangs) in changed {
-                    match hangs {
-                        Hangs::Some => { watched.insert(tenure); }
-                        Hangs::None => { watched.remove(&tenure); }
-                    }
-                },
+                changed = hanging.take() => note(&mut watched, changed),
                 () = self.something_happens(), if !watched.is_empty() => {}
             }
-            for tenure in self.over(&watched).await {
+            for tenure in self.over(&mut watched).await {
                 if tell(&queue, tenure).await.is_err() {
                     return;
                 }
@@ -140,28 +155,94 @@ impl Hosts {
         }
     }
 
-    /// Those that are over. A fleet that gives no answer is asked again at the next look.
-    async fn over(&self, watched: &BTreeSet<Tenure>) -> Vec<Tenure> {
+    /// Those that are over, of what has changed since the last look. A fleet that gives no answer is asked again at the next one.
+    async fn over(&self, watched: &mut BTreeMap<FleetNumber, OfFleet>) -> Vec<Tenure> {
         let mut over = Vec::new();
-        let mut left = watched.iter().copied().collect::<Vec<_>>();
-        while let Some(number) = left.first().map(|tenure| tenure.server.fleet()) {
-            let (its, others): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|tenure| tenure.server.fleet() == number);
-            left = others;
-            match self.fleets.now().number(number).cloned() {
-                Some(fleet) => {
-                    let gone = fleet
-                        .read(move |fleet, _| {
-                            its.into_iter().filter(|it| fleet.is_over(it)).collect::<Vec<_>>()
-                        })
-                        .await;
-                    over.extend(gone.unwrap_or_default());
-                }
+        for (number, of) in watched {
+            let Some(fleet) = self.fleets.now().number(*number).cloned() else {
                 // A fleet that was deleted has no servers.
-                None => over.extend(its),
+                over.extend(of.tenures.iter().copied());
+                continue;
+            };
+            let (tenures, fresh, mark) = (Arc::clone(&of.tenures), std::mem::take(&mut of.fresh), of.mark);
+            let asked = fresh.clone();
+            let looked = fleet.read(move |fleet, _| look(fleet, &tenures, &asked, mark)).await;
+            match looked {
+                Ok((mark, ended)) => {
+                    of.mark = mark;
+                    over.extend(ended);
+                }
+                Err(_later) => of.fresh = fresh,
             }
         }
         over
+    }
+}
+
+/// The processes of one fleet that tickets of a queue hang on.
+#[derive(Debug, Default)]
+struct OfFleet {
+    tenures: Arc<BTreeSet<Tenure>>,
+    /// Those that were never looked at.
+    fresh: Vec<Tenure>,
+    /// Up to where the fleet's changes are known.
+    mark: u64,
+}
+
+fn note(watched: &mut BTreeMap<FleetNumber, OfFleet>, changed: BTreeMap<Tenure, Hangs>) {
+    for (tenure, hangs) in changed {
+        let number = tenure.server.fleet();
+        let of = watched.entry(number).or_default();
+        let tenures = Arc::make_mut(&mut of.tenures);
+        match hangs {
+            Hangs::Some => {
+                tenures.insert(tenure);
+                of.fresh.push(tenure);
+            }
+            Hangs::None => {
+                tenures.remove(&tenure);
+                if tenures.is_empty() {
+                    watched.remove(&number);
+                }
+            }
+        }
+    }
+}
+
+/// The fleet's mark, and those of these processes that are over: all that were never looked at, and those whose server has changed.
+fn look(fleet: &Fleet, tenures: &BTreeSet<Tenure>, fresh: &[Tenure], mark: u64) -> (u64, Vec<Tenure>) {
+    let over = |tenure: &Tenure| fleet.is_over(tenure);
+    let (next, moved) = fleet.moved_since(mark);
+    let Some(moved) = moved else { return (next, tenures.iter().copied().filter(over).collect()) };
+    let moved: BTreeSet<ServerId> = moved.collect();
+    let of = |server: ServerId| {
+        let lowest = Tenure { server, session: ClaimId(Uuid::nil()), run: None };
+        tenures.range(lowest..).take_while(move |it| it.server == server)
+    };
+    let ended = moved.into_iter().flat_map(of).chain(fresh).copied().filter(over);
+    (next, ended.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// Why a process's call is not let in.
+#[derive(Debug)]
+pub(crate) enum NotAdmitted {
+    /// The process or its session is over, as far as is known.
+    Over,
+    /// It called too often.
+    TooOften(Exceeded),
+    /// Its fleet gives no answer.
+    Unanswered(Error),
+}
+
+impl From<Exceeded> for NotAdmitted {
+    fn from(exceeded: Exceeded) -> Self {
+        Self::TooOften(exceeded)
+    }
+}
+
+impl From<Error> for NotAdmitted {
+    fn from(error: Error) -> Self {
+        Self::Unanswered(error)
     }
 }
 

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 pub use self::builds::{BuildTarget, Builds};
 use self::changes::Changes;
-pub(crate) use self::hosts::Hosts;
+pub(crate) use self::hosts::{Hosts, NotAdmitted};
 pub(crate) use self::passes::Passes;
 pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
@@ -111,7 +111,7 @@ impl Queues {
         builds: Builds,
     ) -> Result<Self, QueueError> {
         let heads = journal.work(|journal| journal.heads()).await??;
-        let hosts = Hosts::new(placement.fleets().clone(), &journal);
+        let hosts = Hosts::new(placement.fleets().clone(), placement.clock(), &journal);
         let queues = Self(Arc::new(Inner {
             journal,
             placement,

@@ -61,6 +61,10 @@ impl Placement {
         &self.fleets
     }
 
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     /// Refuses what no match could get a server of.
     pub(super) fn check(&self, allocation: &ServerAllocation) -> Result<(), Fault> {
         let ServerAllocation { fleet: named, build_configuration, .. } = allocation;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::admin::gateway;
 use crate::agent::{self, Habit, PaperAgent, joining};
-use crate::support::{ADMIN, TOKEN, World, allocation, basic, declaration, id};
+use crate::support::{ADMIN, Answer, TOKEN, World, allocation, basic, declaration, id};
 
 const HOLD: Wish = Wish::Hold { time: Duration::from_secs(600) };
 
@@ -304,4 +304,153 @@ async fn backfill_hangs_on_the_process_that_its_token_was_given_to() {
     // Its session ends, and with it the ticket.
     assert_eq!(world.delete(&allocation(id(1))).await.status, 204);
     world.eventually(&ticket(&stands["ticket"]), |it| it["status"] == "Canceled").await;
+}
+
+/// A queue of four, and what a server that plays for allocation 1 says to it.
+struct Kept {
+    world: World,
+    agent: PaperAgent,
+    server: ServerId,
+}
+
+impl Kept {
+    async fn new(least: u32, most: u32) -> Self {
+        let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+        let queue = serde_json::json!({ "Name": "arena", "MinMatchSize": least, "MaxMatchSize": most });
+        let set =
+            world.call("PUT", "/v1/queues/arena", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await;
+        assert_eq!(set.status, 200, "{}", set.text);
+        world.allocate(id(1)).await;
+        world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+        let server = agent.servers[0];
+        Self { world, agent, server }
+    }
+
+    async fn token(&self, run: u64) -> String {
+        let told = asked(&self.agent, 900 + run, self.server, Wish::Token { run }).await;
+        let Outcome::Token { token, .. } = told else { panic!("{told:?}") };
+        format!("Bearer {token}")
+    }
+
+    /// The game says who plays.
+    async fn says(&self, ask: u64, run: u64, game: serde_json::Value) -> Outcome {
+        let wish = Wish::Backfill { run, game: game.to_string().into() };
+        asked(&self.agent, ask, self.server, wish).await
+    }
+
+    async fn call(&self, method: &str, path: &str, who: &str, body: serde_json::Value) -> Answer {
+        self.world.call(method, path, Some(who), body.to_string().into_bytes()).await
+    }
+}
+
+fn stands(outcome: &Outcome) -> serde_json::Value {
+    let Outcome::Backfill { stands } = outcome else { panic!("{outcome:?}") };
+    serde_json::from_str(stands).unwrap()
+}
+
+/// What is told of a match may be larger than a message: the stream stands, and the game hears who comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_is_too_long_is_told_shorter_and_breaks_no_stream() {
+    let it = Kept::new(12, 12).await;
+    it.agent.runs(it.server, 1).await;
+    let note = "n".repeat(7_000);
+    let player = |name: &str| serde_json::json!({ "player": name, "attributes": { "note": note } });
+    let game = serde_json::json!({ "queue": "arena", "players": [player("alice")], "places": 11 });
+    let open = stands(&it.says(1, 1, game.clone()).await);
+    assert_eq!(open["ticket"]["status"], "WaitingForMatch");
+    for n in 1..12 {
+        let asked = serde_json::json!({ "players": [player(&format!("p{n}"))], "giveUpAfterSeconds": 600 });
+        let made = it.call("POST", "/v1/queues/arena/tickets", &basic(ADMIN), asked).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+    let ticket = format!("/v1/queues/arena/tickets/{}", open["ticket"]["id"].as_str().unwrap());
+    it.world.eventually(&ticket, |it| it["status"] == "Matched").await;
+    let filled = stands(&it.says(2, 1, game).await);
+    let players = filled["match"]["players"].as_array().unwrap();
+    let with = players.iter().filter(|player| player.get("attributes").is_some()).count();
+    assert_eq!((players.len(), with), (12, 0), "84,000 bytes of notes are left out");
+    // The stream is the same, and answers.
+    assert_eq!(it.says(3, 1, serde_json::json!({})).await, it.says(4, 1, serde_json::json!({})).await);
+    assert!(matches!(asked(&it.agent, 5, it.server, Wish::ReadHold).await, Outcome::Held { .. }));
+}
+
+/// "a restarted server starts clean", and at once: its first word needs no second one, though its machine's report of it has not come.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restarted_servers_first_word_is_taken_at_once() {
+    let it = Kept::new(2, 2).await;
+    it.agent.runs(it.server, 1).await;
+    let game = serde_json::json!({ "queue": "arena", "players": [{ "player": "alice" }], "places": 1 });
+    let first = stands(&it.says(1, 1, game.clone()).await);
+    let second = stands(&it.says(2, 2, game).await);
+    assert_ne!(first["ticket"]["id"], second["ticket"]["id"]);
+    assert_eq!(second["ticket"]["status"], "WaitingForMatch");
+    let ticket =
+        |of: &serde_json::Value| format!("/v1/queues/arena/tickets/{}", of["ticket"]["id"].as_str().unwrap());
+    assert_eq!(it.world.get(&ticket(&first)).await.body["cancellationReason"], "Server");
+    // By its token alike.
+    let bearer = it.token(3).await;
+    let wanted =
+        serde_json::json!({ "players": [{ "player": "alice" }], "server": {}, "giveUpAfterSeconds": 600 });
+    let backfills = "/v1/queues/arena/backfills";
+    let third = it.world.keyed(backfills, &bearer, "first", &wanted).await;
+    assert_eq!(third.status, 201, "{}", third.text);
+    let again = it.world.keyed(backfills, &bearer, "first", &wanted).await;
+    assert_eq!(again.body["id"], third.body["id"], "{}", again.text);
+    assert_eq!(it.world.get(&ticket(&second)).await.body["status"], "Canceled");
+    it.agent.runs(it.server, 3).await;
+    let third = format!("/v1/queues/arena/tickets/{}", third.body["id"].as_str().unwrap());
+    assert_eq!(it.world.get(&third).await.body["status"], "WaitingForMatch");
+    // Also where it names its first ticket as the process before it did.
+    let fourth = it.world.keyed(backfills, &it.token(4).await, "first", &wanted).await;
+    assert_eq!((fourth.status, &fourth.body["status"]), (201, &"WaitingForMatch".into()), "{}", fourth.text);
+}
+
+/// What a game cannot be told otherwise: each no of its queue in its own kind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {
+    let it = Kept::new(2, 2).await;
+    it.agent.runs(it.server, 1).await;
+    let says = async |ask: u64, players: serde_json::Value, queue: &str| {
+        it.says(ask, 1, serde_json::json!({ "queue": queue, "players": players, "places": 1 })).await
+    };
+    let alice = serde_json::json!([{ "player": "alice" }]);
+    let two = serde_json::json!([{ "player": "alice" }, { "player": "bob" }]);
+    for (ask, players, queue, expected) in [
+        (1, alice.clone(), "none", (Refusal::Unknown, "MS-M002")),
+        (2, two, "arena", (Refusal::Invalid, "MS-M006")),
+        (3, serde_json::json!([{ "player": "" }]), "arena", (Refusal::Invalid, "MS-U101")),
+        (4, serde_json::json!("alice"), "arena", (Refusal::Invalid, "MS-U101")),
+    ] {
+        assert_eq!(refusal(&says(ask, players, queue).await), expected);
+    }
+    let elsewhere =
+        serde_json::json!({ "players": [{ "player": "alice" }], "server": {}, "giveUpAfterSeconds": 600 });
+    assert_eq!(it.call("POST", "/v1/queues/arena/backfills", &basic(ADMIN), elsewhere).await.status, 201);
+    assert_eq!(refusal(&says(5, alice, "arena").await), (Refusal::State, "MS-M008"));
+}
+
+/// A token that a game server holds opens so many calls a minute, on both faces together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_server_that_asks_too_often_is_told_when_to_ask_again() {
+    let it = Kept::new(2, 2).await;
+    it.agent.runs(it.server, 1).await;
+    let bearer = it.token(1).await;
+    let none = format!("/v1/queues/arena/tickets/{}", id(5));
+    let mut last = it.call("GET", &none, &bearer, serde_json::json!({})).await;
+    for _ in 0..400 {
+        if last.status == 429 {
+            break;
+        }
+        assert_eq!(last.status, 404, "{}", last.text);
+        last = it.call("GET", &none, &bearer, serde_json::json!({})).await;
+    }
+    last.expect(429, "MS-M018");
+    assert_eq!(last.header("retry-after"), Some("1"));
+    let token = bearer.strip_prefix("Bearer ").unwrap();
+    let shown = [("X-EntityToken", token), ("Content-Type", "application/json")];
+    let listed =
+        it.world.playfab("POST", "/Match/ListServerBackfillTicketsForPlayer", &shown, b"{}".to_vec()).await;
+    assert_eq!((listed.status, &listed.body["error"]), (429, &"MatchmakingRateLimitExceeded".into()));
+    // Nobody else waits for it.
+    assert_eq!(it.call("GET", &none, &basic(ADMIN), serde_json::json!({})).await.status, 404);
 }

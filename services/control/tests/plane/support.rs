@@ -284,6 +284,12 @@ impl World {
         self.send(request, method, path, body).await
     }
 
+    /// A call that is safe to repeat.
+    pub async fn keyed(&self, path: &str, authorization: &str, key: &str, body: &Value) -> Answer {
+        let request = hyper::Request::builder().header("authorization", authorization);
+        self.send(request.header("idempotency-key", key), "POST", path, body.to_string().into_bytes()).await
+    }
+
     /// A call of the administrator with headers of its own.
     pub async fn request(
         &self,

@@ -87,11 +87,15 @@ impl Declared {
     /// The queue, once the builds that PlayFab's ids stand for are known.
     pub(crate) fn queue(self, builds: &BTreeMap<String, Allocate>) -> Queue {
         let Self { name, spec, servers } = self;
-        let allocation = servers.found(builds).map(|(of, build)| ServerAllocation {
-            fleet: of.fleet.value.as_str().into(),
-            build_configuration: of.build_configuration.value.as_str().into(),
-            build,
-        });
+        let allocation = match servers {
+            Servers::None => None,
+            Servers::Of(of) => Some(ServerAllocation {
+                fleet: of.fleet.value.as_str().into(),
+                build_configuration: of.build_configuration.value.as_str().into(),
+                build: None,
+            }),
+            Servers::Build(build) => found(build, builds),
+        };
         // The rest of it was checked, and this is no part of what the rules check.
         let declared = spec.declared().clone();
         let venue = allocation.map(Venue::Server).or_else(|| declared.venue.clone());
@@ -100,23 +104,12 @@ impl Declared {
     }
 }
 
-impl Servers {
-    fn found<'a>(
-        &'a self,
-        builds: &'a BTreeMap<String, Allocate>,
-    ) -> Option<(&'a Allocate, Option<PlayFabBuild>)> {
-        match self {
-            Self::None => None,
-            Self::Of(allocate) => Some((allocate, None)),
-            Self::Build(build) => Some((builds.get(id_of(build))?, Some(build.clone()))),
-        }
-    }
-}
-
-/// What PlayFab calls a build, either way.
-pub(crate) fn id_of(build: &PlayFabBuild) -> &str {
-    let (PlayFabBuild::Id(id) | PlayFabBuild::Alias(id)) = build;
-    id
+/// Of what a queue gets its servers that names a build of PlayFab's.
+pub(crate) fn found(build: PlayFabBuild, builds: &BTreeMap<String, Allocate>) -> Option<ServerAllocation> {
+    let known = builds.get(&**build.id());
+    let stands_for =
+        known.map(|it| (it.fleet.value.as_str().into(), it.build_configuration.value.as_str().into()));
+    build.allocation(stands_for)
 }
 
 fn spec(

@@ -1,7 +1,10 @@
 //! `mainstay demo`: what Mainstay does, shown with the small game that is built in.
 
+mod patience;
 mod play;
 mod player;
+mod server;
+mod tickets;
 mod told;
 
 use std::path::Path;

@@ -4,9 +4,11 @@ use axum::http::StatusCode;
 use mainstay_core::TicketId;
 use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
+use mainstay_wire::native::KEPT_BYTES_MAX;
 use serde_json::json;
 
 use super::Failure;
+use crate::limiter::Exceeded;
 use crate::queues::QueueError;
 
 impl Failure {
@@ -35,6 +37,24 @@ impl Failure {
         let detail = "the server has no session, or the asking process is none of it any more".to_owned();
         let fix = "ask once the server is allocated, or has reserved itself";
         Self::new(StatusCode::CONFLICT, "MS-M017", detail, fix)
+    }
+
+    /// A game server's token was shown more often than it may be.
+    pub(in crate::http) fn too_often(exceeded: &Exceeded) -> Self {
+        let fix =
+            "look at a ticket every six seconds, and use the SDK's backfill, which asks through the agent";
+        let more = More { retry_after: Some(exceeded.after()), ..More::default() };
+        Self {
+            more: Some(Box::new(more)),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-M018", exceeded.to_string(), fix)
+        }
+    }
+
+    /// What a game is to be told finds no room in a message, even without attributes.
+    pub(in crate::http) fn untellable() -> Self {
+        let detail = format!("how the game's backfill stands takes more than {KEPT_BYTES_MAX} bytes");
+        let fix = "use shorter ids of players and teams, or smaller matches";
+        Self::new(StatusCode::BAD_REQUEST, "MS-M020", detail, fix)
     }
 
     pub(in crate::http) fn no_ticket(ticket: TicketId) -> Self {
@@ -78,6 +98,11 @@ impl From<Rejection> for Failure {
             | Rejection::AlreadyCompleted(_) => {
                 (StatusCode::CONFLICT, "MS-M007", "look how the ticket stands")
             }
+            Rejection::Unmatchable => (
+                StatusCode::CONFLICT,
+                "MS-M019",
+                "say who plays as it is, or have the queue's rules expand further",
+            ),
             Rejection::MembershipLimitExceeded { .. } => {
                 (StatusCode::CONFLICT, "MS-M008", "cancel the other ticket, or wait for its end")
             }

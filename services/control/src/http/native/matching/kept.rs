@@ -1,8 +1,8 @@
 //! A hosted game says through its agent who plays, and its backfill is kept in step: the daemon's call, on the plane's side.
 
-use axum::http::StatusCode;
 use mainstay_core::{Tenure, TicketId};
-use mainstay_matchmaking::{Answer, BackfillStage, Caller as Asker, Command};
+use mainstay_matchmaking::{Answer, BackfillStage, Caller as Asker, Command, Rejection};
+use mainstay_runtime::Error;
 use mainstay_wire::agent::{Outcome, Refusal};
 use mainstay_wire::native::{BackfillStands, GameStands, MatchView, TicketView};
 
@@ -10,40 +10,37 @@ use super::super::super::failure::{Failure, Native};
 use super::{entities, random, seated};
 use crate::queues::Queues;
 
+/// Why a game's word is not followed: of what kind, and in which words.
+struct No(Refusal, Failure);
+
 /// Keeps a game's backfill in step with what it says; `None` for a process that has no session.
 pub(crate) async fn keep(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Outcome {
-    match kept(queues, tenure, game).await {
-        Ok(stands) => {
-            let stands = serde_json::to_string(&stands).expect("a ticket and a match are plain data");
-            Outcome::Backfill { stands }
-        }
-        Err(failure) => {
-            let why = match failure.status() {
-                StatusCode::NOT_FOUND => Refusal::Unknown,
-                StatusCode::CONFLICT => Refusal::State,
-                StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => Refusal::Unavailable,
-                StatusCode::FORBIDDEN => Refusal::Forbidden,
-                _bad => Refusal::Invalid,
-            };
+    let told = kept(queues, tenure, game)
+        .await
+        .and_then(|stands| stands.told().ok_or_else(|| No(Refusal::Invalid, Failure::untellable())));
+    match told {
+        Ok(stands) => Outcome::Backfill { stands },
+        Err(No(why, failure)) => {
             Outcome::Refused { why, code: failure.code().to_owned(), detail: failure.told() }
         }
     }
 }
 
-async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<BackfillStands, Failure> {
+async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<BackfillStands, No> {
     let game: GameStands = serde_json::from_str(game).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
-        Failure::bad_request(
-            detail,
-            "say who plays: queue, players, places; see docs/reference/local-daemon.md",
-        )
+        let fix = "say who plays: queue, players, places; see docs/reference/local-daemon.md";
+        No(Refusal::Invalid, Failure::bad_request(detail, fix))
     })?;
-    let tenure = tenure.ok_or_else(Failure::no_session)?;
-    let queue = queues.named(&game.queue).ok_or_else(|| Failure::no_queue(&game.queue))?;
-    let players = entities(&game.players).map_err(Native::failure)?;
+    let no_session = || No(Refusal::State, Failure::no_session());
+    let tenure = tenure.ok_or_else(no_session)?;
+    let queue =
+        queues.named(&game.queue).ok_or_else(|| No(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
+    let players = entities(&game.players).map_err(|wrong| No(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
-    let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(Failure::no_session)?;
-    let ticket = TicketId(uuid::Builder::from_random_bytes(random().map_err(Native::failure)?).into_uuid());
+    let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
+    let bytes = random().map_err(|none| No(Refusal::Unavailable, Native::failure(none)))?;
+    let ticket = TicketId(uuid::Builder::from_random_bytes(bytes).into_uuid());
     let asked = queue.ask_reading(|spec, form| Command::KeepBackfill {
         ticket,
         tenure,
@@ -69,5 +66,42 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
             formed: formed.map(|formed| MatchView::of(formed, &name)),
         })
     });
-    read.await?.ok_or_else(|| Failure::no_ticket(ticket))
+    read.await?.ok_or_else(|| No::from(Rejection::TicketNotFound(ticket)))
+}
+
+impl From<Error> for No {
+    fn from(error: Error) -> Self {
+        Self(Refusal::Unavailable, error.into())
+    }
+}
+
+impl From<Rejection> for No {
+    fn from(rejection: Rejection) -> Self {
+        Self(kind(&rejection), rejection.into())
+    }
+}
+
+/// What kind of no a queue's is to a game.
+const fn kind(rejection: &Rejection) -> Refusal {
+    match rejection {
+        Rejection::QueueNotFound | Rejection::TicketNotFound(_) | Rejection::MatchNotFound(_) => {
+            Refusal::Unknown
+        }
+        Rejection::AttributeInvalid(_)
+        | Rejection::EntityInvalid { .. }
+        | Rejection::NumberOfPlayersTooLarge { .. }
+        | Rejection::BadRequest(_)
+        | Rejection::GiveUpAfterInvalid { .. }
+        | Rejection::TeamInvalid { .. } => Refusal::Invalid,
+        Rejection::RequestTypeMismatch(_)
+        | Rejection::AlreadyJoined(_)
+        | Rejection::NotJoined(_)
+        | Rejection::AlreadyCompleted(_)
+        | Rejection::Unmatchable
+        | Rejection::MembershipLimitExceeded { .. } => Refusal::State,
+        Rejection::TooManyValues | Rejection::TooManyWaiting { .. } | Rejection::OtherForm { .. } => {
+            Refusal::Unavailable
+        }
+        Rejection::Unauthorized { .. } => Refusal::Forbidden,
+    }
 }

@@ -28,7 +28,7 @@ use super::super::failure::{Failure, Native};
 use super::keyed;
 use super::tokens::random;
 use crate::declare::named;
-use crate::queues::OpenQueue;
+use crate::queues::{NotAdmitted, OpenQueue};
 
 pub(crate) use self::kept::keep;
 
@@ -48,13 +48,15 @@ const TITLE: &str = "title";
 
 /// Who asks about backfill: a service account that may do so, as the title; or a process hosted here, for itself, while it stands.
 async fn asker(app: &App, caller: &Caller, permission: Permission) -> Result<Asker, Native> {
-    match caller.tenure() {
-        Some(tenure) if app.queues.hosts().stands(tenure).await? => Ok(Asker::Hosted(tenure)),
-        Some(_) => Err(Denied::ProcessOver.into()),
-        None => {
-            caller.may(permission)?;
-            Ok(Asker::Title)
-        }
+    let Some(tenure) = caller.tenure() else {
+        caller.may(permission)?;
+        return Ok(Asker::Title);
+    };
+    match app.queues.hosts().admit(tenure).await {
+        Ok(()) => Ok(Asker::Hosted(tenure)),
+        Err(NotAdmitted::Over) => Err(Denied::ProcessOver.into()),
+        Err(NotAdmitted::TooOften(exceeded)) => Err(Failure::too_often(&exceeded).into()),
+        Err(NotAdmitted::Unanswered(error)) => Err(error.into()),
     }
 }
 
@@ -65,6 +67,10 @@ fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
 /// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made.
 fn new_ticket(headers: &HeaderMap, caller: &Caller, queue: &str) -> Result<TicketId, Native> {
     let asker = named(named(KEYED, caller.key()), queue);
+    // The next process of a server is another asker: it starts clean.
+    let process =
+        |it: mainstay_core::Tenure| format!("{}/{}/{}", it.server, it.session, it.run.unwrap_or_default());
+    let asker = caller.tenure().map_or(asker, |tenure| named(asker, &process(tenure)));
     Ok(TicketId(match keyed(headers)? {
         Some(key) => named(asker, key),
         None => uuid::Builder::from_random_bytes(random()?).into_uuid(),

@@ -8,8 +8,8 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mainstay_core::TicketId;
-use mainstay_matchmaking::{Caller as Asker, Command, Queue};
+use mainstay_core::{TicketId, Timestamp};
+use mainstay_matchmaking::{Caller as Asker, Command, Queue, Stage};
 use mainstay_wire::native::{Page, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -176,12 +176,27 @@ async fn why(
 ) -> Result<Json<WhyView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    let read = queue
-        .read(move |queue, now| (view(queue, ticket).map(|view| view.status), queue.around(ticket), now));
-    let (status, around, now) = read.await?;
+    let read = queue.read(move |queue, now| {
+        let status = view(queue, ticket).map(|view| view.status);
+        (status, held(queue, ticket, now), queue.around(ticket), now)
+    });
+    let (status, held, around, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
+    if let Some(held) = held {
+        return Ok(Json(held));
+    }
     let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
     Ok(Json(WhyView::from(&around.why(now))))
+}
+
+/// What a ticket waits for whose match has no server yet.
+fn held(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
+    match queue.ticket(ticket, &Asker::Title).ok()?.stage {
+        Stage::Held { hold, searching } => {
+            Some(WhyView::of_hold(queue.hold(hold)?, searching.since, queue.spec()?, now))
+        }
+        Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+    }
 }
 
 /// What becomes of a ticket, as it happens: an event with each change, the first at once, the last when it is over.
