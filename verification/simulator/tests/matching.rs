@@ -33,12 +33,15 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.compared += counts.compared;
         sum.processes += counts.processes;
         sum.withdrawn += counts.withdrawn;
+        sum.held += counts.held;
+        sum.placed += counts.placed;
+        sum.undone += counts.undone;
     }
     let often =
-        [sum.matches, sum.backfilled, sum.canceled, sum.refusals, sum.tried, sum.compared, sum.repeats];
+        [sum.matches, sum.backfilled, sum.canceled, sum.refusals, sum.tried, sum.compared, sum.repeats, sum.held, sum.placed];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
     let struck =
-        [sum.crashes, sum.disk_faults, sum.forgotten, sum.late, sum.configured, sum.processes, sum.withdrawn];
+        [sum.crashes, sum.disk_faults, sum.forgotten, sum.late, sum.configured, sum.processes, sum.withdrawn, sum.undone];
     assert!(struck.iter().all(|&count| count >= 50), "{sum:?}");
 }
 
@@ -77,4 +80,9 @@ fn a_clock_believed_is_found() {
 #[test]
 fn servers_that_nobody_watches_are_found() {
     is_found(Bug::ServersUnwatched, "no backfill ticket outlives its server");
+}
+
+#[test]
+fn an_allocation_that_is_not_taken_back_is_found() {
+    is_found(Bug::UndoForgotten, "no server is kept that no match is played on");
 }

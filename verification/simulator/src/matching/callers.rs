@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation};
 use mainstay_matchmaking::{
     Attributes, Caller, Command, Entity, Lease, Member, Seated, ServerDetails, Stage, TakenOut, Terms,
 };
@@ -23,7 +23,13 @@ const ASKED_MAX: usize = 8;
 
 impl World {
     pub(super) fn draw_queue(&mut self) -> Arc<QueueSpec> {
-        Arc::new(queue(&mut Dice(self.random.next())))
+        let drawn = queue(&mut Dice(self.random.next()));
+        if !self.random.chance(400_000) {
+            return Arc::new(drawn);
+        }
+        let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+        let declared = Declared { allocation: Some(allocation), ..drawn.declared().clone() };
+        Arc::new(QueueSpec::new(declared).unwrap_or(drawn))
     }
 
     /// A caller asks for something, or asks again.
@@ -66,7 +72,7 @@ impl World {
             (Some(_), 0) => Command::Close,
             (Some(spec), 1 | 2) => {
                 let rules = tightened(&spec, self.random.next());
-                let declared = mainstay_matchmaking::spec::Declared { rules, ..spec.declared().clone() };
+                let declared = Declared { rules, ..spec.declared().clone() };
                 Command::Configure(QueueSpec::new(declared).map_or(spec, Arc::new))
             }
             (Some(_) | None, _) => Command::Configure(self.draw_queue()),

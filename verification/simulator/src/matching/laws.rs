@@ -26,6 +26,22 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
             world.decided.apply(at, event);
             return judge_seats(world, *id, &group);
         }
+        Event::MatchHeld { id, tickets, .. } => {
+            let group = group(world, tickets.iter().map(|(ticket, _)| *ticket))?;
+            judge_match(world, at, *id, &group, late)?;
+            world.holds(*id, group);
+        }
+        Event::MatchPlaced { hold, .. } => {
+            let (id, group) = world.is_placed(*hold)?;
+            world.counts.matches += 1;
+            world.counts.placed += 1;
+            world.decided.apply(at, event);
+            return judge_seats(world, id, &group);
+        }
+        Event::PlacementRefused { hold, .. } => {
+            world.is_over_there(world.decided.hold(*hold).map(|hold| hold.asked()))?;
+        }
+        Event::PlacementUndone { id } => world.is_over_there(Some(*id))?,
         Event::Configured { .. } => world.configured = at,
         Event::TicketCanceled { .. } | Event::BackfillCanceled { .. } => world.counts.canceled += 1,
         Event::Closed
@@ -33,6 +49,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
         | Event::BackfillChanged { .. }
+        | Event::HoldReleased { .. }
         | Event::Searched(_) => {}
         Event::Stood { .. }
         | Event::TicketStood(_)
@@ -41,13 +58,6 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         | Event::HoldStood(_)
         | Event::UndoStood { .. } => {
             return Err(Broken::new("a turn tells no snapshot", format!("{event:?}")));
-        }
-        Event::MatchHeld { .. }
-        | Event::MatchPlaced { .. }
-        | Event::PlacementRefused { .. }
-        | Event::HoldReleased { .. }
-        | Event::PlacementUndone { .. } => {
-            return Err(Broken::new("no queue of these worlds is given servers", format!("{event:?}")));
         }
     }
     world.decided.apply(at, event);
@@ -76,7 +86,13 @@ fn judge_match(
     let Some(spec) = world.decided.spec() else {
         return Err(Broken::new("a queue that is removed matches nobody", id));
     };
-    let seed = group.iter().find(|it| MatchId::around(it.id()) == id);
+    let is_seed = |it: &&Waiting| match it {
+        Waiting::Ticket(ticket) if spec.allocation.is_some() && !group.iter().any(Waiting::is_game) => {
+            MatchId::held(ticket.id, ticket.changes) == id
+        }
+        Waiting::Ticket(_) | Waiting::Game(_) => MatchId::around(it.id()) == id,
+    };
+    let seed = group.iter().find(is_seed);
     let seed = seed.ok_or_else(|| Broken::new("a match is formed around one of its tickets", id))?;
     let came = group.iter().map(Waiting::since).max().unwrap_or(at);
     let own = (0..=at.since(seed.since()).as_secs()).map(|waited| seed.since() + Duration::from_secs(waited));
@@ -168,6 +184,10 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
             let mut all = tickets.chain(backfill.iter().map(|filled| filled.ticket));
             all.try_for_each(|ticket| ends(world, ticket))
         }
+        Event::MatchPlaced { .. } => {
+            let tickets = world.placed_durably(event);
+            tickets.into_iter().try_for_each(|ticket| ends(world, ticket))
+        }
         Event::Configured { .. }
         | Event::Closed
         | Event::TicketJoined { .. }
@@ -178,7 +198,6 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
         | Event::BackfillStood(_)
         | Event::MatchStood(_)
         | Event::MatchHeld { .. }
-        | Event::MatchPlaced { .. }
         | Event::PlacementRefused { .. }
         | Event::HoldReleased { .. }
         | Event::PlacementUndone { .. }
@@ -200,6 +219,7 @@ fn ends(world: &mut World, ticket: TicketId) -> Result<(), Broken> {
 /// When everybody has waited as long as they would, every ticket is over.
 pub(super) fn at_rest(world: &World) -> Result<(), Broken> {
     world.none_outlives_its_server()?;
+    world.no_server_is_kept()?;
     let open = world.made.iter().find(|(_, ended)| **ended == 0);
     ensure(open.is_none(), "every ticket comes to its end", || format!("{open:?}"))
 }

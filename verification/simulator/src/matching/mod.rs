@@ -3,13 +3,14 @@
 //! What goes wrong is drawn for each world: syncs that fail, a store that is away, crashes that keep, drop or tear what was
 //! written, an engine that is forgotten, turns that come late, clocks that differ from one process to the next,
 //! configurations that change, requests that are repeated because their answers were lost, games' processes that end while
-//! nobody looks. Queues, players and the checker that
+//! nobody looks, a fleet that refuses, or whose answers come late or twice. Queues, players and the checker that
 //! tries everything are those of the domain's own law tests; they share nothing with the engine.
 
 mod callers;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/draw.rs"]
 #[expect(clippy::unwrap_used, reason = "its numbers are constants that fit")]
 mod draw;
+mod fleet;
 mod hosts;
 mod laws;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/oracle.rs"]
@@ -19,9 +20,9 @@ mod process;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mainstay_core::{TicketId, Timestamp};
+use mainstay_core::{MatchId, TicketId, Timestamp};
 use mainstay_journal::Batch;
-use mainstay_matchmaking::{Command, Queue};
+use mainstay_matchmaking::{Command, Outcome, Queue};
 
 use self::process::{Release, Scenario};
 use crate::agenda::{Agenda, Micros};
@@ -48,6 +49,8 @@ pub enum Bug {
     ClockBelieved,
     /// Nobody tells the queue that a game's process has ended.
     ServersUnwatched,
+    /// Whoever asks the fleet says that an allocation is over, and has not ended it.
+    UndoForgotten,
 }
 
 /// What became of one world.
@@ -102,6 +105,12 @@ pub struct Counts {
     pub processes: u64,
     /// Times that a queue was told of a process's end.
     pub withdrawn: u64,
+    /// Groups that were held until they had a server.
+    pub held: u64,
+    /// Of them, those that got one.
+    pub placed: u64,
+    /// Allocations that were taken back.
+    pub undone: u64,
 }
 
 /// Lives one world to its end.
@@ -136,6 +145,10 @@ enum Happening {
     Starts,
     /// Somebody looks whether the servers of backfill tickets still play.
     Watches,
+    /// Somebody looks what the fleet is owed.
+    AsksFleet,
+    /// What the fleet said arrives.
+    Answers { life: u64, id: MatchId, outcome: Outcome },
 }
 
 #[derive(Debug)]
@@ -167,6 +180,7 @@ struct World {
     asked: VecDeque<Command>,
     next_ticket: u128,
     hosts: Vec<hosts::Host>,
+    fleet: fleet::Fleet,
     trace: Trace,
     counts: Counts,
 }
@@ -194,6 +208,7 @@ impl World {
             asked: VecDeque::new(),
             next_ticket: 0,
             hosts: hosts::all(),
+            fleet: fleet::Fleet::default(),
             trace: Trace::new(text),
             counts: Counts::default(),
         }
@@ -204,6 +219,7 @@ impl World {
         self.start()?;
         self.agenda.put(1, Happening::Asks);
         self.agenda.put(2, Happening::Watches);
+        self.agenda.put(3, Happening::AsksFleet);
         let until = self.random.between(BUSY_MAX / 8, BUSY_MAX);
         while let Some(next) = self.agenda.next_at() {
             if self.busy && next > until {
@@ -241,9 +257,14 @@ impl World {
             Happening::TriesAgain { life } if life == self.life => self.tries_again(),
             // A sooner deadline may have taken this one's place.
             Happening::Wakes { life } if life == self.life && self.wakes == Some(self.now) => self.wakes(),
-            Happening::Synced { .. } | Happening::TriesAgain { .. } | Happening::Wakes { .. } => Ok(()),
+            Happening::Answers { life, id, outcome } if life == self.life => self.fleet_says(id, outcome),
+            Happening::Synced { .. }
+            | Happening::TriesAgain { .. }
+            | Happening::Wakes { .. }
+            | Happening::Answers { .. } => Ok(()),
             Happening::Starts => self.start(),
             Happening::Watches => self.watches(),
+            Happening::AsksFleet => self.asks_fleet(),
         }
     }
 
