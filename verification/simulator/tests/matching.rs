@@ -37,11 +37,28 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.placed += counts.placed;
         sum.undone += counts.undone;
     }
-    let often =
-        [sum.matches, sum.backfilled, sum.canceled, sum.refusals, sum.tried, sum.compared, sum.repeats, sum.held, sum.placed];
+    let often = [
+        sum.matches,
+        sum.backfilled,
+        sum.canceled,
+        sum.refusals,
+        sum.tried,
+        sum.compared,
+        sum.repeats,
+        sum.held,
+        sum.placed,
+    ];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
-    let struck =
-        [sum.crashes, sum.disk_faults, sum.forgotten, sum.late, sum.configured, sum.processes, sum.withdrawn, sum.undone];
+    let struck = [
+        sum.crashes,
+        sum.disk_faults,
+        sum.forgotten,
+        sum.late,
+        sum.configured,
+        sum.processes,
+        sum.withdrawn,
+        sum.undone,
+    ];
     assert!(struck.iter().all(|&count| count >= 50), "{sum:?}");
 }
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use mainstay_core::{ClaimId, FleetNumber, ServerId, StateMachine as _, Tenure, TicketId, Turn};
+use mainstay_matchmaking::spec::Missing;
 use mainstay_matchmaking::{
     Answer, BackfillStage, Caller, Cancellation, Command, Lease, Observation, Rejection, Seated,
     ServerDetails, TakenOut, Target, Terms,
 };
 use uuid::Uuid;
 
-use crate::world::{World, difference, growing, number_value, player, seated, server, with_teams};
+use crate::world::{World, equality, player, seated, server, text, with_teams};
 
 fn world() -> World {
     World::new(with_teams(2, 4, (1, 2), vec![]))
@@ -237,22 +238,23 @@ fn a_restarted_servers_first_ticket_is_not_kept_out_by_the_last_ones() {
 /// "never silently unmatchable", and nothing is written down for a game that says the same each second.
 #[test]
 fn a_game_that_nobody_can_join_is_told_so_and_leaves_no_trace() {
-    let skill = number_value;
-    let rule = difference("skill", growing(1.0, 1.0, 5.0, 10));
+    let rule = equality("build", Missing::MatchAny);
     let mut world = World::new(with_teams(2, 4, (1, 2), vec![rule]));
-    let apart = |by: f64| vec![seated("alice", "red", &[skill(0.0)]), seated("bob", "blue", &[skill(by)])];
+    let on = |builds: [&str; 2]| {
+        vec![seated("alice", "red", &[text(builds[0])]), seated("bob", "blue", &[text(builds[1])])]
+    };
     let journal = world.journal.len();
     for _ in 0..5 {
-        assert_eq!(keep(&mut world, tenure(1), apart(6.0), 1, None), Err(Rejection::Unmatchable));
+        assert_eq!(keep(&mut world, tenure(1), on(["1", "2"]), 1, None), Err(Rejection::Unmatchable));
         world.seconds(1);
     }
     assert_eq!(world.journal.len(), journal);
     // One that can be joined is, and ends with its name once it can be no more.
-    let ticket = kept(keep(&mut world, tenure(1), apart(3.0), 1, None));
-    assert_eq!(kept(keep(&mut world, tenure(1), apart(6.0), 1, None)), ticket);
+    let ticket = kept(keep(&mut world, tenure(1), on(["1", "1"]), 1, None));
+    assert_eq!(kept(keep(&mut world, tenure(1), on(["1", "2"]), 1, None)), ticket);
     assert_eq!(why(&world, ticket), Some(Cancellation::TicketUnmatchable));
     let journal = world.journal.len();
-    assert_eq!(keep(&mut world, tenure(1), apart(6.0), 1, None), Err(Rejection::Unmatchable));
+    assert_eq!(keep(&mut world, tenure(1), on(["1", "2"]), 1, None), Err(Rejection::Unmatchable));
     assert_eq!(world.journal.len(), journal);
 }
 

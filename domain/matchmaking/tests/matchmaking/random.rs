@@ -112,6 +112,7 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         Err(
             Rejection::NumberOfPlayersTooLarge { .. }
             | Rejection::TeamInvalid { .. }
+            | Rejection::Unmatchable
             | Rejection::MembershipLimitExceeded { kind: Kind::Backfill, .. },
         ) => {}
         Err(other) => panic!("{other:?}"),

@@ -147,9 +147,11 @@ impl World {
 
     /// "never takes more servers than matches", once all that was owed is done.
     pub(super) fn no_server_is_kept(&self) -> Result<(), Broken> {
-        let kept = self.fleet.allocations.iter().find(|(id, it)| {
-            **it == Allocation::Plays && !self.fleet.matches.contains(*id)
-        });
+        let kept = self
+            .fleet
+            .allocations
+            .iter()
+            .find(|(id, it)| **it == Allocation::Plays && !self.fleet.matches.contains(*id));
         ensure(kept.is_none(), "no server is kept that no match is played on", || format!("{kept:?}"))?;
         let owed = self.decided.holds().map(|hold| hold.asked()).chain(self.decided.undos()).next();
         ensure(owed.is_none(), "what is owed to a fleet is done in the end", || format!("{owed:?}"))
