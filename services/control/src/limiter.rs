@@ -60,8 +60,9 @@ impl Limit {
     }
 }
 
+/// The same, for those who are not told in words.
 #[derive(Debug)]
-struct Limiter {
+pub(crate) struct Limiter {
     a_minute: u32,
     hasher: RandomState,
     /// Until when each is paid for, in milliseconds; by a keyed hash, so that nobody can choose to collide with another.
@@ -70,7 +71,7 @@ struct Limiter {
 
 impl Limiter {
     /// So many at once, and a minute.
-    fn new(a_minute: u32) -> Self {
+    pub(crate) fn new(a_minute: u32) -> Self {
         Self { a_minute, hasher: RandomState::new(), paid_until: Mutex::default() }
     }
 
@@ -78,7 +79,11 @@ impl Limiter {
     ///
     /// # Errors
     /// After how long the one who has to wait longest may ask again.
-    fn charge<K: Hash>(&self, callers: impl IntoIterator<Item = K>, now: Timestamp) -> Result<(), Duration> {
+    pub(crate) fn charge<K: Hash>(
+        &self,
+        callers: impl IntoIterator<Item = K>,
+        now: Timestamp,
+    ) -> Result<(), Duration> {
         let now = now.unix_ms();
         let minute = u64::try_from(MINUTE.as_millis()).unwrap_or(u64::MAX);
         let cost = minute / u64::from(self.a_minute.max(1));
