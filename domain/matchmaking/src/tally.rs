@@ -10,7 +10,7 @@ use mainstay_core::{Buckets, Timestamp};
 use crate::amount::Amount;
 use crate::attribute::Value;
 use crate::engine::Kind;
-use crate::spec::{QueueSpec, RuleKind};
+use crate::spec::{QueueSpec, RuleKind, Venue};
 use crate::ticket::{Cancellation, Match};
 
 /// How long something took, in milliseconds.
@@ -103,7 +103,10 @@ impl Tally {
             same.is_some_and(|rule| matches!(rule.kind, RuleKind::Difference { .. }))
         };
         self.spreads.retain(|rule, _| compares(rule));
-        let fleet = spec.allocation.as_ref().map(|allocation| &allocation.fleet);
+        let fleet = match &spec.venue {
+            Some(Venue::Server(allocation)) => Some(&allocation.fleet),
+            Some(Venue::Session { .. }) | None => None,
+        };
         self.played.retain(|known, _| Some(known) == fleet);
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp as Instant;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
-use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::spec::{QueueSpec, Venue};
 use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{
     BackfillStage, BackfillTicket, Entity, Hold, Kind, Lease, Match, Member, Port, Protocol, Seated,
@@ -263,7 +263,7 @@ pub struct WhyView {
     pub server: Option<ServerWaitView>,
 }
 
-/// A match that waits for a server.
+/// A match that waits for its place: a server, or a session of the lobby.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerWaitView {
@@ -272,8 +272,9 @@ pub struct ServerWaitView {
     pub since: Instant,
     /// How many tickets it is made of.
     pub tickets: usize,
-    /// The fleet that is asked.
-    pub fleet: String,
+    /// The fleet that is asked for a server; absent where the lobby is asked for a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
     /// The region that is asked now; absent where those of the fleet are tried in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
@@ -549,7 +550,10 @@ impl WhyView {
             server: Some(ServerWaitView {
                 since: instant(hold.held),
                 tickets: hold.tickets.len(),
-                fleet: hold.allocation.fleet.to_string(),
+                fleet: match &*hold.venue {
+                    Venue::Server(allocation) => Some(allocation.fleet.to_string()),
+                    Venue::Session { .. } => None,
+                },
                 region: hold.region().map(ToString::to_string),
                 refusals: hold.refusals,
                 refused: hold.refused.as_ref().map(ToString::to_string),

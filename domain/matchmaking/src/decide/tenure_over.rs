@@ -7,6 +7,7 @@ use mainstay_core::{Tenure, TicketId, Turn};
 
 use super::pace::Pace;
 use crate::command::Answer;
+use crate::engine::Kind;
 use crate::event::Event;
 use crate::queue::Queue;
 use crate::ticket::{Cancellation, Seated};
@@ -28,7 +29,7 @@ pub(super) fn outlived(state: &Queue, tenure: &Tenure, players: &[Seated]) -> BT
     let of = |run| Tenure { run: Some(run), ..*tenure };
     let earlier = state.hosted.range(of(0)..of(run)).flat_map(|(_, open)| open.iter().copied());
     let before = players.iter().filter_map(|seated| {
-        let ticket = state.playing.get(&seated.member.entity)?.backfill?;
+        let ticket = state.playing.of(&seated.member.entity, Kind::Backfill)?;
         let known = state.backfills.get(&ticket)?.terms.lease.tenure()?;
         (known.session == tenure.session && known.server != tenure.server).then_some(ticket)
     });

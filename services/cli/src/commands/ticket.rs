@@ -112,11 +112,14 @@ fn in_words(why: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(server) = why.get("server") {
         let mut text = format!(
-            "It has searched for {} s. Its match of {} tickets waits since {} for a server of fleet {}",
+            "It has searched for {} s. Its match of {} tickets waits since {} for {}",
             why["waitedSeconds"],
             server["tickets"],
             word(&server["since"]),
-            word(&server["fleet"]),
+            server["fleet"].as_str().map_or_else(
+                || "a session of the lobby".to_owned(),
+                |fleet| format!("a server of fleet {fleet}")
+            ),
         );
         if let Some(region) = server["region"].as_str() {
             let _infallible = write!(text, " in {region}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation};
+use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{
     Attributes, Caller, Command, Entity, Lease, Member, Seated, ServerDetails, Stage, TakenOut, Terms,
 };
@@ -28,7 +28,7 @@ impl World {
             return Arc::new(drawn);
         }
         let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
-        let declared = Declared { allocation: Some(allocation), ..drawn.declared().clone() };
+        let declared = Declared { venue: Some(Venue::Server(allocation)), ..drawn.declared().clone() };
         Arc::new(QueueSpec::new(declared).unwrap_or(drawn))
     }
 

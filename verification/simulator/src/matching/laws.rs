@@ -87,7 +87,7 @@ fn judge_match(
         return Err(Broken::new("a queue that is removed matches nobody", id));
     };
     let is_seed = |it: &&Waiting| match it {
-        Waiting::Ticket(ticket) if spec.allocation.is_some() && !group.iter().any(Waiting::is_game) => {
+        Waiting::Ticket(ticket) if spec.venue.is_some() && !group.iter().any(Waiting::is_game) => {
             MatchId::held(ticket.id, ticket.changes) == id
         }
         Waiting::Ticket(_) | Waiting::Game(_) => MatchId::around(it.id()) == id,

@@ -46,7 +46,7 @@ impl Failure {
         Self::new(StatusCode::FORBIDDEN, "MS-G005", detail, fix)
     }
 
-    fn again_in(self, wait: Duration) -> Self {
+    pub(super) fn again_in(self, wait: Duration) -> Self {
         let more = More { retry_after: Some(wait), ..More::default() };
         Self { more: Some(Box::new(more)), ..self }
     }

@@ -1,5 +1,7 @@
 //! What goes wrong with queues and tickets, as the native face tells it.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use mainstay_core::TicketId;
 use mainstay_matchmaking::Rejection;
@@ -43,11 +45,8 @@ impl Failure {
     pub(in crate::http) fn too_often(exceeded: &Exceeded) -> Self {
         let fix =
             "look at a ticket every six seconds, and use the SDK's backfill, which asks through the agent";
-        let more = More { retry_after: Some(exceeded.after()), ..More::default() };
-        Self {
-            more: Some(Box::new(more)),
-            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-M018", exceeded.to_string(), fix)
-        }
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-M018", exceeded.to_string(), fix)
+            .again_in(Duration::from_secs(exceeded.seconds()))
     }
 
     /// What a game is to be told finds no room in a message, even without attributes.
