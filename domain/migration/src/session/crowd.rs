@@ -355,11 +355,13 @@ impl<G: Guards> Session<G> {
         if from == self.leader() && stamp == self.stamp() {
             self.hints = welcome.hints;
             self.take_roster(now, from, welcome.roster);
+            // It may have been in all the time.
+            self.find_oneself(now);
         }
     }
 
     pub(super) fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
-        let stepped_down = from == self.leader() && self.fork.is_some();
+        let stepped_down = from == self.leader();
         match &self.leadership {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {

@@ -222,6 +222,8 @@ impl<G: Guards> Session<G> {
 
     /// *Acknowledged* is what the host holds and min(2, standbys) others.
     fn count_durable(&mut self, now: Timestamp) {
+        // What comes late to a host that stood still is no acknowledgement (I5): whether it still is one is looked at first.
+        self.keep_mandate(now);
         let stamp = self.stamp();
         let newest = self.held.id();
         let mut held: Vec<StateId> =

@@ -164,7 +164,7 @@ impl<G: Guards> Session<G> {
         self.count_present(now, &self.view().members) >= self.view().majority()
     }
 
-    fn keep_mandate(&mut self, now: Timestamp) {
+    pub(super) fn keep_mandate(&mut self, now: Timestamp) {
         let forked = self.fork.is_some();
         let has_majority = self.has_majority(now);
         let policy = self.config.without_majority;

@@ -30,7 +30,9 @@ fn nat_types_have_the_seeds_numbers() {
     assert!(settings.set("net_hostHintingNATTypeOverride", "4").is_err());
 }
 
-/// "by reporting a higher number of connections; up to 255".
+/// "There are a number of console variables that can be used both to control host migration, and to show information about the
+/// hint list and status of each machine": every_variable_is_set. net_hostHintingActiveConnectionsOverride: "by reporting a higher
+/// number of connections; up to 255".
 #[test]
 fn every_variable_is_set_and_read_back() {
     let mut settings = Settings::DEFAULT;

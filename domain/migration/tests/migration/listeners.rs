@@ -39,7 +39,8 @@ fn finish(stages: &mut Stages, now: Timestamp) -> Vec<Stage> {
     }
 }
 
-/// "Only when all the registered listeners for a given state have returned true does the host migration process move onto the
+/// "Each method returns a boolean, with true meaning 'all processing for this stage is complete', and false meaning 'more processing
+/// is required'." "Only when all the registered listeners for a given state have returned true does the host migration process move onto the
 /// next state."
 #[test]
 fn a_stage_waits_for_all_listeners() {
@@ -61,8 +62,9 @@ fn a_stage_waits_for_all_listeners() {
     assert!(next.iter().all(|call| call.stage == Stage::DisconnectClient));
 }
 
-/// "the passed reference 'state' is guaranteed to be 0 the first time the listener is invoked, and will persist its value on
-/// subsequent invocations, until the listener completes".
+/// "This allows asynchronous tasks such as disconnecting or reconnecting to fully complete before moving onto the next state (the
+/// passed reference 'state' is guaranteed to be 0 the first time the listener is invoked, and will persist its value on subsequent
+/// invocations, until the listener completes - useful for controlling switch based state machines)."
 #[test]
 fn state_begins_at_0_and_is_kept() {
     let mut stages = two();
@@ -100,8 +102,9 @@ fn stages_come_in_their_order() {
     }
 }
 
-/// "OnTerminate() is called in the event of an error (which could happen at any point in the host migration process)": here
-/// because a listener vetoes, at each stage, and exactly once.
+/// "OnTerminate() is called in the event of an error (which could happen at any point in the host migration process, so make sure
+/// any clean-up done in OnFinalise() is also done here)." "where <your_class_name> is just a text string that's used to aid
+/// debugging listeners": the report names it. Here because a listener vetoes, at each stage, and exactly once.
 #[test]
 fn a_veto_terminates_once_from_any_stage() {
     for vetoed in [Stage::Initiate, Stage::DisconnectClient, Stage::PromoteToServer, Stage::ReconnectClient] {

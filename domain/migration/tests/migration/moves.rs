@@ -233,7 +233,9 @@ fn a_session_that_is_not_migratable_ends_with_its_host() {
     }
 }
 
-/// "in a fully connected game with four participants, the host would see three hints (one for each client), and the clients
+/// net_show_new_host_hinting: "The host will have a hint for every client in the game (excluding themselves), and each client will
+/// have a hint for each peer connected client (excluding themselves and the host)." "in a fully connected game with four
+/// participants, the host would see three hints (one for each client), and the clients
 /// would each see two hints (one for each client excluding the host)."
 #[test]
 fn hints_are_shown_to_whoever_turned_them_on() {
@@ -249,7 +251,7 @@ fn hints_are_shown_to_whoever_turned_them_on() {
     }
 }
 
-/// "net_show_host_identificiation - … will show either 'HOST', 'ANTICIPATED NEW HOST' or 'MEMBER'."
+/// net_show_host_identificiation: "This shows the status of any given machine in all its participating sessions, and will show either 'HOST', 'ANTICIPATED NEW HOST' or 'MEMBER'."
 #[test]
 fn what_a_peer_is_can_be_shown() {
     let mut net = Net::of(3);
@@ -261,7 +263,9 @@ fn what_a_peer_is_can_be_shown() {
     assert_eq!([shown(1), shown(2), shown(3)], ["HOST", "ANTICIPATED NEW HOST", "MEMBER"]);
 }
 
-/// "net_hostHintingNATTypeOverride - … used to ensure a particular machine is either excluded as a host candidate (by reporting
+/// "Obviously it doesn't actually change the number of active connections, only what's reported in the hint, and is used to ensure a
+/// particular machine is either excluded as a host candidate (by reporting a lower number of connections) or preferentially chosen
+/// (by reporting a higher number of connections; up to 255)." "net_hostHintingNATTypeOverride - … used to ensure a particular machine is either excluded as a host candidate (by reporting
 /// a more strict NAT type) or preferentially chosen".
 #[test]
 fn overrides_decide_who_comes_next() {

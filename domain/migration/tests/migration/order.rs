@@ -41,6 +41,7 @@ fn then_active_connections() {
     assert_eq!(ranked(Order::Documented, entries), [2, 1]);
 }
 
+/// "This is purely to impose a completely deterministic heuristic on all clients." And:
 /// "In the event of two clients being deemed equal in terms of NAT type and number of connections, the unique network channel
 /// identifier is used."
 #[test]

@@ -77,8 +77,10 @@ fn all_have_the_hosts_list_of_hints() {
     assert_eq!(net.host(), peer(4));
 }
 
-/// "OnPromoteToServer() is called only on the anticipated new host of the session." "OnDemoteToClient() is called on each client
-/// who is not the new host". "OnReconnectClient() is called on all clients, whether they were the old host, the new host or
+/// "OnPromoteToServer() is called only on the anticipated new host of the session." "Secondly your class must register
+/// itself with the network layer." "Once registered, your class will have the methods defined in IHostMigrationEventListener invoked
+/// during a host migration event." "OnDemoteToClient() is called on each client who is not the new host - this means that clients
+/// remaining as clients will have this method called." "OnReconnectClient() is called on all clients, whether they were the old host, the new host or
 /// remaining a client." "OnFinalise() is called on all clients, whether they were the old host, the new host or remaining
 /// client." "OnInitiate() is called at the start of a host migration event." "OnDisconnectClient() is called when the client
 /// disconnects from the original host."
@@ -175,7 +177,7 @@ fn discarded(net: &Net, id: u128) -> Option<Vec<EntityId>> {
 }
 
 /// "the list of entities created in the OnDemoteToClient() listener mustn't be deleted until the OnFinalise() listener (which is
-/// the point when host migration has essentially completed)", and "the entity list on any client who remains a client during a
+/// the point when host migration has essentially completed)", and "This also means that the entity list on any client who remains a client during a
 /// multi-migrate event might gain duplicate entries as the OnDemoteToClient() listener will be called more than once. In this
 /// situation, it is safe to immediately discard the duplicates." "This should be done by creating a list of entities that will no
 /// longer be needed post-migration in the OnDemoteToClient() listener, and then removing these in the OnFinalise() listener."

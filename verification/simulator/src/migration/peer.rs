@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mainstay_migration::{
     Acting, ActorId, Answer, Body, Call, CanBeHost, ChannelId, Config, Guards, Input, Joined, Joining, Keys,
     Level, ListenerId, Migratable, NatType, Outcome, Output, PeerId, Priority, Session, SessionId, Signature,
-    Stage, Stamp, StateError, StateId, Tick,
+    Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -307,6 +307,12 @@ impl<G: Guards> World<G> {
             }
             Output::Durable(state) => {
                 self.counts.acknowledged += 1;
+                let standing = self.peers[&id].session().and_then(Session::standing);
+                ensure(
+                    standing != Some(Standing::Unconfirmed),
+                    "I5: a side without a majority acknowledges nothing",
+                    || id,
+                )?;
                 let written = &mut self.peer(id).written;
                 let mut safe = None;
                 while written.front().is_some_and(|(name, _)| *name <= state) {
