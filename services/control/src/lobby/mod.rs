@@ -17,7 +17,7 @@ use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard,
 use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
 use mainstay_wire::native::{Addresses, CertificateView, Look, PassView, SessionView};
 
-pub(crate) use self::limits::{Exceeded, Limits};
+pub(crate) use self::limits::Limits;
 pub use self::signer::KeyError;
 use self::signer::Signer;
 use self::watched::LobbyHands;

@@ -8,7 +8,8 @@ use mainstay_lobby::Rejection;
 use mainstay_wire::lobby::Unproven;
 
 use super::{Failure, More};
-use crate::lobby::{Exceeded, Lobbies};
+use crate::limiter::Exceeded;
+use crate::lobby::Lobbies;
 
 const SEE: &str = "see docs/reference/lobby.md";
 

@@ -11,13 +11,19 @@ use super::{entities, random, seated};
 use crate::queues::Queues;
 
 /// Why a game's word is not followed: of what kind, and in which words.
-struct No(Refusal, Failure);
+struct No(Refusal, Box<Failure>);
+
+impl No {
+    fn new(why: Refusal, failure: Failure) -> Self {
+        Self(why, Box::new(failure))
+    }
+}
 
 /// Keeps a game's backfill in step with what it says; `None` for a process that has no session.
 pub(crate) async fn keep(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Outcome {
     let told = kept(queues, tenure, game)
         .await
-        .and_then(|stands| stands.told().ok_or_else(|| No(Refusal::Invalid, Failure::untellable())));
+        .and_then(|stands| stands.told().ok_or_else(|| No::new(Refusal::Invalid, Failure::untellable())));
     match told {
         Ok(stands) => Outcome::Backfill { stands },
         Err(No(why, failure)) => {
@@ -30,16 +36,16 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     let game: GameStands = serde_json::from_str(game).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
         let fix = "say who plays: queue, players, places; see docs/reference/local-daemon.md";
-        No(Refusal::Invalid, Failure::bad_request(detail, fix))
+        No::new(Refusal::Invalid, Failure::bad_request(detail, fix))
     })?;
-    let no_session = || No(Refusal::State, Failure::no_session());
+    let no_session = || No::new(Refusal::State, Failure::no_session());
     let tenure = tenure.ok_or_else(no_session)?;
     let queue =
-        queues.named(&game.queue).ok_or_else(|| No(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
-    let players = entities(&game.players).map_err(|wrong| No(Refusal::Invalid, Native::failure(wrong)))?;
+        queues.named(&game.queue).ok_or_else(|| No::new(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
+    let players = entities(&game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
     let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
-    let bytes = random().map_err(|none| No(Refusal::Unavailable, Native::failure(none)))?;
+    let bytes = random().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;
     let ticket = TicketId(uuid::Builder::from_random_bytes(bytes).into_uuid());
     let asked = queue.ask_reading(|spec, form| Command::KeepBackfill {
         ticket,
@@ -71,13 +77,13 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
 
 impl From<Error> for No {
     fn from(error: Error) -> Self {
-        Self(Refusal::Unavailable, error.into())
+        Self::new(Refusal::Unavailable, error.into())
     }
 }
 
 impl From<Rejection> for No {
     fn from(rejection: Rejection) -> Self {
-        Self(kind(&rejection), rejection.into())
+        Self::new(kind(&rejection), rejection.into())
     }
 }
 
