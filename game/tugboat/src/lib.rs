@@ -10,6 +10,7 @@
 //! - [`fault`] is what makes it a fixture: it crashes, hangs, falls silent, eats memory, by argument or by command.
 //! - [`run`] is the process: two UDP sockets, one signal descriptor, one thread, which sleeps until a packet comes or a
 //!   tick is due. When nobody plays it wakes once a second, which is also how soon it takes note of a new session.
+//! - [`peers`] is the same game without a server: its players host it, one after the other.
 //! - [`desk`] is what it knows from its host and asks of it, by the SDK (`game/sdk`).
 //!
 //! It is an ordinary game server as far as Mainstay is concerned: it knows nothing of agents and slots but its command
@@ -23,6 +24,7 @@ pub mod game;
 mod log;
 pub mod message;
 mod options;
+pub mod peers;
 mod query;
 mod server;
 pub mod world;

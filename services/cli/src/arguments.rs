@@ -122,6 +122,82 @@ pub enum DemoVerb {
     /// Four players are matched onto a server, its process is killed, one leaves and is replaced
     #[command(after_help = "Needs `mainstay up --demo` on this host.")]
     Play,
+    /// A game that its players host: each a process of its own; its host goes away, and the session moves
+    #[command(
+        after_help = "Examples:\n  mainstay demo peers --lan\n  mainstay demo peers --lan --players 8 --kill-host power-cut --times 2 -o json"
+    )]
+    Peers(PeersArguments),
+    /// Make the host of a running `demo peers` go away; without a flag, it quits the game
+    #[command(after_help = "Needs `mainstay demo peers` on this host, with the same data directory.")]
+    KillHost(KillHostArguments),
+}
+
+/// `mainstay demo kill-host`.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct KillHostArguments {
+    /// It quits the game, and hands over first
+    #[arg(long)]
+    pub graceful: bool,
+    /// Nothing comes from it any more, and nothing answers for it
+    #[arg(long)]
+    pub power_cut: bool,
+    /// It stands still for some seconds, and goes on as if nothing had been
+    #[arg(long)]
+    pub freeze: bool,
+}
+
+impl KillHostArguments {
+    /// What was asked for.
+    pub const fn how(&self) -> KillHost {
+        match self {
+            Self { power_cut: true, .. } => KillHost::PowerCut,
+            Self { freeze: true, .. } => KillHost::Freeze,
+            Self { graceful: true | false, .. } => KillHost::Graceful,
+        }
+    }
+}
+
+/// `mainstay demo peers`.
+#[derive(Debug, Args)]
+pub struct PeersArguments {
+    /// How many players
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
+    pub players: u8,
+    /// Without any server: the players find and certify each other
+    #[arg(long, required = true)]
+    pub lan: bool,
+    /// Make the host go away, tell of it, and end
+    #[arg(long, value_enum)]
+    pub kill_host: Option<KillHost>,
+    /// How often
+    #[arg(long, default_value_t = 1, requires = "kill_host", value_parser = clap::value_parser!(u8).range(1..=63))]
+    pub times: u8,
+    /// A console variable of every player, such as net_migrate_timeout=10; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// How a host goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KillHost {
+    /// It quits the game, and hands over first.
+    Graceful,
+    /// Nothing comes from it any more, and nothing answers for it.
+    PowerCut,
+    /// It stands still for some seconds, and goes on as if nothing had been.
+    Freeze,
+}
+
+impl KillHost {
+    /// As it is written on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Graceful => "graceful",
+            Self::PowerCut => "power-cut",
+            Self::Freeze => "freeze",
+        }
+    }
 }
 
 /// Arguments that a part of Mainstay reads itself.

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
         [] | [_] => return first_day(),
         [_, "holder", ..] => return mainstay_holder::main(std::env::args_os().skip(2)),
         [_, "demo", "server", ..] => return mainstay_tugboat::run(&arguments[3..]),
+        [_, "demo", "peer", ..] => {
+            talk();
+            return mainstay_tugboat::peers::run(&arguments[3..]);
+        }
         _ => {}
     }
     talk();
@@ -43,6 +47,7 @@ Keeps multiplayer game sessions alive.
 
   mainstay up --demo                            run everything here, with a small real game
   mainstay demo play                            players matched, a server killed, a player replaced
+  mainstay demo peers --lan                     players host a game themselves, and their host goes away
   mainstay status                               what is running, and where
   mainstay allocation create --fleet tugboat    a server for a session
   mainstay check FILE                           what is wrong with a mainstay.yaml or .gsh

@@ -27,6 +27,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("S1", "mainstay-holder"),
     ("S20", "mainstay-query"),
     ("S21", "mainstay-tugboat"),
+    ("S22", "mainstay-tugboat"),
     ("S3", "mainstay-supervisor"),
     ("S4", "mainstay-agent"),
     ("S5", "mainstay-agent"),

@@ -23,6 +23,7 @@ mod matching;
 mod misbehaving;
 mod namespaces;
 mod operating;
+mod peers;
 mod placing;
 mod playfab;
 mod product;

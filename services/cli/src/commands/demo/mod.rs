@@ -1,6 +1,7 @@
 //! `mainstay demo`: what Mainstay does, shown with the small game that is built in.
 
 mod patience;
+mod peers;
 mod play;
 mod player;
 mod server;
@@ -16,5 +17,7 @@ use crate::failure::Failure;
 pub fn run(verb: &DemoVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     match verb {
         DemoVerb::Play => play::run(data_dir, format),
+        DemoVerb::Peers(arguments) => peers::run(arguments, data_dir, format),
+        DemoVerb::KillHost(arguments) => peers::running::kill_host(arguments.how(), data_dir, format),
     }
 }

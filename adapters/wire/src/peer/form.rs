@@ -1,0 +1,126 @@
+//! The format: which fields a value has, in which order, and which number stands for which variant. Numbers are never
+//! used again for something else.
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{
+    Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
+    HintList, HintVersion, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PeerId, Refusal,
+    STATE_BYTES_MAX, SessionId, Side, Stamp, Standing, State, Tick, View, ViewId, Vote, Welcome,
+};
+
+use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
+use super::{ADDRESSES_MAX, CARDS_MAX, Card, GAME_BYTES_MAX, Game, Malformed, Packet};
+
+choice!(Packet, "packet" { 1 = Protocol(message), 2 = Game(game), 3 = Book(cards) });
+record!(Card { peer, addresses });
+
+impl Packed for Game {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { session, stamp, bytes } = self;
+        session.put(out);
+        stamp.put(out);
+        put_bytes(bytes, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (session, stamp) = (Packed::take(from)?, Packed::take(from)?);
+        Ok(Self { session, stamp, bytes: take_bytes(from, GAME_BYTES_MAX)? })
+    }
+}
+
+record!(Message { session, stamp, body });
+choice!(Body, "body of a message" {
+    1 = Beat(beat),
+    2 = Ask,
+    3 = Answer(hears),
+    4 = Claim(claim),
+    5 = Vote(vote),
+    6 = Refusal { epoch, why },
+    7 = Announce { certificates, view, cause },
+    8 = View(view),
+    9 = Taken(id),
+    10 = Hints(hints),
+    11 = State(state),
+    12 = Pull,
+    13 = Join(hint),
+    14 = Welcome(welcome),
+    15 = Redirect(peer),
+    16 = Leave,
+    17 = Refused(why),
+});
+record!(Beat { sent, echo, leads, view, hints, hint, promised, holds });
+choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, tick } });
+record!(Side { mandate, size, tick });
+choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
+choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });
+choice!(Hears, "answer" { 1 = Yes, 2 = No });
+choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full });
+choice!(Cause, "cause" { 1 = Lobby, 2 = Controlled, 3 = Catastrophic, 4 = Fenced, 5 = Merge });
+
+record!(Claim { epoch, candidate, view });
+record!(Vote { epoch, candidate, voter, electorate });
+choice!(Refusal, "refusal" {
+    1 = Passed(certificates),
+    2 = Promised(epoch),
+    3 = NewerView(view),
+    4 = NotMine,
+    5 = HostLives,
+    6 = Unsuitable,
+});
+record!(Certificate { epoch, host, electorate, votes });
+record!(View { id, host, members });
+record!(ViewId { epoch, version });
+record!(Welcome { founder, certificates, view, hints, channel });
+
+record!(HintList { version, entries });
+record!(HintVersion { epoch, number });
+record!(Entry { channel, hint });
+record!(Hint { can_be_host, nat, connections, ping_ms, upstream_bps });
+choice!(CanBeHost, "suitability" { 1 = Yes, 2 = NotYet });
+choice!(NatType, "NAT type" { 1 = Open, 2 = Moderate, 3 = Strict, 4 = Unknown });
+
+around!(SessionId, PeerId, Epoch, Tick);
+record!(Stamp { epoch, fork });
+record!(ChannelId { epoch, number });
+
+impl Packed for Timestamp {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.unix_ms().put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self::from_unix_ms(u64::take(from)?))
+    }
+}
+
+impl Packed for State {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { tick, bytes } = self;
+        tick.put(out);
+        put_bytes(bytes, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self { tick: Packed::take(from)?, bytes: take_bytes(from, STATE_BYTES_MAX)? })
+    }
+}
+
+impl Listed for Certificate {
+    const MAX: usize = LINEAGE_MAX;
+}
+
+impl Listed for Vote {
+    const MAX: usize = MEMBERS_MAX;
+}
+
+impl Listed for PeerId {
+    const MAX: usize = MEMBERS_MAX;
+}
+
+impl Listed for Card {
+    const MAX: usize = CARDS_MAX;
+}
+
+impl Listed for std::net::SocketAddr {
+    const MAX: usize = ADDRESSES_MAX;
+}

@@ -1,0 +1,210 @@
+//! Golden bytes of every packet, and the law that whatever is read is written again as the same bytes.
+
+use std::collections::BTreeMap;
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{
+    Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
+    HintList, HintVersion, Leads, Message, NatType, PeerId, Refusal, SessionId, Side, Stamp, Standing, State,
+    Tick, View, ViewId, Vote, Welcome,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn channel(number: u32) -> ChannelId {
+    ChannelId { epoch: Epoch(1), number }
+}
+
+fn view() -> View {
+    View {
+        id: ViewId { epoch: Epoch(1), version: 2 },
+        host: PeerId(0xa),
+        members: BTreeMap::from([(PeerId(0xa), channel(0)), (PeerId(0xb), channel(1))]),
+    }
+}
+
+fn certificate() -> Certificate {
+    let vote = |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
+    Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: view(), votes: vec![vote(0xa), vote(0xb)] }
+}
+
+fn hint() -> Hint {
+    Hint {
+        can_be_host: CanBeHost::Yes,
+        nat: NatType::Moderate,
+        connections: 7,
+        ping_ms: 50,
+        upstream_bps: 5_000_000,
+    }
+}
+
+fn hints() -> HintList {
+    HintList {
+        version: HintVersion { epoch: Epoch(2), number: 9 },
+        entries: BTreeMap::from([(PeerId(0xb), Entry { channel: channel(1), hint: hint() })]),
+    }
+}
+
+fn beat(leads: Leads) -> Body {
+    Body::Beat(Beat {
+        sent: Timestamp::from_unix_ms(1_000),
+        echo: Timestamp::from_unix_ms(990),
+        leads,
+        view: view().id,
+        hints: hints().version,
+        hint: hint(),
+        promised: Epoch(3),
+        holds: Tick(77),
+    })
+}
+
+/// Every kind of packet, and every variant somewhere.
+fn packets() -> Vec<(&'static str, Packet)> {
+    let side = Side { mandate: Standing::Confirmed, size: 8, tick: Tick(77) };
+    let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, tick: Tick(78) };
+    let refusal = |why| Body::Refusal { epoch: Epoch(3), why };
+    let welcome = Welcome {
+        founder: PeerId(0xa),
+        certificates: vec![certificate()],
+        view: view(),
+        hints: hints(),
+        channel: channel(1),
+    };
+    let announce = |cause| Body::Announce { certificates: vec![certificate()], view: view(), cause };
+    let bodies = [
+        ("beat of a member", beat(Leads::No)),
+        ("beat of a host that gathers", beat(Leads::Accedes)),
+        ("beat of a host", beat(Leads::Yes(side))),
+        ("beat of a fork's host", beat(Leads::Yes(Side { mandate: Standing::Unconfirmed, ..side }))),
+        ("beat of a lobby handover", beat(handover(Handover::Lobby))),
+        ("beat of a host that leaves", beat(handover(Handover::Leaves))),
+        ("beat of a merge", beat(handover(Handover::Merge))),
+        ("ask", Body::Ask),
+        ("hears", Body::Answer(Hears::Yes)),
+        ("hears not", Body::Answer(Hears::No)),
+        ("claim", Body::Claim(Claim { epoch: Epoch(2), candidate: PeerId(0xb), view: view() })),
+        ("vote", Body::Vote(certificate().votes[0])),
+        ("passed", refusal(Refusal::Passed(vec![certificate()]))),
+        ("promised", refusal(Refusal::Promised(Epoch(4)))),
+        ("newer view", refusal(Refusal::NewerView(view()))),
+        ("not mine", refusal(Refusal::NotMine)),
+        ("host lives", refusal(Refusal::HostLives)),
+        ("unsuitable", refusal(Refusal::Unsuitable)),
+        ("announce lobby", announce(Cause::Lobby)),
+        ("announce controlled", announce(Cause::Controlled)),
+        ("announce catastrophic", announce(Cause::Catastrophic)),
+        ("announce fenced", announce(Cause::Fenced)),
+        ("announce merge", announce(Cause::Merge)),
+        ("view", Body::View(view())),
+        ("taken", Body::Taken(view().id)),
+        ("hints", Body::Hints(hints())),
+        ("state", Body::State(State { tick: Tick(77), bytes: b"harbour".to_vec() })),
+        ("pull", Body::Pull),
+        ("join", Body::Join(Hint::UNSUITABLE)),
+        ("welcome", Body::Welcome(welcome)),
+        ("redirect", Body::Redirect(PeerId(0xa))),
+        ("leave", Body::Leave),
+        ("kicked", Body::Refused(Closed::Kicked)),
+        ("full", Body::Refused(Closed::Full)),
+    ];
+    let stamp = Stamp { epoch: Epoch(2), fork: 1 };
+    let session = SessionId(7);
+    let protocol = |(name, body)| (name, Packet::Protocol(Message { session, stamp, body }));
+    let card = Card {
+        peer: PeerId(0xb),
+        addresses: vec!["192.0.2.1:7000".parse().unwrap(), "[2001:db8::1]:7001".parse().unwrap()],
+    };
+    let others = [
+        ("game", Packet::Game(Game { session, stamp, bytes: b"ahoy".to_vec() })),
+        ("book", Packet::Book(vec![card])),
+    ];
+    bodies.into_iter().map(protocol).chain(others).collect()
+}
+
+/// What a released peer says must be understood for ever: these bytes are never edited, only added to.
+#[test]
+fn golden_bytes() {
+    let lines: Vec<String> =
+        packets().iter().map(|(name, packet)| format!("{name}: {}", hex(&packet.encode()))).collect();
+    assert_eq!(lines.join("\n"), include_str!("golden.txt").trim_end());
+}
+
+#[test]
+fn every_packet_comes_back_as_it_was() {
+    for (name, packet) in packets() {
+        assert_eq!(Packet::decode(&packet.encode()), Ok(packet), "{name}");
+    }
+}
+
+#[test]
+fn no_beginning_of_a_packet_and_nothing_longer_is_a_packet() {
+    for (name, packet) in packets() {
+        let mut bytes = packet.encode();
+        for end in 0..bytes.len() {
+            assert!(Packet::decode(&bytes[..end]).is_err(), "{name} cut to {end} bytes");
+        }
+        bytes.push(0);
+        assert_eq!(Packet::decode(&bytes), Err(Malformed::Long { rest: 1 }), "{name}");
+    }
+}
+
+#[test]
+fn what_is_too_much_is_refused_before_it_is_read() {
+    let huge = vec![VERSION; PACKET_BYTES_MAX + 1];
+    assert_eq!(Packet::decode(&huge), Err(Malformed::Huge { length: PACKET_BYTES_MAX + 1 }));
+    assert_eq!(Packet::decode(&[9, 1]), Err(Malformed::Version(9)));
+    let card = Card { peer: PeerId(1), addresses: vec!["127.0.0.1:1".parse().unwrap(); ADDRESSES_MAX + 1] };
+    let bytes = Packet::Book(vec![card]).encode();
+    let refused = Malformed::List { length: ADDRESSES_MAX + 1, max: ADDRESSES_MAX };
+    assert_eq!(Packet::decode(&bytes), Err(refused));
+    let game = Game { session: SessionId(1), stamp: Stamp::certified(Epoch(1)), bytes: vec![0; GAME_BYTES_MAX + 1] };
+    let refused = Malformed::List { length: GAME_BYTES_MAX + 1, max: GAME_BYTES_MAX };
+    assert_eq!(Packet::decode(&Packet::Game(game).encode()), Err(refused));
+}
+
+/// The longest announcement that there can be is a packet.
+#[test]
+fn the_largest_session_fits() {
+    let members: BTreeMap<PeerId, ChannelId> = (0..64).map(|id| (PeerId(id), channel(0))).collect();
+    let electorate = View { members, ..view() };
+    let vote = |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
+    let votes: Vec<Vote> = (0..64).map(vote).collect();
+    let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: electorate.clone(), votes };
+    let body =
+        Body::Announce { certificates: vec![longest; 64], view: electorate, cause: Cause::Catastrophic };
+    let message = Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body };
+    let packet = Packet::Protocol(message);
+    assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());
+    assert_eq!(Packet::decode(&packet.encode()), Ok(packet));
+}
+
+proptest! {
+    /// One form for each value: nothing that is read is written otherwise, however it was changed on the way.
+    #[test]
+    fn whatever_is_read_is_written_again(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+    ) {
+        let packets = packets();
+        let mut bytes = which.get(&packets).1.encode();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(packet) = Packet::decode(&bytes) {
+            prop_assert_eq!(packet.encode(), bytes);
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok(packet) = Packet::decode(&bytes) {
+            prop_assert_eq!(packet.encode(), bytes);
+        }
+    }
+}

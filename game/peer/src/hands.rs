@@ -1,0 +1,446 @@
+//! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
+//! they ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mainstay_core::Timestamp;
+use mainstay_migration::{
+    Body, Config, End, Identification, Input, Joined, Joining, Message, NatType, Output, PeerId, Priority,
+    Session, SessionId,
+};
+use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::key::Whom;
+use crate::link::{Arrival, Ending, Way};
+use crate::mailbox::{Mail, Mailbox, Room};
+use crate::quic::Quic;
+use crate::reach::{Left, Reach};
+use crate::seat::{Doors, Event, Over, SessionOptions, Shown, To};
+
+/// How often links are looked after: fresh members wait so long for theirs at most.
+const TEND: Duration = Duration::from_millis(100);
+/// How long a joiner dials before it gives up: as long as it then asks.
+const SEEK_MAX: Duration = Duration::from_secs(15);
+/// How often it dials the same door again.
+const SEEK_AGAIN: Duration = Duration::from_secs(1);
+/// How long nobody is woken where nothing is due.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What a game asks of its hands.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Found { options: SessionOptions, seated: Seated },
+    Join { options: SessionOptions, doors: Doors, seated: Seated },
+    Give { session: SessionId, input: Input },
+    Say { session: SessionId, to: To, way: Way, bytes: Vec<u8> },
+    Look { session: SessionId, answer: oneshot::Sender<Option<Shown>> },
+}
+
+/// What a session's hands know of its game.
+#[derive(Debug, Clone)]
+pub(crate) struct Seated {
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) listeners: Vec<(String, Priority)>,
+}
+
+#[derive(Debug)]
+struct Place {
+    config: Config,
+    seated: Seated,
+    life: Life,
+}
+
+#[derive(Debug)]
+enum Life {
+    /// It dials whoever may know the session.
+    Seeks { doors: Doors, until: Timestamp, dialed: Option<Timestamp> },
+    /// It asks to be let in.
+    Joins(Box<Joining>),
+    /// It is a member.
+    In(Box<Session>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Hands {
+    me: PeerId,
+    began: Instant,
+    quic: Quic,
+    arrivals: mpsc::Receiver<Arrival>,
+    commands: mpsc::Receiver<Command>,
+    reach: Reach,
+    places: BTreeMap<SessionId, Place>,
+    tend_at: Instant,
+}
+
+impl Hands {
+    pub(crate) fn new(
+        me: PeerId,
+        quic: Quic,
+        arrivals: mpsc::Receiver<Arrival>,
+        commands: mpsc::Receiver<Command>,
+    ) -> Self {
+        let now = Instant::now();
+        let (reach, places) = (Reach::new(me), BTreeMap::new());
+        Self { me, began: now, quic, arrivals, commands, reach, places, tend_at: now }
+    }
+
+    /// Works until nobody can ask for anything any more.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let wake = tokio::time::Instant::from_std(self.wake_at());
+            tokio::select! {
+                Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                command = self.commands.recv() => match command {
+                    Some(command) => self.obey(command),
+                    None => break,
+                },
+                () = tokio::time::sleep_until(wake) => {}
+            }
+            self.pass();
+        }
+        self.quic.close().await;
+    }
+
+    /// This peer's own monotonic time: milliseconds since it began, from 1 on.
+    fn now(&self) -> Timestamp {
+        let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Timestamp::from_unix_ms(elapsed.saturating_add(1))
+    }
+
+    fn wake_at(&self) -> Instant {
+        let deadlines = self.places.values().filter_map(|place| match &place.life {
+            Life::Seeks { until, dialed, .. } => {
+                Some(dialed.map_or(Timestamp::EPOCH, |dialed| dialed + SEEK_AGAIN).min(*until))
+            }
+            Life::Joins(joining) => Some(joining.next_deadline()),
+            Life::In(session) => session.next_deadline(),
+        });
+        let due = deadlines.min().map(|due| self.began + Duration::from_millis(due.unix_ms().saturating_sub(1)));
+        let tend = if self.places.is_empty() { Instant::now() + IDLE } else { self.tend_at };
+        due.map_or(tend, |due| due.min(tend))
+    }
+
+    /// Everything whose time has come.
+    fn pass(&mut self) {
+        let now = self.now();
+        let due: Vec<SessionId> = self
+            .places
+            .iter()
+            .filter(|(_, place)| match &place.life {
+                Life::Seeks { .. } => true,
+                Life::Joins(joining) => joining.next_deadline() <= now,
+                Life::In(session) => session.next_deadline().is_none_or(|due| due <= now),
+            })
+            .map(|(session, _)| *session)
+            .collect();
+        for session in due {
+            self.wake(session, now);
+        }
+        let instant = Instant::now();
+        if instant >= self.tend_at {
+            self.tend_at = instant + TEND;
+            self.tend(instant);
+        }
+    }
+
+    fn wake(&mut self, id: SessionId, now: Timestamp) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        match &mut place.life {
+            Life::Seeks { .. } => self.seek(id, now),
+            Life::Joins(joining) => {
+                let joined = joining.wake(now);
+                self.joined(id, joined);
+            }
+            Life::In(_) => self.give(id, Input::Wake),
+        }
+    }
+
+    /// Dials until somebody answers.
+    fn seek(&mut self, id: SessionId, now: Timestamp) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        let Life::Seeks { doors, until, dialed } = &mut place.life else { return };
+        let known = self.reach.at(doors);
+        if !known.is_empty() {
+            place.life = Life::Joins(Box::new(Joining::new(now, place.config.clone(), known)));
+            return self.wake(id, now);
+        }
+        if now >= *until {
+            return self.over(id, Over::NoAnswer);
+        }
+        if dialed.is_none_or(|dialed| now >= dialed + SEEK_AGAIN) {
+            *dialed = Some(now);
+            let doors = doors.clone();
+            doors.into_iter().for_each(|door| self.dial(door, Whom::Anybody));
+        }
+    }
+
+    fn dial(&self, address: SocketAddr, whom: Whom) {
+        if let Err(error) = self.quic.dial(address, whom) {
+            tracing::warn!(%address, %error, "cannot dial");
+        }
+    }
+
+    fn joined(&mut self, id: SessionId, joined: Joined) {
+        match joined {
+            Joined::NotYet(outputs) => outputs.into_iter().for_each(|output| self.act(id, output)),
+            Joined::In(session) => {
+                let Some(place) = self.places.get_mut(&id) else { return };
+                place.life = Life::In(session);
+                self.settle_in(id);
+            }
+            Joined::Refused(why) => self.over(id, Over::Refused(why)),
+            Joined::NoAnswer => self.over(id, Over::NoAnswer),
+            Joined::Forged(why) => self.over(id, Over::Forged(why)),
+        }
+    }
+
+    fn settle_in(&mut self, id: SessionId) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        if let Life::In(session) = &mut place.life {
+            for (name, priority) in &place.seated.listeners {
+                // The seat was refused where there are too many.
+                let _id = session.add_listener(name, *priority);
+            }
+        }
+        self.tell(id, Event::Entered);
+        self.give(id, Input::Wake);
+    }
+
+    fn over(&mut self, id: SessionId, over: Over) {
+        self.tell(id, Event::Over(over));
+        self.places.remove(&id);
+    }
+
+    /// Hands something to a session, and does what it then asks for.
+    fn give(&mut self, id: SessionId, input: Input) {
+        let now = self.now();
+        let Some(place) = self.places.get_mut(&id) else { return };
+        match &mut place.life {
+            Life::In(session) => session.handle(now, input),
+            Life::Seeks { .. } | Life::Joins(_) => {
+                if input == Input::Leave {
+                    self.over(id, Over::Ended(End::Left));
+                }
+                return;
+            }
+        }
+        self.drain(id);
+    }
+
+    fn drain(&mut self, id: SessionId) {
+        while let Some(Place { life: Life::In(session), .. }) = self.places.get_mut(&id) {
+            let outputs = session.take_outputs();
+            if outputs.is_empty() {
+                break;
+            }
+            outputs.into_iter().for_each(|output| self.act(id, output));
+        }
+    }
+
+    fn act(&mut self, id: SessionId, output: Output) {
+        match output {
+            Output::Send { to, message } => self.send(to, message),
+            Output::Call(call) => self.mail(id, Mail::Call(call)),
+            Output::Lead { stamp, state } => self.tell(id, Event::Lead { stamp, state }),
+            Output::Follow { leader, stamp } => self.tell(id, Event::Follow { leader, stamp }),
+            Output::Act(acting) => self.tell(id, Event::Act(acting)),
+            Output::Connected { peer, channel } => self.tell(id, Event::Connected { peer, channel }),
+            Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
+            Output::Durable(tick) => self.tell(id, Event::Durable(tick)),
+            Output::Confirmed(stamp) => self.tell(id, Event::Confirmed(stamp)),
+            Output::Migrated(report) => self.tell(id, Event::Migrated(report)),
+            Output::NotSet(why) => self.tell(id, Event::NotSet(why)),
+            Output::Ended(end) => self.over(id, Over::Ended(end)),
+        }
+    }
+
+    fn send(&self, to: PeerId, message: Message) {
+        // What is said again anyway is not worth a stream; a state that is overtaken by the next one neither.
+        let way = match &message.body {
+            Body::Beat(_) | Body::Ask | Body::Answer(_) | Body::State(_) | Body::Taken(_) | Body::Pull => Way::Datagram,
+            Body::Claim(_)
+            | Body::Vote(_)
+            | Body::Refusal { .. }
+            | Body::Announce { .. }
+            | Body::View(_)
+            | Body::Hints(_)
+            | Body::Join(_)
+            | Body::Welcome(_)
+            | Body::Redirect(_)
+            | Body::Leave
+            | Body::Refused(_) => Way::Stream,
+        };
+        // Whoever is sent elsewhere has to find it.
+        if let Body::Redirect(host) = &message.body
+            && let Some(card) = self.reach.card(*host)
+        {
+            self.reach.send(to, Packet::Book(vec![card]).encode().into(), Way::Stream);
+        }
+        self.reach.send(to, Packet::Protocol(message).encode().into(), way);
+    }
+
+    fn tell(&mut self, id: SessionId, event: Event) {
+        self.mail(id, Mail::Event(event));
+    }
+
+    fn mail(&mut self, id: SessionId, mail: Mail) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        if place.seated.mailbox.put(mail) == Room::No {
+            tracing::warn!(session = %id, "the game does not read what happens in its session: it leaves");
+            self.places.remove(&id);
+        }
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Up(link) => {
+                tracing::debug!(peer = %link.peer(), address = ?link.address(), "linked");
+                self.reach.up(link);
+            }
+            Arrival::Packet { from, link, packet } => {
+                self.reach.heard(from, link);
+                self.receive(from, packet);
+            }
+            Arrival::Down { peer, link, why } => {
+                let left = self.reach.down(peer, link);
+                tracing::debug!(%peer, ?why, ?left, "link down");
+                if left == Left::None && why == Ending::Closed {
+                    let sessions: Vec<SessionId> = self.places.keys().copied().collect();
+                    sessions.into_iter().for_each(|id| self.give(id, Input::LinkLost(peer)));
+                }
+            }
+            Arrival::Unreached { peer, address } => tracing::debug!(?peer, %address, "not reached"),
+        }
+    }
+
+    fn receive(&mut self, from: PeerId, packet: Packet) {
+        match packet {
+            Packet::Protocol(message) => {
+                let now = self.now();
+                let id = message.session;
+                let Some(place) = self.places.get_mut(&id) else { return };
+                match &mut place.life {
+                    Life::In(_) => self.give(id, Input::Message { from, message }),
+                    Life::Joins(joining) => {
+                        let joined = joining.receive(now, &message);
+                        self.joined(id, joined);
+                    }
+                    Life::Seeks { .. } => {}
+                }
+            }
+            Packet::Game(game) => self.play(from, game),
+            Packet::Book(cards) => cards.iter().for_each(|card| self.reach.learn(card)),
+        }
+    }
+
+    /// A message of the game: from the host that this peer obeys, or to this host from one that obeys it. Whatever is of
+    /// another host is fenced off here.
+    fn play(&mut self, from: PeerId, game: Game) {
+        let Game { session: id, stamp, bytes } = game;
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+        let leads = session.role() == Identification::Host;
+        if leads && stamp == session.stamp() && session.view().members.contains_key(&from) {
+            self.tell(id, Event::FromMember { peer: from, bytes });
+        } else if !leads && session.is_of_host(from, stamp) {
+            self.tell(id, Event::FromHost { stamp, bytes });
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        let now = self.now();
+        match command {
+            Command::Found { options, seated } => {
+                let config = self.config(&options);
+                let life = Life::In(Box::new(Session::found(now, config.clone())));
+                self.places.insert(options.session, Place { config, seated, life });
+                self.settle_in(options.session);
+            }
+            Command::Join { options, doors, seated } => {
+                let config = self.config(&options);
+                let life = Life::Seeks { doors, until: now + SEEK_MAX, dialed: None };
+                self.places.insert(options.session, Place { config, seated, life });
+            }
+            Command::Give { session, input } => self.give(session, input),
+            Command::Say { session, to, way, bytes } => self.say(session, to, way, bytes),
+            Command::Look { session, answer } => {
+                // Whoever asked may have gone.
+                let _gone = answer.send(self.look(session));
+            }
+        }
+    }
+
+    fn config(&self, options: &SessionOptions) -> Config {
+        Config {
+            me: self.me,
+            session: options.session,
+            order: options.order,
+            migratable: options.migratable,
+            without_majority: options.without_majority,
+        }
+    }
+
+    fn say(&self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+        if bytes.len() > GAME_BYTES_MAX {
+            return tracing::warn!(length = bytes.len(), "a message of the game is too long");
+        }
+        let leads = session.role() == Identification::Host;
+        let members: Vec<PeerId> = match to {
+            To::Host if leads => return,
+            To::Host => vec![session.leader()],
+            To::Members | To::Member(_) if !leads => return,
+            To::Members => session.view().members.keys().copied().filter(|peer| *peer != self.me).collect(),
+            To::Member(peer) => vec![peer],
+        };
+        let packet = Packet::Game(Game { session: id, stamp: session.stamp(), bytes });
+        let bytes = Bytes::from(packet.encode());
+        members.into_iter().for_each(|peer| self.reach.send(peer, bytes.clone(), way));
+    }
+
+    fn look(&self, id: SessionId) -> Option<Shown> {
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return None };
+        let members: Vec<_> = session.view().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
+        Some(Shown {
+            role: session.role(),
+            identification: session.identification(),
+            leader: session.leader(),
+            stamp: session.stamp(),
+            anticipated: session.anticipated(),
+            linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
+            members,
+            hints: session.shown_hints(),
+        })
+    }
+
+    /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
+    fn tend(&mut self, now: Instant) {
+        let mut wanted = BTreeSet::new();
+        let mut news = Vec::new();
+        let mut trips = Vec::new();
+        for (id, place) in &self.places {
+            let Life::In(session) = &place.life else { continue };
+            let mut members: BTreeSet<PeerId> = session.view().members.keys().copied().collect();
+            members.insert(session.leader());
+            members.remove(&self.me);
+            for peer in &members {
+                news.extend(self.reach.news(*peer, &members).map(|cards| (*peer, cards)));
+            }
+            trips.extend(self.reach.round_trip_ms(&members).map(|ping_ms| (*id, ping_ms)));
+            wanted.extend(members);
+        }
+        for (to, cards) in news {
+            self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
+        }
+        for card in self.reach.to_dial(now, &wanted) {
+            card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
+        }
+        for (id, ping_ms) in trips {
+            self.give(id, Input::Reachable { nat: NatType::Unknown, ping_ms, upstream_bps: 0 });
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Who a peer is: a key that is made when its process starts, and the fingerprint of it.
+//!
+//! Links are TLS 1.3 with bare keys (RFC 7250) instead of certificates: there is nobody to issue any, and a key that proves
+//! itself is all that a fingerprint needs. Whoever is dialed has to have the fingerprint that was dialed; whoever dials
+//! proves its own.
+
+use std::sync::Arc;
+
+use mainstay_migration::PeerId;
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use ring::signature::Ed25519KeyPair;
+use rustls::client::AlwaysResolvesClientRawPublicKeys;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, ring as provider, verify_tls13_signature_with_raw_key,
+};
+use rustls::pki_types::{
+    CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+};
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible, SignatureScheme,
+    version::TLS13,
+};
+
+use crate::StartError;
+
+/// A process's key, and what it is known by.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) peer: PeerId,
+    certified: Arc<CertifiedKey>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Key {
+    /// A new one.
+    pub(crate) fn new() -> Result<Self, StartError> {
+        let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| StartError::NoRandomness)?;
+        let private = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
+        let signing = provider::sign::any_eddsa_type(&private).map_err(StartError::Key)?;
+        let public = signing.public_key().ok_or(StartError::NoRandomness)?;
+        let certificate = CertificateDer::from(public.as_ref().to_vec());
+        Ok(Self {
+            peer: fingerprint(&certificate).ok_or(StartError::NoRandomness)?,
+            certified: Arc::new(CertifiedKey::new(vec![certificate], signing)),
+            provider: Arc::new(provider::default_provider()),
+        })
+    }
+
+    /// TLS for whoever dials this peer.
+    pub(crate) fn server(&self, alpn: &[u8]) -> Result<rustls::ServerConfig, StartError> {
+        let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(StartError::Key)?
+            .with_client_cert_verifier(Arc::new(Anybody(self.provider.signature_verification_algorithms)))
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::clone(&self.certified))));
+        config.alpn_protocols = vec![alpn.to_vec()];
+        Ok(config)
+    }
+
+    /// TLS to dial `whom`.
+    pub(crate) fn client(&self, alpn: &[u8], whom: Whom) -> Result<rustls::ClientConfig, StartError> {
+        let verifier = Expected { whom, algorithms: self.provider.signature_verification_algorithms };
+        let mut config = rustls::ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(StartError::Key)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(Arc::clone(
+                &self.certified,
+            ))));
+        config.alpn_protocols = vec![alpn.to_vec()];
+        // A resumed handshake would take the key from a ticket: each link proves it anew.
+        config.resumption = rustls::client::Resumption::disabled();
+        Ok(config)
+    }
+}
+
+/// Whose answer is expected at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// Whoever is there: its fingerprint is learnt.
+    Anybody,
+    /// This peer alone.
+    Peer(PeerId),
+}
+
+/// How the `SubjectPublicKeyInfo` of an Ed25519 key begins (RFC 8410); the 32 bytes of the key are the rest.
+const PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+/// The peer whose key that is: the first half of the SHA-256 of its 32 bytes. Nobody finds a second key to one in 2^128
+/// tries. `None` where it is no Ed25519 key, or not in its one form.
+pub(crate) fn fingerprint(key: &CertificateDer<'_>) -> Option<PeerId> {
+    let key = key.strip_prefix(&PREFIX).filter(|key| key.len() == 32)?;
+    let half = digest(&SHA256, key).as_ref().first_chunk().copied()?;
+    Some(PeerId(u128::from_be_bytes(half)))
+}
+
+const SCHEMES: [SignatureScheme; 1] = [SignatureScheme::ED25519];
+
+fn proven(
+    message: &[u8],
+    key: &CertificateDer<'_>,
+    signature: &DigitallySignedStruct,
+    algorithms: &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    let key = SubjectPublicKeyInfoDer::from(key.as_ref());
+    verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)
+}
+
+/// Checks whoever was dialed.
+#[derive(Debug)]
+struct Expected {
+    whom: Whom,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Expected {
+    fn verify_server_cert(
+        &self,
+        key: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match (self.whom, fingerprint(key)) {
+            (Whom::Anybody, Some(_)) => Ok(ServerCertVerified::assertion()),
+            (Whom::Peer(peer), Some(answers)) if answers == peer => Ok(ServerCertVerified::assertion()),
+            (Whom::Anybody | Whom::Peer(_), _) => Err(CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _key: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(PeerIncompatible::Tls12NotOffered.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        proven(message, key, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        SCHEMES.to_vec()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+/// Checks whoever dials: it has to have a key, any.
+#[derive(Debug)]
+struct Anybody(WebPkiSupportedAlgorithms);
+
+impl ClientCertVerifier for Anybody {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        key: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        match fingerprint(key) {
+            Some(_) => Ok(ClientCertVerified::assertion()),
+            None => Err(CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _key: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(PeerIncompatible::Tls12NotOffered.into())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        proven(message, key, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        SCHEMES.to_vec()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

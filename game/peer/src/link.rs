@@ -1,0 +1,89 @@
+//! What carries packets between two peers, whatever it is made of: QUIC ([`crate::quic`]), memory in a test, a browser's
+//! data channel one day.
+//!
+//! A link sends and never waits. What it receives it puts into the one channel that its maker was given, as an
+//! [`Arrival`]; so the hands read one queue, and a new transport is one file.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mainstay_migration::PeerId;
+use mainstay_wire::peer::Packet;
+use tokio::sync::mpsc;
+
+/// How many arrivals wait to be read: what 64 peers say in a second. Behind them the transport holds back its senders.
+pub(crate) const ARRIVALS_MAX: usize = 1024;
+
+/// A way to one peer. What is sent over a link that has ended is lost, as on any network.
+pub trait Link: fmt::Debug + Send + Sync {
+    /// Who is at its end. The transport has proved it.
+    fn peer(&self) -> PeerId;
+    /// A number that no other link of this process has.
+    fn number(&self) -> u64;
+    /// Where its packets go, if its transport knows addresses.
+    fn address(&self) -> Option<SocketAddr>;
+    /// Sends and does not wait. Where more is under way than the link takes, the packet is lost.
+    fn send(&self, bytes: Bytes, way: Way);
+    /// The present round trip.
+    fn round_trip(&self) -> Duration;
+    /// Ends it: the other end is told.
+    fn close(&self);
+}
+
+/// How a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// At once, and perhaps lost: what is said again anyway. A packet too long for that takes the other way.
+    Datagram,
+    /// Again until it is there, as long as the link stands. Two packets may come in either order.
+    Stream,
+}
+
+/// What came from outside.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A link stands.
+    Up(Arc<dyn Link>),
+    /// A packet came.
+    Packet {
+        /// Whose.
+        from: PeerId,
+        /// Over which link.
+        link: u64,
+        /// What.
+        packet: Packet,
+    },
+    /// A link is no more.
+    Down {
+        /// Whose.
+        peer: PeerId,
+        /// Which.
+        link: u64,
+        /// Why.
+        why: Ending,
+    },
+    /// Nobody could be reached at an address.
+    Unreached {
+        /// Who was expected there, if anybody.
+        peer: Option<PeerId>,
+        /// Where.
+        address: SocketAddr,
+    },
+}
+
+/// Why a link is no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The other end said so: evidence.
+    Closed,
+    /// Nothing came for so long that the transport gave it up: no evidence of anything.
+    Silent,
+    /// This end closed it.
+    Ours,
+}
+
+/// Where links put what comes.
+pub(crate) type Arrivals = mpsc::Sender<Arrival>;

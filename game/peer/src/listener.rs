@@ -1,0 +1,61 @@
+//! The eight callbacks of seed 000, as a game written in Rust has them.
+
+use mainstay_migration::{Answer, SessionId, Stage};
+
+/// What a listener is told about the migration (`SHostMigrationInfo`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Migrating {
+    /// Which session moves.
+    pub session: SessionId,
+}
+
+/// `IHostMigrationEventListener`. `state` is 0 the first time a method is called in a stage, and kept until it answers
+/// [`Answer::Done`]. A method that has nothing to do is not written: it is done.
+pub trait Listener: Send {
+    /// "called at the start of a host migration event": store what has to outlive it.
+    fn on_initiate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called when the client disconnects from the original host".
+    fn on_disconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called on each client who is not the new host".
+    fn on_demote_to_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called only on the anticipated new host of the session".
+    fn on_promote_to_server(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called on all clients, whether they were the old host, the new host or remaining a client".
+    fn on_reconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called on all clients": release what was stored.
+    fn on_finalise(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called in the event of an error (which could happen at any point in the host migration process)".
+    fn on_terminate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+    /// "called when the anticipated new host leaves part way through"; [`Listener::on_disconnect_client`] comes after.
+    fn on_reset(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        Answer::Done
+    }
+}
+
+/// Calls the method of that stage.
+pub(crate) fn call(listener: &mut dyn Listener, stage: Stage, info: &Migrating, state: &mut u32) -> Answer {
+    match stage {
+        Stage::Initiate => listener.on_initiate(info, state),
+        Stage::DisconnectClient => listener.on_disconnect_client(info, state),
+        Stage::DemoteToClient => listener.on_demote_to_client(info, state),
+        Stage::PromoteToServer => listener.on_promote_to_server(info, state),
+        Stage::ReconnectClient => listener.on_reconnect_client(info, state),
+        Stage::Finalise => listener.on_finalise(info, state),
+        Stage::Terminate => listener.on_terminate(info, state),
+        Stage::Reset => listener.on_reset(info, state),
+    }
+}

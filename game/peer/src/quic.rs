@@ -1,0 +1,286 @@
+//! Links over QUIC: one UDP socket a peer, which dials and is dialed; datagrams for what is said again anyway, a stream for
+//! each packet that is to come through, so that none waits for another that was lost.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mainstay_migration::PeerId;
+use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{Connection, ConnectionError, Endpoint, IdleTimeout, Incoming, TransportConfig, VarInt};
+use rustls::pki_types::CertificateDer;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::StartError;
+use crate::key::{Key, Whom, fingerprint};
+use crate::link::{Arrival, Arrivals, Ending, Link, Way};
+
+/// How often a link that has nothing to say says so: a third of what a home router forgets a mapping after at the earliest
+/// (RFC 4787 asks for two minutes, many give thirty seconds), and three of them fit into [`IDLE_MAX`].
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// After how long without a packet a link is given up. Rules have given up the peer long before; a peer that sleeps longer
+/// has to dial anew.
+const IDLE_MAX: Duration = Duration::from_secs(10);
+/// How long a handshake may take: three tries on a slow mobile link.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
+/// How long one packet may take to come in whole.
+const PACKET_MAX: Duration = Duration::from_secs(10);
+/// How many packets are under way on streams of one link: a second of states and views.
+const STREAMS_MAX: u32 = 64;
+/// How many packets wait for a stream.
+const WAITING_MAX: usize = 64;
+/// How much of one link waits in memory, each way: two of the longest packets.
+const WINDOW_BYTES: u32 = 2 * (1 << 20);
+/// How many datagrams' bytes wait, each way: a second of states at 2 Mbit/s.
+const DATAGRAMS_BYTES: usize = 256 * 1024;
+/// The first guess of a round trip: what most players' links stay below.
+const FIRST_ROUND_TRIP: Duration = Duration::from_millis(100);
+/// What a link says when it is closed on purpose.
+const BYE: VarInt = VarInt::from_u32(0);
+/// A name that TLS wants; nobody reads it.
+const NAME: &str = "peer";
+
+/// A socket that dials and is dialed.
+#[derive(Debug, Clone)]
+pub(crate) struct Quic {
+    endpoint: Endpoint,
+    key: Key,
+    arrivals: Arrivals,
+}
+
+impl Quic {
+    /// Binds the socket and lets whoever has a key in. Needs a tokio runtime to live in.
+    pub(crate) fn bind(address: SocketAddr, key: &Key, arrivals: Arrivals) -> Result<Self, StartError> {
+        let tls = QuicServerConfig::try_from(key.server(ALPN)?).map_err(|_| StartError::NoCipher)?;
+        let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
+        config.transport_config(transport()?);
+        let endpoint = Endpoint::server(config, address)
+            .map_err(|source| StartError::Bind { address, source })?;
+        let quic = Self { endpoint: endpoint.clone(), key: key.clone(), arrivals: arrivals.clone() };
+        tokio::spawn(async move {
+            while let Some(incoming) = endpoint.accept().await {
+                tokio::spawn(answer(incoming, arrivals.clone()));
+            }
+        });
+        Ok(quic)
+    }
+
+    pub(crate) fn local_address(&self) -> Result<SocketAddr, StartError> {
+        self.endpoint.local_addr().map_err(StartError::Io)
+    }
+
+    /// Dials; what comes of it arrives.
+    pub(crate) fn dial(&self, address: SocketAddr, whom: Whom) -> Result<(), StartError> {
+        let tls = QuicClientConfig::try_from(self.key.client(ALPN, whom)?).map_err(|_| StartError::NoCipher)?;
+        let mut config = quinn::ClientConfig::new(Arc::new(tls));
+        config.transport_config(transport()?);
+        let connecting = self.endpoint.connect_with(config, address, NAME);
+        let arrivals = self.arrivals.clone();
+        tokio::spawn(async move {
+            let connected = match connecting {
+                Ok(connecting) => match timeout(HANDSHAKE_MAX, connecting).await {
+                    Ok(Ok(connection)) => Ok(connection),
+                    Ok(Err(error)) => Err(error.to_string()),
+                    Err(_elapsed) => Err("no answer".to_owned()),
+                },
+                Err(error) => Err(error.to_string()),
+            };
+            match connected {
+                Ok(connection) => serve(connection, arrivals).await,
+                Err(why) => {
+                    tracing::debug!(%address, ?whom, why, "no link");
+                    let peer = match whom {
+                        Whom::Peer(peer) => Some(peer),
+                        Whom::Anybody => None,
+                    };
+                    // Where nobody reads any more, the process ends.
+                    let _closed = arrivals.send(Arrival::Unreached { peer, address }).await;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Tells every peer that this one goes, and waits until that is sent.
+    pub(crate) async fn close(&self) {
+        self.endpoint.close(BYE, b"");
+        self.endpoint.wait_idle().await;
+    }
+}
+
+fn transport() -> Result<Arc<TransportConfig>, StartError> {
+    let mut config = TransportConfig::default();
+    config
+        .keep_alive_interval(Some(KEEP_ALIVE))
+        .max_idle_timeout(Some(IdleTimeout::try_from(IDLE_MAX).map_err(|_| StartError::NoCipher)?))
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS_MAX))
+        .stream_receive_window(VarInt::from_u32(WINDOW_BYTES))
+        .receive_window(VarInt::from_u32(WINDOW_BYTES))
+        .send_window(u64::from(WINDOW_BYTES))
+        .datagram_receive_buffer_size(Some(DATAGRAMS_BYTES))
+        .datagram_send_buffer_size(DATAGRAMS_BYTES)
+        .initial_rtt(FIRST_ROUND_TRIP);
+    Ok(Arc::new(config))
+}
+
+async fn answer(incoming: Incoming, arrivals: Arrivals) {
+    match timeout(HANDSHAKE_MAX, incoming).await {
+        Ok(Ok(connection)) => serve(connection, arrivals).await,
+        Ok(Err(error)) => tracing::debug!(%error, "somebody dialed and did not get in"),
+        Err(_elapsed) => tracing::debug!("somebody dialed and fell silent"),
+    }
+}
+
+/// From the handshake on to the end.
+async fn serve(connection: Connection, arrivals: Arrivals) {
+    let Some(peer) = identity(&connection) else {
+        connection.close(BYE, b"");
+        return;
+    };
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    let (waiting, streams) = mpsc::channel(WAITING_MAX);
+    let link = QuicLink { connection: connection.clone(), peer, number, waiting };
+    if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
+        return;
+    }
+    let reader = Reader { connection: connection.clone(), peer, number, arrivals: arrivals.clone() };
+    let ended = tokio::select! {
+        ended = reader.datagrams() => ended,
+        ended = reader.streams() => ended,
+        ended = send_streams(&connection, streams) => ended,
+    };
+    let why = match ended {
+        ConnectionError::ApplicationClosed(_) | ConnectionError::ConnectionClosed(_) | ConnectionError::Reset => {
+            Ending::Closed
+        }
+        ConnectionError::LocallyClosed => Ending::Ours,
+        ConnectionError::TimedOut
+        | ConnectionError::VersionMismatch
+        | ConnectionError::TransportError(_)
+        | ConnectionError::CidsExhausted => Ending::Silent,
+    };
+    // Where nobody reads any more, the process ends.
+    let _closed = arrivals.send(Arrival::Down { peer, link: number, why }).await;
+}
+
+fn identity(connection: &Connection) -> Option<PeerId> {
+    let keys = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+    keys.first().and_then(fingerprint)
+}
+
+/// Each packet has a stream of its own.
+async fn send_streams(connection: &Connection, mut packets: mpsc::Receiver<Bytes>) -> ConnectionError {
+    while let Some(bytes) = packets.recv().await {
+        let sent = async {
+            let mut stream = connection.open_uni().await.map_err(Some)?;
+            stream.write_chunk(bytes).await.map_err(|_| None)?;
+            // An error means that the other end wants it no more.
+            let _stopped = stream.finish();
+            Ok::<_, Option<ConnectionError>>(())
+        };
+        if let Err(Some(ended)) = sent.await {
+            return ended;
+        }
+    }
+    // The link was let go; what still comes in is read until the connection ends.
+    connection.closed().await
+}
+
+struct Reader {
+    connection: Connection,
+    peer: PeerId,
+    number: u64,
+    arrivals: Arrivals,
+}
+
+impl Reader {
+    async fn datagrams(&self) -> ConnectionError {
+        loop {
+            match self.connection.read_datagram().await {
+                Ok(bytes) => self.arrive(&bytes).await,
+                Err(ended) => return ended,
+            }
+        }
+    }
+
+    async fn streams(&self) -> ConnectionError {
+        loop {
+            let mut stream = match self.connection.accept_uni().await {
+                Ok(stream) => stream,
+                Err(ended) => return ended,
+            };
+            let reader = Self {
+                connection: self.connection.clone(),
+                peer: self.peer,
+                number: self.number,
+                arrivals: self.arrivals.clone(),
+            };
+            tokio::spawn(async move {
+                match timeout(PACKET_MAX, stream.read_to_end(PACKET_BYTES_MAX)).await {
+                    Ok(Ok(bytes)) => reader.arrive(&bytes).await,
+                    Ok(Err(error)) => tracing::debug!(peer = %reader.peer, %error, "half a packet"),
+                    Err(_elapsed) => tracing::debug!(peer = %reader.peer, "a packet that never ended"),
+                }
+            });
+        }
+    }
+
+    async fn arrive(&self, bytes: &[u8]) {
+        match Packet::decode(bytes) {
+            Ok(packet) => {
+                let arrival = Arrival::Packet { from: self.peer, link: self.number, packet };
+                // Where nobody reads any more, the process ends.
+                let _closed = self.arrivals.send(arrival).await;
+            }
+            Err(error) => tracing::debug!(peer = %self.peer, %error, "not a packet"),
+        }
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+struct QuicLink {
+    connection: Connection,
+    peer: PeerId,
+    number: u64,
+    waiting: mpsc::Sender<Bytes>,
+}
+
+impl Link for QuicLink {
+    fn peer(&self) -> PeerId {
+        self.peer
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.connection.remote_address())
+    }
+
+    fn send(&self, bytes: Bytes, way: Way) {
+        let fits = self.connection.max_datagram_size().is_some_and(|most| bytes.len() <= most);
+        let sent = match way {
+            Way::Datagram if fits => self.connection.send_datagram(bytes).is_ok(),
+            Way::Datagram | Way::Stream => self.waiting.try_send(bytes).is_ok(),
+        };
+        if !sent {
+            tracing::trace!(peer = %self.peer, "a packet was not sent");
+        }
+    }
+
+    fn round_trip(&self) -> Duration {
+        self.connection.rtt()
+    }
+
+    fn close(&self) {
+        self.connection.close(BYE, b"");
+    }
+}

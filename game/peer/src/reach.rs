@@ -1,0 +1,200 @@
+//! Which peers this one has links to, where others can be found, and whom to dial next.
+//!
+//! Every two members of a session keep a link, so that whoever becomes host has one to everybody already. The lower of two
+//! ids dials; the other waits a moment and dials too, for the first may be asleep or behind a wall. If both got through,
+//! both links stand, and what is sent takes the one that was heard last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mainstay_migration::PeerId;
+use mainstay_wire::peer::{ADDRESSES_MAX, CARDS_MAX, Card};
+
+use crate::link::{Link, Way};
+
+/// How long the higher of two ids waits for the lower to dial: two handshakes of a slow link.
+const PATIENCE: Duration = Duration::from_millis(600);
+/// How long after a try the next one comes: a handshake's own repeats lie within.
+const AGAIN: Duration = Duration::from_millis(1_000);
+/// How many links two peers keep: one that each dialed, and one that a network change left behind.
+const LINKS_MAX: usize = 3;
+/// Of how many peers addresses are kept: those of four full sessions.
+const KNOWN_MAX: usize = 4 * CARDS_MAX;
+
+/// Links and addresses.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    me: PeerId,
+    /// By peer; the one that was heard last stands last.
+    links: BTreeMap<PeerId, Vec<Arc<dyn Link>>>,
+    addresses: BTreeMap<PeerId, Vec<SocketAddr>>,
+    missing: BTreeMap<PeerId, Missing>,
+    told: BTreeMap<PeerId, Vec<Card>>,
+}
+
+/// A peer that should have a link and has none.
+#[derive(Debug)]
+struct Missing {
+    since: Instant,
+    tried: Option<Instant>,
+}
+
+/// Whether a link that ended was the last one to its peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Others stand.
+    Some,
+    /// None is left.
+    None,
+}
+
+impl Reach {
+    pub(crate) const fn new(me: PeerId) -> Self {
+        Self {
+            me,
+            links: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// A link stands.
+    pub(crate) fn up(&mut self, link: Arc<dyn Link>) {
+        let peer = link.peer();
+        if peer == self.me {
+            return link.close();
+        }
+        if let Some(address) = link.address() {
+            self.learn(&Card { peer, addresses: vec![address] });
+        }
+        self.missing.remove(&peer);
+        // Whoever came anew knows nothing of what it was told before.
+        self.told.remove(&peer);
+        let links = self.links.entry(peer).or_default();
+        links.push(link);
+        if links.len() > LINKS_MAX {
+            links.remove(0).close();
+        }
+    }
+
+    pub(crate) fn down(&mut self, peer: PeerId, number: u64) -> Left {
+        let Some(links) = self.links.get_mut(&peer) else { return Left::None };
+        links.retain(|link| link.number() != number);
+        if links.is_empty() {
+            self.links.remove(&peer);
+            Left::None
+        } else {
+            Left::Some
+        }
+    }
+
+    /// Something came over that link.
+    pub(crate) fn heard(&mut self, peer: PeerId, number: u64) {
+        if let Some(links) = self.links.get_mut(&peer)
+            && links.last().is_some_and(|last| last.number() != number)
+            && let Some(at) = links.iter().position(|link| link.number() == number)
+        {
+            let link = links.remove(at);
+            links.push(link);
+        }
+    }
+
+    /// Sends, if there is a link.
+    pub(crate) fn send(&self, to: PeerId, bytes: Bytes, way: Way) {
+        match self.links.get(&to).and_then(|links| links.last()) {
+            Some(link) => link.send(bytes, way),
+            None => tracing::trace!(%to, "no link"),
+        }
+    }
+
+    pub(crate) fn is_linked(&self, peer: PeerId) -> bool {
+        self.links.contains_key(&peer)
+    }
+
+    /// The mean round trip to those that there are links to, in milliseconds; `None` without any.
+    pub(crate) fn round_trip_ms(&self, peers: &BTreeSet<PeerId>) -> Option<u16> {
+        let trips: Vec<u128> = self
+            .links
+            .iter()
+            .filter(|(peer, _)| peers.contains(peer))
+            .filter_map(|(_, links)| links.last())
+            .map(|link| link.round_trip().as_millis())
+            .collect();
+        let count = u128::try_from(trips.len()).ok().filter(|count| *count > 0)?;
+        Some(u16::try_from(trips.iter().sum::<u128>() / count).unwrap_or(u16::MAX))
+    }
+
+    /// Whoever is linked from one of these addresses.
+    pub(crate) fn at(&self, addresses: &[SocketAddr]) -> Vec<PeerId> {
+        self.links
+            .iter()
+            .filter(|(_, links)| {
+                links.iter().any(|link| link.address().is_some_and(|address| addresses.contains(&address)))
+            })
+            .map(|(peer, _)| *peer)
+            .collect()
+    }
+
+    /// Somebody may be found there.
+    pub(crate) fn learn(&mut self, card: &Card) {
+        if card.peer == self.me || (!self.addresses.contains_key(&card.peer) && self.addresses.len() >= KNOWN_MAX) {
+            return;
+        }
+        let known = self.addresses.entry(card.peer).or_default();
+        for address in &card.addresses {
+            known.retain(|one| one != address);
+            known.push(*address);
+        }
+        let surplus = known.len().saturating_sub(ADDRESSES_MAX);
+        known.drain(..surplus);
+    }
+
+    /// Where that peer can be found, as far as this one knows.
+    pub(crate) fn card(&self, peer: PeerId) -> Option<Card> {
+        let addresses = self.addresses.get(&peer).filter(|addresses| !addresses.is_empty())?.clone();
+        Some(Card { peer, addresses })
+    }
+
+    /// What `to` has not been told yet of where these peers can be found.
+    pub(crate) fn news(&mut self, to: PeerId, members: &BTreeSet<PeerId>) -> Option<Vec<Card>> {
+        if !self.is_linked(to) {
+            return None;
+        }
+        let cards: Vec<Card> = members
+            .iter()
+            .filter(|peer| **peer != to)
+            .filter_map(|peer| self.card(*peer))
+            .take(CARDS_MAX)
+            .collect();
+        if cards.is_empty() || self.told.get(&to) == Some(&cards) {
+            return None;
+        }
+        self.told.insert(to, cards.clone());
+        Some(cards)
+    }
+
+    /// Whom to dial now, of those that should have a link.
+    pub(crate) fn to_dial(&mut self, now: Instant, wanted: &BTreeSet<PeerId>) -> Vec<Card> {
+        self.missing.retain(|peer, _| wanted.contains(peer));
+        self.addresses.retain(|peer, _| wanted.contains(peer) || self.links.contains_key(peer));
+        self.told.retain(|peer, _| self.links.contains_key(peer));
+        let mut cards = Vec::new();
+        for peer in wanted.iter().copied() {
+            if peer == self.me || self.is_linked(peer) {
+                continue;
+            }
+            let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
+            let begins = if self.me < peer { missing.since } else { missing.since + PATIENCE };
+            let due = missing.tried.is_none_or(|tried| now >= tried + AGAIN) && now >= begins;
+            if due && self.addresses.contains_key(&peer) {
+                missing.tried = Some(now);
+                cards.extend(self.card(peer));
+            }
+        }
+        cards
+    }
+}

@@ -1,0 +1,296 @@
+//! A place in one session, in the hands of the game's own thread.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use mainstay_migration::{
+    Acting, CanBeHost, ChannelId, Closed, End, Entry, Forged, Handover, Identification, Input, Migratable,
+    Order, PeerId, Priority, Report, SessionId, SettingError, Stamp, State, Tick, WithoutMajority,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::hands::Command;
+use crate::link::Way;
+use crate::listener::{Listener, Migrating, call};
+use crate::mailbox::{Mail, Mailbox};
+
+/// What a session is, the same on every peer of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionOptions {
+    /// Which session.
+    pub session: SessionId,
+    /// By what hosts are chosen.
+    pub order: Order,
+    /// Whether it goes on with another host.
+    pub migratable: Migratable,
+    /// What happens where no majority can be had.
+    pub without_majority: WithoutMajority,
+}
+
+impl SessionOptions {
+    /// As seed 000 describes it: the documented order, migratable, and played on where no majority can be had.
+    #[must_use]
+    pub const fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            order: Order::Documented,
+            migratable: Migratable::Yes,
+            without_majority: WithoutMajority::Fork,
+        }
+    }
+}
+
+/// A listener with its name and its place among others.
+pub struct Registered {
+    /// "just a text string that's used to aid debugging listeners".
+    pub name: String,
+    /// When it is called among others.
+    pub priority: Priority,
+    /// The callbacks.
+    pub listener: Box<dyn Listener>,
+}
+
+impl std::fmt::Debug for Registered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registered").field("name", &self.name).field("priority", &self.priority).finish()
+    }
+}
+
+/// What a game hears of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// It is a member.
+    Entered,
+    /// It is the host: its game goes on from that state, or from what it has.
+    Lead {
+        /// What its messages carry from now on.
+        stamp: Stamp,
+        /// The newest state that anybody held who could be asked.
+        state: Option<State>,
+    },
+    /// It obeys that host.
+    Follow {
+        /// Whom.
+        leader: PeerId,
+        /// What its messages carry.
+        stamp: Stamp,
+    },
+    /// Whether the host's game steps on.
+    Act(Acting),
+    /// A member is with its host: the game binds its actor to that channel (`client_connected`).
+    Connected {
+        /// Who.
+        peer: PeerId,
+        /// Its channel.
+        channel: ChannelId,
+    },
+    /// A member is none any more.
+    Gone(PeerId),
+    /// So far the game is held by its host and two others, or as many as there are.
+    Durable(Tick),
+    /// A host that no majority had confirmed is confirmed now.
+    Confirmed(Stamp),
+    /// A migration ended.
+    Migrated(Report),
+    /// A console variable was not set.
+    NotSet(SettingError),
+    /// The host says something. Whatever an older host says never gets here.
+    FromHost {
+        /// Of which host.
+        stamp: Stamp,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// A member says something to this host.
+    FromMember {
+        /// Who.
+        peer: PeerId,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// The session is over for this peer; nothing comes after.
+    Over(Over),
+}
+
+/// Why a session is over for a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Over {
+    /// It was in, and it ended.
+    Ended(End),
+    /// It was not let in.
+    Refused(Closed),
+    /// Nobody who can let it in has answered.
+    NoAnswer,
+    /// It was welcomed by somebody who is no host.
+    Forged(Forged),
+    /// The game did not read what it was told.
+    GameHung,
+}
+
+/// To whom a game speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// To its host.
+    Host,
+    /// As host, to every member.
+    Members,
+    /// As host, to one.
+    Member(PeerId),
+}
+
+/// How things stand, as a game can draw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// What this peer is.
+    pub role: Identification,
+    /// [`Shown::role`], while `net_show_host_identificiation` is on.
+    pub identification: Option<Identification>,
+    /// Whom it obeys.
+    pub leader: PeerId,
+    /// What its messages carry.
+    pub stamp: Stamp,
+    /// Who would be host next.
+    pub anticipated: Option<PeerId>,
+    /// Every member, itself included.
+    pub members: Vec<(PeerId, ChannelId)>,
+    /// How many of them it has a link to.
+    pub linked: usize,
+    /// The hint list, while `net_show_new_host_hinting` is on.
+    pub hints: Vec<(PeerId, Entry)>,
+}
+
+/// The process has no hands any more: its [`crate::Peer`] is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this peer has been shut down")]
+pub struct Closing;
+
+/// A place in one session. Dropped, it leaves.
+#[derive(Debug)]
+pub struct Seat {
+    session: SessionId,
+    commands: mpsc::Sender<Command>,
+    mailbox: Arc<Mailbox>,
+    listeners: Vec<Registered>,
+}
+
+impl Seat {
+    pub(crate) fn new(
+        session: SessionId,
+        commands: mpsc::Sender<Command>,
+        mailbox: Arc<Mailbox>,
+        listeners: Vec<Registered>,
+    ) -> Self {
+        Self { session, commands, mailbox, listeners }
+    }
+
+    /// Which session.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// What happened next, waiting `patience` for it. Listeners are called in here, on this thread.
+    pub fn next(&mut self, patience: Duration) -> Option<Event> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.mailbox.take(until)? {
+                Mail::Event(event) => return Some(event),
+                Mail::Call(called) => {
+                    let info = Migrating { session: self.session };
+                    let mut state = called.state;
+                    let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else { continue };
+                    let answer = call(registered.listener.as_mut(), called.stage, &info, &mut state);
+                    let (listener, number) = (called.listener, called.number);
+                    // Without hands nobody waits for the answer.
+                    let _closing = self.give(Input::Answered { listener, number, state, answer });
+                }
+            }
+        }
+    }
+
+    /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.
+    ///
+    /// # Errors
+    /// Once the peer is shut down; so do all below.
+    pub fn set_can_be_host(&self, can_be_host: CanBeHost) -> Result<(), Closing> {
+        self.give(Input::Suitable(can_be_host))
+    }
+
+    /// Sets a console variable by its name. A wrong name or value comes back as [`Event::NotSet`].
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn set(&self, name: &str, value: &str) -> Result<(), Closing> {
+        self.give(Input::Set { name: name.to_owned(), value: value.to_owned() })
+    }
+
+    /// As host: the game is so far. It goes to the standbys.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn hold(&self, state: State) -> Result<(), Closing> {
+        self.give(Input::State(state))
+    }
+
+    /// As host: another shall be it, the best without `to`. `last` is the game at its last tick.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn hand_over(&self, to: Option<PeerId>, why: Handover, last: State) -> Result<(), Closing> {
+        self.give(Input::HandOver { to, why, last })
+    }
+
+    /// As host: throws somebody out.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn kick(&self, peer: PeerId) -> Result<(), Closing> {
+        self.give(Input::Kick(peer))
+    }
+
+    /// Leaves. A host that wants no gap hands over first.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn leave(&self) -> Result<(), Closing> {
+        self.give(Input::Leave)
+    }
+
+    /// Says something of the game's own: at most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not sent. What a peer
+    /// says to members while it is not their host is not sent either.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn say(&self, to: To, way: Way, bytes: Vec<u8>) -> Result<(), Closing> {
+        let say = Command::Say { session: self.session, to, way, bytes };
+        self.commands.blocking_send(say).map_err(|_| Closing)
+    }
+
+    /// How things stand. `None` while it is no member.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn shown(&self) -> Result<Option<Shown>, Closing> {
+        let (answer, shown) = oneshot::channel();
+        let look = Command::Look { session: self.session, answer };
+        self.commands.blocking_send(look).map_err(|_| Closing)?;
+        shown.blocking_recv().map_err(|_| Closing)
+    }
+
+    fn give(&self, input: Input) -> Result<(), Closing> {
+        let give = Command::Give { session: self.session, input };
+        self.commands.blocking_send(give).map_err(|_| Closing)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Without hands there is nothing to leave.
+        let _closing = self.give(Input::Leave);
+    }
+}
+
+/// Where a session can be joined: at least one address of one member.
+pub type Doors = Vec<SocketAddr>;

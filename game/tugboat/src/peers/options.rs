@@ -1,0 +1,110 @@
+//! The command line of one peer of the game.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use clap::{Parser, ValueEnum};
+use mainstay_peer::migration::{SessionId, WithoutMajority};
+
+/// One player of a game that its players host.
+#[derive(Debug, Parser)]
+#[command(name = "tugboat peer", disable_version_flag = true)]
+pub struct Options {
+    /// The session, 32 hexadecimal digits; without it, a new one is founded
+    #[arg(long, requires = "via")]
+    pub session: Option<Session>,
+    /// Where a member of the session can be reached; may be given several times
+    #[arg(long, value_name = "ADDRESS", requires = "session")]
+    pub via: Vec<SocketAddr>,
+    /// The UDP address to bind; port 0 takes a free one
+    #[arg(long, default_value = "0.0.0.0:0")]
+    pub bind: SocketAddr,
+    /// Steer by itself
+    #[arg(long)]
+    pub bot: bool,
+    /// A console variable, such as net_migrate_timeout=10; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<Setting>,
+    /// What happens where no majority of the players can be had
+    #[arg(long, value_enum, default_value_t = Alone::Fork)]
+    pub without_majority: Alone,
+    /// Decides where the buoys float, in a session that it founds
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// End when standard input closes, for parents that may die
+    #[arg(long)]
+    pub with_parent: bool,
+}
+
+/// A session's id as 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session(pub SessionId);
+
+impl FromStr for Session {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_id = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let id = u128::from_str_radix(text, 16).ok().filter(|_| is_id);
+        id.map(|id| Self(SessionId(id))).ok_or_else(|| format!("`{text}` is not 32 hexadecimal digits"))
+    }
+}
+
+/// A console variable and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))?;
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// [`WithoutMajority`] as a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Alone {
+    /// Play on unconfirmed, and merge when the sides meet.
+    Fork,
+    /// End.
+    End,
+    /// Stand still and wait.
+    Hold,
+}
+
+impl From<Alone> for WithoutMajority {
+    fn from(alone: Alone) -> Self {
+        match alone {
+            Alone::Fork => Self::Fork,
+            Alone::End => Self::End,
+            Alone::Hold => Self::Hold,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_options() {
+        let session = "00000000000000000000000000000007";
+        let words = format!("peer --bot --session {session} --via 127.0.0.1:9 --set net_migrate_timeout=5");
+        let options = Options::try_parse_from(words.split(' ')).unwrap();
+        assert_eq!(options.session, Some(Session(SessionId(7))));
+        assert_eq!(options.set[0].value, "5");
+        for wrong in
+            ["peer --session 7 --via 127.0.0.1:9", &format!("peer --session {session}"), "peer --set net"]
+        {
+            assert_eq!(Options::try_parse_from(wrong.split(' ')).unwrap_err().exit_code(), 2, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,549 @@
+//! One player's process: it reads what its session says, steps the game where it is the host, steers, listens to its console,
+//! and tells whatever happens as one JSON object a line on standard output.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainstay_peer::link::Way;
+use mainstay_peer::listener::{Listener, Migrating};
+use mainstay_peer::migration::{
+    Acting, Answer, CanBeHost, End, Handover, Identification, Outcome, PeerId, Priority, Report, Role, Stage,
+    Stamp, State, Tick,
+};
+use mainstay_peer::{
+    Closing, Event, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown, StartError, To,
+};
+use nix::sys::signal::{SigSet, Signal};
+use serde_json::{Value, json};
+
+use crate::peers::account::{Account, Cost, Heard};
+use crate::peers::harbour::{Deed, Harbour};
+use crate::peers::options::Options;
+use crate::peers::voice::{DEEDS_MAX, Told, decode_deeds, encode_deeds};
+use crate::world::{Helm, TICKS_PER_SECOND};
+
+/// How often the game steps.
+const TICK: Duration = Duration::from_millis(1_000 / TICKS_PER_SECOND as u64);
+/// How often a process says how it stands.
+const STANDING: Duration = Duration::from_millis(250);
+/// After how many ticks a bot moves its levers: twice a second.
+const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
+/// How many console lines wait.
+const LINES_MAX: usize = 64;
+/// How long a console line is at most, in bytes.
+const LINE_BYTES_MAX: u64 = 1_024;
+/// How long a host stands still for a successor: a moment longer than the rules wait for one.
+const HANDING_OVER: Duration = Duration::from_millis(2_200);
+/// How long leaving may take, handing over included: the rules give a successor two seconds.
+const LEAVING_MAX: Duration = Duration::from_secs(4);
+
+/// Why a peer could not run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProcessError {
+    /// No peer.
+    #[error("cannot start the peer")]
+    Start(#[from] StartError),
+    /// No seat.
+    #[error("cannot take a place in the session")]
+    Seat(#[from] SeatError),
+    /// The hands are gone.
+    #[error("the peer's thread is gone")]
+    Closing(#[from] Closing),
+    /// The system refuses.
+    #[error("cannot {what}")]
+    System {
+        /// To do what.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ProcessError {
+    pub(crate) const fn code(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "MS-S220",
+            Self::Seat(_) | Self::Closing(_) => "MS-S221",
+            Self::System { .. } => "MS-S222",
+        }
+    }
+}
+
+/// What people and parents say.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    /// A line of the console.
+    Line(String),
+    /// Nobody is there any more.
+    Closed,
+    /// SIGTERM or SIGINT.
+    Signal,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
+    let said = listen()?;
+    let peer = Peer::start(options.bind)?;
+    let stages = Arc::new(Mutex::new(Vec::new()));
+    let listener = Registered {
+        name: "tugboat".to_owned(),
+        priority: Priority::PostEngine,
+        listener: Box::new(Stagehand(Arc::clone(&stages))),
+    };
+    let (seat, session) = match options.session {
+        None => {
+            let session = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
+            (peer.found(settings(options, session), vec![listener])?, session)
+        }
+        Some(session) => {
+            (peer.join(settings(options, session.0), options.via.clone(), vec![listener])?, session.0)
+        }
+    };
+    for setting in &options.set {
+        seat.set(&setting.name, &setting.value)?;
+    }
+    tell(&json!({
+        "event": "started", "peer": name(peer.id()), "session": format!("{:032x}", session.0),
+        "address": reachable(peer.address()).to_string(), "pid": std::process::id(),
+    }))?;
+    let mut player = Player::new(options, peer.id(), seat, stages);
+    let code = player.play(&said);
+    drop(player);
+    drop(peer);
+    code
+}
+
+fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {
+    SessionOptions { without_majority: options.without_majority.into(), ..SessionOptions::new(session) }
+}
+
+/// Where a process on this host reaches a socket that is bound to every address.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = address.ip();
+    if ip.is_unspecified() { SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port()) } else { address }
+}
+
+fn name(peer: PeerId) -> String {
+    format!("{:032x}", peer.0)
+}
+
+fn tell(facts: &Value) -> Result<(), ProcessError> {
+    let line = format!("{facts}\n");
+    io::stdout()
+        .lock()
+        .write_all(line.as_bytes())
+        .map_err(|source| ProcessError::System { what: "write to standard output", source })
+}
+
+/// Signals and the console, each on a thread that does nothing else.
+fn listen() -> Result<Receiver<Said>, ProcessError> {
+    let system = |what| move |source| ProcessError::System { what, source };
+    let (said, heard) = sync_channel(LINES_MAX);
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    signals.add(Signal::SIGINT);
+    signals.thread_block().map_err(io::Error::from).map_err(system("block SIGTERM"))?;
+    let console = said.clone();
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            while signals.wait().is_ok() {
+                if said.send(Said::Signal).is_err() {
+                    break;
+                }
+            }
+        })
+        .map_err(system("start a thread"))?;
+    thread::Builder::new()
+        .name("console".to_owned())
+        .spawn(move || read_console(&console))
+        .map_err(system("start a thread"))?;
+    Ok(heard)
+}
+
+fn read_console(said: &SyncSender<Said>) {
+    let mut input = io::BufReader::new(io::Read::take(io::stdin().lock(), u64::MAX));
+    loop {
+        let mut line = String::new();
+        let read = io::Read::take(&mut input, LINE_BYTES_MAX).read_line(&mut line);
+        let say = match read {
+            Ok(1..) => Said::Line(line.trim().to_owned()),
+            Ok(0) | Err(_) => Said::Closed,
+        };
+        let closed = say == Said::Closed;
+        if said.send(say).is_err() || closed {
+            return;
+        }
+    }
+}
+
+/// The game's listener: it has nothing to save beyond the state that goes along, and notes what it was called for.
+struct Stagehand(Arc<Mutex<Vec<Stage>>>);
+
+impl Stagehand {
+    fn note(&self, stage: Stage) -> Answer {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
+        Answer::Done
+    }
+}
+
+impl Listener for Stagehand {
+    fn on_initiate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::Initiate)
+    }
+    fn on_disconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::DisconnectClient)
+    }
+    fn on_demote_to_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::DemoteToClient)
+    }
+    fn on_promote_to_server(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::PromoteToServer)
+    }
+    fn on_reconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::ReconnectClient)
+    }
+    fn on_finalise(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::Finalise)
+    }
+    fn on_terminate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::Terminate)
+    }
+    fn on_reset(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
+        self.note(Stage::Reset)
+    }
+}
+
+/// What the game is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// It is not in yet.
+    Outside,
+    /// It obeys a host.
+    Member,
+    /// It is the host, with that stamp.
+    Host(Stamp),
+}
+
+/// Whether it is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    No,
+    Until(Instant),
+}
+
+struct Player {
+    me: PeerId,
+    bot: bool,
+    with_parent: bool,
+    seat: Seat,
+    stages: Arc<Mutex<Vec<Stage>>>,
+    harbour: Harbour,
+    part: Part,
+    acting: Acting,
+    durable: Tick,
+    account: Account,
+    /// What it did and no state of a host holds yet.
+    deeds: VecDeque<Deed>,
+    done: u32,
+    ticks: u32,
+    can_be_host: CanBeHost,
+    cost: Option<Cost>,
+    report: Option<Report>,
+    leaving: Leaving,
+    /// A host that hands over steps no further, unless nobody takes it.
+    still_until: Instant,
+}
+
+impl Player {
+    fn new(options: &Options, me: PeerId, seat: Seat, stages: Arc<Mutex<Vec<Stage>>>) -> Self {
+        Self {
+            me,
+            bot: options.bot,
+            with_parent: options.with_parent,
+            seat,
+            stages,
+            harbour: Harbour::new(options.seed),
+            part: Part::Outside,
+            acting: Acting::No,
+            durable: Tick(0),
+            account: Account::default(),
+            deeds: VecDeque::new(),
+            done: 0,
+            ticks: 0,
+            can_be_host: CanBeHost::NotYet,
+            cost: None,
+            report: None,
+            leaving: Leaving::No,
+            still_until: Instant::now(),
+        }
+    }
+
+    fn play(&mut self, said: &Receiver<Said>) -> Result<ExitCode, ProcessError> {
+        let mut next_tick = Instant::now();
+        let mut standing_at = next_tick;
+        loop {
+            let now = Instant::now();
+            if let Some(event) = self.seat.next(next_tick.saturating_duration_since(now)) {
+                if let Event::Over(over) = event {
+                    return self.end(&over);
+                }
+                self.hear(event)?;
+                continue;
+            }
+            let now = Instant::now();
+            // What a stall has cost is not made good: the game goes on from where it is.
+            next_tick = (next_tick + TICK).max(now);
+            self.tick()?;
+            match said.try_recv() {
+                Ok(said) => self.obey(&said)?,
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+            }
+            if let Leaving::Until(until) = self.leaving
+                && now >= until
+            {
+                self.leaving = Leaving::No;
+                self.seat.leave()?;
+            }
+            if now >= standing_at {
+                standing_at = now + STANDING;
+                if let Some(shown) = self.seat.shown()? {
+                    self.stand(&shown)?;
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, event: Event) -> Result<(), ProcessError> {
+        match event {
+            Event::Entered => {
+                if self.part == Part::Outside {
+                    self.part = Part::Member;
+                }
+                tell(&json!({ "event": "entered" }))?;
+            }
+            Event::Lead { stamp, state } => self.lead(stamp, state)?,
+            Event::Follow { leader, stamp } => {
+                self.part = Part::Member;
+                tell(&json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }))?;
+            }
+            Event::Act(acting) => {
+                self.acting = acting;
+                self.still_until = Instant::now();
+            }
+            Event::Connected { peer, .. } => self.harbour.board(peer),
+            Event::Gone(peer) => {
+                if matches!(self.part, Part::Host(_)) {
+                    self.harbour.leave(peer);
+                }
+                tell(&json!({ "event": "gone", "peer": name(peer) }))?;
+            }
+            Event::Durable(tick) => {
+                self.durable = tick;
+                self.account.promise(tick);
+            }
+            Event::Confirmed(stamp) => tell(&json!({ "event": "confirmed", "epoch": stamp.epoch.0 }))?,
+            Event::Migrated(report) => {
+                self.report = Some(report);
+                self.tell_of_move()?;
+            }
+            Event::NotSet(why) => tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
+            Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
+            Event::FromMember { peer, bytes } => {
+                if let Some(deeds) = decode_deeds(&bytes) {
+                    self.harbour.steer(peer, &deeds);
+                }
+            }
+            Event::Over(_) => {}
+        }
+        Ok(())
+    }
+
+    /// It is the host: the game goes on from what is known of it.
+    fn lead(&mut self, stamp: Stamp, state: Option<State>) -> Result<(), ProcessError> {
+        let held = state.as_ref().and_then(|state| Harbour::decode(&state.bytes));
+        if let Some(held) = held {
+            self.harbour = held;
+            let members: Vec<PeerId> =
+                self.seat.shown()?.map_or_else(Vec::new, |shown| shown.members.iter().map(|it| it.0).collect());
+            self.harbour.take_over(&members);
+        }
+        self.part = Part::Host(stamp);
+        self.durable = Tick(0);
+        self.harbour.board(self.me);
+        self.can_be_host()?;
+        tell(&json!({
+            "event": "leads", "epoch": stamp.epoch.0, "fork": stamp.fork, "fromTick": self.harbour.tick().0,
+        }))
+    }
+
+    /// Seed 000: "Once the game deems that the client has sufficient information".
+    fn can_be_host(&mut self) -> Result<(), ProcessError> {
+        if self.can_be_host == CanBeHost::NotYet {
+            self.can_be_host = CanBeHost::Yes;
+            self.seat.set_can_be_host(CanBeHost::Yes)?;
+        }
+        Ok(())
+    }
+
+    /// A member has heard its host.
+    fn take(&mut self, stamp: Stamp, bytes: &[u8]) -> Result<(), ProcessError> {
+        let Some(told) = Told::decode(bytes) else { return Ok(()) };
+        let (tick, deeds) = (told.harbour.tick(), told.harbour.deeds_of(self.me));
+        let heard = self.account.hear(Instant::now(), stamp, tick, deeds, told.durable);
+        if heard != Heard::Stale {
+            self.harbour = told.harbour;
+            self.keep_deeds(deeds);
+            self.can_be_host()?;
+        }
+        self.note(heard)
+    }
+
+    /// What is not safe yet may have to be told again, to a host that holds less. A host that holds less than was told safe
+    /// has taken this peer out and let it in again: it counts from there.
+    fn keep_deeds(&mut self, held: u32) {
+        let safe = self.account.safe_deeds();
+        self.deeds.retain(|deed| deed.number > safe);
+        let next = self.deeds.front().map_or(self.done.saturating_add(1), |deed| deed.number);
+        if next > held.saturating_add(1) {
+            self.done = held;
+            for deed in &mut self.deeds {
+                self.done += 1;
+                deed.number = self.done;
+            }
+            self.account.begin_deeds_anew(held);
+        }
+    }
+
+    fn note(&mut self, heard: Heard) -> Result<(), ProcessError> {
+        match heard {
+            Heard::Moved(cost) => {
+                self.cost = Some(cost);
+                self.tell_of_move()
+            }
+            Heard::Stale | Heard::Next => Ok(()),
+        }
+    }
+
+    fn tick(&mut self) -> Result<(), ProcessError> {
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.bot && self.ticks.is_multiple_of(BOT_EVERY) && self.part != Part::Outside {
+            self.steer_by_itself();
+        }
+        match self.part {
+            Part::Outside => {}
+            Part::Member => {
+                self.seat.say(To::Host, Way::Datagram, encode_deeds(self.deeds.iter()))?;
+            }
+            Part::Host(stamp) if self.acting == Acting::Yes && Instant::now() >= self.still_until => {
+                self.harbour.steer(self.me, self.deeds.make_contiguous());
+                self.harbour.step();
+                let done = self.harbour.deeds_of(self.me);
+                self.keep_deeds(done);
+                let bytes = self.harbour.encode();
+                let told = Told::encode(self.durable, &bytes);
+                self.seat.say(To::Members, Way::Datagram, told)?;
+                self.seat.hold(State { tick: self.harbour.tick(), bytes })?;
+                let heard =
+                    self.account.hear(Instant::now(), stamp, self.harbour.tick(), done, self.durable);
+                self.note(heard)?;
+            }
+            Part::Host(_) => {}
+        }
+        Ok(())
+    }
+
+    fn steer_by_itself(&mut self) {
+        let turn = u8::try_from(self.me.0 >> 120).unwrap_or(0) ^ u8::try_from(self.done % 251).unwrap_or(0);
+        self.steer(Helm { throttle: 90, rudder: turn.cast_signed() / 2 });
+    }
+
+    fn steer(&mut self, helm: Helm) {
+        if self.deeds.len() < DEEDS_MAX {
+            self.done += 1;
+            self.deeds.push_back(Deed { number: self.done, helm });
+        }
+    }
+
+    fn obey(&mut self, said: &Said) -> Result<(), ProcessError> {
+        match said {
+            Said::Signal => self.leave(),
+            Said::Closed if self.with_parent => self.leave(),
+            Said::Closed => Ok(()),
+            Said::Line(line) => match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+                [] => Ok(()),
+                ["leave"] => self.leave(),
+                ["give-over"] => self.hand_over(Handover::Lobby),
+                ["set", name, value] => Ok(self.seat.set(name, value)?),
+                _ => tell(&json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" })),
+            },
+        }
+    }
+
+    /// A host hands over first; so nobody waits for anything.
+    fn leave(&mut self) -> Result<(), ProcessError> {
+        if self.leaving != Leaving::No {
+            return Ok(());
+        }
+        self.leaving = Leaving::Until(Instant::now() + LEAVING_MAX);
+        match self.part {
+            Part::Host(_) => self.hand_over(Handover::Leaves),
+            Part::Outside | Part::Member => Ok(self.seat.leave()?),
+        }
+    }
+
+    fn hand_over(&mut self, why: Handover) -> Result<(), ProcessError> {
+        self.still_until = Instant::now() + HANDING_OVER;
+        let last = State { tick: self.harbour.tick(), bytes: self.harbour.encode() };
+        Ok(self.seat.hand_over(None, why, last)?)
+    }
+
+    /// Once the stages are through and the new host's first state is there.
+    fn tell_of_move(&mut self) -> Result<(), ProcessError> {
+        let (Some(report), Some(cost)) = (&self.report, &self.cost) else { return Ok(()) };
+        let Outcome::Moved { host, stamp, role } = &report.outcome else { return Ok(()) };
+        let stages = std::mem::take(&mut *self.stages.lock().unwrap_or_else(PoisonError::into_inner));
+        let stages: Vec<String> = stages.iter().map(|stage| format!("{stage:?}")).collect();
+        let cause = format!("{:?}", report.cause).to_lowercase();
+        let role = match role {
+            Role::Host => "host",
+            Role::Client => "client",
+        };
+        tell(&json!({
+            "event": "moved", "epoch": stamp.epoch.0, "fork": stamp.fork, "cause": cause, "newHost": name(*host),
+            "role": role, "gapMs": u64::try_from(cost.gap.as_millis()).unwrap_or(u64::MAX), "tookMs": report.took_ms,
+            "resets": report.resets, "ackedLost": cost.acked_lost, "tick": cost.tick.0, "stages": stages,
+        }))?;
+        (self.report, self.cost) = (None, None);
+        Ok(())
+    }
+
+    fn stand(&self, shown: &Shown) -> Result<(), ProcessError> {
+        let hints: Vec<String> = shown
+            .hints
+            .iter()
+            .map(|(peer, entry)| {
+                let hint = entry.hint;
+                format!("{} {:?} {} connections", name(*peer), hint.nat, hint.connections)
+            })
+            .collect();
+        tell(&json!({
+            "event": "stands", "is": shown.role.text(), "shows": shown.identification.map(Identification::text),
+            "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
+            "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
+            "tick": self.harbour.tick().0, "durable": self.durable.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
+            "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hints": hints,
+        }))
+    }
+
+    fn end(&self, over: &Over) -> Result<ExitCode, ProcessError> {
+        let left = *over == Over::Ended(End::Left) && self.leaving != Leaving::No;
+        tell(&json!({ "event": "over", "why": format!("{over:?}") }))?;
+        Ok(if left { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

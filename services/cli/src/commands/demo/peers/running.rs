@@ -1,0 +1,165 @@
+//! A demo that runs until somebody stops it, and the command that makes its host go away meanwhile. The two meet in one file
+//! of the data directory: who is host, and how the last move went.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainstay_journal::durable;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::crew::{Crew, Life, Stamp};
+use super::{FROZEN_FOR, PATIENCE, act, facts, summarise};
+use crate::arguments::{Format, KillHost};
+use crate::commands::demo::told::Told;
+use crate::failure::{Exit, Failure};
+
+/// The file.
+const FILE: &str = "demo-peers.json";
+/// How long players have to tell of a move once the first one has.
+const ALL_WITHIN: Duration = Duration::from_secs(5);
+/// How often the file is read.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Lets them play, and tells of every move, until the last one has left or somebody stops the command.
+pub fn watch(crew: &mut Crew, told: &Told, data_dir: &Path) -> Result<ExitCode, Failure> {
+    told.aside("mainstay demo kill-host breaks it; Ctrl-C ends it")?;
+    let file = File::in_folder(data_dir);
+    let mut host = crew.host();
+    let mut last = Value::Null;
+    file.write(&note(crew, host, &last))?;
+    while crew.playing().next().is_some() {
+        let Some((_, line)) = crew.line(Instant::now() + PATIENCE) else { continue };
+        let Some(old) = host else {
+            host = crew.host();
+            continue;
+        };
+        let before = Stamp::of(&last).max(Stamp::of(&crew.players[old].stands));
+        if line["event"] != "moved" || Stamp::of(&line) <= before {
+            continue;
+        }
+        let until = Instant::now() + ALL_WITHIN;
+        let others = |crew: &Crew| -> Vec<usize> {
+            let plays = |index: &usize| crew.players[*index].life == Life::Plays && *index != old;
+            (0..crew.players.len()).filter(plays).collect()
+        };
+        while others(crew).iter().any(|index| crew.players[*index].move_after(before).is_none()) {
+            if crew.line(until).is_none() {
+                break;
+            }
+        }
+        let others = others(crew);
+        let moves: Vec<&Value> =
+            others.iter().filter_map(|index| crew.players[*index].move_after(before)).collect();
+        last = facts(&crew.players[old].peer, &moves, others.len());
+        let new_host = last["newHost"].as_str().unwrap_or_default().to_owned();
+        host = crew.players.iter().position(|player| player.peer == new_host);
+        summarise(told, last.clone())?;
+        file.write(&note(crew, host, &last))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn note(crew: &Crew, host: Option<usize>, last: &Value) -> Value {
+    let host = host.map(|index| &crew.players[index]);
+    json!({
+        "command": std::process::id(), "session": crew.session, "last": last,
+        "host": host.map(|player| json!({ "pid": player.pid().as_raw(), "peer": player.peer })),
+    })
+}
+
+/// `mainstay demo kill-host`.
+pub fn kill_host(how: KillHost, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+    let told = Told::new(format);
+    let file = File::in_folder(data_dir);
+    let before = file.read()?;
+    let pid = before["host"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1);
+    // The number may be another program's by now.
+    let pid = pid.filter(|pid| is_peer(*pid)).map(Pid::from_raw).ok_or_else(|| {
+        Failure::new(Exit::Refused, "MS-U045", "the demo that was here has no host any more")
+            .fix("mainstay demo peers --lan")
+    })?;
+    told.act(act(how))?;
+    let began = Instant::now();
+    signal(
+        pid,
+        match how {
+            KillHost::Graceful => Signal::SIGTERM,
+            KillHost::PowerCut | KillHost::Freeze => Signal::SIGSTOP,
+        },
+    )?;
+    let moved = next_move(&file, &before);
+    match how {
+        KillHost::Graceful => {}
+        KillHost::PowerCut => signal(pid, Signal::SIGKILL)?,
+        KillHost::Freeze => {
+            thread::sleep(FROZEN_FOR.saturating_sub(began.elapsed()));
+            signal(pid, Signal::SIGCONT)?;
+        }
+    }
+    let mut moved = moved?;
+    moved["how"] = how.word().into();
+    summarise(&told, moved)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn next_move(file: &File, before: &Value) -> Result<Value, Failure> {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        let now = file.read()?;
+        if Stamp::of(&now["last"]) > Stamp::of(&before["last"]) {
+            return Ok(now["last"].clone());
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    let what = format!("the session has not moved within {} s", PATIENCE.as_secs());
+    Err(Failure::new(Exit::TimedOut, "MS-U042", what).fix("the command that runs the demo says how its players stand"))
+}
+
+fn is_peer(pid: i32) -> bool {
+    let words = procfs::process::Process::new(pid).and_then(|process| process.cmdline());
+    words.is_ok_and(|words| words.iter().skip(1).take(2).eq(["demo", "peer"]))
+}
+
+fn signal(pid: Pid, signal: Signal) -> Result<(), Failure> {
+    kill(pid, signal).map_err(|error| {
+        let what = format!("cannot send {signal} to the host's process {pid}");
+        Failure::new(Exit::Denied, "MS-U046", what).why(error).fix("run it as the user that runs the demo")
+    })
+}
+
+/// Where the two commands meet.
+struct File {
+    folder: PathBuf,
+}
+
+impl File {
+    fn in_folder(data_dir: &Path) -> Self {
+        Self { folder: data_dir.to_owned() }
+    }
+
+    fn write(&self, note: &Value) -> Result<(), Failure> {
+        let made = durable::make_folder(&self.folder, 0o700);
+        made.and_then(|()| durable::write(&self.folder, FILE, note.to_string().as_bytes(), 0o600)).map_err(|error| {
+            Failure::new(Exit::Failed, "MS-U045", format!("cannot write {}", self.folder.join(FILE).display()))
+                .why(error)
+        })
+    }
+
+    fn read(&self) -> Result<Value, Failure> {
+        let path = self.folder.join(FILE);
+        let read = fs::read_to_string(&path);
+        let none = |error: &dyn std::fmt::Display| {
+            Failure::new(Exit::NotFound, "MS-U045", format!("no demo of peers runs here: {}", path.display()))
+                .why(error)
+                .fix("mainstay demo peers --lan, with the same --data-dir")
+        };
+        let text = read.map_err(|error: io::Error| none(&error))?;
+        serde_json::from_str(&text).map_err(|error| none(&error))
+    }
+}
