@@ -120,7 +120,8 @@ impl Hands {
             Life::Joins(joining) => Some(joining.next_deadline()),
             Life::In(session) => session.next_deadline(),
         });
-        let due = deadlines.min().map(|due| self.began + Duration::from_millis(due.unix_ms().saturating_sub(1)));
+        let due =
+            deadlines.min().map(|due| self.began + Duration::from_millis(due.unix_ms().saturating_sub(1)));
         let tend = if self.places.is_empty() { Instant::now() + IDLE } else { self.tend_at };
         due.map_or(tend, |due| due.min(tend))
     }
@@ -262,7 +263,9 @@ impl Hands {
     fn send(&self, to: PeerId, message: Message) {
         // What is said again anyway is not worth a stream; a state that is overtaken by the next one neither.
         let way = match &message.body {
-            Body::Beat(_) | Body::Ask | Body::Answer(_) | Body::State(_) | Body::Taken(_) | Body::Pull => Way::Datagram,
+            Body::Beat(_) | Body::Ask | Body::Answer(_) | Body::State(_) | Body::Taken(_) | Body::Pull => {
+                Way::Datagram
+            }
             Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
@@ -404,7 +407,8 @@ impl Hands {
 
     fn look(&self, id: SessionId) -> Option<Shown> {
         let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return None };
-        let members: Vec<_> = session.view().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
+        let members: Vec<_> =
+            session.view().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
         Some(Shown {
             role: session.role(),
             identification: session.identification(),
@@ -436,7 +440,7 @@ impl Hands {
         for (to, cards) in news {
             self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
         }
-        for card in self.reach.to_dial(now, &wanted) {
+        for card in self.reach.due(now, &wanted) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
         }
         for (id, ping_ms) in trips {

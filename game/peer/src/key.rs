@@ -15,9 +15,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, ring as provider, verify_tls13_signature_with_raw_key,
 };
-use rustls::pki_types::{
-    CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
-};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
@@ -39,7 +37,8 @@ pub(crate) struct Key {
 impl Key {
     /// A new one.
     pub(crate) fn new() -> Result<Self, StartError> {
-        let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| StartError::NoRandomness)?;
+        let document =
+            Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| StartError::NoRandomness)?;
         let private = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
         let signing = provider::sign::any_eddsa_type(&private).map_err(StartError::Key)?;
         let public = signing.public_key().ok_or(StartError::NoRandomness)?;
@@ -57,7 +56,9 @@ impl Key {
             .with_protocol_versions(&[&TLS13])
             .map_err(StartError::Key)?
             .with_client_cert_verifier(Arc::new(Anybody(self.provider.signature_verification_algorithms)))
-            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::clone(&self.certified))));
+            .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::clone(
+                &self.certified,
+            ))));
         config.alpn_protocols = vec![alpn.to_vec()];
         Ok(config)
     }
@@ -131,7 +132,9 @@ impl ServerCertVerifier for Expected {
         match (self.whom, fingerprint(key)) {
             (Whom::Anybody, Some(_)) => Ok(ServerCertVerified::assertion()),
             (Whom::Peer(peer), Some(answers)) if answers == peer => Ok(ServerCertVerified::assertion()),
-            (Whom::Anybody | Whom::Peer(_), _) => Err(CertificateError::ApplicationVerificationFailure.into()),
+            (Whom::Anybody | Whom::Peer(_), _) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
         }
     }
 

@@ -93,7 +93,8 @@ impl Peer {
     pub fn start(bind: SocketAddr) -> Result<Self, StartError> {
         let key = Key::new()?;
         let id = key.peer;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Io)?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Io)?;
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (commands_in, commands) = mpsc::channel(COMMANDS_MAX);
         let quic = {

@@ -103,7 +103,9 @@ mod tests {
         }
         let now = Instant::now();
         assert!(matches!(mailbox.take(now), Some(Mail::Event(Event::Durable(Tick(1))))));
-        let Some(Mail::Event(Event::FromMember { bytes, .. })) = mailbox.take(now) else { panic!("a message") };
+        let Some(Mail::Event(Event::FromMember { bytes, .. })) = mailbox.take(now) else {
+            panic!("a message")
+        };
         assert_eq!(bytes, [1], "the first one was dropped");
         let left = std::iter::from_fn(|| mailbox.take(now)).count();
         assert_eq!(left, MESSAGES_MAX - 1);

@@ -58,8 +58,8 @@ impl Quic {
         let tls = QuicServerConfig::try_from(key.server(ALPN)?).map_err(|_| StartError::NoCipher)?;
         let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
         config.transport_config(transport()?);
-        let endpoint = Endpoint::server(config, address)
-            .map_err(|source| StartError::Bind { address, source })?;
+        let endpoint =
+            Endpoint::server(config, address).map_err(|source| StartError::Bind { address, source })?;
         let quic = Self { endpoint: endpoint.clone(), key: key.clone(), arrivals: arrivals.clone() };
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
@@ -75,7 +75,8 @@ impl Quic {
 
     /// Dials; what comes of it arrives.
     pub(crate) fn dial(&self, address: SocketAddr, whom: Whom) -> Result<(), StartError> {
-        let tls = QuicClientConfig::try_from(self.key.client(ALPN, whom)?).map_err(|_| StartError::NoCipher)?;
+        let tls =
+            QuicClientConfig::try_from(self.key.client(ALPN, whom)?).map_err(|_| StartError::NoCipher)?;
         let mut config = quinn::ClientConfig::new(Arc::new(tls));
         config.transport_config(transport()?);
         let connecting = self.endpoint.connect_with(config, address, NAME);
@@ -156,9 +157,9 @@ async fn serve(connection: Connection, arrivals: Arrivals) {
         ended = send_streams(&connection, streams) => ended,
     };
     let why = match ended {
-        ConnectionError::ApplicationClosed(_) | ConnectionError::ConnectionClosed(_) | ConnectionError::Reset => {
-            Ending::Closed
-        }
+        ConnectionError::ApplicationClosed(_)
+        | ConnectionError::ConnectionClosed(_)
+        | ConnectionError::Reset => Ending::Closed,
         ConnectionError::LocallyClosed => Ending::Ours,
         ConnectionError::TimedOut
         | ConnectionError::VersionMismatch

@@ -141,7 +141,9 @@ impl Reach {
 
     /// Somebody may be found there.
     pub(crate) fn learn(&mut self, card: &Card) {
-        if card.peer == self.me || (!self.addresses.contains_key(&card.peer) && self.addresses.len() >= KNOWN_MAX) {
+        if card.peer == self.me
+            || (!self.addresses.contains_key(&card.peer) && self.addresses.len() >= KNOWN_MAX)
+        {
             return;
         }
         let known = self.addresses.entry(card.peer).or_default();
@@ -178,7 +180,7 @@ impl Reach {
     }
 
     /// Whom to dial now, of those that should have a link.
-    pub(crate) fn to_dial(&mut self, now: Instant, wanted: &BTreeSet<PeerId>) -> Vec<Card> {
+    pub(crate) fn due(&mut self, now: Instant, wanted: &BTreeSet<PeerId>) -> Vec<Card> {
         self.missing.retain(|peer, _| wanted.contains(peer));
         self.addresses.retain(|peer, _| wanted.contains(peer) || self.links.contains_key(peer));
         self.told.retain(|peer, _| self.links.contains_key(peer));

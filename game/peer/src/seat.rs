@@ -200,7 +200,9 @@ impl Seat {
                 Mail::Call(called) => {
                     let info = Migrating { session: self.session };
                     let mut state = called.state;
-                    let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else { continue };
+                    let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else {
+                        continue;
+                    };
                     let answer = call(registered.listener.as_mut(), called.stage, &info, &mut state);
                     let (listener, number) = (called.listener, called.number);
                     // Without hands nobody waits for the answer.

@@ -29,7 +29,8 @@ impl<'a> Reader<'a> {
     }
 
     fn some(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (some, rest) = self.rest.split_at_checked(count).ok_or(Malformed::Short { length: self.length })?;
+        let (some, rest) =
+            self.rest.split_at_checked(count).ok_or(Malformed::Short { length: self.length })?;
         self.rest = rest;
         Ok(some)
     }

@@ -29,7 +29,8 @@ fn view() -> View {
 }
 
 fn certificate() -> Certificate {
-    let vote = |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
+    let vote =
+        |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
     Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: view(), votes: vec![vote(0xa), vote(0xb)] }
 }
 
@@ -162,7 +163,8 @@ fn what_is_too_much_is_refused_before_it_is_read() {
     let bytes = Packet::Book(vec![card]).encode();
     let refused = Malformed::List { length: ADDRESSES_MAX + 1, max: ADDRESSES_MAX };
     assert_eq!(Packet::decode(&bytes), Err(refused));
-    let game = Game { session: SessionId(1), stamp: Stamp::certified(Epoch(1)), bytes: vec![0; GAME_BYTES_MAX + 1] };
+    let game =
+        Game { session: SessionId(1), stamp: Stamp::certified(Epoch(1)), bytes: vec![0; GAME_BYTES_MAX + 1] };
     let refused = Malformed::List { length: GAME_BYTES_MAX + 1, max: GAME_BYTES_MAX };
     assert_eq!(Packet::decode(&Packet::Game(game).encode()), Err(refused));
 }
@@ -172,7 +174,8 @@ fn what_is_too_much_is_refused_before_it_is_read() {
 fn the_largest_session_fits() {
     let members: BTreeMap<PeerId, ChannelId> = (0..64).map(|id| (PeerId(id), channel(0))).collect();
     let electorate = View { members, ..view() };
-    let vote = |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
+    let vote =
+        |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
     let votes: Vec<Vote> = (0..64).map(vote).collect();
     let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: electorate.clone(), votes };
     let body =

@@ -125,7 +125,11 @@ fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> 
 /// Where a process on this host reaches a socket that is bound to every address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = address.ip();
-    if ip.is_unspecified() { SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port()) } else { address }
+    if ip.is_unspecified() {
+        SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port())
+    } else {
+        address
+    }
 }
 
 fn name(peer: PeerId) -> String {
@@ -330,7 +334,9 @@ impl Player {
             Event::Lead { stamp, state } => self.lead(stamp, state)?,
             Event::Follow { leader, stamp } => {
                 self.part = Part::Member;
-                tell(&json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }))?;
+                tell(
+                    &json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }),
+                )?;
             }
             Event::Act(acting) => {
                 self.acting = acting;
@@ -369,8 +375,10 @@ impl Player {
         let held = state.as_ref().and_then(|state| Harbour::decode(&state.bytes));
         if let Some(held) = held {
             self.harbour = held;
-            let members: Vec<PeerId> =
-                self.seat.shown()?.map_or_else(Vec::new, |shown| shown.members.iter().map(|it| it.0).collect());
+            let members: Vec<PeerId> = self
+                .seat
+                .shown()?
+                .map_or_else(Vec::new, |shown| shown.members.iter().map(|it| it.0).collect());
             self.harbour.take_over(&members);
         }
         self.part = Part::Host(stamp);
@@ -449,8 +457,7 @@ impl Player {
                 let told = Told::encode(self.durable, &bytes);
                 self.seat.say(To::Members, Way::Datagram, told)?;
                 self.seat.hold(State { tick: self.harbour.tick(), bytes })?;
-                let heard =
-                    self.account.hear(Instant::now(), stamp, self.harbour.tick(), done, self.durable);
+                let heard = self.account.hear(Instant::now(), stamp, self.harbour.tick(), done, self.durable);
                 self.note(heard)?;
             }
             Part::Host(_) => {}
@@ -480,7 +487,9 @@ impl Player {
                 ["leave"] => self.leave(),
                 ["give-over"] => self.hand_over(Handover::Lobby),
                 ["set", name, value] => Ok(self.seat.set(name, value)?),
-                _ => tell(&json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" })),
+                _ => tell(
+                    &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" }),
+                ),
             },
         }
     }

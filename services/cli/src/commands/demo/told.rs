@@ -37,7 +37,9 @@ impl Told {
     /// Something that only people want to know.
     pub fn aside(&self, words: &str) -> Result<(), Failure> {
         match self.format {
-            Format::Table => output::write(&format!("{:>6.2} s  {words}\n", self.began.elapsed().as_secs_f64())),
+            Format::Table => {
+                output::write(&format!("{:>6.2} s  {words}\n", self.began.elapsed().as_secs_f64()))
+            }
             Format::Json => Ok(()),
         }
     }

@@ -144,11 +144,7 @@ impl Crew {
     }
 
     /// Hears what players say until `enough` says so, which is asked after each line; every other line is noted too.
-    fn until(
-        &mut self,
-        what: &str,
-        mut enough: impl FnMut(usize, &Value) -> bool,
-    ) -> Result<(), Failure> {
+    fn until(&mut self, what: &str, mut enough: impl FnMut(usize, &Value) -> bool) -> Result<(), Failure> {
         let until = Instant::now() + super::PATIENCE;
         loop {
             let Some((index, line)) = self.line(until) else { return Err(late(what, &self.players)) };
@@ -159,11 +155,7 @@ impl Crew {
     }
 
     /// Hears what players say until things stand as wanted.
-    pub fn until_all(
-        &mut self,
-        what: &str,
-        wanted: impl Fn(&[Player]) -> bool,
-    ) -> Result<(), Failure> {
+    pub fn until_all(&mut self, what: &str, wanted: impl Fn(&[Player]) -> bool) -> Result<(), Failure> {
         let until = Instant::now() + super::PATIENCE;
         while !wanted(&self.players) {
             if self.line(until).is_none() {

@@ -73,7 +73,8 @@ fn settled(crew: &mut Crew) -> Result<usize, Failure> {
         let count = playing.len();
         let Some(host) = playing.iter().find(|player| player.stands["is"] == "HOST") else { return false };
         let number = |name: &str| host.stands[name].as_u64().unwrap_or_default();
-        let safe = count == 1 || !host.stands["anticipated"].is_null() && number("durable") + DURABLE_LAG_MAX >= number("tick");
+        let safe = count == 1
+            || !host.stands["anticipated"].is_null() && number("durable") + DURABLE_LAG_MAX >= number("tick");
         safe && number("tick") > 0
             && playing.iter().all(|player| {
                 player.stands["host"] == host.peer.as_str()
@@ -131,7 +132,9 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
 fn summarise(told: &Told, moved: Value) -> Result<(), Failure> {
     let lost = match moved["ackedLost"].as_u64() {
         Some(0) => "nothing that they had been told was safe is lost".to_owned(),
-        Some(_) | None => format!("{} ticks and deeds that they had been told were safe are lost", moved["ackedLost"]),
+        Some(_) | None => {
+            format!("{} ticks and deeds that they had been told were safe are lost", moved["ackedLost"])
+        }
     };
     let words = format!(
         "{} took over from {} ({}, epoch {})\n          {} ms from the old host's last state to the new one's first, on the player who waited longest\n          {} of {} players play on; {lost}",

@@ -118,7 +118,8 @@ fn next_move(file: &File, before: &Value) -> Result<Value, Failure> {
         thread::sleep(LOOK_AGAIN);
     }
     let what = format!("the session has not moved within {} s", PATIENCE.as_secs());
-    Err(Failure::new(Exit::TimedOut, "MS-U042", what).fix("the command that runs the demo says how its players stand"))
+    Err(Failure::new(Exit::TimedOut, "MS-U042", what)
+        .fix("the command that runs the demo says how its players stand"))
 }
 
 fn is_peer(pid: i32) -> bool {
@@ -145,10 +146,16 @@ impl File {
 
     fn write(&self, note: &Value) -> Result<(), Failure> {
         let made = durable::make_folder(&self.folder, 0o700);
-        made.and_then(|()| durable::write(&self.folder, FILE, note.to_string().as_bytes(), 0o600)).map_err(|error| {
-            Failure::new(Exit::Failed, "MS-U045", format!("cannot write {}", self.folder.join(FILE).display()))
+        made.and_then(|()| durable::write(&self.folder, FILE, note.to_string().as_bytes(), 0o600)).map_err(
+            |error| {
+                Failure::new(
+                    Exit::Failed,
+                    "MS-U045",
+                    format!("cannot write {}", self.folder.join(FILE).display()),
+                )
                 .why(error)
-        })
+            },
+        )
     }
 
     fn read(&self) -> Result<Value, Failure> {
