@@ -1,7 +1,7 @@
 //! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
 //! they ask for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Body, Config, End, Identification, Input, Joined, Joining, Message, NatType, Output, PeerId, Priority,
-    Session, SessionId,
+    Body, Config, End, Identification, Input, Joined, Joining, Keys, Message, NatType, Output, PeerId,
+    Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::key::Whom;
+use crate::key::{Key, Whom};
 use crate::link::{Arrival, Ending, Way};
 use crate::mailbox::{Mail, Mailbox, Room};
 use crate::quic::Quic;
@@ -28,17 +28,43 @@ const TEND: Duration = Duration::from_millis(100);
 const SEEK_MAX: Duration = Duration::from_secs(15);
 /// How often it dials the same door again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
+/// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
+const DEEDS_MAX: usize = 64 * 20;
 /// How long nobody is woken where nothing is due.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// What a game asks of its hands.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Found { options: SessionOptions, seated: Seated },
-    Join { options: SessionOptions, doors: Doors, seated: Seated },
-    Give { session: SessionId, input: Input },
-    Say { session: SessionId, to: To, way: Way, bytes: Vec<u8> },
-    Look { session: SessionId, answer: oneshot::Sender<Option<Shown>> },
+    Found {
+        options: SessionOptions,
+        seated: Seated,
+    },
+    Join {
+        options: SessionOptions,
+        doors: Doors,
+        seated: Seated,
+    },
+    Give {
+        session: SessionId,
+        input: Input,
+    },
+    /// The host's game is so far, and holds so many of the deeds that it was told of.
+    Write {
+        session: SessionId,
+        applied: u64,
+        input: Input,
+    },
+    Say {
+        session: SessionId,
+        to: To,
+        way: Way,
+        bytes: Vec<u8>,
+    },
+    Look {
+        session: SessionId,
+        answer: oneshot::Sender<Option<Shown>>,
+    },
 }
 
 /// What a session's hands know of its game.
@@ -53,6 +79,16 @@ struct Place {
     config: Config,
     seated: Seated,
     life: Life,
+    /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
+    deeds: VecDeque<Input>,
+    /// How many deeds the game was told of.
+    told: u64,
+}
+
+impl Place {
+    const fn new(config: Config, seated: Seated, life: Life) -> Self {
+        Self { config, seated, life, deeds: VecDeque::new(), told: 0 }
+    }
 }
 
 #[derive(Debug)]
@@ -68,6 +104,7 @@ enum Life {
 #[derive(Debug)]
 pub(crate) struct Hands {
     me: PeerId,
+    keys: Arc<dyn Keys>,
     began: Instant,
     quic: Quic,
     arrivals: mpsc::Receiver<Arrival>,
@@ -79,14 +116,15 @@ pub(crate) struct Hands {
 
 impl Hands {
     pub(crate) fn new(
-        me: PeerId,
+        key: Key,
         quic: Quic,
         arrivals: mpsc::Receiver<Arrival>,
         commands: mpsc::Receiver<Command>,
     ) -> Self {
         let now = Instant::now();
+        let me = key.peer;
         let (reach, places) = (Reach::new(me), BTreeMap::new());
-        Self { me, began: now, quic, arrivals, commands, reach, places, tend_at: now }
+        Self { me, keys: Arc::new(key), began: now, quic, arrivals, commands, reach, places, tend_at: now }
     }
 
     /// Works until nobody can ask for anything any more.
@@ -252,7 +290,16 @@ impl Hands {
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
             Output::Connected { peer, channel } => self.tell(id, Event::Connected { peer, channel }),
             Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
-            Output::Durable(tick) => self.tell(id, Event::Durable(tick)),
+            Output::Durable(state) => self.tell(id, Event::Durable(state)),
+            Output::Apply { from, number, bytes } => {
+                if let Some(place) = self.places.get_mut(&id) {
+                    place.told += 1;
+                }
+                self.tell(id, Event::Apply { from, number, bytes });
+            }
+            Output::NotTaken(why) => self.tell(id, Event::NotTaken(why)),
+            Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
+            Output::Rewritten { host, told, known } => self.tell(id, Event::Rewritten { host, told, known }),
             Output::Confirmed(stamp) => self.tell(id, Event::Confirmed(stamp)),
             Output::Migrated(report) => self.tell(id, Event::Migrated(report)),
             Output::NotSet(why) => self.tell(id, Event::NotSet(why)),
@@ -261,17 +308,21 @@ impl Hands {
     }
 
     fn send(&self, to: PeerId, message: Message) {
-        // What is said again anyway is not worth a stream; a state that is overtaken by the next one neither.
+        // What is said again anyway is not worth a stream.
         let way = match &message.body {
-            Body::Beat(_) | Body::Ask | Body::Answer(_) | Body::State(_) | Body::Taken(_) | Body::Pull => {
-                Way::Datagram
-            }
+            Body::Beat(_) | Body::Ask | Body::Answer(_) => Way::Datagram,
             Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
             | Body::Announce { .. }
             | Body::View(_)
+            | Body::Taken(_)
+            | Body::Roster(_)
             | Body::Hints(_)
+            | Body::State(_)
+            | Body::Holds(_)
+            | Body::Pull(_)
+            | Body::Play { .. }
             | Body::Join(_)
             | Body::Welcome(_)
             | Body::Redirect(_)
@@ -328,9 +379,9 @@ impl Hands {
                 let id = message.session;
                 let Some(place) = self.places.get_mut(&id) else { return };
                 match &mut place.life {
-                    Life::In(_) => self.give(id, Input::Message { from, message }),
+                    Life::In(_) => self.play_or_give(id, Input::Message { from, message }),
                     Life::Joins(joining) => {
-                        let joined = joining.receive(now, &message);
+                        let joined = joining.receive(now, from, &message);
                         self.joined(id, joined);
                     }
                     Life::Seeks { .. } => {}
@@ -341,13 +392,42 @@ impl Hands {
         }
     }
 
+    /// What members do waits while this peer's game makes its next state, so that each state holds exactly what came before.
+    fn play_or_give(&mut self, id: SessionId, input: Input) {
+        let is_told =
+            matches!(&input, Input::Message { message, .. } if matches!(message.body, Body::Play { .. }));
+        let is_deed = is_told || matches!(input, Input::Play(_));
+        match self.places.get_mut(&id) {
+            Some(Place { life: Life::In(session), deeds, .. })
+                if is_deed && session.role() == Identification::Host =>
+            {
+                if deeds.len() < DEEDS_MAX {
+                    deeds.push_back(input);
+                }
+            }
+            Some(_) => self.give(id, input),
+            None => {}
+        }
+    }
+
+    /// The host's game gives a state, which has to hold everything that it was told of.
+    fn write(&mut self, id: SessionId, applied: u64, input: Input) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        if applied != place.told {
+            return self.tell(id, Event::Behind);
+        }
+        let deeds = std::mem::take(&mut place.deeds);
+        self.give(id, input);
+        deeds.into_iter().for_each(|deed| self.give(id, deed));
+    }
+
     /// A message of the game: from the host that this peer obeys, or to this host from one that obeys it. Whatever is of
     /// another host is fenced off here.
     fn play(&mut self, from: PeerId, game: Game) {
         let Game { session: id, stamp, bytes } = game;
         let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
         let leads = session.role() == Identification::Host;
-        if leads && stamp == session.stamp() && session.view().members.contains_key(&from) {
+        if leads && stamp == session.stamp() && session.roster().members.contains_key(&from) {
             self.tell(id, Event::FromMember { peer: from, bytes });
         } else if !leads && session.is_of_host(from, stamp) {
             self.tell(id, Event::FromHost { stamp, bytes });
@@ -360,15 +440,19 @@ impl Hands {
             Command::Found { options, seated } => {
                 let config = self.config(&options);
                 let life = Life::In(Box::new(Session::found(now, config.clone())));
-                self.places.insert(options.session, Place { config, seated, life });
+                self.places.insert(options.session, Place::new(config, seated, life));
                 self.settle_in(options.session);
             }
             Command::Join { options, doors, seated } => {
                 let config = self.config(&options);
                 let life = Life::Seeks { doors, until: now + SEEK_MAX, dialed: None };
-                self.places.insert(options.session, Place { config, seated, life });
+                self.places.insert(options.session, Place::new(config, seated, life));
             }
-            Command::Give { session, input } => self.give(session, input),
+            Command::Give { session, input: Input::Play(bytes) } if bytes.len() > GAME_BYTES_MAX => {
+                tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
+            }
+            Command::Give { session, input } => self.play_or_give(session, input),
+            Command::Write { session, applied, input } => self.write(session, applied, input),
             Command::Say { session, to, way, bytes } => self.say(session, to, way, bytes),
             Command::Look { session, answer } => {
                 // Whoever asked may have gone.
@@ -384,6 +468,8 @@ impl Hands {
             order: options.order,
             migratable: options.migratable,
             without_majority: options.without_majority,
+            level: options.level,
+            keys: Arc::clone(&self.keys),
         }
     }
 
@@ -397,7 +483,7 @@ impl Hands {
             To::Host if leads => return,
             To::Host => vec![session.leader()],
             To::Members | To::Member(_) if !leads => return,
-            To::Members => session.view().members.keys().copied().filter(|peer| *peer != self.me).collect(),
+            To::Members => session.roster().members.keys().copied().filter(|peer| *peer != self.me).collect(),
             To::Member(peer) => vec![peer],
         };
         let packet = Packet::Game(Game { session: id, stamp: session.stamp(), bytes });
@@ -408,7 +494,7 @@ impl Hands {
     fn look(&self, id: SessionId) -> Option<Shown> {
         let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return None };
         let members: Vec<_> =
-            session.view().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
+            session.roster().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
         Some(Shown {
             role: session.role(),
             identification: session.identification(),
@@ -428,7 +514,8 @@ impl Hands {
         let mut trips = Vec::new();
         for (id, place) in &self.places {
             let Life::In(session) = &place.life else { continue };
-            let mut members: BTreeSet<PeerId> = session.view().members.keys().copied().collect();
+            let mut members: BTreeSet<PeerId> = session.roster().members.keys().copied().collect();
+            members.extend(session.view().members.keys());
             members.insert(session.leader());
             members.remove(&self.me);
             for peer in &members {

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use mainstay_migration::PeerId;
+use mainstay_migration::{Keys, PeerId, Signature};
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
-use ring::signature::Ed25519KeyPair;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
@@ -30,6 +30,7 @@ use crate::StartError;
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
     pub(crate) peer: PeerId,
+    pair: Arc<Ed25519KeyPair>,
     certified: Arc<CertifiedKey>,
     provider: Arc<CryptoProvider>,
 }
@@ -39,12 +40,14 @@ impl Key {
     pub(crate) fn new() -> Result<Self, StartError> {
         let document =
             Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| StartError::NoRandomness)?;
+        let pair = Ed25519KeyPair::from_pkcs8(document.as_ref()).map_err(|_| StartError::NoRandomness)?;
         let private = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
         let signing = provider::sign::any_eddsa_type(&private).map_err(StartError::Key)?;
         let public = signing.public_key().ok_or(StartError::NoRandomness)?;
         let certificate = CertificateDer::from(public.as_ref().to_vec());
         Ok(Self {
             peer: fingerprint(&certificate).ok_or(StartError::NoRandomness)?,
+            pair: Arc::new(pair),
             certified: Arc::new(CertifiedKey::new(vec![certificate], signing)),
             provider: Arc::new(provider::default_provider()),
         })
@@ -81,6 +84,18 @@ impl Key {
     }
 }
 
+impl Keys for Key {
+    /// The public key's 32 bytes, then the signature's 64.
+    fn sign(&self, words: &[u8]) -> Signature {
+        Signature([self.pair.public_key().as_ref(), self.pair.sign(words).as_ref()].concat())
+    }
+
+    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
+        let Some((key, signature)) = signature.0.split_first_chunk::<KEY_BYTES>() else { return false };
+        id_of(key) == Some(signer) && UnparsedPublicKey::new(&ED25519, key).verify(words, signature).is_ok()
+    }
+}
+
 /// Whose answer is expected at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
@@ -93,10 +108,16 @@ pub(crate) enum Whom {
 /// How the `SubjectPublicKeyInfo` of an Ed25519 key begins (RFC 8410); the 32 bytes of the key are the rest.
 const PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// The peer whose key that is: the first half of the SHA-256 of its 32 bytes. Nobody finds a second key to one in 2^128
-/// tries. `None` where it is no Ed25519 key, or not in its one form.
+/// How long an Ed25519 key is.
+const KEY_BYTES: usize = 32;
+
+/// The peer whose key TLS shows. `None` where it is no Ed25519 key, or not in its one form.
 pub(crate) fn fingerprint(key: &CertificateDer<'_>) -> Option<PeerId> {
-    let key = key.strip_prefix(&PREFIX).filter(|key| key.len() == 32)?;
+    id_of(key.strip_prefix(&PREFIX)?.try_into().ok()?)
+}
+
+/// The peer whose key that is: the first half of its SHA-256. Nobody finds a second key to one in 2^128 tries.
+fn id_of(key: &[u8; KEY_BYTES]) -> Option<PeerId> {
     let half = digest(&SHA256, key).as_ref().first_chunk().copied()?;
     Some(PeerId(u128::from_be_bytes(half)))
 }
@@ -210,5 +231,25 @@ impl ClientCertVerifier for Anybody {
 
     fn requires_raw_public_keys(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_signs_is_its_own_and_of_these_words() {
+        let (ann, eve) = (Key::new().unwrap(), Key::new().unwrap());
+        let signature = ann.sign(b"words");
+        assert!(eve.is_by(ann.peer, b"words", &signature));
+        assert!(!eve.is_by(ann.peer, b"other words", &signature));
+        assert!(!eve.is_by(eve.peer, b"words", &signature), "signed by another key than the one it names");
+        let mixed = Signature([&eve.sign(b"words").0[..32], &signature.0[32..]].concat());
+        assert!(!ann.is_by(eve.peer, b"words", &mixed) && !ann.is_by(ann.peer, b"words", &mixed));
+        for length in 0..signature.0.len() {
+            let cut = Signature(signature.0[..length].to_vec());
+            assert!(!ann.is_by(ann.peer, b"words", &cut), "{length} bytes");
+        }
     }
 }

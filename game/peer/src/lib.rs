@@ -102,7 +102,7 @@ impl Peer {
             Quic::bind(bind, &key, arrivals_in)?
         };
         let address = quic.local_address()?;
-        let hands = Hands::new(id, quic, arrivals, commands);
+        let hands = Hands::new(key, quic, arrivals, commands);
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
             .spawn(move || runtime.block_on(hands.run()))

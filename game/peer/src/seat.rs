@@ -6,8 +6,9 @@ use std::time::Duration;
 use std::time::Instant;
 
 use mainstay_migration::{
-    Acting, CanBeHost, ChannelId, Closed, End, Entry, Forged, Handover, Identification, Input, Migratable,
-    Order, PeerId, Priority, Report, SessionId, SettingError, Stamp, State, Tick, WithoutMajority,
+    Acting, CanBeHost, ChannelId, Closed, End, Entry, Forged, Handover, Identification, Input, Level,
+    Migratable, Order, PeerId, Piece, Priority, Report, SessionId, SettingError, Stamp, State, StateError,
+    StateId, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,10 +28,13 @@ pub struct SessionOptions {
     pub migratable: Migratable,
     /// What happens where no majority can be had.
     pub without_majority: WithoutMajority,
+    /// How much of the game goes along.
+    pub level: Level,
 }
 
 impl SessionOptions {
-    /// As seed 000 describes it: the documented order, migratable, and played on where no majority can be had.
+    /// As seed 000 describes it: the documented order, migratable, and played on where no majority can be had; and the
+    /// state goes along, without anybody waiting for it.
     #[must_use]
     pub const fn new(session: SessionId) -> Self {
         Self {
@@ -38,6 +42,7 @@ impl SessionOptions {
             order: Order::Documented,
             migratable: Migratable::Yes,
             without_majority: WithoutMajority::Fork,
+            level: Level::Asynchronous,
         }
     }
 }
@@ -67,8 +72,8 @@ pub enum Event {
     Lead {
         /// What its messages carry from now on.
         stamp: Stamp,
-        /// The newest state that anybody held who could be asked.
-        state: Option<State>,
+        /// The newest state that anybody held who could be asked; without a part where nobody held any.
+        state: State,
     },
     /// It obeys that host.
     Follow {
@@ -89,7 +94,35 @@ pub enum Event {
     /// A member is none any more.
     Gone(PeerId),
     /// So far the game is held by its host and two others, or as many as there are.
-    Durable(Tick),
+    Durable(StateId),
+    /// As host: what a peer did, this one included. Each comes once, in its order, and the next state has to hold it.
+    Apply {
+        /// Whose.
+        from: PeerId,
+        /// Its number among that peer's.
+        number: u64,
+        /// What [`Seat::play`] was given.
+        bytes: Vec<u8>,
+    },
+    /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next one will
+    /// be, and a handover has to be asked for again.
+    Behind,
+    /// As host: what was given as state is none.
+    NotTaken(StateError),
+    /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
+    InputForgotten {
+        /// Which.
+        number: u64,
+    },
+    /// The host tells another past than was heard before.
+    Rewritten {
+        /// Who tells it.
+        host: PeerId,
+        /// What it tells.
+        told: StateId,
+        /// What was told before.
+        known: StateId,
+    },
     /// A host that no majority had confirmed is confirmed now.
     Confirmed(Stamp),
     /// A migration ended.
@@ -173,6 +206,8 @@ pub struct Seat {
     commands: mpsc::Sender<Command>,
     mailbox: Arc<Mailbox>,
     listeners: Vec<Registered>,
+    /// How many [`Event::Apply`] it has read.
+    applied: u64,
 }
 
 impl Seat {
@@ -182,7 +217,7 @@ impl Seat {
         mailbox: Arc<Mailbox>,
         listeners: Vec<Registered>,
     ) -> Self {
-        Self { session, commands, mailbox, listeners }
+        Self { session, commands, mailbox, listeners, applied: 0 }
     }
 
     /// Which session.
@@ -196,7 +231,10 @@ impl Seat {
         let until = Instant::now() + patience;
         loop {
             match self.mailbox.take(until)? {
-                Mail::Event(event) => return Some(event),
+                Mail::Event(event) => {
+                    self.applied += u64::from(matches!(event, Event::Apply { .. }));
+                    return Some(event);
+                }
                 Mail::Call(called) => {
                     let info = Migrating { session: self.session };
                     let mut state = called.state;
@@ -228,20 +266,34 @@ impl Seat {
         self.give(Input::Set { name: name.to_owned(), value: value.to_owned() })
     }
 
-    /// As host: the game is so far. It goes to the standbys.
+    /// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
+    /// [`Event::Apply`]. At most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not taken.
     ///
     /// # Errors
     /// Once the peer is shut down.
-    pub fn hold(&self, state: State) -> Result<(), Closing> {
-        self.give(Input::State(state))
+    pub fn play(&self, bytes: Vec<u8>) -> Result<(), Closing> {
+        self.give(Input::Play(bytes))
+    }
+
+    /// As host: the game is so far, and holds every [`Event::Apply`] that was read. It goes to the standbys.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn hold(&self, piece: Piece) -> Result<(), Closing> {
+        self.write(Input::State(piece))
     }
 
     /// As host: another shall be it, the best without `to`. `last` is the game at its last tick.
     ///
     /// # Errors
     /// Once the peer is shut down.
-    pub fn hand_over(&self, to: Option<PeerId>, why: Handover, last: State) -> Result<(), Closing> {
-        self.give(Input::HandOver { to, why, last })
+    pub fn hand_over(&self, to: Option<PeerId>, why: Handover, last: Piece) -> Result<(), Closing> {
+        self.write(Input::HandOver { to, why, last })
+    }
+
+    fn write(&self, input: Input) -> Result<(), Closing> {
+        let write = Command::Write { session: self.session, applied: self.applied, input };
+        self.commands.blocking_send(write).map_err(|_| Closing)
     }
 
     /// As host: throws somebody out.

@@ -4,8 +4,9 @@
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
-    HintList, HintVersion, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PeerId, Refusal,
-    STATE_BYTES_MAX, SessionId, Side, Stamp, Standing, State, Tick, View, ViewId, Vote, Welcome,
+    HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX, Part, PeerId,
+    Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
+    StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
@@ -36,21 +37,24 @@ choice!(Body, "body of a message" {
     4 = Claim(claim),
     5 = Vote(vote),
     6 = Refusal { epoch, why },
-    7 = Announce { certificates, view, cause },
+    7 = Announce { certificates, view, roster, cause },
     8 = View(view),
     9 = Taken(id),
-    10 = Hints(hints),
-    11 = State(state),
-    12 = Pull,
-    13 = Join(hint),
-    14 = Welcome(welcome),
-    15 = Redirect(peer),
-    16 = Leave,
-    17 = Refused(why),
+    10 = Roster(roster),
+    11 = Hints(hints),
+    12 = State(parts),
+    13 = Holds(id),
+    14 = Pull(id),
+    15 = Play { number, bytes },
+    16 = Join(hint),
+    17 = Welcome(welcome),
+    18 = Redirect(peer),
+    19 = Leave,
+    20 = Refused(why),
 });
-record!(Beat { sent, echo, leads, view, hints, hint, promised, holds });
-choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, tick } });
-record!(Side { mandate, size, tick });
+record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied });
+choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state } });
+record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
 choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });
 choice!(Hears, "answer" { 1 = Yes, 2 = No });
@@ -58,7 +62,7 @@ choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full });
 choice!(Cause, "cause" { 1 = Lobby, 2 = Controlled, 3 = Catastrophic, 4 = Fenced, 5 = Merge });
 
 record!(Claim { epoch, candidate, view });
-record!(Vote { epoch, candidate, voter, electorate });
+record!(Vote { epoch, candidate, voter, electorate, signature });
 choice!(Refusal, "refusal" {
     1 = Passed(certificates),
     2 = Promised(epoch),
@@ -68,9 +72,12 @@ choice!(Refusal, "refusal" {
     6 = Unsuitable,
 });
 record!(Certificate { epoch, host, electorate, votes });
-record!(View { id, host, members });
+record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
-record!(Welcome { founder, certificates, view, hints, channel });
+record!(Roster { stamp, version, members, kicked });
+record!(Welcome { founder, certificates, view, roster, hints, channel });
+record!(StateId { stamp, number, tick, hash });
+choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
 
 record!(HintList { version, entries });
 record!(HintVersion { epoch, number });
@@ -79,9 +86,9 @@ record!(Hint { can_be_host, nat, connections, ping_ms, upstream_bps });
 choice!(CanBeHost, "suitability" { 1 = Yes, 2 = NotYet });
 choice!(NatType, "NAT type" { 1 = Open, 2 = Moderate, 3 = Strict, 4 = Unknown });
 
-around!(SessionId, PeerId, Epoch, Tick);
+around!(SessionId, PeerId, Epoch, Tick, StateHash);
 record!(Stamp { epoch, fork });
-record!(ChannelId { epoch, number });
+record!(ChannelId { stamp, number });
 
 impl Packed for Timestamp {
     fn put(&self, out: &mut Vec<u8>) {
@@ -93,16 +100,43 @@ impl Packed for Timestamp {
     }
 }
 
-impl Packed for State {
+impl Packed for Signature {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { tick, bytes } = self;
-        tick.put(out);
+        put_bytes(&self.0, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        take_bytes(from, SIGNATURE_BYTES_MAX).map(Self)
+    }
+}
+
+impl Packed for Part {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { id, previous, kind, inputs, bytes } = self;
+        id.put(out);
+        previous.put(out);
+        kind.put(out);
+        inputs.put(out);
         put_bytes(bytes, out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(Self { tick: Packed::take(from)?, bytes: take_bytes(from, STATE_BYTES_MAX)? })
+        Ok(Self {
+            id: Packed::take(from)?,
+            previous: Packed::take(from)?,
+            kind: Packed::take(from)?,
+            inputs: Packed::take(from)?,
+            bytes: take_bytes(from, STATE_BYTES_MAX)?,
+        })
     }
+}
+
+impl Listed for Part {
+    const MAX: usize = PARTS_MAX;
+}
+
+impl Listed for u8 {
+    const MAX: usize = GAME_BYTES_MAX;
 }
 
 impl Listed for Certificate {

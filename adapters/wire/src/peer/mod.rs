@@ -101,7 +101,7 @@ pub enum Malformed {
         /// How long it may be.
         max: usize,
     },
-    /// A map whose keys are not in their order, or twice there.
+    /// A map or a set whose keys are not in their order, or twice there.
     #[error("a map whose keys are not in order")]
     Order,
 }

@@ -1,7 +1,7 @@
 //! How values of any type become bytes and come back: the numbers, the lists and the maps, and two macros that make a
 //! format out of a list of names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::Malformed;
@@ -111,6 +111,25 @@ impl<K: Listed + Ord, V: Packed> Packed for BTreeMap<K, V> {
             map.insert(key, value);
         }
         Ok(map)
+    }
+}
+
+impl<T: Listed + Ord> Packed for BTreeSet<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_length(self.len(), out);
+        self.iter().for_each(|one| one.put(out));
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut set = Self::new();
+        for _ in 0..take_length(from, T::MAX)? {
+            let one = T::take(from)?;
+            if set.last().is_some_and(|last| *last >= one) {
+                return Err(Malformed::Order);
+            }
+            set.insert(one);
+        }
+        Ok(set)
     }
 }
 

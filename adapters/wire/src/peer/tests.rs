@@ -1,12 +1,12 @@
 //! Golden bytes of every packet, and the law that whatever is read is written again as the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
-    HintList, HintVersion, Leads, Message, NatType, PeerId, Refusal, SessionId, Side, Stamp, Standing, State,
-    Tick, View, ViewId, Vote, Welcome,
+    HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Refusal, Roster, SIGNATURE_BYTES_MAX,
+    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn channel(number: u32) -> ChannelId {
-    ChannelId { epoch: Epoch(1), number }
+    ChannelId { stamp: Stamp::certified(Epoch(1)), number }
 }
 
 fn view() -> View {
@@ -25,13 +25,32 @@ fn view() -> View {
         id: ViewId { epoch: Epoch(1), version: 2 },
         host: PeerId(0xa),
         members: BTreeMap::from([(PeerId(0xa), channel(0)), (PeerId(0xb), channel(1))]),
+        signature: Signature(vec![0xaa, 0xbb]),
+    }
+}
+
+fn roster() -> Roster {
+    let (members, kicked) = (view().members, BTreeSet::from([PeerId(0xc)]));
+    Roster { stamp: Stamp::certified(Epoch(2)), version: 4, members, kicked }
+}
+
+fn state() -> StateId {
+    StateId { stamp: Stamp::certified(Epoch(2)), number: 12, tick: Tick(77), hash: StateHash(0xfeed) }
+}
+
+fn vote(voter: u128, signature: &[u8]) -> Vote {
+    Vote {
+        epoch: Epoch(2),
+        candidate: PeerId(0xb),
+        voter: PeerId(voter),
+        electorate: view().id,
+        signature: Signature(signature.to_vec()),
     }
 }
 
 fn certificate() -> Certificate {
-    let vote =
-        |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
-    Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: view(), votes: vec![vote(0xa), vote(0xb)] }
+    let votes = vec![vote(0xa, b"ann"), vote(0xb, b"bob")];
+    Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: view(), votes }
 }
 
 fn hint() -> Hint {
@@ -60,23 +79,38 @@ fn beat(leads: Leads) -> Body {
         hints: hints().version,
         hint: hint(),
         promised: Epoch(3),
-        holds: Tick(77),
+        roster: 4,
+        holds: state(),
+        applied: 31,
     })
+}
+
+fn part(kind: Kind) -> Part {
+    let inputs = BTreeMap::from([(PeerId(0xa), 31)]);
+    Part { id: state(), previous: StateHash(0xbeef), kind, inputs, bytes: b"harbour".to_vec() }
 }
 
 /// Every kind of packet, and every variant somewhere.
 fn packets() -> Vec<(&'static str, Packet)> {
-    let side = Side { mandate: Standing::Confirmed, size: 8, tick: Tick(77) };
-    let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, tick: Tick(78) };
+    let side = Side {
+        mandate: Standing::Confirmed,
+        size: 8,
+        state: state(),
+        opened: StateId::NONE,
+        channel: channel(1),
+    };
+    let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, state: state() };
     let refusal = |why| Body::Refusal { epoch: Epoch(3), why };
     let welcome = Welcome {
         founder: PeerId(0xa),
         certificates: vec![certificate()],
         view: view(),
+        roster: roster(),
         hints: hints(),
         channel: channel(1),
     };
-    let announce = |cause| Body::Announce { certificates: vec![certificate()], view: view(), cause };
+    let announce =
+        |cause| Body::Announce { certificates: vec![certificate()], view: view(), roster: roster(), cause };
     let bodies = [
         ("beat of a member", beat(Leads::No)),
         ("beat of a host that gathers", beat(Leads::Accedes)),
@@ -89,7 +123,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("hears", Body::Answer(Hears::Yes)),
         ("hears not", Body::Answer(Hears::No)),
         ("claim", Body::Claim(Claim { epoch: Epoch(2), candidate: PeerId(0xb), view: view() })),
-        ("vote", Body::Vote(certificate().votes[0])),
+        ("vote", Body::Vote(vote(0xa, b"ann"))),
         ("passed", refusal(Refusal::Passed(vec![certificate()]))),
         ("promised", refusal(Refusal::Promised(Epoch(4)))),
         ("newer view", refusal(Refusal::NewerView(view()))),
@@ -104,8 +138,11 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("view", Body::View(view())),
         ("taken", Body::Taken(view().id)),
         ("hints", Body::Hints(hints())),
-        ("state", Body::State(State { tick: Tick(77), bytes: b"harbour".to_vec() })),
-        ("pull", Body::Pull),
+        ("roster", Body::Roster(roster())),
+        ("state", Body::State([Kind::Snapshot, Kind::Delta, Kind::Event].map(part).to_vec())),
+        ("holds", Body::Holds(state())),
+        ("pull", Body::Pull(state())),
+        ("play", Body::Play { number: 32, bytes: b"hard to port".to_vec() }),
         ("join", Body::Join(Hint::UNSUITABLE)),
         ("welcome", Body::Welcome(welcome)),
         ("redirect", Body::Redirect(PeerId(0xa))),
@@ -173,13 +210,14 @@ fn what_is_too_much_is_refused_before_it_is_read() {
 #[test]
 fn the_largest_session_fits() {
     let members: BTreeMap<PeerId, ChannelId> = (0..64).map(|id| (PeerId(id), channel(0))).collect();
-    let electorate = View { members, ..view() };
-    let vote =
-        |voter| Vote { epoch: Epoch(2), candidate: PeerId(0xb), voter: PeerId(voter), electorate: view().id };
-    let votes: Vec<Vote> = (0..64).map(vote).collect();
+    let signature = [7; SIGNATURE_BYTES_MAX];
+    let kicked = members.keys().copied().collect();
+    let roster = Roster { members: members.clone(), kicked, ..roster() };
+    let electorate = View { members, signature: Signature(signature.to_vec()), ..view() };
+    let votes: Vec<Vote> = (0..64).map(|voter| vote(voter, &signature)).collect();
     let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: electorate.clone(), votes };
-    let body =
-        Body::Announce { certificates: vec![longest; 64], view: electorate, cause: Cause::Catastrophic };
+    let certificates = vec![longest; 64];
+    let body = Body::Announce { certificates, view: electorate, roster, cause: Cause::Catastrophic };
     let message = Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body };
     let packet = Packet::Protocol(message);
     assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());

@@ -63,6 +63,8 @@ impl Account {
                 self.waiting.clear();
                 let ticks = self.safe.tick.0.saturating_sub(tick.0);
                 let own = u64::from(self.safe.deeds.saturating_sub(deeds));
+                // What is lost is counted once.
+                self.safe = self.safe.min(Seen { tick, deeds });
                 Heard::Moved(Cost { gap: now.saturating_duration_since(last), acked_lost: ticks + own, tick })
             }
             Some(_) | None => Heard::Next,
@@ -74,20 +76,6 @@ impl Account {
         }
         self.promise(durable);
         heard
-    }
-
-    /// How many of its own deeds it has been told are safe.
-    #[must_use]
-    pub const fn safe_deeds(&self) -> u32 {
-        self.safe.deeds
-    }
-
-    /// A host has taken the player out of the game and let it in again: its deeds are counted from there.
-    pub fn begin_deeds_anew(&mut self, deeds: u32) {
-        self.safe.deeds = deeds;
-        for seen in &mut self.waiting {
-            seen.deeds = seen.deeds.min(deeds);
-        }
     }
 
     /// The host says that the game is safe so far.

@@ -2,8 +2,8 @@
 //! goes along when the session moves.
 //!
 //! A boat belongs to a peer's key, never to a name (seed 000: "making sure that reconnecting clients are given the correct
-//! actor"), so a new host that goes on from a state has every boat's owner. What a player did is counted, and each of it is
-//! applied once, whichever hosts it meets.
+//! actor"), so a new host that goes on from a state has every boat's owner. What players did is counted, so that anybody can
+//! see that nothing was lost and nothing came twice.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,11 @@ use mainstay_peer::migration::{PeerId, Tick};
 
 use crate::world::{BOATS_MAX, BoatId, Helm, Order, World};
 
-/// What a player did, by its count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deed {
-    /// How many before it, and it; from 1.
-    pub number: u32,
-    /// Where the levers stand since.
-    pub helm: Helm,
-}
-
 /// Whoever has a boat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Crew {
     boat: BoatId,
-    /// The newest deed that the world holds.
+    /// How often it has moved its levers.
     deeds: u32,
 }
 
@@ -87,14 +78,11 @@ impl Harbour {
         }
     }
 
-    /// What a peer did: what is known already is passed over, and what comes after a gap waits until the gap is told.
-    pub fn steer(&mut self, peer: PeerId, deeds: &[Deed]) {
-        let Some(crew) = self.crews.get_mut(&peer) else { return };
-        for deed in deeds {
-            if crew.deeds.checked_add(1) == Some(deed.number) {
-                crew.deeds = deed.number;
-                self.orders.push((crew.boat, Order::Steer(deed.helm)));
-            }
+    /// A peer has moved its levers.
+    pub fn steer(&mut self, peer: PeerId, helm: Helm) {
+        if let Some(crew) = self.crews.get_mut(&peer) {
+            crew.deeds = crew.deeds.saturating_add(1);
+            self.orders.push((crew.boat, Order::Steer(helm)));
         }
     }
 
@@ -105,7 +93,7 @@ impl Harbour {
     }
 
     /// The state in bytes: how many crews u8, for each its peer u128, boat u8 and deeds u32; then the world. Big-endian.
-    /// What is to happen in the next tick is not part of it: whoever did it tells it again.
+    /// What is to happen in the next tick is not part of it, so it is taken right after [`Harbour::step`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![u8::try_from(self.crews.len()).unwrap_or(u8::MAX)];
@@ -161,29 +149,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn deed(number: u32) -> Deed {
-        Deed { number, helm: Helm { throttle: i8::try_from(number % 100).unwrap(), rudder: 0 } }
-    }
-
     #[test]
-    fn every_deed_counts_once_whichever_hosts_it_meets() {
+    fn deeds_are_counted_and_go_along() {
         let (ann, bob) = (PeerId(1), PeerId(2));
         let mut host = Harbour::new(7);
         host.board(ann);
-        host.board(bob);
+        host.steer(ann, Helm { throttle: 100, rudder: 0 });
+        host.steer(bob, Helm { throttle: 100, rudder: 0 });
         host.step();
-        host.steer(ann, &[deed(1), deed(2)]);
-        host.steer(ann, &[deed(1), deed(2), deed(3)]);
-        host.step();
-        assert_eq!(host.deeds_of(ann), 3);
+        assert_eq!((host.deeds_of(ann), host.deeds_of(bob)), (1, 0), "bob has no boat");
         let mut heir = Harbour::decode(&host.encode()).unwrap();
-        // The old host held more than the heir has; ann tells it again.
-        host.steer(ann, &[deed(4)]);
-        heir.steer(ann, &[deed(3), deed(4)]);
-        heir.steer(bob, &[deed(2)]);
-        assert_eq!((heir.deeds_of(ann), heir.deeds_of(bob)), (4, 0), "after a gap nothing counts");
-        host.step();
-        heir.step();
+        for harbour in [&mut host, &mut heir] {
+            harbour.steer(ann, Helm { throttle: 0, rudder: 0 });
+            harbour.step();
+        }
         assert_eq!(heir, host);
     }
 

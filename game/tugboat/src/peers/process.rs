@@ -1,7 +1,6 @@
 //! One player's process: it reads what its session says, steps the game where it is the host, steers, listens to its console,
 //! and tells whatever happens as one JSON object a line on standard output.
 
-use std::collections::VecDeque;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -13,8 +12,8 @@ use std::time::{Duration, Instant};
 use mainstay_peer::link::Way;
 use mainstay_peer::listener::{Listener, Migrating};
 use mainstay_peer::migration::{
-    Acting, Answer, CanBeHost, End, Handover, Identification, Outcome, PeerId, Priority, Report, Role, Stage,
-    Stamp, State, Tick,
+    Acting, Answer, CanBeHost, End, Handover, Identification, Kind, Outcome, PeerId, Piece, Priority, Report,
+    Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
     Closing, Event, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown, StartError, To,
@@ -23,9 +22,9 @@ use nix::sys::signal::{SigSet, Signal};
 use serde_json::{Value, json};
 
 use crate::peers::account::{Account, Cost, Heard};
-use crate::peers::harbour::{Deed, Harbour};
+use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
-use crate::peers::voice::{DEEDS_MAX, Told, decode_deeds, encode_deeds};
+use crate::peers::voice::{Told, decode_helm, encode_helm};
 use crate::world::{Helm, TICKS_PER_SECOND};
 
 /// How often the game steps.
@@ -238,7 +237,10 @@ enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaving {
     No,
-    Until(Instant),
+    /// As host: it hands over first.
+    HandingOver(Instant),
+    /// It has said so, and waits for the end.
+    Said,
 }
 
 struct Player {
@@ -252,8 +254,7 @@ struct Player {
     acting: Acting,
     durable: Tick,
     account: Account,
-    /// What it did and no state of a host holds yet.
-    deeds: VecDeque<Deed>,
+    /// How often it has moved its levers.
     done: u32,
     ticks: u32,
     can_be_host: CanBeHost,
@@ -277,7 +278,6 @@ impl Player {
             acting: Acting::No,
             durable: Tick(0),
             account: Account::default(),
-            deeds: VecDeque::new(),
             done: 0,
             ticks: 0,
             can_be_host: CanBeHost::NotYet,
@@ -308,10 +308,10 @@ impl Player {
                 Ok(said) => self.obey(&said)?,
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
-            if let Leaving::Until(until) = self.leaving
+            if let Leaving::HandingOver(until) = self.leaving
                 && now >= until
             {
-                self.leaving = Leaving::No;
+                self.leaving = Leaving::Said;
                 self.seat.leave()?;
             }
             if now >= standing_at {
@@ -331,7 +331,7 @@ impl Player {
                 }
                 tell(&json!({ "event": "entered" }))?;
             }
-            Event::Lead { stamp, state } => self.lead(stamp, state)?,
+            Event::Lead { stamp, state } => self.lead(stamp, &state)?,
             Event::Follow { leader, stamp } => {
                 self.part = Part::Member;
                 tell(
@@ -349,10 +349,23 @@ impl Player {
                 }
                 tell(&json!({ "event": "gone", "peer": name(peer) }))?;
             }
-            Event::Durable(tick) => {
-                self.durable = tick;
-                self.account.promise(tick);
+            Event::Durable(state) => {
+                self.durable = state.tick;
+                self.account.promise(state.tick);
             }
+            Event::Apply { from, bytes, .. } => {
+                if let Some(helm) = decode_helm(&bytes) {
+                    self.harbour.steer(from, helm);
+                }
+            }
+            Event::Behind => {
+                if let Leaving::HandingOver(_) = self.leaving {
+                    self.hand_over(Handover::Leaves)?;
+                }
+            }
+            Event::NotTaken(why) => tell(&json!({ "event": "notTaken", "why": why.to_string() }))?,
+            Event::InputForgotten { number } => tell(&json!({ "event": "forgotten", "number": number }))?,
+            Event::Rewritten { host, .. } => tell(&json!({ "event": "rewritten", "host": name(host) }))?,
             Event::Confirmed(stamp) => tell(&json!({ "event": "confirmed", "epoch": stamp.epoch.0 }))?,
             Event::Migrated(report) => {
                 self.report = Some(report);
@@ -360,19 +373,16 @@ impl Player {
             }
             Event::NotSet(why) => tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
-            Event::FromMember { peer, bytes } => {
-                if let Some(deeds) = decode_deeds(&bytes) {
-                    self.harbour.steer(peer, &deeds);
-                }
-            }
-            Event::Over(_) => {}
+            // Members of this game do, and do not speak.
+            Event::FromMember { .. } | Event::Over(_) => {}
         }
         Ok(())
     }
 
     /// It is the host: the game goes on from what is known of it.
-    fn lead(&mut self, stamp: Stamp, state: Option<State>) -> Result<(), ProcessError> {
-        let held = state.as_ref().and_then(|state| Harbour::decode(&state.bytes));
+    fn lead(&mut self, stamp: Stamp, state: &State) -> Result<(), ProcessError> {
+        // Each part of this game is the whole of it.
+        let held = state.parts().last().and_then(|part| Harbour::decode(&part.bytes));
         if let Some(held) = held {
             self.harbour = held;
             let members: Vec<PeerId> = self
@@ -406,26 +416,9 @@ impl Player {
         let heard = self.account.hear(Instant::now(), stamp, tick, deeds, told.durable);
         if heard != Heard::Stale {
             self.harbour = told.harbour;
-            self.keep_deeds(deeds);
             self.can_be_host()?;
         }
         self.note(heard)
-    }
-
-    /// What is not safe yet may have to be told again, to a host that holds less. A host that holds less than was told safe
-    /// has taken this peer out and let it in again: it counts from there.
-    fn keep_deeds(&mut self, held: u32) {
-        let safe = self.account.safe_deeds();
-        self.deeds.retain(|deed| deed.number > safe);
-        let next = self.deeds.front().map_or(self.done.saturating_add(1), |deed| deed.number);
-        if next > held.saturating_add(1) {
-            self.done = held;
-            for deed in &mut self.deeds {
-                self.done += 1;
-                deed.number = self.done;
-            }
-            self.account.begin_deeds_anew(held);
-        }
     }
 
     fn note(&mut self, heard: Heard) -> Result<(), ProcessError> {
@@ -441,40 +434,32 @@ impl Player {
     fn tick(&mut self) -> Result<(), ProcessError> {
         self.ticks = self.ticks.wrapping_add(1);
         if self.bot && self.ticks.is_multiple_of(BOT_EVERY) && self.part != Part::Outside {
-            self.steer_by_itself();
+            self.steer_by_itself()?;
         }
         match self.part {
-            Part::Outside => {}
-            Part::Member => {
-                self.seat.say(To::Host, Way::Datagram, encode_deeds(self.deeds.iter()))?;
-            }
             Part::Host(stamp) if self.acting == Acting::Yes && Instant::now() >= self.still_until => {
-                self.harbour.steer(self.me, self.deeds.make_contiguous());
                 self.harbour.step();
-                let done = self.harbour.deeds_of(self.me);
-                self.keep_deeds(done);
-                let bytes = self.harbour.encode();
-                let told = Told::encode(self.durable, &bytes);
+                let piece = self.piece();
+                let told = Told::encode(self.durable, &piece.bytes);
+                self.seat.hold(piece)?;
                 self.seat.say(To::Members, Way::Datagram, told)?;
-                self.seat.hold(State { tick: self.harbour.tick(), bytes })?;
-                let heard = self.account.hear(Instant::now(), stamp, self.harbour.tick(), done, self.durable);
-                self.note(heard)?;
+                let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
+                let heard = self.account.hear(Instant::now(), stamp, tick, deeds, self.durable);
+                self.note(heard)
             }
-            Part::Host(_) => {}
+            Part::Outside | Part::Member | Part::Host(_) => Ok(()),
         }
-        Ok(())
     }
 
-    fn steer_by_itself(&mut self) {
+    fn piece(&self) -> Piece {
+        Piece { tick: self.harbour.tick(), kind: Kind::Snapshot, bytes: self.harbour.encode() }
+    }
+
+    fn steer_by_itself(&mut self) -> Result<(), ProcessError> {
         let turn = u8::try_from(self.me.0 >> 120).unwrap_or(0) ^ u8::try_from(self.done % 251).unwrap_or(0);
-        self.steer(Helm { throttle: 90, rudder: turn.cast_signed() / 2 });
-    }
-
-    fn steer(&mut self, helm: Helm) {
-        if self.deeds.len() < DEEDS_MAX {
-            self.done += 1;
-            self.deeds.push_back(Deed { number: self.done, helm });
-        }
+        self.done = self.done.saturating_add(1);
+        let helm = Helm { throttle: 90, rudder: turn.cast_signed() / 2 };
+        Ok(self.seat.play(encode_helm(helm).to_vec())?)
     }
 
     fn obey(&mut self, said: &Said) -> Result<(), ProcessError> {
@@ -499,17 +484,25 @@ impl Player {
         if self.leaving != Leaving::No {
             return Ok(());
         }
-        self.leaving = Leaving::Until(Instant::now() + LEAVING_MAX);
         match self.part {
-            Part::Host(_) => self.hand_over(Handover::Leaves),
-            Part::Outside | Part::Member => Ok(self.seat.leave()?),
+            Part::Host(_) => {
+                self.leaving = Leaving::HandingOver(Instant::now() + LEAVING_MAX);
+                self.hand_over(Handover::Leaves)
+            }
+            Part::Outside | Part::Member => {
+                self.leaving = Leaving::Said;
+                Ok(self.seat.leave()?)
+            }
         }
     }
 
     fn hand_over(&mut self, why: Handover) -> Result<(), ProcessError> {
         self.still_until = Instant::now() + HANDING_OVER;
-        let last = State { tick: self.harbour.tick(), bytes: self.harbour.encode() };
-        Ok(self.seat.hand_over(None, why, last)?)
+        if self.acting == Acting::Yes {
+            // What has come since the last tick is in the last state too.
+            self.harbour.step();
+        }
+        Ok(self.seat.hand_over(None, why, self.piece())?)
     }
 
     /// Once the stages are through and the new host's first state is there.
