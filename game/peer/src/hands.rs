@@ -397,17 +397,16 @@ impl Hands {
         let is_told =
             matches!(&input, Input::Message { message, .. } if matches!(message.body, Body::Play { .. }));
         let is_deed = is_told || matches!(input, Input::Play(_));
-        match self.places.get_mut(&id) {
-            Some(Place { life: Life::In(session), deeds, .. })
-                if is_deed && session.role() == Identification::Host =>
-            {
-                if deeds.len() < DEEDS_MAX {
-                    deeds.push_back(input);
-                }
+        if is_deed
+            && let Some(Place { life: Life::In(session), deeds, .. }) = self.places.get_mut(&id)
+            && session.role() == Identification::Host
+        {
+            if deeds.len() < DEEDS_MAX {
+                deeds.push_back(input);
             }
-            Some(_) => self.give(id, input),
-            None => {}
+            return;
         }
+        self.give(id, input);
     }
 
     /// The host's game gives a state, which has to hold everything that it was told of.

@@ -44,6 +44,7 @@ pub enum Way {
 
 /// What came from outside.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nobody keeps them: each is taken apart at once")]
 pub enum Arrival {
     /// A link stands.
     Up(Arc<dyn Link>),
