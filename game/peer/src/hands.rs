@@ -288,7 +288,10 @@ impl Hands {
             Output::Lead { stamp, state } => self.tell(id, Event::Lead { stamp, state }),
             Output::Follow { leader, stamp } => self.tell(id, Event::Follow { leader, stamp }),
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
-            Output::Connected { peer, channel } => self.tell(id, Event::Connected { peer, channel }),
+            Output::Connected { peer, channel, actor } => {
+                self.tell(id, Event::Connected { peer, channel, actor })
+            }
+            Output::Discard(entities) => self.tell(id, Event::Discard(entities)),
             Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
             Output::Durable(state) => self.tell(id, Event::Durable(state)),
             Output::Apply { from, number, bytes } => {

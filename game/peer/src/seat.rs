@@ -6,9 +6,9 @@ use std::time::Duration;
 use std::time::Instant;
 
 use mainstay_migration::{
-    Acting, CanBeHost, ChannelId, Closed, End, Entry, Forged, Handover, Identification, Input, Level,
-    Migratable, Order, PeerId, Piece, Priority, Report, SessionId, SettingError, Stamp, State, StateError,
-    StateId, WithoutMajority,
+    Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, Handover, Identification,
+    Input, Level, Migratable, Order, PeerId, Piece, Priority, Report, SessionId, SettingError, Stamp, State,
+    StateError, StateId, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -90,7 +90,12 @@ pub enum Event {
         peer: PeerId,
         /// Its channel.
         channel: ChannelId,
+        /// What it plays already, where the game has said so to this host or to one before (`client_connected` with the
+        /// existing actor).
+        actor: Option<ActorId>,
     },
+    /// A migration is over and this peer is a client: what it listed when it was host is not needed any more, each once.
+    Discard(Vec<EntityId>),
     /// A member is none any more.
     Gone(PeerId),
     /// So far the game is held by its host and two others, or as many as there are.

@@ -3,10 +3,10 @@
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
-    HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX, Part, PeerId,
-    Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
-    StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
+    Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
+    Part, PeerId, Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
+    Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
@@ -74,7 +74,7 @@ choice!(Refusal, "refusal" {
 record!(Certificate { epoch, host, electorate, votes });
 record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
-record!(Roster { stamp, version, members, kicked });
+record!(Roster { stamp, version, members, kicked, actors });
 record!(Welcome { founder, certificates, view, roster, hints, channel });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
@@ -86,7 +86,7 @@ record!(Hint { can_be_host, nat, connections, ping_ms, upstream_bps });
 choice!(CanBeHost, "suitability" { 1 = Yes, 2 = NotYet });
 choice!(NatType, "NAT type" { 1 = Open, 2 = Moderate, 3 = Strict, 4 = Unknown });
 
-around!(SessionId, PeerId, Epoch, Tick, StateHash);
+around!(SessionId, PeerId, Epoch, Tick, StateHash, ActorId);
 record!(Stamp { epoch, fork });
 record!(ChannelId { stamp, number });
 

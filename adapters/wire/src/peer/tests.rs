@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover, Hears, Hint,
-    HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Refusal, Roster, SIGNATURE_BYTES_MAX,
-    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
+    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Refusal, Roster,
+    SIGNATURE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
+    Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -31,7 +32,8 @@ fn view() -> View {
 
 fn roster() -> Roster {
     let (members, kicked) = (view().members, BTreeSet::from([PeerId(0xc)]));
-    Roster { stamp: Stamp::certified(Epoch(2)), version: 4, members, kicked }
+    let actors = BTreeMap::from([(PeerId(0xb), ActorId(9))]);
+    Roster { stamp: Stamp::certified(Epoch(2)), version: 4, members, kicked, actors }
 }
 
 fn state() -> StateId {

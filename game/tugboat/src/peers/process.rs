@@ -373,8 +373,8 @@ impl Player {
             }
             Event::NotSet(why) => tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
-            // Members of this game do, and do not speak.
-            Event::FromMember { .. } | Event::Over(_) => {}
+            // Members of this game do, and do not speak; its hosts list nothing.
+            Event::FromMember { .. } | Event::Discard(_) | Event::Over(_) => {}
         }
         Ok(())
     }

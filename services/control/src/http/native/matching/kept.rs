@@ -42,7 +42,8 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     let tenure = tenure.ok_or_else(no_session)?;
     let queue =
         queues.named(&game.queue).ok_or_else(|| No::new(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
-    let players = entities(&game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
+    let players =
+        entities(&game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
     let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
     let bytes = random().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;
