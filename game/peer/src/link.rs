@@ -1,4 +1,4 @@
-//! What carries packets between two peers, whatever it is made of: QUIC ([`crate::quic`]), memory in a test, a browser's
+//! What carries packets between two peers, whatever it is made of: QUIC (`quic`), memory in a test, a browser's
 //! data channel one day.
 //!
 //! A link sends and never waits. What it receives it puts into the one channel that its maker was given, as an

@@ -2,7 +2,7 @@
 //! where others can be reached.
 //!
 //! A packet is a version, a number for what it is, and its fields one after the other, big-endian, without names: it goes
-//! out ten times a second to everybody. [`form`] is the whole format, as one line a type. There is one form for each
+//! out ten times a second to everybody. `form` is the whole format, as one line a type. There is one form for each
 //! value, so whatever can be read is written again as the same bytes; and every list has its limit.
 
 mod form;

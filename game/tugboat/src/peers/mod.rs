@@ -1,9 +1,9 @@
 //! Tugboat without a server: its players host it, one after the other (`game/peer`).
 //!
-//! - [`harbour`] is the game and who steers what, as the state that goes along;
-//! - [`voice`] is what host and members say to each other;
-//! - [`account`] measures what a move cost a player;
-//! - [`process`] is one player's process: the loop, the console, and a line of JSON for whatever happens.
+//! - `harbour` is the game and who steers what, as the state that goes along;
+//! - `voice` is what host and members say to each other;
+//! - `account` measures what a move cost a player;
+//! - `process` is one player's process: the loop, the console, and a line of JSON for whatever happens.
 
 pub mod account;
 pub mod harbour;
