@@ -47,7 +47,6 @@ Keeps multiplayer game sessions alive.
 
   mainstay up --demo                            run everything here, with a small real game
   mainstay demo play                            players matched, a server killed, a player replaced
-  mainstay demo peers --lan                     players host a game themselves, and their host goes away
   mainstay status                               what is running, and where
   mainstay allocation create --fleet tugboat    a server for a session
   mainstay check FILE                           what is wrong with a mainstay.yaml or .gsh

@@ -49,7 +49,7 @@ pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     // However it went; and why it failed is said before what failed after.
     let ended = tickets.end();
     played?;
-    ended?;
+    demo.withdrawn(&ended?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,6 +108,20 @@ impl Demo<'_> {
         let facts = json!({ "player": player, "skill": skill, "ticket": ticket.id });
         self.told.say("ticket", facts, &format!("{player} (skill {skill}) looks for a match"))?;
         Ok(ticket)
+    }
+
+    /// Waits until the games of these sessions ask for nobody any more: whoever plays the demo next must meet none of them.
+    fn withdrawn(&self, sessions: &[String]) -> Result<(), Failure> {
+        let asks = |it: &Value| {
+            let session = it["lease"]["hosted"]["session"].as_str();
+            it["status"] == "WaitingForMatch"
+                && session.is_some_and(|session| sessions.iter().any(|it| it == session))
+        };
+        self.patience.until("its game asks for nobody any more", || {
+            let all = self.client.get(&format!("{QUEUE}/backfills"))?;
+            let mut items = all["items"].as_array().into_iter().flatten();
+            Ok((!items.any(asks)).then_some(()))
+        })
     }
 
     /// Says of whom who waits longest why that is.

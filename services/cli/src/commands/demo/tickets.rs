@@ -47,26 +47,30 @@ impl<'a> Tickets<'a> {
         Ok(Ticket { player, path, id })
     }
 
-    /// Cancels what still waits, and gives back the servers of what was matched: all of it, whatever fails on the way.
-    pub fn end(self) -> Result<(), Failure> {
+    /// Cancels what still waits, and gives back the servers of what was matched: all of it, whatever fails on the way. Tells
+    /// which sessions are over.
+    pub fn end(self) -> Result<Vec<String>, Failure> {
         let asked = self.asked.take();
-        let canceled = asked.iter().map(|(player, _)| self.cancel(player));
-        let mut done: Vec<Result<(), Failure>> = canceled.collect();
-        done.extend(asked.iter().filter_map(|(_, path)| Some(self.give_back(path.as_ref()?))));
-        done.into_iter().collect()
+        let canceled: Vec<Result<(), Failure>> =
+            asked.iter().map(|(player, _)| self.cancel(player)).collect();
+        let given: Vec<Result<Option<String>, Failure>> =
+            asked.iter().filter_map(|(_, path)| Some(self.give_back(path.as_ref()?))).collect();
+        canceled.into_iter().collect::<Result<(), Failure>>()?;
+        let sessions: Vec<Option<String>> = given.into_iter().collect::<Result<_, Failure>>()?;
+        Ok(sessions.into_iter().flatten().collect())
     }
 
     fn cancel(&self, player: &str) -> Result<(), Failure> {
         self.client.delete(&format!("{QUEUE}/tickets?player={player}")).map(drop)
     }
 
-    fn give_back(&self, ticket: &str) -> Result<(), Failure> {
+    fn give_back(&self, ticket: &str) -> Result<Option<String>, Failure> {
         let seen: Value = self.client.get(ticket)?;
-        let Some(session) = seen["matchId"].as_str() else { return Ok(()) };
+        let Some(session) = seen["matchId"].as_str() else { return Ok(None) };
         match self.client.delete(&format!("/v1/allocations/{session}")) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(Some(session.to_owned())),
             // Of a match that a running game was filled by: its server is another match's.
-            Err(failure) if failure.exit == Exit::NotFound => Ok(()),
+            Err(failure) if failure.exit == Exit::NotFound => Ok(None),
             Err(failure) => Err(failure),
         }
     }
