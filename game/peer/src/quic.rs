@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mainstay_migration::PeerId;
+use mainstay_migration::{MEMBERS_MAX, PeerId};
 use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{Connection, ConnectionError, Endpoint, IdleTimeout, Incoming, TransportConfig, VarInt};
@@ -29,6 +29,10 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// How long one packet may take to come in whole.
 const PACKET_MAX: Duration = Duration::from_secs(10);
+/// How many links there may be at once, those included that are just being made: two to every other member of the largest
+/// session (both ends may have dialed), and as many again for those of other sessions and for strangers. Who dials beyond
+/// them is turned away before anything is computed for it.
+const LINKS_MAX: usize = 4 * MEMBERS_MAX;
 /// How many packets are under way on streams of one link: a second of states and views.
 const STREAMS_MAX: u32 = 64;
 /// How many packets wait for a stream.
@@ -63,6 +67,11 @@ impl Quic {
         let quic = Self { endpoint: endpoint.clone(), key: key.clone(), arrivals: arrivals.clone() };
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
+                if endpoint.open_connections() >= LINKS_MAX {
+                    tracing::debug!(most = LINKS_MAX, "somebody dialed, and there are too many links");
+                    incoming.refuse();
+                    continue;
+                }
                 tokio::spawn(answer(incoming, arrivals.clone()));
             }
         });
