@@ -90,9 +90,9 @@ fn settled(crew: &mut Crew) -> Result<usize, Failure> {
 /// What its players tell of a move, as one JSON object.
 fn facts(old_host: &str, moves: &[&Value], players: usize) -> Value {
     let most = |name: &str| moves.iter().filter_map(|it| it[name].as_u64()).max().unwrap_or_default();
-    let first = moves.first().copied().unwrap_or(&Value::Null);
+    let last = moves.iter().copied().max_by_key(|it| Stamp::of(it)).unwrap_or(&Value::Null);
     json!({
-        "epoch": first["epoch"], "fork": first["fork"], "cause": first["cause"], "newHost": first["newHost"], "gapMs": most("gapMs"),
+        "epoch": last["epoch"], "fork": last["fork"], "cause": last["cause"], "newHost": last["newHost"], "gapMs": most("gapMs"),
         "peersKept": moves.len(), "ackedLost": most("ackedLost"), "peers": players, "oldHost": old_host,
         "tookMs": most("tookMs"),
     })
@@ -109,9 +109,9 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
     }
     crew.until_all("the session goes on under another host", |players| {
         let playing = players.iter().filter(|player| player.life == Life::Plays);
-        let mut hosts: Vec<Option<(Stamp, String)>> = playing
-            .map(|player| player.move_after(before).map(|it| (Stamp::of(it), text(it, "newHost"))))
-            .collect();
+        // A host that has itself elected anew stays the host: who comes to it later tells of a later epoch.
+        let mut hosts: Vec<Option<String>> =
+            playing.map(|player| player.move_after(before).map(|it| text(it, "newHost"))).collect();
         hosts.dedup();
         matches!(hosts.as_slice(), [Some(_)])
     })?;
