@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mainstay_core::{SessionId, StateMachine as _, Timestamp, Turn};
 use mainstay_lobby::{
-    Answer, CanBeHost, Command, Epoch, Event, Gone, Joiner, Lobby, Misses, Observation, PeerKey, Player,
-    Rejection, Renewal, Service, Session, Settings, laws,
+    Answer, CanBeHost, Command, ENDED_KEPT, Epoch, Event, Gone, Joiner, Lobby, Misses, Observation, PeerKey,
+    Player, Rejection, Renewal, Service, Session, Settings, laws,
 };
 
 pub const BEGIN: u64 = 1_700_000_000_000;
@@ -90,8 +90,19 @@ impl World {
                 });
                 self.kicked.insert((*session, joined.unwrap()));
             }
+            Event::Opened { session, .. } => {
+                let ended = self.story.iter().rev().find_map(|(at, event)| match event {
+                    Event::Ended { session: of, .. } if of == session => Some(*at),
+                    _ => None,
+                });
+                if let Some(at) = ended {
+                    assert!(at + ENDED_KEPT <= self.now, "an id is not given again while its end is told");
+                }
+                // Of its id's earlier bearer nobody holds anything any more.
+                self.hosts.retain(|(of, _), _| of != session);
+                self.kicked.retain(|(of, _)| of != session);
+            }
             Event::Configured { .. }
-            | Event::Opened { .. }
             | Event::Introduced { .. }
             | Event::Went { .. }
             | Event::Updated { .. }
