@@ -30,7 +30,14 @@ impl Queue {
                 }
                 (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
             }
-            Event::Closed => (self.spec, self.engine, self.tally) = (None, None, None),
+            Event::Closed => {
+                (self.spec, self.engine, self.tally, self.paused) = (None, None, None, None);
+            }
+            Event::Paused => (self.paused, self.engine) = (Some(at), None),
+            Event::Resumed => {
+                self.paused = None;
+                (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
+            }
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 let stage =
                     if invited.is_empty() { Stage::Searching(self.arrive(at)) } else { Stage::Gathering };

@@ -21,6 +21,10 @@ pub enum Command {
     Configure(Arc<QueueSpec>),
     /// Take no more tickets, and cancel all there are (`RemoveMatchmakingQueue`).
     Close,
+    /// Form no match until [`Command::Resume`]: tickets come, wait, give up and are cancelled as ever.
+    Pause,
+    /// Match again: everyone who waits is looked at anew.
+    Resume,
     /// `CreateMatchmakingTicket`: a player looks for a match, with others it names.
     CreateTicket {
         /// The new ticket's id.

@@ -24,6 +24,10 @@ pub enum Event {
     },
     /// The queue takes no more tickets.
     Closed,
+    /// The queue forms no match from now on. Groups that wait for a server still get it. Of a snapshot too: since then.
+    Paused,
+    /// It matches again.
+    Resumed,
     /// A ticket was made. It searches at once where nobody was invited.
     TicketCreated {
         /// Its id.

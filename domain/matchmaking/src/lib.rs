@@ -28,6 +28,7 @@ pub mod laws;
 mod live;
 mod playing;
 mod queue;
+pub mod rehearsal;
 mod rejection;
 mod shares;
 pub mod spec;

@@ -29,9 +29,9 @@ pub(crate) struct Live {
 }
 
 impl Queue {
-    /// Builds the engine where it is missing.
+    /// Builds the engine where it is missing and somebody is to be matched.
     pub(crate) fn open_engine(&mut self) {
-        if self.engine.is_none() {
+        if self.engine.is_none() && self.paused.is_none() {
             self.engine = self.spec.clone().map(|spec| Live::build(self, &spec));
         }
     }

@@ -39,6 +39,8 @@ pub struct Queue {
     pub(crate) spec: Option<Arc<QueueSpec>>,
     /// Counts the changes of what rules read.
     pub(crate) form: u32,
+    /// Since when it forms no matches, where an operator has it so.
+    pub(crate) paused: Option<Timestamp>,
     pub(crate) arrivals: u64,
     pub(crate) looked_at: LookedAt,
     pub(crate) tickets: BTreeMap<TicketId, Arc<Ticket>>,
@@ -116,6 +118,7 @@ impl Queue {
             seed,
             spec: None,
             form: 0,
+            paused: None,
             arrivals: 0,
             looked_at: LookedAt { until: Cursor::start_of(Timestamp::EPOCH), anew: Timestamp::EPOCH },
             tickets: BTreeMap::new(),
@@ -152,6 +155,12 @@ impl Queue {
     #[must_use]
     pub const fn form(&self) -> u32 {
         self.form
+    }
+
+    /// Since when it forms no matches, where an operator has it so.
+    #[must_use]
+    pub const fn paused(&self) -> Option<Timestamp> {
+        self.paused
     }
 
     /// How many tickets of both kinds are open.
@@ -248,7 +257,10 @@ impl Queue {
                 Look::Nothing | Look::Nobody(_) => live.engine.next().map(|cursor| cursor.at),
             },
             // What is due is known once it is built.
-            None => (self.open > 0 && self.spec.is_some()).then_some(Timestamp::EPOCH),
+            None => {
+                let matches = self.spec.is_some() && self.paused.is_none();
+                (self.open > 0 && matches).then_some(Timestamp::EPOCH)
+            }
         };
         let search = search.map(|at| (at, Why::Search));
         // Who gives up at the same moment is gone first: "Expired tickets are removed".

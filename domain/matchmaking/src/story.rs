@@ -13,6 +13,7 @@ impl Queue {
         if let Some(spec) = &self.spec {
             story.push((Timestamp::EPOCH, Event::Configured { spec: spec.clone(), form: self.form }));
         }
+        story.extend(self.paused.map(|since| (since, Event::Paused)));
         // What ended comes in the order in which it will be forgotten, what is open in that of giving up.
         let ended = self.ended.iter().map(|(_, id)| id);
         for id in ended.chain(self.give_ups.iter().map(|(_, id)| id)) {

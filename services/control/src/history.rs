@@ -120,6 +120,8 @@ fn queue_row(event: &matchmaking::Event) -> Option<Row> {
             Some(("queue.configured", vec![spec.name.to_string()], json!({ "form": form })))
         }
         Event::Closed => Some(("queue.removed", vec![], Value::Null)),
+        Event::Paused => Some(("queue.paused", vec![], Value::Null)),
+        Event::Resumed => Some(("queue.resumed", vec![], Value::Null)),
         Event::MatchFormed { id, tickets, backfill, regions } => {
             let filled = backfill.as_ref().map(|filled| filled.ticket);
             let tickets = tickets.iter().map(|(ticket, _)| *ticket).chain(filled);
@@ -139,7 +141,10 @@ fn queue_row(event: &matchmaking::Event) -> Option<Row> {
             let region = server.region.as_deref();
             Some((
                 "match.placed",
-                vec![hold.to_string()],
+                // The allocation has the id of the match.
+                std::iter::once(hold.to_string())
+                    .chain(server.server_id.as_deref().map(str::to_owned))
+                    .collect(),
                 json!({ "allocation": server.server_id.as_deref(), "region": region }),
             ))
         }

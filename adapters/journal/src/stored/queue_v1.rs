@@ -1,4 +1,4 @@
-//! Formats 1 to 3 of a queue's events: 2 and 3 only append cases, so that one enum reads all.
+//! Formats 1 to 5 of a queue's events: each only appends cases, so that one enum reads all.
 
 use std::sync::Arc;
 
@@ -172,6 +172,9 @@ pub(super) enum Event<'a> {
     UndoStoodInLobby {
         id: MatchId,
     },
+    /// Since format 5: an operator may have a queue pause.
+    Paused,
+    Resumed,
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
@@ -229,6 +232,8 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             }
             DomainEvent::UndoStood { id, of: domain::Asked::Lobby } => Self::UndoStoodInLobby { id: *id },
             DomainEvent::Closed => Self::Closed,
+            DomainEvent::Paused => Self::Paused,
+            DomainEvent::Resumed => Self::Resumed,
             DomainEvent::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {
                     ticket: *ticket,
@@ -396,6 +401,8 @@ impl From<Event<'_>> for DomainEvent {
             Event::UndoStood { id, fleet } => Self::UndoStood { id, of: domain::Asked::Fleet(fleet.into()) },
             Event::UndoStoodInLobby { id } => Self::UndoStood { id, of: domain::Asked::Lobby },
             Event::Closed => Self::Closed,
+            Event::Paused => Self::Paused,
+            Event::Resumed => Self::Resumed,
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 Self::TicketCreated {
                     ticket,

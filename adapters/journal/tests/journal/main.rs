@@ -10,6 +10,7 @@ mod damage;
 mod fixture;
 mod full_disk;
 mod golden;
+mod golden_queue;
 mod history;
 mod kill;
 mod memory;

@@ -27,6 +27,10 @@ pub struct QueueView {
     /// How long the last thousand matched tickets searched; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_match: Option<TimeToMatchView>,
+    /// Since when it forms no matches, where an operator has it pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub paused_since: Option<Instant>,
     /// What it matches by, as PlayFab's `SetMatchmakingQueue` takes it.
     pub configuration: Value,
 }
@@ -258,6 +262,10 @@ pub struct WhyView {
     /// When a rule next gives way for this ticket; absent where none will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<StepView>,
+    /// Where the queue forms no matches, because an operator has it pause: since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub paused_since: Option<Instant>,
     /// Where others were found for it, and their match waits for a server: then nobody is looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerWaitView>,
@@ -527,6 +535,7 @@ impl From<&WhyNot> for WhyView {
             kept_away: why.kept_away.iter().map(kept).collect(),
             nearest: why.nearest.iter().map(NeighbourView::from).collect(),
             next: why.next.as_ref().map(StepView::from),
+            paused_since: None,
             server: None,
         }
     }
@@ -547,6 +556,7 @@ impl WhyView {
             kept_away: Vec::new(),
             nearest: Vec::new(),
             next: None,
+            paused_since: None,
             server: Some(ServerWaitView {
                 since: instant(hold.held),
                 tickets: hold.tickets.len(),

@@ -11,6 +11,7 @@ use crate::multiplay::AllocationView;
 mod accounts;
 mod configuration;
 mod doctor;
+mod insight;
 mod join;
 mod kept;
 mod lives;
@@ -22,6 +23,10 @@ mod supervision;
 pub use accounts::{AccountRole, ServiceAccountRequest, ServiceAccountView};
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
+pub use insight::{
+    CanceledView, FunnelView, NarrowingView, PartyView, QueueCountsView, QueueStatisticsView,
+    RehearsalRequest, RehearsalView, TimeToPlayView, TriedView, WaterfallStep, WaterfallView,
+};
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
 pub use lobby::{

@@ -9,6 +9,7 @@ mod create;
 mod join;
 mod keep_backfill;
 mod pace;
+mod pause;
 mod placement;
 mod renew_backfill;
 mod tenure_over;
@@ -35,6 +36,8 @@ pub(crate) fn decide(turn: &mut Turn<'_, Queue>, command: &Command) -> Result<An
     let answer = match command {
         Command::Configure(spec) => configure::configure(turn, &mut pace, spec),
         Command::Close => configure::close(turn, &mut pace),
+        Command::Pause => pause::pause(turn, &mut pace),
+        Command::Resume => pause::resume(turn),
         Command::CreateTicket { ticket, caller, creator, invited, give_up_after, form } => {
             let asked = create::Asked { ticket: *ticket, give_up_after: *give_up_after, form: *form };
             create::by_player(turn, &mut pace, &asked, caller, creator, invited)

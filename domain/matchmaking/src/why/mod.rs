@@ -3,6 +3,7 @@
 //! Told of pairs. A match of more than two tickets, and its teams, are the engine's to judge: two tickets that fit each other
 //! may still wait for others.
 
+mod funnel;
 mod judge;
 
 use alloc::collections::BTreeMap;
@@ -13,6 +14,7 @@ use core::time::Duration;
 
 use mainstay_core::{TicketId, Timestamp};
 
+pub use self::funnel::{FUNNEL_TICKETS_MAX, Funnel, Narrowing, Sample};
 use self::judge::Side;
 pub use self::judge::{Judged, Short, Verdict};
 use crate::amount::Amount;

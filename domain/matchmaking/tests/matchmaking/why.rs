@@ -202,3 +202,30 @@ fn a_game_has_as_many_places_as_it_says() {
     let told = why(&world, game);
     assert_eq!(shorts(&told.nearest[0]), [("matchSize".to_owned(), Short::Players { players: 3, max: 2 })]);
 }
+
+#[test]
+fn a_funnel_tells_what_each_rule_leaves_and_what_it_alone_keeps_apart() {
+    let rules = vec![equality("mode", Missing::MatchAny), difference("skill", fixed(1.0))];
+    let mut world = World::new(spec(2, 2, rules));
+    for (name, mode, skill) in [("alice", "ctf", 1.0), ("bob", "ctf", 5.0), ("carol", "dm", 1.0)] {
+        world.solo(name, &[text(mode), number_value(skill)]);
+    }
+    let funnel = world.queue.sample().unwrap().funnel(world.now);
+    assert_eq!((funnel.open, funnel.tickets, funnel.pairs), (3, 3, 3));
+    let told: Vec<_> = funnel.rules.iter().map(|it| (&*it.rule, it.apart, it.alone, it.left)).collect();
+    // Alice and Bob differ by skill alone, Alice and Carol by mode alone, Bob and Carol by both.
+    assert_eq!(
+        told,
+        [("mode", 2, 1, 1), ("skill", 2, 1, 0), ("matchSize", 0, 0, 0), ("samePlayer", 0, 0, 0)]
+    );
+}
+
+#[test]
+fn games_are_no_pair_in_a_funnel() {
+    let mut world = World::new(spec(3, 4, vec![]));
+    world.backfill(vec![seated("alice", "", &[])], ServerDetails::default());
+    world.backfill(vec![seated("bob", "", &[])], ServerDetails::default());
+    assert_eq!(world.queue.sample().unwrap().funnel(world.now).pairs, 0);
+    world.solo("carol", &[]);
+    assert_eq!(world.queue.sample().unwrap().funnel(world.now).pairs, 2);
+}

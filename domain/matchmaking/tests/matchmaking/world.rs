@@ -276,6 +276,8 @@ impl World {
             Event::MatchFormed { id, .. } => Some(*id),
             Event::Configured { .. }
             | Event::Closed
+            | Event::Paused
+            | Event::Resumed
             | Event::TicketCreated { .. }
             | Event::TicketJoined { .. }
             | Event::TicketCanceled { .. }

@@ -33,6 +33,31 @@ pub enum QueueVerb {
         /// Its name
         name: String,
     },
+    /// How it does: who waits, how long matching took, why tickets ended without
+    Stats(OfQueue),
+    /// How many pairs of waiting tickets each rule leaves: which one keeps players apart
+    Funnel(OfQueue),
+    /// What it would do with some players, without anybody waiting
+    #[command(
+        after_help = "Examples:\n  mainstay queue try --player 'alice={\"skill\": 10}' --player 'bob={\"skill\": 12}'\n  mainstay queue try --queue duel --rules tighter.json --player alice --player bob"
+    )]
+    Try {
+        #[command(flatten)]
+        of: OfQueue,
+        /// A player who comes alone, by its id, and =JSON with the attributes that the rules read
+        #[arg(long = "player", value_name = "ID[=JSON]", required = true)]
+        players: Vec<String>,
+        /// How many seconds to look ahead
+        #[arg(long, default_value_t = 120)]
+        within: u32,
+        /// Other rules to try them by: PlayFab's JSON of a queue; - for standard input
+        #[arg(long, value_name = "FILE")]
+        rules: Option<PathBuf>,
+    },
+    /// Form no matches until it is resumed; tickets come and wait as ever
+    Pause(OfQueue),
+    /// Match again
+    Resume(OfQueue),
 }
 
 /// What can be done with the tickets of players.
@@ -97,6 +122,8 @@ pub enum MatchVerb {
     List(OfQueue),
     /// One of them
     Get(OneTicket),
+    /// Where its time went: from the tickets to the server
+    Waterfall(OneTicket),
 }
 
 /// A ticket or a match.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::queue::{json, meant};
+use super::queue::{meant, read_json};
 use super::ticket::path;
 use super::{every, segment};
 use crate::arguments::{BackfillVerb, Format};
@@ -33,7 +33,7 @@ pub fn run(verb: &BackfillVerb, data_dir: &Path, format: Format) -> Result<ExitC
         BackfillVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
         BackfillVerb::Create { of, file } => {
             let queue = meant(&client, of)?;
-            output::one(&client.post(&format!("{queue}/backfills"), &json(file)?)?, format)?;
+            output::one(&client.post(&format!("{queue}/backfills"), &read_json(file)?)?, format)?;
         }
         BackfillVerb::Cancel(one) => {
             client.delete(&path(&client, one)?)?;

@@ -19,6 +19,8 @@ const COLUMNS: &[Column] = &[
     ("server", "/server/serverId"),
 ];
 
+const STEPS: &[Column] = &[("after s", "/afterSeconds"), ("what", "/what"), ("of", "/of"), ("at", "/at")];
+
 pub fn run(verb: &MatchVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
@@ -29,6 +31,14 @@ pub fn run(verb: &MatchVerb, data_dir: &Path, format: Format) -> Result<ExitCode
         MatchVerb::Get(one) => {
             let path = format!("{}/matches/{}", meant(&client, &one.of)?, segment(&one.id));
             output::one(&client.get(&path)?, format)?;
+        }
+        MatchVerb::Waterfall(one) => {
+            let path = format!("{}/matches/{}/waterfall", meant(&client, &one.of)?, segment(&one.id));
+            let told = client.get(&path)?;
+            match format {
+                Format::Json => output::json(&told)?,
+                Format::Table => output::list(&told["steps"], STEPS, format)?,
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

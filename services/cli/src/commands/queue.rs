@@ -4,9 +4,9 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{every, segment};
+use super::{every, segment, ticket};
 use crate::arguments::{Format, OfQueue, QueueVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
@@ -27,7 +27,7 @@ pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode
         QueueVerb::List => output::list(&every(&client, "/v1/queues")?, COLUMNS, format)?,
         QueueVerb::Get { name } => output::one(&client.get(&path(name))?, format)?,
         QueueVerb::Set { file } => {
-            let queue = json(file)?;
+            let queue = read_json(file)?;
             let inner = queue.get("MatchmakingQueue").unwrap_or(&queue);
             let Some(name) = inner.get("Name").and_then(Value::as_str) else {
                 return Err(Failure::new(
@@ -43,8 +43,71 @@ pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode
         QueueVerb::Delete { name } => {
             client.delete(&path(name))?;
         }
+        QueueVerb::Stats(of) => {
+            output::one(&client.get(&format!("{}/statistics", meant(&client, of)?))?, format)?
+        }
+        QueueVerb::Funnel(of) => {
+            let funnel = client.get(&format!("{}/funnel", meant(&client, of)?))?;
+            match format {
+                Format::Json => output::json(&funnel)?,
+                Format::Table => {
+                    output::write(&pairs(&funnel))?;
+                    output::list(&funnel["rules"], NARROWING, format)?;
+                }
+            }
+        }
+        QueueVerb::Try { of, players, within, rules } => {
+            let queue = meant(&client, of)?;
+            let alone = |text: &String| Ok(json!({ "players": [ticket::player(text)?] }));
+            let tickets = players.iter().map(alone).collect::<Result<Vec<Value>, Failure>>()?;
+            let mut body = json!({ "tickets": tickets, "withinSeconds": within });
+            if let Some(file) = rules {
+                let rules = read_json(file)?;
+                body["configuration"] = rules.get("MatchmakingQueue").unwrap_or(&rules).clone();
+            }
+            let tried = client.post(&format!("{queue}/try"), &body)?;
+            match format {
+                Format::Json => output::json(&tried)?,
+                Format::Table => output::write(&in_words(&tried))?,
+            }
+        }
+        QueueVerb::Pause(of) => output::one(&told(&client, of, "pause")?, format)?,
+        QueueVerb::Resume(of) => output::one(&told(&client, of, "resume")?, format)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+const NARROWING: &[Column] =
+    &[("rule", "/rule"), ("keeps apart", "/apart"), ("it alone", "/alone"), ("pairs left", "/left")];
+
+fn told(client: &Client, of: &OfQueue, what: &str) -> Result<Value, Failure> {
+    client.post(&format!("{}/{what}", meant(client, of)?), &json!({}))
+}
+
+fn pairs(funnel: &Value) -> String {
+    format!(
+        "{} tickets are open; {} of them, each with each, are {} pairs.\n",
+        funnel["open"], funnel["tickets"], funnel["pairs"]
+    )
+}
+
+/// What a queue would do, for a person: a line a match.
+fn in_words(tried: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let seated = |it: &Value| match it["team"].as_str() {
+        Some(team) => format!("{} ({team})", word(&it["player"])),
+        None => word(&it["player"]),
+    };
+    let matched = list(&tried["matches"]).into_iter().map(|it| {
+        let players: Vec<String> = list(&it["players"]).iter().map(seated).collect();
+        let regions: Vec<String> = list(&it["regions"]).iter().map(word).collect();
+        let place = if regions.is_empty() { String::new() } else { format!(", in {}", regions.join(" or ")) };
+        format!("after {} s: {}{place}\n", it["afterSeconds"], players.join(", "))
+    });
+    let left: Vec<String> = list(&tried["left"]).iter().map(word).collect();
+    let left = (!left.is_empty()).then(|| format!("in no match: {}\n", left.join(", ")));
+    matched.chain(left).collect()
 }
 
 /// Where a queue is.
@@ -73,7 +136,7 @@ pub(super) fn meant(client: &Client, of: &OfQueue) -> Result<String, Failure> {
 }
 
 /// The JSON of a file, or of standard input.
-pub(super) fn json(file: &Path) -> Result<Value, Failure> {
+pub(super) fn read_json(file: &Path) -> Result<Value, Failure> {
     let unread = |error: std::io::Error| {
         Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", file.display())).why(error)
     };

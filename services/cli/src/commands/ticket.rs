@@ -68,7 +68,7 @@ pub(super) fn path(client: &Client, one: &crate::arguments::OneTicket) -> Result
 }
 
 /// `alice`, or `alice={"skill": 0.4}`.
-fn player(text: &str) -> Result<Value, Failure> {
+pub(super) fn player(text: &str) -> Result<Value, Failure> {
     let Some((id, attributes)) = text.split_once('=') else { return Ok(json!({ "player": text })) };
     let attributes = parsed(attributes.as_bytes(), &format!("what follows {id}="))?;
     Ok(json!({ "player": id, "attributes": attributes }))
@@ -136,6 +136,9 @@ fn in_words(why: &Value) -> String {
             let _infallible = writeln!(text, "It asks again at {at}.");
         }
         return text;
+    }
+    if let Some(since) = why["pausedSince"].as_str() {
+        let _infallible = writeln!(text, "The queue is paused since {since}: mainstay queue resume.");
     }
     for rule in list("keptAway") {
         let _infallible = writeln!(text, "  {} keeps {} away", word(&rule["rule"]), rule["tickets"]);

@@ -174,7 +174,27 @@ fn a_queue_of_the_file_is_played_by_commands_and_what_a_call_made_of_it_outlives
     let carol = up.json(&["ticket", "create", "--player", r#"carol={"skill": 2}"#, "--wait"]);
     assert_eq!(carol["status"], "Matched", "with alice, who waited longest: {carol}");
     let formed = up.json(&["match", "get", carol["matchId"].as_str().unwrap()]);
-    assert_eq!(up.json(&["match", "list"])[0], formed);
+    let told = up.json(&["match", "waterfall", carol["matchId"].as_str().unwrap()]);
+    let steps: Vec<&str> =
+        told["steps"].as_array().unwrap().iter().filter_map(|step| step["what"].as_str()).collect();
+    assert_eq!(steps, ["ticket.created", "ticket.created", "match.formed"], "{told}");
+    let stats = up.json(&["queue", "stats"]);
+    assert_eq!((&stats["tickets"], &stats["sinceStart"]["matches"]), (&json!(1), &json!(1)), "{stats}");
+    let tried =
+        up.json(&["queue", "try", "--player", r#"ann={"skill": 7}"#, "--player", r#"ben={"skill": 8}"#]);
+    assert_eq!(tried["matches"][0]["players"].as_array().unwrap().len(), 2, "{tried}");
+    // Bob waits still, and nobody comes to him while the queue is paused.
+    assert!(up.json(&["queue", "pause"])["pausedSince"].is_string());
+    let dora = up.json(&["ticket", "create", "--player", r#"dora={"skill": 9}"#]);
+    let eli = up.json(&["ticket", "create", "--player", r#"eli={"skill": 9.5}"#]);
+    let (dora, eli) = (dora["id"].as_str().unwrap(), eli["id"].as_str().unwrap());
+    let why = up.json(&["ticket", "why", dora]);
+    assert!(why["pausedSince"].is_string() && why["fitting"] == 1, "{why}");
+    let funnel = up.json(&["queue", "funnel"]);
+    assert_eq!((&funnel["pairs"], &funnel["rules"][0]["left"]), (&json!(3), &json!(1)), "{funnel}");
+    assert_eq!(up.json(&["queue", "resume"])["pausedSince"], Value::Null);
+    assert_eq!(up.json(&["ticket", "get", eli])["status"], "Matched");
+    assert!(up.json(&["match", "list"]).as_array().unwrap().contains(&formed));
     assert_eq!(up.json(&["ticket", "get", alice["id"].as_str().unwrap()])["matchId"], formed["id"]);
     assert!(up.run(&["ticket", "cancel-all", "--player", "bob"]).status.success());
     assert_eq!(up.json(&["ticket", "get", bob["id"].as_str().unwrap()])["status"], "Canceled");

@@ -353,6 +353,8 @@ const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
         | Command::CreateBackfill { .. }
         | Command::KeepBackfill { .. } => Growth::Grows,
         Command::Close
+        | Command::Pause
+        | Command::Resume
         | Command::CancelTicket { .. }
         | Command::CancelAllTickets { .. }
         | Command::CancelBackfill { .. }

@@ -106,6 +106,8 @@ pub fn matched(event: &Event) -> Option<Vec<TicketId>> {
         }
         Event::Configured { .. }
         | Event::Closed
+        | Event::Paused
+        | Event::Resumed
         | Event::TicketCreated { .. }
         | Event::TicketJoined { .. }
         | Event::TicketCanceled { .. }

@@ -68,9 +68,11 @@ impl World {
 
     fn configure(&mut self) -> Result<(), Broken> {
         self.counts.configured += 1;
-        let command = match (self.decided.spec().cloned(), self.random.below(4)) {
+        let command = match (self.decided.spec().cloned(), self.random.below(6)) {
             (Some(_), 0) => Command::Close,
-            (Some(spec), 1 | 2) => {
+            (Some(_), 1 | 2) if self.decided.paused().is_some() => Command::Resume,
+            (Some(_), 1) => Command::Pause,
+            (Some(spec), 2..=4) => {
                 let rules = tightened(&spec, self.random.next());
                 let declared = Declared { rules, ..spec.declared().clone() };
                 Command::Configure(QueueSpec::new(declared).map_or(spec, Arc::new))

@@ -42,9 +42,10 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
             world.is_over_there(world.decided.hold(*hold).map(|hold| hold.asked()))?;
         }
         Event::PlacementUndone { id } => world.is_over_there(Some(*id))?,
-        Event::Configured { .. } => world.configured = at,
+        Event::Configured { .. } | Event::Resumed => world.configured = at,
         Event::TicketCanceled { .. } | Event::BackfillCanceled { .. } => world.counts.canceled += 1,
         Event::Closed
+        | Event::Paused
         | Event::TicketCreated { .. }
         | Event::TicketJoined { .. }
         | Event::BackfillCreated { .. }
@@ -86,6 +87,7 @@ fn judge_match(
     let Some(spec) = world.decided.spec() else {
         return Err(Broken::new("a queue that is removed matches nobody", id));
     };
+    ensure(world.decided.paused().is_none(), "a queue that is paused forms no match", || id.to_string())?;
     let is_seed = |it: &&Waiting| match it {
         Waiting::Ticket(ticket) if spec.venue.is_some() && !group.iter().any(Waiting::is_game) => {
             MatchId::held(ticket.id, ticket.changes) == id
@@ -163,7 +165,7 @@ fn judge_seats(world: &World, id: MatchId, group: &[Waiting]) -> Result<(), Brok
 /// "a ticket that a brute-force matcher on a small pool could match is not left for ever": not once everything due was looked at.
 pub(super) fn none_is_missed(world: &mut World, at: Timestamp) -> Result<(), Broken> {
     let Some(spec) = world.decided.spec() else { return Ok(()) };
-    if waiting(&world.decided).len() > TRIED_MAX {
+    if world.decided.paused().is_some() || waiting(&world.decided).len() > TRIED_MAX {
         return Ok(());
     }
     let left = missed(spec, &world.decided, at);
@@ -190,6 +192,8 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
         }
         Event::Configured { .. }
         | Event::Closed
+        | Event::Paused
+        | Event::Resumed
         | Event::TicketJoined { .. }
         | Event::BackfillChanged { .. }
         | Event::Searched(_)

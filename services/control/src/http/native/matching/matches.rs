@@ -62,9 +62,13 @@ async fn read(
 ) -> Result<Json<MatchView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let queue = queue_of(&app, &name)?;
-    let fix = "take the matchId of a ticket";
-    let id: MatchId =
-        id.parse().map_err(|_| Failure::bad_request(format!("`{id}` is no match id: it is a UUID"), fix))?;
+    let id = match_of(&id)?;
     let formed = queue.read(move |queue, _| queue.formed_match(id, &Asker::Title).cloned()).await??;
     Ok(Json(MatchView::of(&formed, &name)))
+}
+
+pub(super) fn match_of(text: &str) -> Result<MatchId, Native> {
+    let fix = "take the matchId of a ticket";
+    text.parse()
+        .map_err(|_| Failure::bad_request(format!("`{text}` is no match id: it is a UUID"), fix).into())
 }

@@ -3,6 +3,7 @@
 
 mod backfills;
 mod events;
+mod insight;
 mod kept;
 mod matches;
 mod queues;
@@ -35,6 +36,7 @@ pub(crate) use self::kept::keep;
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .merge(queues::routes())
+        .merge(insight::routes())
         .merge(tickets::routes())
         .merge(backfills::routes())
         .merge(matches::routes())

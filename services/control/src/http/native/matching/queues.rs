@@ -7,8 +7,9 @@ use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
-use mainstay_matchmaking::Caller as Asker;
 use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Caller as Asker, Command};
+use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, QueueView, TimeToMatchView};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use mainstay_wire::problem::Problem;
@@ -24,7 +25,11 @@ use super::queue_of;
 use crate::queues::{OpenQueue, Queues};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read, set, remove))
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(read, set, remove))
+        .routes(routes!(pause))
+        .routes(routes!(resume))
 }
 
 #[utoipa::path(
@@ -120,24 +125,72 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Has a queue form no matches until it is resumed. Tickets come, wait and give up as ever; matches that have been found get
+/// their servers. A restart leaves it paused.
+#[utoipa::path(
+    post,
+    operation_id = "pauseQueue",
+    path = "/v1/queues/{queue}/pause",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "It is paused", body = QueueView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn pause(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<QueueView>, Native> {
+    told(&app, &name, &headers, Command::Pause).await
+}
+
+/// Has a queue match again: all who wait are looked at anew.
+#[utoipa::path(
+    post,
+    operation_id = "resumeQueue",
+    path = "/v1/queues/{queue}/resume",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "It matches", body = QueueView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn resume(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<QueueView>, Native> {
+    told(&app, &name, &headers, Command::Resume).await
+}
+
+async fn told(
+    app: &Arc<App>,
+    name: &str,
+    headers: &HeaderMap,
+    command: Command,
+) -> Result<Json<QueueView>, Native> {
+    app.permit(headers, Permission::Operate)?;
+    let queue = queue_of(app, name)?;
+    queue.ask(command).await??;
+    Ok(Json(view(name, &queue).await?.ok_or_else(|| Failure::no_queue(name))?))
+}
+
 async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native> {
     let read = queue.read(|queue, _| {
         let spec = queue.spec()?.clone();
-        Some((spec, queue.open(), queue.statistics(&Asker::Title).ok()?))
+        Some((spec, queue.open(), queue.paused(), queue.statistics(&Asker::Title).ok()?))
     });
-    let Some((spec, open_tickets, statistics)) = read.await? else { return Ok(None) };
+    let Some((spec, open_tickets, paused, statistics)) = read.await? else { return Ok(None) };
     let configuration = serde_json::to_value(MatchmakingQueueConfig::of(spec.declared()));
     Ok(Some(QueueView {
         name: name.to_owned(),
         open_tickets,
         players_matching: statistics.players_matching.unwrap_or_default(),
         time_to_match: TimeToMatchView::of(&statistics),
+        paused_since: paused.map(instant),
         configuration: configuration.expect("a queue is plain data"),
     }))
 }
 
 /// What is sent, as a queue of that name.
-fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
+pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
     let fix = "see docs/reference/queues.md";
     let mut config = MatchmakingQueueConfig::read(sent)
         .map_err(|error| Failure::bad_request(format!("this is no queue: {error}"), fix))?;

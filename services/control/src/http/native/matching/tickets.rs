@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
 use mainstay_matchmaking::{Caller as Asker, Command, Queue, Stage};
+use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -178,15 +179,15 @@ async fn why(
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let read = queue.read(move |queue, now| {
         let status = view(queue, ticket).map(|view| view.status);
-        (status, held(queue, ticket, now), queue.around(ticket), now)
+        (status, held(queue, ticket, now), queue.around(ticket), queue.paused(), now)
     });
-    let (status, held, around, now) = read.await?;
+    let (status, held, around, paused, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
     if let Some(held) = held {
         return Ok(Json(held));
     }
     let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
-    Ok(Json(WhyView::from(&around.why(now))))
+    Ok(Json(WhyView { paused_since: paused.map(instant), ..WhyView::from(&around.why(now)) }))
 }
 
 /// What a ticket waits for whose match has no server yet.

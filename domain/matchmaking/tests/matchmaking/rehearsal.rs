@@ -1,0 +1,90 @@
+//! What a queue would do with some tickets is what it does with them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::rehearsal::{Rehearsed, rehearse};
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Entity, Member, Rejection};
+use uuid::Uuid;
+
+use crate::draw::{Dice, queue, values};
+use crate::world::{World, difference, fixed, growing, member, number_value, player, spec};
+
+fn id(number: usize) -> TicketId {
+    TicketId(Uuid::from_u128(number as u128 + 1))
+}
+
+fn tried(spec: QueueSpec, parties: Vec<Vec<Member>>, seconds: u32) -> Rehearsed {
+    let creator = Entity::new("title", "title").unwrap();
+    let tickets = parties.into_iter().enumerate().map(|(at, party)| (id(at), creator.clone(), party));
+    rehearse(&Arc::new(spec), tickets.collect(), seconds).unwrap()
+}
+
+#[test]
+fn who_fits_at_once_and_who_fits_later_is_told() {
+    let rules = vec![difference("skill", growing(1.0, 1.0, 9.0, 10))];
+    let skilled = |name: &str, skill: f64| vec![member(name, &[number_value(skill)])];
+    let parties = vec![
+        skilled("alice", 1.0),
+        skilled("bob", 2.0),
+        skilled("carol", 10.0),
+        skilled("dave", 13.0),
+        skilled("eve", 90.0),
+    ];
+    let told = tried(spec(2, 2, rules), parties, 60);
+    let matches: Vec<_> = told
+        .matches
+        .iter()
+        .map(|it| (it.after, it.tickets.iter().map(|(ticket, _)| *ticket).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(
+        matches,
+        [(Duration::ZERO, vec![id(0), id(1)]), (Duration::from_secs(20), vec![id(2), id(3)])],
+        "3 apart may be after two steps"
+    );
+    assert_eq!(told.left, [id(4)]);
+}
+
+#[test]
+fn who_is_not_taken_is_named() {
+    let creator = player("alice");
+    let party = || vec![member("alice", &[])];
+    let tickets = vec![(id(0), creator.clone(), party()), (id(1), creator, party())];
+    let refused = rehearse(&Arc::new(spec(2, 2, vec![])), tickets, 9).unwrap_err();
+    assert_eq!(refused.ticket, id(1));
+    assert!(matches!(refused.why, Rejection::MembershipLimitExceeded { .. }), "{:?}", refused.why);
+}
+
+#[test]
+fn nobody_waits_longer_than_asked() {
+    let rules = vec![difference("skill", growing(0.0, 1.0, 9.0, 10))];
+    let parties =
+        vec![vec![member("alice", &[number_value(1.0)])], vec![member("bob", &[number_value(2.0)])]];
+    assert_eq!(tried(spec(2, 2, rules), parties, 9).left, [id(0), id(1)]);
+    assert_eq!(tried(spec(2, 2, vec![difference("skill", fixed(1.0))]), vec![], 9).matches, []);
+}
+
+/// Whatever the queue is like.
+#[test]
+fn it_is_what_the_queue_does() {
+    let mut matched = 0;
+    for seed in 0..200 {
+        let mut dice = Dice(seed);
+        let spec = queue(&mut dice);
+        let mut party = |at: usize| vec![member(&format!("player {at}"), &values(&mut dice, &spec))];
+        let parties: Vec<Vec<Member>> = (0..6).map(&mut party).collect();
+        let told = tried(spec.clone(), parties.clone(), 30);
+        let mut world = World::new(spec);
+        for party in parties {
+            world.party(party);
+        }
+        world.seconds(30);
+        let real: Vec<usize> = world.formed().iter().map(|formed| formed.members.len()).collect();
+        let dry: Vec<usize> = told.matches.iter().map(|tried| tried.tickets.len()).collect();
+        assert_eq!(dry, real, "seed {seed}");
+        matched += real.len();
+    }
+    assert!(matched > 100, "{matched} matches are too few to tell");
+}

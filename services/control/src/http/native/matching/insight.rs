@@ -1,0 +1,189 @@
+//! What an operator asks of a queue: how it does, which rule keeps its players apart, what it would do, where a match's time went.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use mainstay_core::{MatchId, TicketId, Timestamp};
+use mainstay_journal::history::{About, History, HistoryError, HistoryRow};
+use mainstay_matchmaking::rehearsal::{REHEARSED_MAX, REHEARSED_SECONDS_MAX, rehearse};
+use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::{Caller as Asker, Entity, Member, Queue};
+use mainstay_wire::native::{
+    FunnelView, PartyView, QueueStatisticsView, RehearsalRequest, RehearsalView, WaterfallView,
+};
+use mainstay_wire::problem::Problem;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::super::super::App;
+use super::super::super::access::Permission;
+use super::super::super::failure::{Failure, Native};
+use super::{entities, matches, member, queue_of, queues, title};
+
+/// The most events of a match that are told: those of its tickets, of its group and of its allocation.
+const STEPS_MAX: u32 = 200;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(statistics))
+        .routes(routes!(funnel))
+        .routes(routes!(attempt))
+        .routes(routes!(waterfall))
+}
+
+/// How a queue does: who waits, how long it took, and what was counted since this control plane began.
+#[utoipa::path(
+    get,
+    operation_id = "queueStatistics",
+    path = "/v1/queues/{queue}/statistics",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "As it is now", body = QueueStatisticsView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn statistics(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<QueueStatisticsView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let queue = queue_of(&app, &name)?;
+    let read =
+        queue.read(|queue, now| queue.statistics(&Asker::Title).map(|told| (queue.gauges(), told, now)));
+    let (gauges, told, now) = read.await??;
+    Ok(Json(QueueStatisticsView::of(&name, &gauges, &told, now)))
+}
+
+/// How many pairs of waiting tickets each rule leaves, and how many it alone keeps apart.
+#[utoipa::path(
+    get,
+    operation_id = "queueFunnel",
+    path = "/v1/queues/{queue}/funnel",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "Of at most 200 tickets", body = FunnelView), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn funnel(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<FunnelView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let queue = queue_of(&app, &name)?;
+    let read = queue.read(|queue, now| queue.sample().map(|sample| (sample, now)));
+    let (sample, now) = read.await?.ok_or_else(|| Failure::no_queue(&name))?;
+    // Some milliseconds of judging: not where others are answered.
+    let judged = tokio::task::spawn_blocking(move || FunnelView::from(&sample.funnel(now)));
+    Ok(Json(judged.await.map_err(|panicked| Failure::internal(panicked.to_string()))?))
+}
+
+/// What the queue would do with some tickets, by its own rules or by others, without anybody waiting.
+#[utoipa::path(
+    post,
+    operation_id = "tryQueue",
+    path = "/v1/queues/{queue}/try",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "Its name")),
+    request_body = RehearsalRequest,
+    responses((status = 200, description = "Who would play with whom, and when", body = RehearsalView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn attempt(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<RehearsalView>, Native> {
+    let caller = app.caller(&headers)?;
+    let asked: RehearsalRequest = super::super::body(body)?;
+    caller.may(Permission::Match)?;
+    check(&asked)?;
+    let own = queue_of(&app, &name)?.read(|queue, _| queue.spec().cloned()).await?;
+    let own = own.ok_or_else(|| Failure::no_queue(&name))?;
+    let spec = match asked.configuration {
+        Some(configuration) => Arc::new(queues::spec(configuration, &name, &app.queues)?),
+        None => own,
+    };
+    let parties: Vec<(TicketId, PartyView)> =
+        (1..).map(|n| TicketId(Uuid::from_u128(n))).zip(asked.tickets).collect();
+    let tickets = parties.iter().map(|(ticket, party)| Ok((*ticket, title(), members(&spec, party)?)));
+    let tickets = tickets.collect::<Result<Vec<_>, Native>>()?;
+    let within = asked.within_seconds;
+    let tried = tokio::task::spawn_blocking(move || {
+        rehearse(&spec, tickets, within).map(|rehearsed| RehearsalView::of(&rehearsed, &spec, &parties))
+    });
+    let tried = tried.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    Ok(Json(tried.map_err(|refused| Native::from(refused.why))?))
+}
+
+fn check(asked: &RehearsalRequest) -> Result<(), Failure> {
+    if asked.tickets.is_empty() || asked.tickets.len() > REHEARSED_MAX {
+        let detail = format!("`tickets` has {}; 1 to {REHEARSED_MAX} are tried at once", asked.tickets.len());
+        return Err(Failure::bad_request(detail, "send fewer, or at least one"));
+    }
+    if asked.within_seconds > REHEARSED_SECONDS_MAX {
+        let detail = format!(
+            "`withinSeconds` is {}; at most {REHEARSED_SECONDS_MAX} are looked ahead",
+            asked.within_seconds
+        );
+        return Err(Failure::bad_request(detail, "look less far ahead"));
+    }
+    Ok(())
+}
+
+fn members(spec: &QueueSpec, party: &PartyView) -> Result<Vec<Member>, Native> {
+    let players: Vec<Entity> = entities(&party.players)?;
+    Ok(players.iter().zip(&party.players).map(|(entity, sent)| member(spec, entity, sent)).collect())
+}
+
+/// Where the time of a match went: its tickets, its group, its server.
+#[utoipa::path(
+    get,
+    operation_id = "matchWaterfall",
+    path = "/v1/queues/{queue}/matches/{match}/waterfall",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("match" = String, Path, description = "Its id")),
+    responses((status = 200, description = "What happened, in order", body = WaterfallView), (status = 404, description = "There is no such thing, or it was formed some time ago", body = Problem)),
+)]
+async fn waterfall(
+    State(app): State<Arc<App>>,
+    Path((name, id)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<WaterfallView>, Native> {
+    app.permit(&headers, Permission::Read)?;
+    let (queue, id) = (queue_of(&app, &name)?, matches::match_of(&id)?);
+    queue.read(move |queue, _| queue.formed_match(id, &Asker::Title).map(|_| ())).await??;
+    let rows = app.told.read(move |history| story(history, id)).await?;
+    let named: BTreeSet<TicketId> =
+        rows.iter().flat_map(|row| &row.subjects).filter_map(|subject| subject.parse().ok()).collect();
+    let made = queue.read(move |queue, _| made(queue, &named)).await?;
+    let made =
+        made.into_iter().map(|(at, ticket)| (at, "ticket.created".to_owned(), vec![ticket.to_string()]));
+    let rows = rows.into_iter().map(|row| (row.at, row.kind, row.subjects));
+    Ok(Json(WaterfallView::of(id.to_string(), &name, rows.chain(made).collect())))
+}
+
+/// What is told of a match, and of the group it was before it had a server.
+fn story(history: &History, id: MatchId) -> Result<Vec<HistoryRow>, HistoryError> {
+    let about = |subject: &str| history.find(About::Subject(subject), i64::MAX, STEPS_MAX);
+    let mut rows = about(&id.to_string())?;
+    let placed = rows.iter().find(|row| row.kind == "match.placed");
+    if let Some(hold) = placed.and_then(|row| row.subjects.first().cloned()) {
+        rows.extend(about(&hold)?);
+    }
+    rows.sort_by_key(|row| row.id);
+    rows.dedup_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// When tickets were made that the queue still knows.
+fn made(queue: &Queue, named: &BTreeSet<TicketId>) -> Vec<(Timestamp, TicketId)> {
+    let ordinary = named.iter().filter_map(|id| queue.ticket(*id, &Asker::Title).ok());
+    let games = named.iter().filter_map(|id| queue.backfill(*id, &Asker::Title).ok());
+    let ordinary = ordinary.map(|ticket| (ticket.created, ticket.id));
+    ordinary.chain(games.map(|ticket| (ticket.created, ticket.id))).collect()
+}
