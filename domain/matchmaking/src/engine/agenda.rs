@@ -4,7 +4,7 @@
 //! to do. Tickets of one step pass their next boundary in the order in which they came, so each step is one queue, and neither
 //! adding nor taking out costs more than its ends.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -39,9 +39,10 @@ pub(super) struct Agenda {
     anew: Timestamp,
     /// Of each kind one for each step, and then one for those who are looked at anew.
     lanes: Vec<VecDeque<(Handle, u32)>>,
-    /// The first of each lane, which waits: whoever leaves from the front of its lane is taken out at once, so that the next moment
-    /// is the same whether or not the engine was rebuilt since. Whoever leaves from the midst is passed over when its turn comes.
-    fronts: BTreeSet<(Cursor, usize)>,
+    /// The first of each lane, which waits, the next to come last: whoever leaves from the front of its lane is taken out at once, so
+    /// that the next moment is the same whether or not the engine was rebuilt since. Whoever leaves from the midst is passed over when
+    /// its turn comes. Lanes are few, and the next of a lane comes soon after: so a sorted list is all it takes.
+    fronts: Vec<(Cursor, usize)>,
     /// Those who were away for a while, and would stand in a lane behind others that came after them: the next moment of each, and the
     /// step it then is in.
     late: BTreeMap<Cursor, (Handle, u16)>,
@@ -79,7 +80,7 @@ impl Agenda {
             starts: starts.to_vec(),
             anew,
             lanes: alloc::vec![VecDeque::new(); (starts.len() + 1) * 2],
-            fronts: BTreeSet::new(),
+            fronts: Vec::new(),
             late: BTreeMap::new(),
             back: BTreeMap::new(),
         }
@@ -138,9 +139,14 @@ impl Agenda {
 
     fn put(&mut self, handle: Handle, cursor: Cursor, lane: usize) {
         if self.lanes[lane].is_empty() {
-            self.fronts.insert((cursor, lane));
+            self.put_front((cursor, lane));
         }
         self.lanes[lane].push_back((handle, low(cursor.arrival)));
+    }
+
+    fn put_front(&mut self, front: (Cursor, usize)) {
+        let at = self.fronts.partition_point(|it| *it > front);
+        self.fronts.insert(at, front);
     }
 
     fn lane(&self, kind: Kind, step: usize) -> usize {
@@ -162,7 +168,7 @@ impl Agenda {
         if let Some((handle, step)) = self.late.get(&next) {
             return Some(Due { cursor: next, handle: *handle, step: *step });
         }
-        let (cursor, lane) = *self.fronts.first()?;
+        let (cursor, lane) = *self.fronts.last()?;
         let (handle, _) = *self.lanes[lane].front()?;
         let step = self.step(lane).and_then(|step| u16::try_from(step).ok());
         Some(Due { cursor, handle, step: step.unwrap_or_else(|| slab.get(handle).shape().step) })
@@ -180,7 +186,9 @@ impl Agenda {
             if self.lanes[lane].front() == Some(&(handle, low(row.arrival())))
                 && let Some(cursor) = self.cursor(row, lane)
             {
-                self.fronts.remove(&(cursor, lane));
+                if let Ok(at) = self.fronts.binary_search_by(|front| (cursor, lane).cmp(front)) {
+                    self.fronts.remove(at);
+                }
                 self.lanes[lane].pop_front();
                 self.show_front(slab, lane);
                 return;
@@ -200,7 +208,7 @@ impl Agenda {
     /// Who enters which step, of this one and those after it, at a moment that is the next to come.
     pub(super) fn entering(&self, slab: &Slab, at: Timestamp, first: usize) -> Vec<(Handle, u16)> {
         let mut entering = Vec::new();
-        for (_, lane) in self.fronts.iter().take_while(|(cursor, _)| cursor.at == at) {
+        for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
             let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
             for (handle, arrival) in &self.lanes[*lane] {
                 let row = slab.get(*handle);
@@ -227,7 +235,7 @@ impl Agenda {
             self.add_late(slab, due.handle, next);
             return;
         }
-        let Some((_, lane)) = self.fronts.pop_first() else { return };
+        let Some((_, lane)) = self.fronts.pop() else { return };
         self.lanes[lane].pop_front();
         self.show_front(slab, lane);
         self.add(slab, due.handle, next);
@@ -240,7 +248,7 @@ impl Agenda {
                 && !self.back.contains_key(&handle)
                 && let Some(cursor) = self.cursor(row, lane)
             {
-                self.fronts.insert((cursor, lane));
+                self.put_front((cursor, lane));
                 return;
             }
             self.lanes[lane].pop_front();
@@ -249,7 +257,7 @@ impl Agenda {
 
     /// The next moment, of whoever.
     pub(super) fn next(&self) -> Option<Cursor> {
-        let front = self.fronts.first().map(|(cursor, _)| cursor);
+        let front = self.fronts.last().map(|(cursor, _)| cursor);
         front.into_iter().chain(self.late.keys().next()).min().copied()
     }
 }

@@ -102,7 +102,7 @@ impl Filter {
 }
 
 /// What is true of all entries beneath, loosely: a bound may be stale after removals, and then lets too much through.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Summary {
     marks: u64,
     totals_min: Vec<i64>,
@@ -165,6 +165,19 @@ impl Block {
         }
     }
 
+    /// Of entries in order, no more than it holds.
+    pub(super) fn of(totals: usize, entries: &[Entry], total: impl Fn(Handle, usize) -> i64) -> Self {
+        let mut block = Self::new(totals);
+        for (slot, entry) in entries.iter().enumerate().take(BLOCK) {
+            (block.keys[slot], block.handles[slot]) = (entry.key, entry.handle);
+            block.mark(slot, entry.marks);
+            block.summary.add(entry, |rule| total(entry.handle, rule));
+        }
+        block.len = entries.len().min(BLOCK);
+        block.live = below(block.len);
+        block
+    }
+
     /// How many slots have a key, gaps included.
     pub(super) const fn len(&self) -> usize {
         self.len
@@ -202,7 +215,7 @@ impl Block {
 
     /// How many slots are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
-        self.keys[..self.len].partition_point(|before| *before < key)
+        first_not(&self.keys[..self.len], |before| before < key)
     }
 
     fn find(&self, key: Key) -> Option<usize> {
@@ -273,7 +286,8 @@ impl Block {
         self.stale > self.count() / 2
     }
 
-    pub(super) fn summarise(&mut self, total: impl Fn(Handle, usize) -> i64) {
+    /// Makes the summary anew; says whether it says something else now.
+    pub(super) fn summarise(&mut self, total: impl Fn(Handle, usize) -> i64) -> bool {
         let mut summary = Summary::empty(self.summary.totals_min.len());
         for (mark, word) in self.marks.iter().enumerate() {
             summary.marks |= u64::from(word & self.live != 0) << mark;
@@ -281,8 +295,9 @@ impl Block {
         if !summary.totals_min.is_empty() {
             self.slots().for_each(|slot| summary.bound(|rule| total(self.handles[slot], rule)));
         }
-        self.summary = summary;
         self.stale = 0;
+        let before = core::mem::replace(&mut self.summary, summary);
+        before != self.summary
     }
 
     fn close_gaps(&mut self) {
@@ -355,6 +370,20 @@ impl Block {
             left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
         })
     }
+}
+
+/// How many of a sorted list are before a point. Comparisons that do not wait for each other cost less than half as many that do: so
+/// each round has seven of them.
+pub(super) fn first_not(keys: &[Key], is_before: impl Fn(Key) -> bool) -> usize {
+    let (mut from, mut left) = (0, keys);
+    while left.len() > 8 {
+        let stride = left.len().div_ceil(8);
+        let probes = left[stride - 1..].iter().step_by(stride);
+        let passed = probes.map(|key| usize::from(is_before(*key))).sum::<usize>() * stride;
+        from += passed;
+        left = &left[passed..left.len().min(passed + stride)];
+    }
+    from + left.iter().map(|key| usize::from(is_before(*key))).sum::<usize>()
 }
 
 /// The lowest `count` bits.

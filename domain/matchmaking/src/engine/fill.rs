@@ -20,7 +20,7 @@ use super::plan::{Plan, Similarity};
 use super::pool::{Part, primary};
 use super::rank::Rank;
 use super::search::{Field, Found, Searcher};
-use super::slab::{Handle, Kind, WILD};
+use super::slab::{Handle, Kind, Ref, WILD};
 use super::walk::Walk;
 
 /// The fewest candidates that are ranked by all rules; twice as many as a match holds where that is more.
@@ -61,6 +61,9 @@ impl Searcher {
         let wanted = self.group.room() - self.group.players();
         if wanted == 0 {
             return self.complete(field);
+        }
+        if wanted == 1 && plan.is_ranked_by_walk() {
+            return self.fill_last(field, part, seed);
         }
         let parties = match (self.similarity(field), self.group.larges()) {
             (Similarity::Any, _) => Parties::Any,
@@ -130,6 +133,28 @@ impl Searcher {
         self.fill_otherwise(field, near)
     }
 
+    /// One player is missing, and nearness by number is all that counts: the nearest who completes the match does.
+    fn fill_last(&mut self, field: Field<'_>, part: &Part, seed: Ref<'_>) -> Option<Found> {
+        let from = primary(field.plan, seed);
+        let filter = self.filter(field, self.group.room_left(field.plan));
+        let base = self.group.members().len();
+        let mut tried = 0;
+        for met in Walk::new(&part.ordinary, from, self.group.window(), filter) {
+            let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
+            if !self.group.members().contains(&met.handle) && self.add(field, &card) {
+                if let Some(found) = self.complete(field) {
+                    return Some(found);
+                }
+                self.group.shrink(base);
+                tried += 1;
+                if tried == NEAR_MAX {
+                    break;
+                }
+            }
+        }
+        self.complete(field)
+    }
+
     /// Puts them in the order of their summed distance, and of arrival among equals.
     fn rank(&mut self, field: Field<'_>, rank: &Rank<'_>, near: &mut [Near]) {
         self.order.clear();
@@ -137,22 +162,14 @@ impl Searcher {
             let distance = rank.distance(&it.card, field.slab.get(it.card.handle)).to_bits().cast_signed();
             // Numbers in the order of what they stand for, negative ones too.
             let distance = distance ^ ((distance >> 63).cast_unsigned() >> 1).cast_signed() ^ i64::MIN;
-            (u128::from(distance.cast_unsigned()) << 64 | u128::from(it.card.arrival), 0)
+            u128::from(distance.cast_unsigned()) << 64 | u128::from(it.card.arrival)
         }));
-        // Of so few it costs less to count who is nearer than to guess at each step of a sort.
-        for at in 1..self.order.len() {
-            let (before, rest) = self.order.split_at_mut(at);
-            let (own, place) = &mut rest[0];
-            for (other, after) in before {
-                let nearer = usize::from(*other <= *own);
-                *place += nearer;
-                *after += 1 - nearer;
-            }
-        }
         self.unranked.clear();
         self.unranked.extend_from_slice(near);
-        for (candidate, (_, place)) in self.unranked.iter().zip(&self.order) {
-            near[*place] = *candidate;
+        // Of so few it costs less to count who is nearer than to guess at each step of a sort. No two are equal.
+        for (candidate, own) in self.unranked.iter().zip(&self.order) {
+            let place: usize = self.order.iter().map(|other| usize::from(other < own)).sum();
+            near[place] = *candidate;
         }
     }
 

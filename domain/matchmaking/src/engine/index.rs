@@ -6,11 +6,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::block::{BLOCK, Block, Entry, Key, Marks, Summary};
+use super::block::{BLOCK, Block, Entry, Key, Marks, Summary, first_not};
 use super::slab::{Handle, Slab};
 
 /// The most blocks of a run.
 const RUN: usize = 64;
+/// The most who may come at once for whom the memory is kept.
+pub(super) const KEPT_MAX: usize = 256;
+/// Entries of a block that is filled at once: room is left for those who come later.
+const BUILT: usize = BLOCK * 3 / 4;
 
 /// The index.
 #[derive(Debug, Clone)]
@@ -19,6 +23,10 @@ pub(super) struct Index {
     len: usize,
     heads: Vec<Key>,
     pub(super) runs: Vec<Run>,
+    /// Who is [let in](Self::let_in) next.
+    coming: Vec<Entry>,
+    /// Whence the last left.
+    left: Option<(usize, usize)>,
 }
 
 /// Neighbouring blocks.
@@ -41,7 +49,7 @@ pub(super) struct Place {
 impl Index {
     /// For a queue of so many totals.
     pub(super) const fn new(totals: usize) -> Self {
-        Self { totals, len: 0, heads: Vec::new(), runs: Vec::new() }
+        Self { totals, len: 0, heads: Vec::new(), runs: Vec::new(), coming: Vec::new(), left: None }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -61,8 +69,8 @@ impl Index {
     }
 
     fn find(&self, key: Key) -> Option<(usize, usize)> {
-        let run = self.heads.partition_point(|head| *head <= key).saturating_sub(1);
-        let block = self.runs.get(run)?.heads.partition_point(|head| *head <= key).saturating_sub(1);
+        let run = first_not(&self.heads, |head| head <= key).saturating_sub(1);
+        let block = first_not(&self.runs.get(run)?.heads, |head| head <= key).saturating_sub(1);
         Some((run, block))
     }
 
@@ -89,17 +97,64 @@ impl Index {
         Some(Place { run, block, slot: self.runs[run].blocks[block].before(key) })
     }
 
-    pub(super) fn insert(&mut self, entry: &Entry, slab: &Slab) {
+    /// An entry that is let in with others.
+    pub(super) fn expect(&mut self, entry: Entry) {
+        self.coming.push(entry);
+    }
+
+    pub(super) const fn expects_nobody(&self) -> bool {
+        self.coming.is_empty()
+    }
+
+    /// Puts in all who are expected: in order, so that each block is found and fetched once.
+    pub(super) fn let_in(&mut self, slab: &Slab) {
+        let mut coming = core::mem::take(&mut self.coming);
+        coming.sort_unstable_by_key(|entry| entry.key);
+        if self.len == 0 {
+            self.build(&coming, slab);
+        } else {
+            let mut at = None;
+            for entry in &coming {
+                let place = at.filter(|place| self.holds(*place, entry.key)).or_else(|| self.find(entry.key));
+                at = Some(self.insert_at(place, entry, slab));
+            }
+        }
+        if coming.capacity() <= KEPT_MAX {
+            coming.clear();
+            self.coming = coming;
+        }
+    }
+
+    /// Of entries in order, where there are none yet.
+    fn build(&mut self, entries: &[Entry], slab: &Slab) {
+        (self.heads, self.runs, self.len) = (Vec::new(), Vec::new(), entries.len());
+        for entries in entries.chunks(BUILT * RUN / 2) {
+            let blocks = entries.chunks(BUILT).map(|entries| {
+                Box::new(Block::of(self.totals, entries, |handle, rule| slab.get(handle).total(rule)))
+            });
+            let heads: Vec<Key> = entries.iter().step_by(BUILT).map(|entry| entry.key).collect();
+            self.heads.push(heads[0]);
+            let mut run = Run { heads, blocks: blocks.collect(), summary: Summary::empty(self.totals) };
+            run.summarise(self.totals);
+            self.runs.push(run);
+        }
+    }
+
+    /// Whether an entry of this key belongs into a block.
+    fn holds(&self, (run, block): (usize, usize), key: Key) -> bool {
+        let Some(heads) = self.runs.get(run).map(|run| &run.heads) else { return false };
+        let next = heads.get(block + 1).or_else(|| self.heads.get(run + 1));
+        heads.get(block).is_some_and(|head| *head <= key) && next.is_none_or(|next| key < *next)
+    }
+
+    /// Puts an entry into the block it belongs into; says where that ended up.
+    fn insert_at(&mut self, place: Option<(usize, usize)>, entry: &Entry, slab: &Slab) -> (usize, usize) {
+        let Some((mut run_at, mut block_at)) = place else {
+            self.build(core::slice::from_ref(entry), slab);
+            return (0, 0);
+        };
         self.len += 1;
         let total = |rule: usize| slab.get(entry.handle).total(rule);
-        let Some((run_at, mut block_at)) = self.find(entry.key) else {
-            let mut block = Box::new(Block::new(self.totals));
-            block.insert(entry, total);
-            let summary = block.summary.clone();
-            self.runs.push(Run { heads: alloc::vec![entry.key], blocks: alloc::vec![block], summary });
-            self.heads.push(entry.key);
-            return;
-        };
         let last = self.runs.len() - 1 == run_at && self.runs[run_at].blocks.len() - 1 == block_at;
         let run = &mut self.runs[run_at];
         if run.blocks[block_at].is_full() {
@@ -126,11 +181,18 @@ impl Index {
             run.summarise(self.totals);
             self.heads.insert(run_at + 1, upper.heads[0]);
             self.runs.insert(run_at + 1, upper);
+            if block_at >= RUN / 2 {
+                (run_at, block_at) = (run_at + 1, block_at - RUN / 2);
+            }
         }
+        (run_at, block_at)
     }
 
     pub(super) fn remove(&mut self, key: Key, slab: &Slab) {
-        let Some((run_at, block_at)) = self.find(key) else { return };
+        // Neighbours leave together.
+        let place = self.left.filter(|place| self.holds(*place, key)).or_else(|| self.find(key));
+        let Some((run_at, block_at)) = place else { return };
+        self.left = place;
         let run = &mut self.runs[run_at];
         let block = &mut run.blocks[block_at];
         if !block.remove(key) {
@@ -143,9 +205,10 @@ impl Index {
             run.heads.remove(block_at);
             run.summarise(self.totals);
         } else if block.is_stale() {
-            block.summarise(|handle, rule| slab.get(handle).total(rule));
-            run.merge_small(block_at, slab);
-            run.summarise(self.totals);
+            let narrower = block.summarise(|handle, rule| slab.get(handle).total(rule));
+            if run.merge_small(block_at, slab) || narrower {
+                run.summarise(self.totals);
+            }
         }
         if run.blocks.is_empty() {
             self.runs.remove(run_at);
@@ -172,16 +235,17 @@ impl Index {
 }
 
 impl Run {
-    /// Joins a block with the next where both together leave room.
-    fn merge_small(&mut self, at: usize, slab: &Slab) {
-        let joined = |next: &Block, this: &Block| this.count() + next.count() <= BLOCK * 3 / 4;
+    /// Joins a block with the next where both together leave room; says whether it did.
+    fn merge_small(&mut self, at: usize, slab: &Slab) -> bool {
+        let joined = |next: &Block, this: &Block| this.count() + next.count() <= BUILT;
         if self.blocks.get(at + 1).is_none_or(|next| !joined(next, &self.blocks[at])) {
-            return;
+            return false;
         }
         let next = self.blocks.remove(at + 1);
         self.heads.remove(at + 1);
         self.blocks[at].append(*next);
         self.blocks[at].summarise(|handle: Handle, rule| slab.get(handle).total(rule));
+        true
     }
 
     fn summarise(&mut self, totals: usize) {

@@ -257,7 +257,7 @@ impl Engine {
         };
         self.slab.set_step(handle, step, self.plan.row(step));
         if self.has_come(handle) {
-            self.pool.insert(&self.plan, &self.slab, handle);
+            self.pool.insert(handle);
         }
         match entry {
             Entry::New => self.agenda.add(&self.slab, handle, 0),
@@ -348,6 +348,7 @@ impl Engine {
         let Some(due) = self.agenda.due(&self.slab, until) else { return Look::Nothing };
         let Due { cursor, handle, .. } = due;
         self.enter_steps(cursor.at);
+        self.pool.let_in(&self.plan, &self.slab);
         let field = Field {
             plan: &self.plan,
             slab: &self.slab,
@@ -374,11 +375,10 @@ impl Engine {
         self.come = before.max(at);
         // Those who have come already, and wait for their first look, are in their first step.
         let first = usize::from(before >= at);
-        for (handle, step) in self.agenda.entering(&self.slab, at, first) {
-            if step == 0 {
-                self.pool.insert(&self.plan, &self.slab, handle);
-                continue;
-            }
+        let (coming, entering): (Vec<_>, Vec<_>) =
+            self.agenda.entering(&self.slab, at, first).into_iter().partition(|(_, step)| *step == 0);
+        coming.into_iter().for_each(|(handle, _)| self.pool.insert(handle));
+        for (handle, step) in entering {
             let before = self.slab.get(handle).regions();
             self.slab.set_step(handle, step, self.plan.row(step));
             if self.slab.get(handle).regions() != before {

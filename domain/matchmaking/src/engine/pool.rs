@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::block::{Entry, Key, Marks};
-use super::index::Index;
+use super::index::{Index, KEPT_MAX};
 use super::plan::{Plan, Reach};
 use super::slab::{ANY_TEXT, Handle, Kind, Ref, Slab, WILD};
 
@@ -12,6 +12,8 @@ use super::slab::{ANY_TEXT, Handle, Kind, Ref, Slab, WILD};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pool {
     parts: BTreeMap<Vec<u64>, Part>,
+    /// Who is [let in](Self::let_in) before anybody is looked for.
+    coming: Vec<Handle>,
 }
 
 /// Tickets that could meet.
@@ -48,13 +50,14 @@ impl Part {
             && totals.into_iter().all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
     }
 
-    fn count(&mut self, row: Ref<'_>, change: impl Fn(&mut u32)) {
+    fn count(&mut self, plan: &Plan, row: Ref<'_>, change: impl Fn(&mut u32)) {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
         change(&mut self.sizes[players]);
-        // Beyond so many of a size more of it make no other sum.
-        if before.min(self.sizes[players]) as usize * players < SUM_MAX {
-            self.reachable = reachable(&self.sizes);
+        // Beyond so many of a size more of it make no other sum that is of interest.
+        let most = plan.max.into();
+        if (before.min(self.sizes[players]) as usize) < most / players.max(1) {
+            self.reachable = reachable(&self.sizes, most);
         }
         for (rule, adding) in self.adding.iter_mut().enumerate() {
             if row.total(rule) > 0 {
@@ -64,15 +67,12 @@ impl Part {
     }
 }
 
-/// The largest sum of players that is of interest: a match's size.
-const SUM_MAX: usize = 100;
-
-/// Which sums can be made of so many tickets of each size.
-fn reachable(sizes: &[u32; 128]) -> u128 {
+/// Which sums up to the largest of interest, a match's size, can be made of so many tickets of each size.
+fn reachable(sizes: &[u32; 128], most: usize) -> u128 {
     let mut sums = 1_u128;
-    for (players, count) in sizes.iter().enumerate().skip(1).filter(|(_, count)| **count > 0) {
+    for (players, count) in (0..=most).zip(sizes).skip(1).filter(|(_, count)| **count > 0) {
         // Any number up to a count, by ones, twos, fours and what is left.
-        let mut left = (*count as usize).min(SUM_MAX / players);
+        let mut left = (*count as usize).min(most / players);
         let mut step = 1;
         while left > 0 {
             let taken = step.min(left);
@@ -110,20 +110,52 @@ impl Pool {
         self.parts.get(&division(plan, row))
     }
 
-    pub(super) fn insert(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
-        let row = slab.get(handle);
-        let part = self.parts.entry(division(plan, row)).or_insert_with(|| Part::new(plan.totals.len()));
-        let entry = entry(plan, row, handle);
-        match row.shape().kind {
-            Kind::Backfill => part.backfill.insert(&entry, slab),
-            Kind::Ordinary => {
-                part.ordinary.insert(&entry, slab);
-                part.count(row, |count| *count += 1);
+    /// A ticket comes.
+    pub(super) fn insert(&mut self, handle: Handle) {
+        self.coming.push(handle);
+    }
+
+    /// Puts in all who have come: neighbours one after the other, so that each block is found, and fetched, once.
+    pub(super) fn let_in(&mut self, plan: &Plan, slab: &Slab) {
+        if self.coming.is_empty() {
+            return;
+        }
+        let (mut divisions, mut coming) = (Vec::new(), core::mem::take(&mut self.coming));
+        for handle in coming.drain(..) {
+            let row = slab.get(handle);
+            let division = division(plan, row);
+            let part = self.part_or_new(plan, division.clone());
+            if part.ordinary.expects_nobody() && part.backfill.expects_nobody() {
+                divisions.push(division);
             }
+            let entry = entry(plan, row, handle);
+            match row.shape().kind {
+                Kind::Backfill => part.backfill.expect(entry),
+                Kind::Ordinary => {
+                    part.ordinary.expect(entry);
+                    part.count(plan, row, |count| *count += 1);
+                }
+            }
+        }
+        for division in divisions {
+            if let Some(part) = self.parts.get_mut(&division) {
+                part.backfill.let_in(slab);
+                part.ordinary.let_in(slab);
+            }
+        }
+        // Kept for the next, unless a crowd came.
+        if coming.capacity() <= KEPT_MAX {
+            self.coming = coming;
         }
     }
 
+    fn part_or_new(&mut self, plan: &Plan, division: Vec<u64>) -> &mut Part {
+        let new = || Part::new(plan.totals.len());
+        self.parts.entry(division).or_insert_with(new)
+    }
+
     pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        self.let_in(plan, slab);
         let row = slab.get(handle);
         let division = division(plan, row);
         let Some(part) = self.parts.get_mut(&division) else { return };
@@ -132,7 +164,7 @@ impl Pool {
             Kind::Backfill => part.backfill.remove(key, slab),
             Kind::Ordinary => {
                 part.ordinary.remove(key, slab);
-                part.count(row, |count| *count = count.saturating_sub(1));
+                part.count(plan, row, |count| *count = count.saturating_sub(1));
             }
         }
         if part.ordinary.len() + part.backfill.len() == 0 && !division.is_empty() {
@@ -142,6 +174,7 @@ impl Pool {
 
     /// A ticket's regions have changed with its step.
     pub(super) fn set_marks(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        self.let_in(plan, slab);
         let row = slab.get(handle);
         let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
         let (key, marks) = (key(plan, row), marks(plan, row));
@@ -153,7 +186,7 @@ impl Pool {
 
     pub(super) fn bytes(&self) -> usize {
         let part = |part: &Part| size_of::<Part>() + part.ordinary.bytes() + part.backfill.bytes();
-        self.parts.values().map(part).sum()
+        self.parts.values().map(part).sum::<usize>() + self.coming.capacity() * size_of::<Handle>()
     }
 }
 

@@ -57,8 +57,8 @@ pub(super) struct Searcher {
     pub(super) near: Vec<Near>,
     /// The same before they are ranked.
     pub(super) unranked: Vec<Near>,
-    /// Their distances and arrivals, and how many are nearer.
-    pub(super) order: Vec<(u128, usize)>,
+    /// Their distances and arrivals.
+    pub(super) order: Vec<u128>,
     /// Those of one lane.
     pub(super) lane: Vec<Card>,
     /// What the players of its last so many can add up to.
@@ -136,6 +136,9 @@ impl Searcher {
 
     /// "Backfill tickets are given priority during searching": an ordinary ticket first looks for a game that goes on.
     fn join_game(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
+        if field.games.is_empty() {
+            return None;
+        }
         let from = primary(field.plan, field.slab.get(anchor));
         let window = self.group.window();
         let mut games = core::mem::take(&mut self.games);
