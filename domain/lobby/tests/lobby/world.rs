@@ -91,10 +91,9 @@ impl World {
                 self.kicked.insert((*session, joined.unwrap()));
             }
             Event::Opened { session, .. } => {
-                let ended = self.story.iter().rev().find_map(|(at, event)| match event {
-                    Event::Ended { session: of, .. } if of == session => Some(*at),
-                    _ => None,
-                });
+                let is_end =
+                    |event: &Event| matches!(event, Event::Ended { session: of, .. } if of == session);
+                let ended = self.story.iter().rev().find(|(_, event)| is_end(event)).map(|(at, _)| *at);
                 if let Some(at) = ended {
                     assert!(at + ENDED_KEPT <= self.now, "an id is not given again while its end is told");
                 }
