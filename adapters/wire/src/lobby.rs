@@ -9,6 +9,9 @@ use mainstay_core::{SessionId, Timestamp};
 use mainstay_lobby::{Epoch, PLAYER_BYTES_MAX, PeerKey, Player};
 use ring::signature::{ED25519, UnparsedPublicKey};
 
+/// A host stops when its lobby does: what peers reckon with is what the lobby grants.
+const _: () = assert!(mainstay_migration::LOBBY_LEASE.as_millis() == mainstay_lobby::LEASE.as_millis());
+
 /// The public key of a lobby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LobbyKey(pub [u8; 32]);

@@ -29,12 +29,13 @@ pub enum Lease {
     Lost,
 }
 
-/// How many members miss their host, the one who asks among them.
+/// How many members miss their host, the one who asks among them. Members that died with an earlier host, and are not lost
+/// yet, are no reason to wait for the end of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubt {
     /// How many.
     pub reports: usize,
-    /// How many are more than half of all.
+    /// How many are more than half of all that were heard within a lease.
     pub needed: usize,
 }
 
@@ -170,9 +171,13 @@ impl Pulses {
         let is_silent = self.counts_from(session, now) + MISSED <= now;
         let misses =
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
+        let is_here = |peer: &&PeerKey| {
+            let heard = pulse.and_then(|pulse| pulse.heard.get(*peer));
+            **peer == asks || Some(**peer) == host || heard.is_some_and(|at| now < *at + LEASE)
+        };
         Doubt {
             reports: session.members.keys().filter(misses).count(),
-            needed: session.members.len() / 2 + 1,
+            needed: session.members.keys().filter(is_here).count() / 2 + 1,
         }
     }
 

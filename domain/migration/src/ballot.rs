@@ -9,12 +9,15 @@
 //! - a view changes by one member at a time, and only once the view before was taken by a majority of its members; but the
 //!   host may always go back to the members of the last one that was: their majorities meet those of the view between;
 //! - a host opens with the view that elected it, unchanged, before it changes any.
+//!
+//! Under a lobby nobody votes: whom it signs is host, and views say only who is there.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::certificate::{Certificate, Forged, Vote};
+use crate::certificate::{Certificate, Forged, Proof, Vote};
+use crate::lobby::Arbiter;
 use crate::view::{View, ViewId};
 use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Signature};
 
@@ -26,6 +29,7 @@ pub const LINEAGE_MAX: usize = crate::MEMBERS_MAX;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ballot<G: Guards = Guarded> {
     guards: PhantomData<G>,
+    arbiter: Arbiter,
     me: PeerId,
     epoch: Epoch,
     host: PeerId,
@@ -99,11 +103,12 @@ pub enum Accepted {
 
 impl<G: Guards> Ballot<G> {
     /// Of a member of a session that begins, or of one that joins: `certificates` lead from the founder to the present
-    /// host.
+    /// host. A lobby's stand for themselves, the newest for them all, and a founder has one, too.
     ///
     /// # Errors
     /// Certificates that lead nowhere, or a view that another host wrote.
     pub fn new(
+        arbiter: Arbiter,
         me: PeerId,
         founder: PeerId,
         view: View,
@@ -112,6 +117,7 @@ impl<G: Guards> Ballot<G> {
         let standing = if founder == me { Standing::reigning(me) } else { Standing::Follows };
         let mut ballot = Self {
             guards: PhantomData,
+            arbiter,
             me,
             epoch: Epoch::FIRST,
             host: founder,
@@ -121,13 +127,26 @@ impl<G: Guards> Ballot<G> {
             lineage: BTreeMap::from([(Epoch::FIRST, founder)]),
             certificates: Vec::new(),
         };
-        for certificate in certificates {
-            ballot.accept(certificate)?;
+        match arbiter {
+            Arbiter::Majority => {
+                for certificate in certificates {
+                    ballot.accept(certificate)?;
+                }
+            }
+            Arbiter::Lobby => {
+                let newest = certificates.iter().max_by_key(|certificate| certificate.epoch);
+                let newest = newest.ok_or(Forged::Arbiter)?;
+                newest.check(arbiter, &ballot.lineage)?;
+                ballot.lineage.clear();
+                ballot.crown(newest);
+                ballot.standing = ballot.before_asking();
+            }
         }
-        if ballot.lineage.get(&ballot.view.id.epoch) != Some(&ballot.view.host) {
-            return Err(Forged::Electorate);
+        let written_by = ballot.lineage.get(&ballot.view.id.epoch);
+        match arbiter {
+            Arbiter::Majority if written_by != Some(&ballot.view.host) => Err(Forged::Electorate),
+            Arbiter::Majority | Arbiter::Lobby => Ok(ballot),
         }
-        Ok(ballot)
     }
 
     /// The newest certified epoch it has accepted.
@@ -161,9 +180,9 @@ impl<G: Guards> Ballot<G> {
     }
 
     /// Asks for votes, in an epoch nobody it knows of has voted in: `seen` is the highest that others spoke of.
-    /// `None` where its newest view does not name it: it was put out, and cannot be host.
+    /// `None` where its newest view does not name it: it was put out, and cannot be host; or where no votes count.
     pub fn claim(&mut self, seen: Epoch) -> Option<Claim> {
-        if !self.view.members.contains_key(&self.me) {
+        if !self.view.members.contains_key(&self.me) || self.arbiter == Arbiter::Lobby {
             return None;
         }
         let epoch = self.promised().max(seen).next();
@@ -211,7 +230,7 @@ impl<G: Guards> Ballot<G> {
         if claim.view.id < self.view.id {
             return Err(Refusal::NewerView(self.view.clone()));
         }
-        if !claim.view.members.contains_key(&self.me) {
+        if !claim.view.members.contains_key(&self.me) || self.arbiter == Arbiter::Lobby {
             return Err(Refusal::NotMine);
         }
         if !matches!(&self.standing, Standing::Asks { epoch, .. } if *epoch == claim.epoch) {
@@ -252,18 +271,25 @@ impl<G: Guards> Ballot<G> {
         let certificate = Certificate {
             epoch: *epoch,
             host: self.me,
-            electorate: self.view.clone(),
-            votes: votes.values().cloned().collect(),
+            proof: Proof::Majority {
+                electorate: self.view.clone(),
+                votes: votes.values().cloned().collect(),
+            },
         };
         self.crown(&certificate);
+        self.open_reign();
+        Some(certificate)
+    }
+
+    /// A host opens with the view that it has.
+    fn open_reign(&mut self) {
         self.view.id = ViewId { epoch: self.epoch, version: 0 };
         self.view.host = self.me;
         self.view.signature = Signature::default();
         self.standing = Standing::reigning(self.me);
-        Some(certificate)
     }
 
-    /// Obeys a host that proves itself.
+    /// Obeys a host that proves itself, or is it, where a lobby says so; its view is to be signed then.
     ///
     /// # Errors
     /// What is wrong with the proof.
@@ -276,10 +302,13 @@ impl<G: Guards> Ballot<G> {
             return Ok(Accepted::Known);
         }
         if G::CERTIFICATE {
-            certificate.check(&self.lineage)?;
+            certificate.check(self.arbiter, &self.lineage)?;
         }
         self.crown(certificate);
-        self.standing = Standing::Follows;
+        match self.arbiter {
+            Arbiter::Lobby if self.host == self.me => self.open_reign(),
+            Arbiter::Lobby | Arbiter::Majority => self.standing = Standing::Follows,
+        }
         Ok(Accepted::Newer)
     }
 
@@ -290,17 +319,21 @@ impl<G: Guards> Ballot<G> {
         if self.lineage.len() > LINEAGE_MAX {
             self.lineage.pop_first();
         }
+        if self.arbiter == Arbiter::Lobby {
+            self.certificates.clear();
+        }
         self.certificates.push(certificate.clone());
         if self.certificates.len() > LINEAGE_MAX {
             self.certificates.remove(0);
         }
     }
 
-    /// Whether the newest view of this host was taken by a majority of its members. `false` where it is no host.
+    /// Whether the newest view of this host was taken by a majority of its members, where that matters to anybody. `false`
+    /// where it is no host.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match &self.standing {
-            Standing::Reigns { taken, .. } => self.view.is_majority(taken),
+            Standing::Reigns { taken, .. } => self.arbiter == Arbiter::Lobby || self.view.is_majority(taken),
             Standing::Follows | Standing::Asks { .. } => false,
         }
     }
@@ -316,15 +349,15 @@ impl<G: Guards> Ballot<G> {
         }
     }
 
-    /// Writes the next view: one member more or less, or the members of the last that was settled. It is to be signed, and is
-    /// not said before: [`Ballot::sign_view`]. `false` where this peer is no host, or may not write that one.
+    /// Writes the next view: one member more or less, or the members of the last that was settled; any members where nobody
+    /// votes. It is to be signed, and is not said before: [`Ballot::sign_view`]. `false` where this peer is no host, or may not write that one.
     pub fn write_view(&mut self, members: BTreeMap<PeerId, ChannelId>) -> bool {
         let is_settled = self.is_settled();
         let Standing::Reigns { settled, .. } = &self.standing else { return false };
-        let follows = if is_settled {
-            self.view.is_neighbour(&members)
-        } else {
-            members != self.view.members && settled.as_ref() == Some(&members)
+        let follows = match self.arbiter {
+            Arbiter::Lobby => members != self.view.members,
+            Arbiter::Majority if is_settled => self.view.is_neighbour(&members),
+            Arbiter::Majority => members != self.view.members && settled.as_ref() == Some(&members),
         };
         let fits = follows
             && self.promised() == self.epoch

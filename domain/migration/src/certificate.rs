@@ -1,8 +1,9 @@
 //! The proof of a host: for each epoch at most one exists.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use crate::lobby::Arbiter;
 use crate::seal::Signature;
 use crate::view::{View, ViewId};
 use crate::{Epoch, PeerId};
@@ -22,17 +23,29 @@ pub struct Vote {
     pub signature: Signature,
 }
 
-/// The votes of a majority of one view.
+/// Who is host of an epoch, and what proves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Certificate {
     /// Of which epoch.
     pub epoch: Epoch,
     /// The host of that epoch.
     pub host: PeerId,
-    /// Who could vote.
-    pub electorate: View,
-    /// Who did.
-    pub votes: Vec<Vote>,
+    /// The word of the session's arbiter.
+    pub proof: Proof,
+}
+
+/// What proves a host. Which of them does, the session's [`Arbiter`] says; the other proves nothing in it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Proof {
+    /// The votes of a majority of one view.
+    Majority {
+        /// Who could vote.
+        electorate: View,
+        /// Who did.
+        votes: Vec<Vote>,
+    },
+    /// The lobby's signature of the [`crate::Grant`], with what shows that the key it names is this peer's.
+    Lobby(Signature),
 }
 
 /// Why a certificate proves nothing.
@@ -58,6 +71,9 @@ pub enum Forged {
     /// It comes after an epoch whose host this peer has never been told of: the certificates between are missing.
     #[error("certificates of the epochs between are missing")]
     Gap,
+    /// Another proves the hosts of this session.
+    #[error("it is not proven by the arbiter of this session")]
+    Arbiter,
 }
 
 impl Certificate {
@@ -65,31 +81,48 @@ impl Certificate {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self, lineage: &BTreeMap<Epoch, PeerId>) -> Result<(), Forged> {
-        match lineage.get(&self.electorate.id.epoch) {
+    pub fn check(&self, arbiter: Arbiter, lineage: &BTreeMap<Epoch, PeerId>) -> Result<(), Forged> {
+        match (&self.proof, arbiter) {
+            (Proof::Majority { electorate, votes }, Arbiter::Majority) => {
+                self.check_votes(electorate, votes, lineage)
+            }
+            // The signature says all there is to know, and was checked as the certificate came.
+            (Proof::Lobby(_), Arbiter::Lobby) => Ok(()),
+            (Proof::Majority { .. }, Arbiter::Lobby) | (Proof::Lobby(_), Arbiter::Majority) => {
+                Err(Forged::Arbiter)
+            }
+        }
+    }
+
+    fn check_votes(
+        &self,
+        electorate: &View,
+        votes: &[Vote],
+        lineage: &BTreeMap<Epoch, PeerId>,
+    ) -> Result<(), Forged> {
+        match lineage.get(&electorate.id.epoch) {
             None => return Err(Forged::Gap),
-            Some(host) if *host != self.electorate.host => return Err(Forged::Electorate),
+            Some(host) if *host != electorate.host => return Err(Forged::Electorate),
             Some(_) => {}
         }
-        if self.electorate.id.epoch >= self.epoch {
+        if electorate.id.epoch >= self.epoch {
             return Err(Forged::Electorate);
         }
-        if !self.electorate.members.contains_key(&self.host) {
+        if !electorate.members.contains_key(&self.host) {
             return Err(Forged::Outsider);
         }
-        let counted: BTreeMap<&PeerId, &Vote> = self
-            .votes
+        let counted: BTreeSet<&PeerId> = votes
             .iter()
             .filter(|vote| {
                 vote.epoch == self.epoch
                     && vote.candidate == self.host
-                    && vote.electorate == self.electorate.id
-                    && self.electorate.members.contains_key(&vote.voter)
+                    && vote.electorate == electorate.id
+                    && electorate.members.contains_key(&vote.voter)
             })
-            .map(|vote| (&vote.voter, vote))
+            .map(|vote| &vote.voter)
             .collect();
-        if counted.len() < self.electorate.majority() {
-            return Err(Forged::TooFew { votes: counted.len(), needed: self.electorate.majority() });
+        if counted.len() < electorate.majority() {
+            return Err(Forged::TooFew { votes: counted.len(), needed: electorate.majority() });
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! The peer's side of host migration: a session outlives every one of its hosts (seed 000).
 //!
 //! Speed comes from agreement that nobody waits for: every peer has the same [hints](HintList) and the same [`Order`], so
-//! they think of the same successor. Safety never rests on that: a host is obeyed for its [`Certificate`] alone, votes of
-//! a majority of the members, of which at most one comes about for an epoch ([`Ballot`]); whatever is older than its
-//! [`Stamp`] is refused. Decision 0050 tells the whole protocol.
+//! they think of the same successor. Safety never rests on that: a host is obeyed for its [`Certificate`] alone, the word of
+//! the session's [`Arbiter`] (votes of a majority of the members, or the lobby's signature), of which at most one comes about
+//! for an epoch ([`Ballot`]); whatever is older than its [`Stamp`] is refused. Decisions 0050 and 0056 tell the protocol.
 //!
 //! [`Session`] is one peer in one session: [`Session::handle`] takes what happened, [`Session::take_outputs`] gives what
 //! the hands must do, and it sleeps until [`Session::next_deadline`]. It reads no clock, draws no lots and keeps nothing
@@ -21,6 +21,7 @@ mod guard;
 mod hint;
 mod id;
 mod join;
+mod lobby;
 mod message;
 mod order;
 mod rhythm;
@@ -32,11 +33,12 @@ mod state;
 mod view;
 
 pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal};
-pub use certificate::{Certificate, Forged, Vote};
+pub use certificate::{Certificate, Forged, Proof, Vote};
 pub use guard::{Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};
+pub use lobby::{Arbiter, Grant, LOBBY_LEASE, Question, Ruling};
 pub use message::{Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome};
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};

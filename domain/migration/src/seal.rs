@@ -8,7 +8,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::certificate::{Certificate, Vote};
+use crate::certificate::{Certificate, Proof, Vote};
+use crate::lobby::Grant;
 use crate::message::{Body, Message};
 use crate::view::View;
 use crate::{PeerId, Refusal, SessionId};
@@ -33,6 +34,11 @@ pub trait Keys: fmt::Debug + Send + Sync {
 
     /// Whether that peer has signed exactly these words.
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool;
+
+    /// Whether the lobby of this session has signed exactly this. A session without a lobby has nobody who could.
+    fn is_of_lobby(&self, _grant: &Grant, _signature: &Signature) -> bool {
+        false
+    }
 }
 
 impl Vote {
@@ -77,9 +83,17 @@ impl View {
 }
 
 impl Certificate {
-    fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
-        self.electorate.is_genuine(session, keys)
-            && self.votes.iter().all(|vote| vote.is_genuine(session, keys))
+    pub(crate) fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
+        match &self.proof {
+            Proof::Majority { electorate, votes } => {
+                electorate.is_genuine(session, keys)
+                    && votes.iter().all(|vote| vote.is_genuine(session, keys))
+            }
+            Proof::Lobby(signature) => {
+                let grant = Grant { session, epoch: self.epoch, host: self.host };
+                fits(signature) && keys.is_of_lobby(&grant, signature)
+            }
+        }
     }
 }
 

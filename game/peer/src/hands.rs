@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Body, Config, End, Identification, Input, Joined, Joining, Keys, Message, NatType, Output, PeerId,
-    Priority, Session, SessionId,
+    Arbiter, Body, Config, End, Identification, Input, Joined, Joining, Keys, Message, NatType, Output,
+    PeerId, Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
@@ -285,6 +285,7 @@ impl Hands {
         match output {
             Output::Send { to, message } => self.send(to, message),
             Output::Call(call) => self.mail(id, Mail::Call(call)),
+            Output::AskLobby { .. } => tracing::error!(session = %id, "a session without a lobby asks one"),
             Output::Lead { stamp, state } => self.tell(id, Event::Lead { stamp, state }),
             Output::Follow { leader, stamp } => self.tell(id, Event::Follow { leader, stamp }),
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
@@ -467,6 +468,7 @@ impl Hands {
         Config {
             me: self.me,
             session: options.session,
+            arbiter: Arbiter::Majority,
             order: options.order,
             migratable: options.migratable,
             without_majority: options.without_majority,

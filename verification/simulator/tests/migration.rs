@@ -1,8 +1,8 @@
 //! Worlds of peers: the laws hold in a fixed list of them, the faults do strike, and each guard that is taken away is missed.
 
-use mainstay_migration::{Guarded, Guards};
+use mainstay_migration::{Arbiter, Guarded, Guards};
 use mainstay_simulator::Text;
-use mainstay_simulator::migration::{Counts, Report, run, wireless_hour};
+use mainstay_simulator::migration::{Counts, Report, run, run_under, wireless_hour};
 
 /// Three seconds of the dev profile; `./check` lives more.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=60;
@@ -34,8 +34,10 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.joined += counts.joined;
         sum.inputs += counts.inputs;
         sum.acknowledged += counts.acknowledged;
+        sum.questions += counts.questions;
+        sum.outages += counts.outages;
     }
-    let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged];
+    let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
     let struck = [
         sum.terminated,
@@ -47,6 +49,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.crashes,
         sum.freezes,
         sum.cuts,
+        sum.outages,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
 }
@@ -58,7 +61,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
 #[test]
 fn worlds_that_once_broke_a_law_hold() {
     for seed in [170, 220, 252, 294, 2_026, 755, 10_585, 11_145, 20_090] {
-        holds(&run::<Guarded>(seed, Text::None));
+        holds(&run_under::<Guarded>(Arbiter::Majority, seed, Text::None));
     }
 }
 
@@ -93,9 +96,11 @@ lacking! {
 }
 
 fn is_missed<G: Guards>(law: &str) {
-    let found = (1..=FOUND_WITHIN).map(|seed| run::<G>(seed, Text::None));
-    let found = found.filter_map(|report| report.broken).find(|broken| broken.law.starts_with(law));
-    assert!(found.is_some(), "\"{law}\" was not broken");
+    for arbiter in [Arbiter::Majority, Arbiter::Lobby] {
+        let found = (1..=FOUND_WITHIN).map(|seed| run_under::<G>(arbiter, seed, Text::None));
+        let found = found.filter_map(|report| report.broken).find(|broken| broken.law.starts_with(law));
+        assert!(found.is_some(), "\"{law}\" was not broken under {arbiter:?}");
+    }
 }
 
 #[test]

@@ -344,8 +344,8 @@ fn placement_keeps_its_bytes() {
 /// Since format 5.
 #[test]
 fn a_pause_keeps_its_bytes() {
-    keeps_its_bytes(Event::Paused, "19");
-    keeps_its_bytes(Event::Resumed, "1a");
+    keeps_its_bytes(Event::Paused, "1b");
+    keeps_its_bytes(Event::Resumed, "1c");
 }
 
 /// Since format 4: matches that are played in sessions of a lobby.

@@ -5,8 +5,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    Part, PeerId, Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
-    Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    Part, PeerId, Proof, Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature,
+    Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
@@ -71,7 +71,8 @@ choice!(Refusal, "refusal" {
     5 = HostLives,
     6 = Unsuitable,
 });
-record!(Certificate { epoch, host, electorate, votes });
+record!(Certificate { epoch, host, proof });
+choice!(Proof, "proof" { 1 = Majority { electorate, votes }, 2 = Lobby(signature) });
 record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
 record!(Roster { stamp, version, members, kicked, actors });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Refusal, Roster,
+    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Proof, Refusal, Roster,
     SIGNATURE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
     Vote, Welcome,
 };
@@ -52,7 +52,11 @@ fn vote(voter: u128, signature: &[u8]) -> Vote {
 
 fn certificate() -> Certificate {
     let votes = vec![vote(0xa, b"ann"), vote(0xb, b"bob")];
-    Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: view(), votes }
+    Certificate { epoch: Epoch(2), host: PeerId(0xb), proof: Proof::Majority { electorate: view(), votes } }
+}
+
+fn certificate_of_lobby() -> Certificate {
+    Certificate { epoch: Epoch(2), host: PeerId(0xb), proof: Proof::Lobby(Signature(b"lobby".to_vec())) }
 }
 
 fn hint() -> Hint {
@@ -127,6 +131,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("claim", Body::Claim(Claim { epoch: Epoch(2), candidate: PeerId(0xb), view: view() })),
         ("vote", Body::Vote(vote(0xa, b"ann"))),
         ("passed", refusal(Refusal::Passed(vec![certificate()]))),
+        ("passed by the lobby", refusal(Refusal::Passed(vec![certificate_of_lobby()]))),
         ("promised", refusal(Refusal::Promised(Epoch(4)))),
         ("newer view", refusal(Refusal::NewerView(view()))),
         ("not mine", refusal(Refusal::NotMine)),
@@ -217,7 +222,8 @@ fn the_largest_session_fits() {
     let roster = Roster { members: members.clone(), kicked, ..roster() };
     let electorate = View { members, signature: Signature(signature.to_vec()), ..view() };
     let votes: Vec<Vote> = (0..64).map(|voter| vote(voter, &signature)).collect();
-    let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), electorate: electorate.clone(), votes };
+    let proof = Proof::Majority { electorate: electorate.clone(), votes };
+    let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), proof };
     let certificates = vec![longest; 64];
     let body = Body::Announce { certificates, view: electorate, roster, cause: Cause::Catastrophic };
     let message = Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body };

@@ -44,6 +44,10 @@ pub(super) fn claim(
 }
 
 fn is_free(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(), Rejection> {
+    // Its own lease keeps nobody else out: a host that met a side without a certificate takes an epoch that outranks it.
+    if session.grant.is_some_and(|grant| grant.host == by) {
+        return Ok(());
+    }
     let (state, now) = (turn.state(), turn.now());
     let until = match state.lease(session, now) {
         Lease::Vacant | Lease::Lost => return Ok(()),

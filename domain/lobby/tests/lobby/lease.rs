@@ -60,6 +60,39 @@ fn of_two_the_survivor_and_the_silent_host_are_a_majority() {
     world.claim(id(1), 1, 2).unwrap();
 }
 
+/// Members that died with the host before are not waited for: half of those that are heard is enough.
+#[test]
+fn the_dead_of_an_earlier_epoch_hold_nobody_up() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(8));
+    for number in 2..=5 {
+        world.join(id(1), number).unwrap();
+    }
+    world.pass(LEASE);
+    for number in 3..=5 {
+        world.misses(id(1), 1, number);
+    }
+    world.claim(id(1), 1, 2).unwrap();
+    let heard = Observation::Heard { session: id(1), peers: vec![key(3)] };
+    for _ in 0..4 {
+        world.pass(Duration::from_secs(2));
+        world.renew(id(1), 2, 2);
+        world.see(heard.clone());
+    }
+    // 1, 4 and 5 are members still; of 2 and 3 both miss the host.
+    world.pass(MISSED);
+    world.claim(id(1), 2, 3).unwrap();
+}
+
+/// A host that meets a side which goes on without a certificate takes an epoch that outranks it: its own lease hinders nobody.
+#[test]
+fn a_host_may_claim_the_epoch_after_its_own() {
+    let mut world = three(Settings::of_size(8));
+    world.renew(id(1), 1, 1);
+    let grant = told(world.claim(id(1), 1, 1)).grant.unwrap();
+    assert_eq!((grant.epoch, grant.host), (Epoch(2), key(1)));
+}
+
 /// "`strict` (persistent effects, dedicated): wait for lease end".
 #[test]
 fn a_strict_session_waits_for_the_end_of_the_lease() {
@@ -179,7 +212,9 @@ fn who_has_not_said_that_it_can_is_no_host() {
     world.claim(id(1), 1, 2).unwrap();
 }
 
-/// Seed 000: "an individual lobby service can be configured to not support host migration (the default is to support it …)".
+/// Seed 000: "It is also a controllable feature of the lobby service; an individual lobby service can be configured to not support
+/// host migration (the default is to support it, via the eCLSF_SupportHostMigration flag) so that a game title can support host
+/// migration only on selected platforms if required."
 /// Issue 5: "off means that no session of that service migrates".
 #[test]
 fn a_service_without_support_moves_none_of_its_sessions() {

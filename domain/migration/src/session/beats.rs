@@ -215,7 +215,7 @@ impl<G: Guards> Session<G> {
     }
 
     /// Tells who is host, from the epoch on that the other stopped at.
-    fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
+    pub(super) fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
         let mut since = crate::Epoch::FIRST;
         if let Some(contact) = self.contacts.get_mut(&peer) {
             if contact.announced.is_some_and(|announced| now < announced + AGAIN) {

@@ -119,7 +119,7 @@ impl<G: Guards> Session<G> {
             let Some(channel) = self.roster.members.get(&peer).copied() else { continue };
             let welcome = Welcome {
                 founder: self.founder,
-                certificates: self.ballot.certificates_after(Epoch::FIRST),
+                certificates: self.ballot.certificates_after(Epoch(0)),
                 view: self.view().clone(),
                 roster: self.roster.clone(),
                 hints: self.hints.clone(),
@@ -150,6 +150,9 @@ impl<G: Guards> Session<G> {
         for peer in leaving.iter().filter(|peer| !self.is_voter(**peer)).copied().collect::<Vec<_>>() {
             self.put_out(now, peer);
         }
+        if self.has_lobby() {
+            return self.keep_all_in_view(now, &leaving);
+        }
         if !self.ballot.is_settled() {
             return self.go_back(now, written);
         }
@@ -178,6 +181,16 @@ impl<G: Guards> Session<G> {
             }
             (Some(_) | None, _) => {}
         }
+    }
+
+    /// Where nobody votes, whoever plays is in the view.
+    fn keep_all_in_view(&mut self, now: Timestamp, leaving: &[PeerId]) {
+        let mut members = self.roster.members.clone();
+        members.retain(|peer, _| !leaving.contains(peer));
+        if members != self.view().members {
+            self.write_view(now, members);
+        }
+        leaving.iter().for_each(|peer| self.put_out(now, *peer));
     }
 
     /// The newest view is not settled: if the members of the one before are there and those of this one are not, then it is

@@ -8,6 +8,7 @@ use mainstay_core::Timestamp;
 use crate::ballot::{Accepted, Claim, Refusal};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::CanBeHost;
+use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
 use crate::session::doubt::QUORUM_PATIENCE;
@@ -41,7 +42,7 @@ pub(super) struct Vacancy {
     short: Option<Timestamp>,
 }
 
-/// Whether a majority of the members misses the host.
+/// Whether a majority of the members misses the host; under a lobby, whether that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quorum {
     /// It does, or the host itself goes.
@@ -87,7 +88,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn elect(&mut self, now: Timestamp) {
         self.watch_quorum(now);
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
-        if vacancy.quorum == Quorum::Missing {
+        if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
             if now >= vacancy.asked + AGAIN {
                 vacancy.asked = now;
                 self.ask_others();
@@ -113,7 +114,10 @@ impl<G: Guards> Session<G> {
             return;
         }
         match (vacancy.quorum, self.config.without_majority) {
-            (Quorum::Majority, _) if head == self.me() => self.ask_for_votes(now),
+            (Quorum::Majority, _) if head == self.me() => match self.config.arbiter {
+                Arbiter::Majority => self.ask_for_votes(now),
+                Arbiter::Lobby => self.claim_of_lobby(now, None),
+            },
             (Quorum::Majority, _) => {}
             (Quorum::Missing, WithoutMajority::Fork) if head == self.me() => self.go_on_alone(now),
             (Quorum::Missing, WithoutMajority::Fork | WithoutMajority::Hold) => {}
@@ -125,6 +129,17 @@ impl<G: Guards> Session<G> {
 
     /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
     fn watch_quorum(&mut self, now: Timestamp) {
+        if self.has_lobby() {
+            let quorum = if self.line.is_silent(now) { Quorum::Missing } else { Quorum::Majority };
+            return self.change_vacancy(|vacancy| {
+                // Nobody could get there while nobody was answered: the best is the first to go on without, or with, the lobby.
+                if vacancy.quorum != quorum {
+                    vacancy.quorum = quorum;
+                    vacancy.waits = None;
+                    vacancy.passed.clear();
+                }
+            });
+        }
         let lives = |peer: &&PeerId| {
             **peer == self.config.me || self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now))
         };
@@ -177,6 +192,16 @@ impl<G: Guards> Session<G> {
             self.change_vacancy(|vacancy| vacancy.passed.clear());
         }
         first
+    }
+
+    /// The others are waited for: this peer cannot be host.
+    pub(super) fn pass_over_oneself(&mut self) {
+        let me = self.me();
+        self.change_vacancy(|vacancy| {
+            vacancy.passed.insert(me);
+            vacancy.endorsed = vacancy.endorsed.filter(|endorsed| *endorsed != me);
+            vacancy.waits = None;
+        });
     }
 
     fn ask_for_votes(&mut self, now: Timestamp) {
@@ -302,6 +327,12 @@ impl<G: Guards> Session<G> {
 
     /// This peer has its certificate.
     fn crowned(&mut self, now: Timestamp, certificate: &Certificate) {
+        // A certificate that comes late finds a peer that has thought better of it; the session moves to it all the same.
+        let is_expected = matches!(self.leadership, Leadership::Vacant(_) | Leadership::Reigns(_));
+        if !is_expected && matches!(self.begin_event(now, Cause::Catastrophic), Begun::No) {
+            return;
+        }
+        self.hold_lease(now);
         self.fork = None;
         self.seen = self.seen.max(certificate.epoch);
         self.hints.version = crate::HintVersion { epoch: certificate.epoch, number: 0 };
@@ -344,9 +375,17 @@ impl<G: Guards> Session<G> {
         }
         let stamp = Stamp::certified(self.ballot.epoch());
         if stamp.epoch != stamp_before.epoch {
+            if self.ballot.host() == self.me()
+                && let Some(certificate) = self.ballot.certificates_after(stamp_before.epoch).pop()
+            {
+                return self.crowned(now, &certificate);
+            }
             self.fork = None;
             self.seen = self.seen.max(stamp.epoch);
             self.moved_by = cause;
+            if self.has_lobby() && matches!(self.leadership, Leadership::Reigns(_)) {
+                self.pass_on_certificate(now);
+            }
             if let Some(view) = view.filter(|view| self.ballot.take_view(view)) {
                 self.send(self.leader(), Body::Taken(view.id));
             }

@@ -92,14 +92,22 @@ impl<G: Guards> Session<G> {
         };
         let (to, since, state, why) = (*to, *since, *state, *why);
         if now >= since + HANDOVER_MAX || self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) {
-            self.as_host(|reign| reign.phase = Phase::Reigning);
-            self.elected(Role::Host);
-            return;
+            return self.keep_reign();
         }
         let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
         if why != Handover::Merge && holds < state && now >= self.beat_at {
             self.give_state(to, holds);
         }
+        // Merges are asked for by whoever goes on.
+        if self.has_lobby() && why != Handover::Merge && holds >= state {
+            self.claim_of_lobby(now, Some(to));
+        }
+    }
+
+    /// The successor did not get there: the host goes on.
+    pub(super) fn keep_reign(&mut self) {
+        self.as_host(|reign| reign.phase = Phase::Reigning);
+        self.elected(Role::Host);
     }
 
     /// The host says that another shall be it.

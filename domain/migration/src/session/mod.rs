@@ -2,7 +2,8 @@
 //!
 //! One file an idea: [`beats`] what is said ten times a second, [`doubt`] when a host is given up, [`elect`] who comes
 //! after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
-//! it lives through, [`fork`] sides without a majority, [`show`] what can be drawn.
+//! it lives through, [`fork`] sides without a majority, [`line`] what it
+//! says to its lobby, [`show`] what can be drawn.
 
 mod beats;
 mod crowd;
@@ -11,6 +12,7 @@ mod elect;
 mod event;
 mod fork;
 mod handover;
+mod line;
 mod play;
 mod reign;
 mod show;
@@ -24,20 +26,21 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::ballot::Ballot;
-use crate::certificate::Forged;
+use crate::certificate::{Certificate, Forged};
 use crate::hint::{CanBeHost, Hint, HintList};
 use crate::message::{Beat, Body, Hears, Message, Welcome};
 use crate::rhythm::{BEAT, Rhythm};
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View, ViewId};
-use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stamp};
+use crate::{Arbiter, ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stamp};
 
 use doubt::Doubt;
 use elect::Vacancy;
 pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::Fork;
+use line::Line;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
@@ -62,6 +65,7 @@ pub struct Session<G: Guards = Guarded> {
     roster: Roster,
     fork: Option<Fork>,
     leadership: Leadership,
+    line: Line,
     contacts: BTreeMap<PeerId, Contact>,
     /// Hosts of other sides that do not play on this one: they are met all the same.
     guests: BTreeSet<PeerId>,
@@ -183,19 +187,45 @@ impl<G: Guards> Session<G> {
     /// [`Session::found`], with the guards of its type.
     #[must_use]
     pub fn found_by(now: Timestamp, config: Config) -> Self {
+        let config = Config { arbiter: Arbiter::Majority, ..config };
+        Self::founded(now, config, Epoch::FIRST, &[]).expect("a founder's own view is his")
+    }
+
+    /// Founds a session that this peer has made in a lobby, which certified it at once.
+    ///
+    /// # Errors
+    /// A certificate of somebody else, or that no lobby of this session has signed.
+    pub fn found_certified(
+        now: Timestamp,
+        config: Config,
+        certificate: &Certificate,
+    ) -> Result<Self, Forged> {
+        let config = Config { arbiter: Arbiter::Lobby, ..config };
+        if certificate.host != config.me || !certificate.is_genuine(config.session, config.keys.as_ref()) {
+            return Err(Forged::Arbiter);
+        }
+        Self::founded(now, config, certificate.epoch, core::slice::from_ref(certificate))
+    }
+
+    fn founded(
+        now: Timestamp,
+        config: Config,
+        epoch: Epoch,
+        certificates: &[Certificate],
+    ) -> Result<Self, Forged> {
         let me = config.me;
-        let stamp = Stamp::certified(Epoch::FIRST);
+        let stamp = Stamp::certified(epoch);
         let members = BTreeMap::from([(me, ChannelId { stamp, number: 0 })]);
-        let id = ViewId { epoch: Epoch::FIRST, version: 0 };
+        let id = ViewId { epoch, version: 0 };
         let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
-        let ballot = Ballot::new(me, me, view, &[]).expect("a founder's own view is his");
+        let ballot = Ballot::new(config.arbiter, me, me, view, certificates)?;
         let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
-        let mut session = Self::with(now, config, me, ballot, roster, HintList::empty(Epoch::FIRST));
+        let mut session = Self::with(now, config, me, ballot, roster, HintList::empty(epoch));
         session.sign_view();
         session.leadership = Leadership::Reigns(Reign::founded(now));
         session.outputs.push(Output::Lead { stamp, state: State::default() });
         session.pass(now);
-        session
+        Ok(session)
     }
 
     /// Enters a session that it has been let in to by its host, over whose link the welcome came.
@@ -210,7 +240,8 @@ impl<G: Guards> Session<G> {
         welcome: &Welcome,
     ) -> Result<Self, Forged> {
         let me = config.me;
-        let ballot = Ballot::new(me, welcome.founder, welcome.view.clone(), &welcome.certificates)?;
+        let view = welcome.view.clone();
+        let ballot = Ballot::new(config.arbiter, me, welcome.founder, view, &welcome.certificates)?;
         let fork = (stamp.fork > 0).then_some(Fork { number: stamp.fork, head: host });
         if stamp.epoch != ballot.epoch() || (fork.is_none() && ballot.host() != host) {
             return Err(Forged::Sender);
@@ -242,6 +273,7 @@ impl<G: Guards> Session<G> {
             roster,
             fork: None,
             leadership: Leadership::Follows,
+            line: Line::beginning(now),
             contacts: BTreeMap::new(),
             guests: BTreeSet::new(),
             hint: Hint::UNSUITABLE,
@@ -319,6 +351,7 @@ impl<G: Guards> Session<G> {
             Input::HandOver { to, why, last } => self.begin_handover(now, to, why, Some(last)),
             Input::Kick(peer) => self.kick(peer),
             Input::Leave => self.leave(now),
+            Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
         }
         self.pass(now);
     }
@@ -409,6 +442,7 @@ impl<G: Guards> Session<G> {
             if matches!(self.leadership, Leadership::Vacant(_)) {
                 self.elect(now);
             }
+            self.keep_line(now);
         }
         self.live_through(now);
         if now >= self.beat_at {
@@ -431,6 +465,7 @@ impl<G: Guards> Session<G> {
         for contact in self.contacts.values_mut() {
             contact.rhythm.forgive(late);
         }
+        self.line.forgive(late);
         // What it had begun to doubt it begins to doubt anew.
         if matches!(self.leadership, Leadership::Doubts(_)) {
             self.leadership = Leadership::Follows;

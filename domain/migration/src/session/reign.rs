@@ -8,6 +8,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::hint::Hint;
+use crate::lobby::Arbiter;
 use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
@@ -61,11 +62,11 @@ pub(super) enum Phase {
     HandingOver { to: PeerId, why: Handover, since: Timestamp, state: StateId },
 }
 
-/// Whether a majority stands behind it.
+/// Whether a majority stands behind it, or its lease at the lobby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mandate {
     Confirmed,
-    /// It has not heard one for a while, and stands still.
+    /// It has not heard of one for a while, and stands still.
     Lapsed,
     /// It goes on without.
     Unconfirmed,
@@ -167,20 +168,27 @@ impl<G: Guards> Session<G> {
     pub(super) fn keep_mandate(&mut self, now: Timestamp) {
         let forked = self.fork.is_some();
         let has_majority = self.has_majority(now);
+        let (arbiter, is_leased) = (self.config.arbiter, self.line.is_leased(now));
         let policy = self.config.without_majority;
         let budget = self.settings.migrate_timeout;
         let stamp = self.stamp();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
-        let holds = !forked && (has_majority || now < reign.since + LEASE);
-        let patience = match policy {
-            WithoutMajority::Fork | WithoutMajority::End => QUORUM_PATIENCE,
-            WithoutMajority::Hold => budget,
+        let holds = !forked
+            && match arbiter {
+                Arbiter::Majority => has_majority || now < reign.since + LEASE,
+                Arbiter::Lobby => is_leased,
+            };
+        let patience = match (policy, arbiter) {
+            // The lobby was silent for a lease already.
+            (WithoutMajority::Fork, Arbiter::Lobby) => Duration::ZERO,
+            (WithoutMajority::Fork | WithoutMajority::End, _) => QUORUM_PATIENCE,
+            (WithoutMajority::Hold, _) => budget,
         };
+        if reign.mandate == Mandate::Confirmed && !holds {
+            reign.mandate = Mandate::Lapsed;
+            reign.lapsed = now;
+        }
         match reign.mandate {
-            Mandate::Confirmed if !holds => {
-                reign.mandate = Mandate::Lapsed;
-                reign.lapsed = now;
-            }
             Mandate::Lapsed if holds => reign.mandate = Mandate::Confirmed,
             Mandate::Unconfirmed if holds => {
                 reign.mandate = Mandate::Confirmed;
@@ -238,17 +246,24 @@ impl<G: Guards> Session<G> {
         let promised = self.ballot.promised() > epoch || self.seen > epoch;
         let has_majority = self.has_majority(now);
         let forked = self.fork.is_some();
+        let arbiter = self.config.arbiter;
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
-        let wanted = reign.merging.is_some() || (has_majority && (promised || forked));
+        let merging = reign.merging;
+        let wanted = match arbiter {
+            Arbiter::Majority => merging.is_some() || (has_majority && (promised || forked)),
+            Arbiter::Lobby => merging.is_some() || forked,
+        };
         if !wanted || reign.claimed.is_some_and(|claimed| now < claimed + AGAIN) {
             return;
         }
         reign.claimed = Some(now);
-        let merging = reign.merging;
         if merging.is_some_and(|since| now >= since + super::elect::CANDIDATE_PATIENCE) {
             return self.merge_without_majority(now);
         }
-        self.claim(now);
+        match arbiter {
+            Arbiter::Majority => self.claim(now),
+            Arbiter::Lobby => self.claim_of_lobby(now, None),
+        }
     }
 
     fn keep_hints(&mut self) {

@@ -4,7 +4,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mainstay_core::Timestamp;
+
 use crate::hint::{CanBeHost, NatType};
+use crate::lobby::{Arbiter, Question, Ruling};
 use crate::message::{Handover, Message};
 use crate::seal::Keys;
 use crate::settings::SettingError;
@@ -19,6 +22,8 @@ pub struct Config {
     pub me: PeerId,
     /// The session.
     pub session: SessionId,
+    /// Who proves who is host.
+    pub arbiter: Arbiter,
     /// By what hosts are chosen.
     pub order: Order,
     /// Seed 000: "Sessions need to be created as migratable (or not)".
@@ -41,6 +46,7 @@ pub enum Migratable {
 }
 
 /// What a side does that has lost its host, or its members, and has no majority: offline nobody can tell a crash from a cut.
+/// Under a lobby: whose lobby does not answer, which may be down, or cut off with the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WithoutMajority {
     /// It goes on, marked unconfirmed, and merges when the sides meet: for games played together.
@@ -53,7 +59,6 @@ pub enum WithoutMajority {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nobody keeps them: each is taken apart at once")]
 pub enum Input {
     /// Nothing but time.
     Wake,
@@ -126,6 +131,13 @@ pub enum Input {
     Kick(PeerId),
     /// The game leaves. A host that wants no gap hands over first.
     Leave,
+    /// The lobby has answered an [`Output::AskLobby`].
+    Lobby {
+        /// When that was asked.
+        asked: Timestamp,
+        /// What it says.
+        ruling: Ruling,
+    },
 }
 
 /// What the hands must do, or the game must know.
@@ -140,6 +152,13 @@ pub enum Output {
     },
     /// Call a listener, and bring its answer.
     Call(Call),
+    /// Ask the lobby, and bring its answer as [`Input::Lobby`]. One that does not answer is asked again by the rules alone.
+    AskLobby {
+        /// When: it goes back with the answer.
+        asked: Timestamp,
+        /// What.
+        question: Question,
+    },
     /// This peer is the host: its game goes on from that state, or from what it has.
     Lead {
         /// What its messages carry from now on.
@@ -280,4 +299,6 @@ pub enum End {
     Failed(Failure),
     /// It is not let in, or not any more.
     Refused(crate::Closed),
+    /// Its lobby has ended it, or thrown this peer out.
+    Closed,
 }

@@ -5,6 +5,7 @@ mod console;
 mod defects;
 mod joins;
 mod listeners;
+mod lobby;
 mod model;
 mod moves;
 mod net;

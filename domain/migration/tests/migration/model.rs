@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use mainstay_migration::{
-    Ballot, Certificate, ChannelId, Claim, Epoch, PeerId, Refusal, Signature, Stamp, View, ViewId, Vote,
+    Arbiter, Ballot, Certificate, ChannelId, Claim, Epoch, PeerId, Refusal, Signature, Stamp, View, ViewId,
+    Vote,
 };
 
 const A: PeerId = PeerId(1);
@@ -80,8 +81,9 @@ impl Model {
             members: (1..=voters).map(|peer| (PeerId(peer), channel(peer))).collect(),
             signature: Signature::default(),
         };
-        let mut peers: Vec<Ballot> =
-            (1..=members).map(|peer| Ballot::new(PeerId(peer), A, view.clone(), &[]).unwrap()).collect();
+        let mut peers: Vec<Ballot> = (1..=members)
+            .map(|peer| Ballot::new(Arbiter::Majority, PeerId(peer), A, view.clone(), &[]).unwrap())
+            .collect();
         for peer in 2..=voters {
             peers[0].taken(PeerId(peer), view.id);
         }

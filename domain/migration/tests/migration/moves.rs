@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, Cause, Certificate, End, Failure, Handover, Identification, Input, Leads, Migratable,
-    Outcome, Output, Piece, Role, Signature, Stage, Stamp, StateId, Tick, Vote, WithoutMajority,
+    Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick, Vote, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -286,7 +286,11 @@ fn b1_a_member_that_announces_itself_is_not_obeyed() {
     let epoch = net.session(peer(3)).stamp().epoch.next();
     let signature = Signature::default();
     let vote = Vote { epoch, candidate: peer(3), voter: peer(3), electorate: view.id, signature };
-    let forged = Certificate { epoch, host: peer(3), electorate: view.clone(), votes: vec![vote; 4] };
+    let forged = Certificate {
+        epoch,
+        host: peer(3),
+        proof: Proof::Majority { electorate: view.clone(), votes: vec![vote; 4] },
+    };
     let roster = net.session(peer(3)).roster().clone();
     for id in [1, 2, 4] {
         let (view, roster) = (view.clone(), roster.clone());

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Acting, Answer, Beat, Body, CanBeHost, Config, Input, Joined, Joining, Keys, Kind, Level, Message,
-    Migratable, NatType, Order, Output, PeerId, Piece, Priority, Report, Session, SessionId, Signature,
-    Stage, StateId, Tick, WithoutMajority,
+    Acting, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Config, Epoch, Grant, Input, Joined,
+    Joining, Keys, Kind, Level, Message, Migratable, NatType, Order, Output, PeerId, Piece, Priority, Proof,
+    Question, Report, Ruling, Session, SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
 const WAY: Duration = Duration::from_millis(20);
+/// To the lobby and back.
+const ROUND_TRIP_MS: u64 = 40;
 /// How often a host's game steps.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -41,6 +43,76 @@ pub struct Net {
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
     pub config: Config,
+    pub lobby: Lobby,
+    questions: VecDeque<(Timestamp, PeerId, Question)>,
+}
+
+/// The smallest lobby that grants an epoch once: `domain/lobby` is the real one, and the simulator asks that.
+#[derive(Debug, Default)]
+pub struct Lobby {
+    /// It answers nobody.
+    pub down: bool,
+    /// Its service's sessions do not move.
+    pub stays: bool,
+    pub host: Option<(Epoch, PeerId)>,
+    renewed: Timestamp,
+    missed_by: BTreeSet<PeerId>,
+}
+
+/// Whose keys stand for the lobby's.
+const LOBBY: PeerId = PeerId(0);
+
+fn words(grant: &Grant) -> Vec<u8> {
+    [&grant.session.0.to_be_bytes()[..], &grant.epoch.0.to_be_bytes(), &grant.host.0.to_be_bytes()].concat()
+}
+
+/// What the lobby of these tests signs.
+pub fn granted(session: SessionId, epoch: Epoch, host: PeerId) -> Certificate {
+    let proof = Proof::Lobby(NamedKeys(LOBBY).sign(&words(&Grant { session, epoch, host })));
+    Certificate { epoch, host, proof }
+}
+
+impl Lobby {
+    fn answer(
+        &mut self,
+        now: Timestamp,
+        session: SessionId,
+        from: PeerId,
+        question: Question,
+    ) -> Option<Ruling> {
+        let (newest, host) = self.host.filter(|_| !self.down)?;
+        let told = Ruling::Host(granted(session, newest, host));
+        let (epoch, next) = match question {
+            Question::Renew { epoch, .. } => {
+                if (epoch, from) != (newest, host) {
+                    return Some(told);
+                }
+                self.renewed = now;
+                return Some(Ruling::Noted(epoch));
+            }
+            Question::Misses { epoch } => {
+                self.missed_by.insert(from);
+                return Some(if epoch == newest { Ruling::Noted(epoch) } else { told });
+            }
+            Question::HandOver { epoch, to } => (epoch, to),
+            Question::Claim { epoch } => (epoch, from),
+        };
+        let is_silent = now >= self.renewed + Duration::from_secs(4);
+        // Of two and three members that is more than half; larger sessions are the real lobby's matter.
+        let is_missed = is_silent || self.missed_by.len() >= 2;
+        let may = matches!(question, Question::HandOver { .. }) || from == host || is_missed;
+        if epoch != newest {
+            return Some(told);
+        } else if self.stays {
+            return Some(Ruling::Stays);
+        } else if !may {
+            return Some(Ruling::Stands);
+        }
+        let granted_now = (newest.next(), next);
+        (self.host, self.renewed) = (Some(granted_now), now);
+        self.missed_by.clear();
+        Some(Ruling::Host(granted(session, granted_now.0, granted_now.1)))
+    }
 }
 
 /// Keys as they behave, not as they are made: who signs is who has them, and no other words have the same signature.
@@ -57,6 +129,10 @@ impl Keys for NamedKeys {
 
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
         Self(signer).sign(words) == *signature
+    }
+
+    fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
+        self.is_by(LOBBY, &words(grant), signature)
     }
 }
 
@@ -76,18 +152,29 @@ impl Net {
     }
 
     pub fn with(count: u128, migratable: Migratable, without_majority: WithoutMajority) -> Self {
-        Self::created(count, migratable, without_majority, Level::Asynchronous)
+        Self::created(count, Arbiter::Majority, migratable, without_majority, Level::Asynchronous)
     }
 
     pub fn at_level(count: u128, level: Level) -> Self {
-        Self::created(count, Migratable::Yes, WithoutMajority::Fork, level)
+        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Fork, level)
     }
 
-    fn created(count: u128, migratable: Migratable, without_majority: WithoutMajority, level: Level) -> Self {
+    pub fn under_lobby(count: u128, without_majority: WithoutMajority) -> Self {
+        Self::created(count, Arbiter::Lobby, Migratable::Yes, without_majority, Level::Asynchronous)
+    }
+
+    fn created(
+        count: u128,
+        arbiter: Arbiter,
+        migratable: Migratable,
+        without_majority: WithoutMajority,
+        level: Level,
+    ) -> Self {
         let now = Timestamp::from_unix_ms(1_000_000);
         let config = Config {
             me: peer(1),
             session: SessionId(9),
+            arbiter,
             order: Order::Documented,
             migratable,
             without_majority,
@@ -104,8 +191,17 @@ impl Net {
             frozen: BTreeSet::new(),
             stepped: now,
             config: config.clone(),
+            lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
+            questions: VecDeque::new(),
         };
-        net.peers.insert(peer(1), Session::found(now, config));
+        let founder = match arbiter {
+            Arbiter::Majority => Session::found(now, config),
+            Arbiter::Lobby => {
+                let certificate = granted(config.session, Epoch::FIRST, peer(1));
+                Session::found_certified(now, config, &certificate).unwrap()
+            }
+        };
+        net.peers.insert(peer(1), founder);
         net.settle_in(peer(1), CanBeHost::Yes);
         for number in 2..=count {
             net.join(peer(number));
@@ -184,6 +280,7 @@ impl Net {
                 .filter_map(|(_, session)| session.next_deadline());
             let joins = self.joining.values().map(Joining::next_deadline);
             let arrivals = self.under_way.iter().map(|(at, ..)| *at);
+            let arrivals = arrivals.chain(self.questions.iter().map(|(at, ..)| *at));
             let next =
                 deadlines.chain(joins).chain(arrivals).chain([self.stepped + STEP, end]).min().unwrap();
             self.now = next.max(self.now + Duration::from_millis(1));
@@ -192,6 +289,7 @@ impl Net {
                 let (_, from, to, message) = self.under_way.pop_front().unwrap();
                 self.deliver(from, to, message);
             }
+            self.ask_lobby();
             let ids: Vec<PeerId> = self.peers.keys().copied().collect();
             for id in ids.into_iter().filter(|id| !self.frozen.contains(id)).collect::<Vec<_>>() {
                 self.give(id, Input::Wake);
@@ -201,6 +299,20 @@ impl Net {
                 let now = self.now;
                 let joined = self.joining.get_mut(&id).unwrap().wake(now);
                 self.joined(id, joined);
+            }
+        }
+    }
+
+    /// A question takes a way to the lobby, and its answer one back: both of them here at once.
+    fn ask_lobby(&mut self) {
+        while self.questions.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (at, from, question) = self.questions.pop_front().unwrap();
+            let ruling = self.lobby.answer(self.now, self.config.session, from, question);
+            if let Some(ruling) =
+                ruling.filter(|_| self.peers.contains_key(&from) && !self.frozen.contains(&from))
+            {
+                let asked = Timestamp::from_unix_ms(at.unix_ms() - ROUND_TRIP_MS);
+                self.give(from, Input::Lobby { asked, ruling });
             }
         }
     }
@@ -267,6 +379,10 @@ impl Net {
             for output in others {
                 let seen = self.seen.entry(id).or_default();
                 match &output {
+                    Output::AskLobby { asked, question } => {
+                        let at = *asked + Duration::from_millis(ROUND_TRIP_MS);
+                        self.questions.push_back((at, id, question.clone()));
+                    }
                     Output::Call(call) => {
                         seen.stages.push(call.stage);
                         let (listener, number) = (call.listener, call.number);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mainstay_migration::{
-    Body, Certificate, ChannelId, Epoch, Keys, Message, PeerId, SIGNATURE_BYTES_MAX, SessionId, Signature,
-    Stamp, View, ViewId, Vote,
+    Body, Certificate, ChannelId, Epoch, Keys, Message, PeerId, Proof, SIGNATURE_BYTES_MAX, SessionId,
+    Signature, Stamp, View, ViewId, Vote,
 };
 
 use crate::net::{NamedKeys, Net, peer};
@@ -99,15 +99,19 @@ fn nobody_but_its_host_writes_a_view() {
     fewer.members.remove(&peer(6));
     assert!(!is_genuine(SESSION, Body::View(fewer)));
     let vote = vote();
-    let votes = vec![Vote { signature: NamedKeys(peer(6)).sign(&vote.words(SESSION)), ..vote }];
-    let mut certificate = Certificate { epoch: Epoch(4), host: peer(5), electorate: good, votes };
+    let mut votes = vec![Vote { signature: NamedKeys(peer(6)).sign(&vote.words(SESSION)), ..vote }];
+    let certificate = |votes| Certificate {
+        epoch: Epoch(4),
+        host: peer(5),
+        proof: Proof::Majority { electorate: good.clone(), votes },
+    };
     let announce = |certificate: &Certificate| {
         let why = mainstay_migration::Refusal::Passed(vec![certificate.clone()]);
         Body::Refusal { epoch: Epoch(4), why }
     };
-    assert!(is_genuine(SESSION, announce(&certificate)));
-    certificate.votes[0].signature = Signature::default();
-    assert!(!is_genuine(SESSION, announce(&certificate)));
+    assert!(is_genuine(SESSION, announce(&certificate(votes.clone()))));
+    votes[0].signature = Signature::default();
+    assert!(!is_genuine(SESSION, announce(&certificate(votes))));
 }
 
 /// B1, with votes in everybody's name: a member that has no keys but its own cannot make itself host.
@@ -124,7 +128,11 @@ fn b1_votes_in_other_names_are_worth_nothing() {
         Vote { signature: keys.sign(&vote.words(SESSION)), ..vote }
     });
     let votes = votes.collect();
-    let forged = Certificate { epoch, host: peer(3), electorate: electorate.clone(), votes };
+    let forged = Certificate {
+        epoch,
+        host: peer(3),
+        proof: Proof::Majority { electorate: electorate.clone(), votes },
+    };
     for id in [1, 2, 4] {
         let (certificates, view, roster) = (vec![forged.clone()], electorate.clone(), roster.clone());
         let cause = mainstay_migration::Cause::Lobby;

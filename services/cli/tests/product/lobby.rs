@@ -251,6 +251,8 @@ fn a_file_says_whether_a_services_sessions_migrate() {
 }
 
 /// The command line, events, kicks, the flag of a service, limits and metrics.
+/// Seed 000: "A lobby service can be queried for host migration support as follows: … GetLobbyServiceFlag(<lobby_service_type>,
+/// eCLSF_SupportHostMigration), where <lobby_service_type> is eCLS_LAN or eCLS_Online."
 #[test]
 fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     let home = Home::new();

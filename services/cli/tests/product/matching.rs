@@ -174,10 +174,12 @@ fn a_queue_of_the_file_is_played_by_commands_and_what_a_call_made_of_it_outlives
     let carol = up.json(&["ticket", "create", "--player", r#"carol={"skill": 2}"#, "--wait"]);
     assert_eq!(carol["status"], "Matched", "with alice, who waited longest: {carol}");
     let formed = up.json(&["match", "get", carol["matchId"].as_str().unwrap()]);
-    let told = up.json(&["match", "waterfall", carol["matchId"].as_str().unwrap()]);
-    let steps: Vec<&str> =
-        told["steps"].as_array().unwrap().iter().filter_map(|step| step["what"].as_str()).collect();
-    assert_eq!(steps, ["ticket.created", "ticket.created", "match.formed"], "{told}");
+    // The history is written behind the journal.
+    until("the match's way is told", || {
+        let told = up.json(&["match", "waterfall", carol["matchId"].as_str().unwrap()]);
+        let steps = told["steps"].as_array().unwrap().iter().filter_map(|step| step["what"].as_str());
+        (steps.collect::<Vec<_>>() == ["ticket.created", "ticket.created", "match.formed"]).then_some(())
+    });
     let stats = up.json(&["queue", "stats"]);
     assert_eq!((&stats["tickets"], &stats["sinceStart"]["matches"]), (&json!(1), &json!(1)), "{stats}");
     let tried =

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId, SessionId,
-    Signature, View, ViewId, Vote,
+    Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId, Proof,
+    SessionId, Signature, View, ViewId, Vote,
 };
 
 use super::peer::{Alive, Life, NamedKeys};
@@ -14,6 +14,8 @@ use crate::laws::Broken;
 
 /// In how many of a million crashes the next host dies before it is over.
 const TOO: u32 = 250_000;
+/// In how many of a million faults the lobby is struck, where there is one.
+const LOBBY: u32 = 120_000;
 /// How many start after the beginning, at most: each costs time in every later event.
 const LATE_MAX: u128 = 6;
 
@@ -39,6 +41,10 @@ impl<G: Guards> World<G> {
             Faults::OneDeaf => self.deafens(),
             Faults::Wireless => {
                 self.pauses_radio();
+                Ok(())
+            }
+            Faults::Swarm if self.has_lobby() && self.random.chance(LOBBY) => {
+                self.strikes_lobby();
                 Ok(())
             }
             Faults::Swarm => match self.random.below(100) {
@@ -233,7 +239,13 @@ impl<G: Guards> World<G> {
 
     fn kicks(&mut self) -> Result<(), Broken> {
         let (Some(host), Some(peer)) = (self.host(), self.anybody()) else { return Ok(()) };
-        if peer == host { Ok(()) } else { self.give(host, Input::Kick(peer)) }
+        if peer == host {
+            return Ok(());
+        }
+        if self.has_lobby() {
+            self.is_kicked_from_lobby(host, peer);
+        }
+        self.give(host, Input::Kick(peer))
     }
 
     fn somebody_starts(&mut self) -> Result<(), Broken> {
@@ -309,7 +321,13 @@ impl<G: Guards> World<G> {
         if electorate.members.len() == 1 && (own.members.len() == 1 || electorate.host == own.host) {
             return Ok(());
         }
-        let certificate = Certificate { epoch, host: liar, electorate, votes };
+        // Under a lobby a majority proves nothing, and nobody else has the lobby's key.
+        let proof = if self.has_lobby() && self.random.chance(500_000) {
+            Proof::Lobby(keys.sign(&epoch.0.to_be_bytes()))
+        } else {
+            Proof::Majority { electorate, votes }
+        };
+        let certificate = Certificate { epoch, host: liar, proof };
         let stamp = mainstay_migration::Stamp::certified(epoch);
         for to in self.running().into_iter().filter(|to| *to != liar) {
             let body = Body::Announce {

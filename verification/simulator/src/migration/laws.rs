@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Acting, ActorId, Answer, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId, Report,
-    Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
+    Acting, ActorId, Answer, Arbiter, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId,
+    Report, Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
 };
 
 use super::World;
@@ -20,8 +20,13 @@ const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
 
+/// The same under a lobby, which waits as long for a silent host.
+const GAP_OF_TWO_UNDER_LOBBY_MAX: Micros = 5_500_000;
+
 /// How long a host acts that does not hear a majority: its lease, and a beat.
 const LEASE: Micros = 2_200_000;
+/// And one that does not hear from its lobby.
+const LOBBY_LEASE: Micros = 6_000_000;
 /// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
 const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
 
@@ -29,7 +34,7 @@ const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
 #[derive(Debug, Default)]
 pub(super) struct Oracle {
     founder: Option<PeerId>,
-    /// Who was host of each certified epoch, from its own mouth.
+    /// Who was host of each certified epoch: from its own mouth, or from the lobby's.
     crowned: BTreeMap<Epoch, PeerId>,
     stamps: BTreeMap<PeerId, Stamp>,
     applied: BTreeMap<PeerId, Stamp>,
@@ -59,6 +64,13 @@ impl Oracle {
 
     pub(super) const fn found(&mut self, founder: PeerId) {
         self.founder = Some(founder);
+    }
+
+    /// Whether that host is the first that is told of this epoch.
+    pub(super) fn crown(&mut self, epoch: Epoch, host: PeerId) -> bool {
+        let is_new = !self.crowned.contains_key(&epoch);
+        self.crowned.entry(epoch).or_insert(host);
+        is_new
     }
 
     pub(super) fn touch(&mut self, peer: PeerId) {
@@ -179,7 +191,8 @@ pub(super) fn acts_alone<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<
     }
     let now = world.now;
     let since = *world.oracle.two_act.get_or_insert(now);
-    ensure(now - since <= LEASE, "I4: an old host acts no longer than its lease beside a new one", || {
+    let lease = if world.has_lobby() { LOBBY_LEASE } else { LEASE };
+    ensure(now - since <= lease, "I4: an old host acts no longer than its lease beside a new one", || {
         format!("{id} and {others:?} since {since}")
     })
 }
@@ -255,7 +268,11 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     let Some(Crash { at, resumed }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
     for id in &running {
-        let limit = if running.len() == 1 { GAP_OF_TWO_MAX } else { GAP_MAX };
+        let limit = match (running.len(), world.scenario.arbiter) {
+            (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
+            (1, Arbiter::Lobby) => GAP_OF_TWO_UNDER_LOBBY_MAX,
+            _ => GAP_MAX,
+        };
         let gap = resumed.get(id).map(|resumed| resumed - at);
         ensure(
             gap.is_some_and(|gap| gap <= limit),

@@ -6,20 +6,22 @@
 mod faults;
 mod game;
 mod laws;
+mod lobby;
 mod peer;
 mod scenario;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Guards, Message, PeerId, Stamp, Tick};
+use mainstay_migration::{Arbiter, Guards, Message, PeerId, Question, Ruling, Stamp, Tick};
 
 use self::laws::Oracle;
+use self::lobby::Directory;
 use self::peer::{Alive, Peer, Reply};
 use self::scenario::{Faults, Scenario};
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
-use crate::random::Random;
+use crate::random::{Random, mix};
 use crate::trace::{Text, Trace, words};
 
 /// When the founder's clock begins.
@@ -92,13 +94,24 @@ pub struct Counts {
     pub applied: u64,
     /// Messages of the game that were refused for their stamp.
     pub refused: u64,
+    /// Questions that came to the lobby.
+    pub questions: u64,
+    /// Times that the lobby was down, or out of reach of some.
+    pub outages: u64,
 }
 
-/// Lives one world to its end. `G` are all guards but for the mutation check.
+/// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
 #[must_use]
 pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
+    let arbiter = if mix(seed).is_multiple_of(2) { Arbiter::Lobby } else { Arbiter::Majority };
+    run_under::<G>(arbiter, seed, text)
+}
+
+/// The same, under that arbiter.
+#[must_use]
+pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
-    let scenario = Scenario::draw(&mut random);
+    let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     live::<G>(seed, random, scenario, text)
 }
 
@@ -156,6 +169,12 @@ enum Happening {
     Heals { cut: u64 },
     /// Somebody starts, and wants in.
     Starts { peer: PeerId },
+    /// A peer's question comes to the lobby.
+    Asks { peer: PeerId, asked: Timestamp, question: Question },
+    /// And its answer to the peer.
+    Ruled { peer: PeerId, asked: Timestamp, ruling: Ruling },
+    /// The lobby is up again.
+    LobbyStarts,
 }
 
 #[derive(Debug)]
@@ -170,6 +189,7 @@ struct World<G: Guards> {
     /// Directed links that carry nothing, by the cut that did it.
     cuts: BTreeMap<u64, BTreeSet<(PeerId, PeerId)>>,
     next_cut: u64,
+    lobby: Directory,
     /// Until when a peer's radio neither sends nor receives.
     radios: BTreeMap<PeerId, Micros>,
     oracle: Oracle,
@@ -189,6 +209,7 @@ impl<G: Guards> World<G> {
             next_peer: 1,
             cuts: BTreeMap::new(),
             next_cut: 0,
+            lobby: Directory::default(),
             radios: BTreeMap::new(),
             oracle: Oracle::default(),
             trace: Trace::new(text),
@@ -246,6 +267,12 @@ impl<G: Guards> World<G> {
                 Ok(())
             }
             Happening::Starts { peer } => self.starts(peer),
+            Happening::Asks { peer, asked, question } => {
+                self.is_asked(peer, asked, &question);
+                Ok(())
+            }
+            Happening::Ruled { peer, asked, ruling } => self.is_ruled(peer, asked, ruling),
+            Happening::LobbyStarts => self.lobby_starts(),
         }
     }
 
@@ -263,6 +290,7 @@ impl<G: Guards> World<G> {
     fn heal(&mut self) {
         self.busy = false;
         self.cuts.clear();
+        self.heal_lobby();
         self.scenario.loss = 0;
         self.scenario.doubled = 0;
         self.scenario.spikes = 0;

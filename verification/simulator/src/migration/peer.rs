@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Answer, Body, Call, CanBeHost, ChannelId, Config, Guards, Input, Joined, Joining, Keys,
-    Level, ListenerId, Migratable, NatType, Outcome, Output, PeerId, Priority, Session, SessionId, Signature,
-    Stage, Stamp, Standing, StateError, StateId, Tick,
+    Acting, ActorId, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Grant, Guards, Input, Joined,
+    Joining, Keys, Level, ListenerId, Migratable, NatType, Outcome, Output, PeerId, Priority, Session,
+    SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -19,6 +19,8 @@ use crate::laws::{Broken, ensure};
 const STEP: Micros = 100_000;
 /// After how many steps a host looks for others of its session: about as often as CRYENGINE's LAN search.
 const LOOKS_EVERY: u64 = 50;
+/// When somebody asks the lobby again that was not let in: what it is told (`Retry-After`).
+const ASKS_LOBBY_AGAIN: Micros = 1_000_000;
 /// How often a player does something in a step, of a million.
 const PLAYS: u32 = 200_000;
 /// How many states that are not acknowledged are remembered.
@@ -26,7 +28,7 @@ const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
 const INBOX_MAX: usize = 256;
 /// The one session of a world.
-const SESSION: SessionId = SessionId(7);
+pub(super) const SESSION: SessionId = SessionId(7);
 
 /// One process.
 #[derive(Debug)]
@@ -83,6 +85,10 @@ impl Keys for NamedKeys {
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
         Self(signer).sign(words) == *signature
     }
+
+    fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
+        super::lobby::signed(grant) == *signature
+    }
 }
 
 /// What a listener is about to answer.
@@ -134,9 +140,14 @@ impl<G: Guards> World<G> {
     }
 
     pub(super) fn starts(&mut self, id: PeerId) -> Result<(), Broken> {
+        if self.has_lobby() && self.oracle.is_founded() && !self.is_let_in_by_lobby(id) {
+            self.after(ASKS_LOBBY_AGAIN, Happening::Starts { peer: id });
+            return Ok(());
+        }
         let config = Config {
             me: id,
             session: SESSION,
+            arbiter: self.scenario.arbiter,
             order: self.scenario.order,
             migratable: Migratable::Yes,
             without_majority: self.scenario.without_majority,
@@ -160,7 +171,15 @@ impl<G: Guards> World<G> {
             }
         } else {
             self.oracle.found(id);
-            Life::In(Box::new(Session::found_by(now, config)))
+            let session = match config.arbiter {
+                Arbiter::Majority => Session::found_by(now, config),
+                Arbiter::Lobby => {
+                    let certificate = self.makes_session(id)?;
+                    Session::found_certified(now, config, &certificate)
+                        .map_err(|why| Broken::new("a lobby proves its first host", why))?
+                }
+            };
+            Life::In(Box::new(session))
         };
         self.say(id, |_| "starts".to_owned());
         self.peer(id).life = life;
@@ -278,6 +297,7 @@ impl<G: Guards> World<G> {
             }
             Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(Box::new(message))),
             Output::Call(call) => return self.call(id, call),
+            Output::AskLobby { asked, question } => self.asks_lobby(id, asked, question),
             Output::Lead { stamp, state } => {
                 let game = Game::of(state.parts());
                 self.say(id, |_| format!("leads {stamp:?} from {:?}", state.id()));
@@ -349,6 +369,7 @@ impl<G: Guards> World<G> {
             Output::Ended(end) => {
                 self.say(id, |_| format!("ends: {end:?}"));
                 self.peer(id).life = Life::Over;
+                self.leaves_lobby(id);
                 return super::laws::ended(self, id, &end);
             }
         }

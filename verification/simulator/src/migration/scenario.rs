@@ -1,6 +1,6 @@
 //! What kind of world a seed draws: how many peers, what their network is like, and which faults strike.
 
-use mainstay_migration::{Order, WithoutMajority};
+use mainstay_migration::{Arbiter, Order, WithoutMajority};
 
 use crate::random::Random;
 
@@ -12,6 +12,8 @@ const CRASHES_ONLY_IN: u64 = 4;
 pub(super) struct Scenario {
     /// How many join the founder at the beginning.
     pub peers: usize,
+    /// Who proves who is host.
+    pub arbiter: Arbiter,
     /// By what hosts are chosen.
     pub order: Order,
     /// What sides without a majority do.
@@ -67,6 +69,7 @@ impl Scenario {
     pub(super) fn wireless(random: &mut Random) -> Self {
         Self {
             peers: 7,
+            arbiter: Arbiter::Majority,
             order: Order::Documented,
             without_majority: WithoutMajority::Fork,
             delay: random.between(5_000, 30_000),
@@ -99,6 +102,7 @@ impl Scenario {
         let (loss, doubled, spikes) = (drawn(150_000), drawn(100_000), drawn(20_000));
         Self {
             peers: usize::try_from(random.between(1, 15)).unwrap_or(1),
+            arbiter: Arbiter::Majority,
             order: if random.chance(800_000) { Order::Documented } else { Order::CryEngine51 },
             without_majority: match random.below(6) {
                 // Where hosts crash until one peer is left, two that would wait or end are known to.

@@ -1,0 +1,80 @@
+//! Who proves the hosts of a session, and what a session under a lobby and its lobby say to each other.
+//!
+//! The arbiter of a session is part of it from its beginning on and never changes: of two ways to the same epoch, two hosts
+//! would come (decision 0053). What is asked here the hands carry to the lobby, and bring the answer; no answer is an answer,
+//! too.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::certificate::Certificate;
+use crate::{Epoch, PeerId, SessionId};
+
+/// How long the lobby lets a host be one without a renewal: `domain/lobby` has the same, and `adapters/wire` compares them.
+pub const LOBBY_LEASE: Duration = Duration::from_secs(6);
+
+/// Who proves who is host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Arbiter {
+    /// The members themselves, more than half of them: a session without a server.
+    Majority,
+    /// The lobby that the session was made in: [`crate::Keys::is_of_lobby`] knows its key.
+    Lobby,
+}
+
+/// What a lobby signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Grant {
+    /// Of which session.
+    pub session: SessionId,
+    /// Which epoch.
+    pub epoch: Epoch,
+    /// Its host.
+    pub host: PeerId,
+}
+
+/// What is asked of the lobby. Each is asked again until it is answered, or of no use any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// The host of this epoch goes on, and hears these.
+    Renew {
+        /// Its own.
+        epoch: Epoch,
+        /// Members, itself not among them.
+        hears: Vec<PeerId>,
+    },
+    /// This peer misses the host of this epoch.
+    Misses {
+        /// The newest it knows.
+        epoch: Epoch,
+    },
+    /// This peer would be host of the epoch after this one.
+    Claim {
+        /// The newest it knows.
+        epoch: Epoch,
+    },
+    /// The host of this epoch wants another to be host of the one after it.
+    HandOver {
+        /// Its own.
+        epoch: Epoch,
+        /// Whom.
+        to: PeerId,
+    },
+}
+
+/// What the lobby answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// It has taken note, and that epoch is the newest.
+    Noted(Epoch),
+    /// That one is the newest host: whoever asked, if its claim was granted.
+    Host(Certificate),
+    /// The host's lease stands.
+    Stands,
+    /// It makes nobody host whom the asker named: that one is no member, or has not said that it can be host.
+    Unfit,
+    /// Sessions of this lobby service do not move.
+    Stays,
+    /// The session is over, or this peer is thrown out of it.
+    Over,
+}

@@ -1,0 +1,213 @@
+//! A session under a lobby: the lease that its host renews, who misses the host, and the claim for the next epoch.
+//!
+//! The lobby decides alone who is host, so two players are as safe as eight. What it is asked is said again until it is
+//! answered, and its silence is known by its answers not coming. *The lobby does not answer*: while the host lives, the
+//! session goes on as it is, until the lease is over on the host's own clock; then, and where the host dies meanwhile, its
+//! setting for sides without a majority counts. *The lobby answers again*: whoever has the newest certificate goes on, for
+//! nobody could get a later one; a side that went on without claims the next epoch.
+
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::certificate::Certificate;
+use crate::lobby::{Arbiter, LOBBY_LEASE, Question, Ruling};
+use crate::session::doubt::QUORUM_PATIENCE;
+use crate::session::reign::{Phase, Reign};
+use crate::session::words::{Cause, End, Output};
+use crate::session::{Leadership, Session};
+use crate::{Epoch, Guards, PeerId};
+
+/// How often a host renews its lease: `domain/lobby` counts on it.
+const RENEW_EVERY: Duration = Duration::from_secs(2);
+/// How often it does while it has no answer: its lease bears five lost renewals then.
+const RENEW_AGAIN: Duration = Duration::from_secs(1);
+/// How often a member says that it misses its host: a report counts for four times as long.
+const MISSES_EVERY: Duration = Duration::from_secs(1);
+/// How often a candidate asks to be host: the lobby takes 120 questions a minute of each member, and a migration's 30 s hold
+/// a hundred of these.
+const CLAIM_EVERY: Duration = Duration::from_millis(300);
+/// How often a host that goes on without a certificate asks for one: for hours, if need be.
+const CONFIRM_EVERY: Duration = Duration::from_secs(1);
+/// How much earlier a host ends its lease than the lobby does: what an answer to a claim may take, and what clocks drift apart
+/// in a lease.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// What is known of the way to the lobby.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// When the question was asked that made or renewed this host's lease last.
+    leased: Timestamp,
+    /// Since when nothing is answered, while something is asked.
+    waits: Option<Timestamp>,
+    /// The last sign of life, and which.
+    beat: Option<(Timestamp, Beat)>,
+    /// The last claim.
+    claimed: Option<Timestamp>,
+}
+
+/// Which sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beat {
+    Renews(Epoch),
+    Misses(Epoch),
+}
+
+impl Line {
+    pub(super) const fn beginning(now: Timestamp) -> Self {
+        Self { leased: now, waits: None, beat: None, claimed: None }
+    }
+
+    /// This peer stood still itself.
+    pub(super) fn forgive(&mut self, stall: Duration) {
+        self.waits = self.waits.map(|since| since + stall);
+    }
+
+    /// Whether the lobby has answered nothing for so long that it is not waited for.
+    pub(super) fn is_silent(&self, now: Timestamp) -> bool {
+        self.waits.is_some_and(|since| now >= since + QUORUM_PATIENCE)
+    }
+
+    /// Whether this host's lease stands, by its own clock.
+    pub(super) fn is_leased(&self, now: Timestamp) -> bool {
+        now + MARGIN < self.leased + LOBBY_LEASE
+    }
+}
+
+impl<G: Guards> Session<G> {
+    pub(super) fn has_lobby(&self) -> bool {
+        self.config.arbiter == Arbiter::Lobby
+    }
+
+    /// Says to the lobby what it has to hear now and then.
+    pub(super) fn keep_line(&mut self, now: Timestamp) {
+        if !self.has_lobby() {
+            return;
+        }
+        let epoch = self.ballot.epoch();
+        let beat = match &self.leadership {
+            Leadership::Reigns(_) if self.fork.is_none() => Beat::Renews(epoch),
+            Leadership::Doubts(_) => Beat::Misses(epoch),
+            Leadership::Vacant(_) if self.has_lost_host() => Beat::Misses(epoch),
+            Leadership::Vacant(_)
+            | Leadership::Reigns(_)
+            | Leadership::Follows
+            | Leadership::Outside { .. }
+            | Leadership::Over => return,
+        };
+        let every = match beat {
+            Beat::Renews(_) if self.line.waits.is_some() => RENEW_AGAIN,
+            Beat::Renews(_) => RENEW_EVERY,
+            Beat::Misses(_) => MISSES_EVERY,
+        };
+        if self.line.beat.is_some_and(|(at, before)| before == beat && now < at + every) {
+            return;
+        }
+        self.line.beat = Some((now, beat));
+        let question = match beat {
+            Beat::Renews(epoch) => Question::Renew { epoch, hears: self.heard(now) },
+            Beat::Misses(epoch) => Question::Misses { epoch },
+        };
+        self.ask_lobby(now, question);
+    }
+
+    fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {
+        let plays = |peer: &PeerId| self.roster.members.contains_key(peer);
+        let all = self.contacts.iter().filter(|(peer, contact)| plays(peer) && !contact.is_lost(now));
+        all.map(|(peer, _)| *peer).collect()
+    }
+
+    fn ask_lobby(&mut self, now: Timestamp, question: Question) {
+        self.line.waits.get_or_insert(now);
+        self.outputs.push(Output::AskLobby { asked: now, question });
+    }
+
+    /// Asks to be host of the next epoch, or to make another host of it.
+    pub(super) fn claim_of_lobby(&mut self, now: Timestamp, to: Option<PeerId>) {
+        let every = if matches!(self.leadership, Leadership::Vacant(_)) || to.is_some() {
+            CLAIM_EVERY
+        } else {
+            CONFIRM_EVERY
+        };
+        if self.line.claimed.is_some_and(|claimed| now < claimed + every) {
+            return;
+        }
+        self.line.claimed = Some(now);
+        let epoch = self.ballot.epoch();
+        self.ask_lobby(
+            now,
+            match to {
+                None => Question::Claim { epoch },
+                Some(to) => Question::HandOver { epoch, to },
+            },
+        );
+    }
+
+    /// The lobby answers what was asked at that moment.
+    pub(super) fn be_ruled(&mut self, now: Timestamp, asked: Timestamp, ruling: Ruling) {
+        if !self.has_lobby() || matches!(self.leadership, Leadership::Over) {
+            return;
+        }
+        self.line.waits = None;
+        match ruling {
+            Ruling::Noted(epoch) if epoch == self.ballot.epoch() => {
+                self.line.leased = self.line.leased.max(asked);
+            }
+            // A later one is told with its certificate.
+            Ruling::Noted(_) | Ruling::Stands => {}
+            Ruling::Host(certificate) => self.be_certified(now, asked, &certificate),
+            Ruling::Stays if self.has_lost_host() => self.end(now, End::HostLost),
+            Ruling::Unfit | Ruling::Stays => self.be_unfit(),
+            Ruling::Over => self.end(now, End::Closed),
+        }
+    }
+
+    /// The lobby will not have this peer, or its successor, as host.
+    fn be_unfit(&mut self) {
+        if let Leadership::Reigns(Reign { phase: Phase::HandingOver { .. }, .. }) = &self.leadership {
+            return self.keep_reign();
+        }
+        self.pass_over_oneself();
+    }
+
+    fn has_lost_host(&self) -> bool {
+        matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.cause == Cause::Catastrophic)
+    }
+
+    /// The lobby has made this peer host; where others told it so, its lease began about now.
+    pub(super) fn hold_lease(&mut self, now: Timestamp) {
+        if !self.line.is_leased(now) {
+            self.line.leased = now;
+        }
+    }
+
+    fn be_certified(&mut self, now: Timestamp, asked: Timestamp, certificate: &Certificate) {
+        if G::CERTIFICATE && !certificate.is_genuine(self.config.session, self.config.keys.as_ref()) {
+            return;
+        }
+        if certificate.host == self.me() && certificate.epoch >= self.ballot.epoch() {
+            self.line.leased = self.line.leased.max(asked);
+        }
+        let cause = match &self.leadership {
+            Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),
+            Leadership::Vacant(vacancy) => vacancy.cause,
+            Leadership::Reigns(_)
+            | Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => Cause::Catastrophic,
+        };
+        self.be_told(now, core::slice::from_ref(certificate), None, cause);
+    }
+
+    /// An old host tells everybody who comes after it: it heard so first, and may be about to leave.
+    pub(super) fn pass_on_certificate(&mut self, now: Timestamp) {
+        let others: alloc::vec::Vec<PeerId> = self.contacts.keys().copied().collect();
+        for peer in others {
+            if let Some(contact) = self.contacts.get_mut(&peer) {
+                contact.announced = None;
+            }
+            self.announce_to(now, peer);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Sessions under a lobby: it alone says who is host (issue 5: "from the lobby by compare-and-swap lease"), two players are safe
+//! with it, and what happens while it does not answer is written down (decision 0056).
+
+use std::time::Duration;
+
+use mainstay_migration::{
+    Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof, Role, Session,
+    Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+};
+
+use crate::net::{Net, granted, peer, snapshot};
+
+fn of(count: u128) -> Net {
+    Net::under_lobby(count, WithoutMajority::Fork)
+}
+
+/// Issue 5: "a lobby or a witness makes two players safe". The survivor is host with a certificate, and no fork.
+#[test]
+fn of_two_players_the_survivor_is_confirmed_by_the_lobby() {
+    let mut net = of(2);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(6));
+    assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+    assert_eq!(net.session(peer(2)).standing(), Some(Standing::Confirmed));
+    let reports = &net.seen[&peer(2)].reports;
+    assert_eq!(reports.len(), 1);
+    assert_eq!(reports[0].cause, Cause::Catastrophic);
+}
+
+/// Of two players that do not hear each other the host stays, for the lobby hears it; nobody forks.
+#[test]
+fn of_two_players_that_are_cut_off_from_each_other_the_host_stays() {
+    let mut net = of(2);
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.session(peer(1)).stamp(), Stamp::certified(Epoch::FIRST));
+    assert_eq!(net.session(peer(1)).standing(), Some(Standing::Confirmed));
+    assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch::FIRST), "it asks, and is refused");
+    net.cut.clear();
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(1));
+}
+
+/// Reference, section 5.3 A: "Survives loss of any number of peers". Five of eight die at once.
+#[test]
+fn fewer_than_half_go_on_confirmed() {
+    let mut net = of(8);
+    for dead in 1..=5 {
+        net.kill(peer(dead));
+    }
+    net.run(Duration::from_secs(6));
+    assert_eq!(net.host(), peer(6));
+    assert_eq!(net.session(peer(6)).stamp(), Stamp::certified(Epoch(2)));
+    assert_eq!(net.session(peer(6)).roster().members.len(), 3, "and knows who is left");
+}
+
+/// A planned leave is one swap at the lobby, and nothing is lost.
+#[test]
+fn a_host_hands_over_through_the_lobby() {
+    let mut net = of(3);
+    let tick = net.seen[&peer(1)].tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last: snapshot(tick) });
+    net.run(Duration::from_millis(400));
+    assert_eq!(net.seen[&peer(2)].led_from, Some(tick), "within 400 ms");
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::Ended(End::Left)));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(1));
+    assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+    let report = &net.seen[&peer(3)].reports[0];
+    let moved = Outcome::Moved { host: peer(2), stamp: Stamp::certified(Epoch(2)), role: Role::Client };
+    assert_eq!((report.cause, &report.outcome), (Cause::Controlled, &moved));
+}
+
+/// "Lobby down" while the host lives: nobody migrates; after its lease the host says that it is unconfirmed. "Lobby back": the
+/// same host, of the same epoch, is confirmed again.
+#[test]
+fn a_lobby_that_is_down_and_back_moves_no_session_whose_host_lives() {
+    let mut net = of(4);
+    net.lobby.down = true;
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.session(peer(1)).standing(), Some(Standing::Confirmed), "a lease lasts");
+    net.run(Duration::from_secs(10));
+    assert_eq!(net.session(peer(1)).standing(), Some(Standing::Unconfirmed));
+    net.lobby.down = false;
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.session(peer(1)).standing(), Some(Standing::Confirmed));
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::Confirmed(Stamp::certified(Epoch::FIRST))));
+    assert!(net.seen.values().all(|seen| seen.stages.is_empty()), "nobody lived through anything");
+}
+
+/// "Lobby down", and the host dies: the session goes on unconfirmed, with one host. "Lobby back": that host claims the epoch
+/// after the last certified one, and no listener hears of it.
+#[test]
+fn a_session_that_lost_host_and_lobby_goes_on_and_is_confirmed_when_the_lobby_is_back() {
+    let mut net = of(4);
+    net.lobby.down = true;
+    net.kill(peer(1));
+    net.run(Duration::from_secs(6));
+    assert_eq!(net.host(), peer(2));
+    let forked = net.session(peer(2)).stamp();
+    assert_eq!((forked.epoch, forked.fork > 0), (Epoch::FIRST, true));
+    net.lobby.down = false;
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+    assert!(net.seen[&peer(2)].outputs.contains(&Output::Confirmed(Stamp::certified(Epoch(2)))));
+    assert_eq!(net.seen[&peer(3)].reports.len(), 1, "one migration, and not a second one for the number");
+}
+
+/// The same where the session's setting is to end.
+#[test]
+fn a_session_that_would_rather_end_ends_while_its_lobby_is_down() {
+    let mut net = Net::under_lobby(3, WithoutMajority::End);
+    net.lobby.down = true;
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    let ended = |id| net.seen[&peer(id)].outputs.iter().any(|output| matches!(output, Output::Ended(_)));
+    assert!(ended(2) && ended(3));
+}
+
+/// And where it is to stand still: it waits for the lobby, and goes on with it.
+#[test]
+fn a_session_that_would_rather_wait_waits_for_its_lobby() {
+    let mut net = Net::under_lobby(3, WithoutMajority::Hold);
+    net.lobby.down = true;
+    net.kill(peer(1));
+    net.run(Duration::from_secs(12));
+    assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch::FIRST), "nobody went on");
+    net.lobby.down = false;
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(2)).stamp().epoch), (peer(2), Epoch(2)));
+}
+
+/// A frozen host wakes: the lobby has granted the next epoch meanwhile, and it rejoins as a client.
+#[test]
+fn a_zombie_is_fenced_and_rejoins() {
+    let mut net = of(3);
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch(2)));
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2));
+    assert!(net.session(peer(2)).roster().members.contains_key(&peer(1)));
+}
+
+/// Seed 000: "an individual lobby service can be configured to not support host migration". Issue 5: "off means that no session of
+/// that service migrates".
+#[test]
+fn a_session_of_a_service_without_support_ends_with_its_host() {
+    let mut net = of(3);
+    net.lobby.stays = true;
+    net.kill(peer(1));
+    net.run(Duration::from_secs(6));
+    for id in [2, 3] {
+        assert!(net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost)), "{id}");
+    }
+}
+
+/// 0053: "In such a session a majority of peers certifies nothing, and elsewhere the lobby certifies nothing".
+#[test]
+fn each_arbiter_alone_proves_the_hosts_of_its_sessions() {
+    let mut net = of(3);
+    let session = net.config.session;
+    let announce = |net: &mut Net, certificate| {
+        let stamp = Stamp::certified(Epoch(2));
+        let (view, roster) = (net.session(peer(2)).view().clone(), net.session(peer(2)).roster().clone());
+        let body =
+            Body::Announce { certificates: vec![certificate], view, roster, cause: Cause::Catastrophic };
+        let message = mainstay_migration::Message { session, stamp, body };
+        net.deliver(peer(2), peer(3), message);
+    };
+    // Votes of everybody, and a signature that is not the lobby's, or of another epoch.
+    let view = View { id: ViewId { epoch: Epoch::FIRST, version: 0 }, ..net.session(peer(2)).view().clone() };
+    let votes = Proof::Majority { electorate: view, votes: Vec::new() };
+    let others = granted(session, Epoch(3), peer(2)).proof;
+    for proof in [votes, Proof::Lobby(Signature(b"lobby".to_vec())), others] {
+        announce(&mut net, mainstay_migration::Certificate { epoch: Epoch(2), host: peer(2), proof });
+        assert_eq!(net.session(peer(3)).stamp(), Stamp::certified(Epoch::FIRST));
+    }
+    announce(&mut net, granted(session, Epoch(2), peer(2)));
+    assert_eq!(net.session(peer(3)).stamp(), Stamp::certified(Epoch(2)));
+    // And in a session without a lobby.
+    let mut net = Net::of(3);
+    announce(&mut net, granted(session, Epoch(2), peer(2)));
+    assert_eq!(net.session(peer(3)).stamp(), Stamp::certified(Epoch::FIRST));
+}
+
+/// Nobody founds a session with another's certificate, and nobody joins one without any.
+#[test]
+fn a_session_of_a_lobby_begins_with_its_certificate() {
+    let net = of(1);
+    let (now, config) = (net.now, net.config.clone());
+    let of_another = granted(config.session, Epoch::FIRST, peer(2));
+    let founded: Result<Session, Forged> = Session::found_certified(now, config.clone(), &of_another);
+    assert_eq!(founded.err(), Some(Forged::Arbiter));
+    let view = net.session(peer(1)).view().clone();
+    let ballot = Ballot::<Guarded>::new(config.arbiter, peer(2), peer(1), view, &[]);
+    assert_eq!(ballot.err(), Some(Forged::Arbiter));
+}

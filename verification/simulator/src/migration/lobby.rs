@@ -1,0 +1,284 @@
+//! The lobby of a world whose session has one: the production rules (`mainstay_lobby::Lobby`), between lost questions, and
+//! down now and then.
+//!
+//! It is asked as `game/peer` asks over HTTP: hands that are no members any more join again, and whoever changed its mind on
+//! being host says so first.
+
+use std::collections::BTreeMap;
+
+use mainstay_core::{StateMachine as _, Timestamp, Turn};
+use mainstay_lobby::{
+    Answer, Authority, CanBeHost, Command, Joiner, Lobby, Misses, Observation, PeerKey, Player, Rejection,
+    Renewal, Service, Session, Settings,
+};
+use mainstay_migration::{
+    Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, PeerId, Proof, Question, Ruling, Signature,
+};
+
+use super::peer::{NamedKeys, SESSION};
+use super::{BEGIN_MS, Happening, World};
+use crate::agenda::Micros;
+use crate::laws::{Broken, ensure};
+
+/// Whose keys stand for the lobby's.
+const LOBBY: PeerId = PeerId(0);
+/// How many seats a world's session has: nobody is kept out for want of one.
+const SEATS: u32 = 64;
+
+/// A lobby and what is wrong with it.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    rules: Lobby,
+    down: bool,
+    /// Until when somebody's questions do not get there.
+    cut: BTreeMap<PeerId, Micros>,
+    /// Whom hosts have thrown out and not told yet.
+    kicked: Vec<(PeerId, PeerId)>,
+}
+
+/// What the lobby signs, in this world.
+pub(super) fn signed(grant: &Grant) -> Signature {
+    let words =
+        [&grant.session.0.to_be_bytes()[..], &grant.epoch.0.to_be_bytes(), &grant.host.0.to_be_bytes()];
+    NamedKeys(LOBBY).sign(&words.concat())
+}
+
+fn key(peer: PeerId) -> PeerKey {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&peer.0.to_be_bytes());
+    PeerKey(bytes)
+}
+
+fn peer_of(key: &PeerKey) -> PeerId {
+    PeerId(key.0[..16].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte)))
+}
+
+fn session_id() -> mainstay_core::SessionId {
+    mainstay_core::SessionId(uuid::Uuid::from_u128(SESSION.0))
+}
+
+impl<G: Guards> World<G> {
+    pub(super) fn has_lobby(&self) -> bool {
+        self.scenario.arbiter == Arbiter::Lobby
+    }
+
+    fn joiner(&self, peer: PeerId) -> Joiner {
+        Joiner {
+            peer: key(peer),
+            player: Player(format!("player of {peer}").into()),
+            can_be_host: self.can_be_host(peer),
+            addresses: Vec::new(),
+        }
+    }
+
+    fn can_be_host(&self, peer: PeerId) -> CanBeHost {
+        match self.peers[&peer].suitable {
+            mainstay_migration::CanBeHost::Yes => CanBeHost::Yes,
+            mainstay_migration::CanBeHost::NotYet => CanBeHost::NotYet,
+        }
+    }
+
+    fn lobby_time(&self) -> Timestamp {
+        Timestamp::from_unix_ms(BEGIN_MS + self.now / 1_000)
+    }
+
+    /// One turn of the lobby; whatever is due has its own before.
+    fn turn(&mut self, command: &Command) -> Result<Answer, Rejection> {
+        let now = self.lobby_time();
+        let rules = &mut self.lobby.rules;
+        while rules.next_deadline().is_some_and(|(at, _)| at <= now) {
+            if Turn::run(now, rules, &Command::Due).answer.is_err() {
+                break;
+            }
+        }
+        Turn::run(now, rules, command).answer
+    }
+
+    fn reaches_lobby(&self, peer: PeerId) -> bool {
+        !self.lobby.down && self.lobby.cut.get(&peer).is_none_or(|until| *until <= self.now)
+    }
+
+    /// The founder makes its session, and is certified.
+    pub(super) fn makes_session(&mut self, founder: PeerId) -> Result<Certificate, Broken> {
+        let settings = Settings::of_size(SEATS);
+        let (session, by) = (session_id(), self.joiner(founder));
+        match self.turn(&Command::Create { session, service: Service::Online, settings, by }) {
+            Ok(Answer::Session(session)) => {
+                self.newest(&session).ok_or_else(|| Broken::new("who makes is host", founder))
+            }
+            other => Err(Broken::new("a session can be made", format!("{other:?}"))),
+        }
+    }
+
+    /// Whether the lobby lets somebody in now; else it asks again later.
+    pub(super) fn is_let_in_by_lobby(&mut self, peer: PeerId) -> bool {
+        let (session, by) = (session_id(), self.joiner(peer));
+        self.reaches_lobby(peer) && self.turn(&Command::Join { session, by }).is_ok()
+    }
+
+    /// The certificate of a session's newest host: from now on somebody may know it.
+    fn newest(&mut self, session: &Session) -> Option<Certificate> {
+        let grant = session.grant?;
+        let (epoch, host) = (Epoch(grant.epoch.0), peer_of(&grant.host));
+        if self.oracle.crown(epoch, host) {
+            self.counts.certified += 1;
+            self.say(host, |_| format!("is certified for {epoch} by the lobby"));
+        }
+        let proof = Proof::Lobby(signed(&Grant { session: SESSION, epoch, host }));
+        Some(Certificate { epoch, host, proof })
+    }
+
+    /// A peer's question is on its way.
+    pub(super) fn asks_lobby(&mut self, peer: PeerId, asked: Timestamp, question: Question) {
+        if !self.random.chance(self.scenario.loss) {
+            let way = self.way_to_lobby();
+            self.after(way, Happening::Asks { peer, asked, question });
+        }
+    }
+
+    fn way_to_lobby(&mut self) -> Micros {
+        self.scenario.delay + self.random.below(self.scenario.jitter + 1)
+    }
+
+    /// It gets there, and is answered, if the lobby is there.
+    pub(super) fn is_asked(&mut self, peer: PeerId, asked: Timestamp, question: &Question) {
+        if !self.reaches_lobby(peer) {
+            return;
+        }
+        self.counts.questions += 1;
+        let Some(ruling) = self.rules_on(peer, question) else { return };
+        if !self.random.chance(self.scenario.loss) {
+            let way = self.way_to_lobby();
+            self.after(way, Happening::Ruled { peer, asked, ruling });
+        }
+    }
+
+    pub(super) fn is_ruled(&mut self, peer: PeerId, asked: Timestamp, ruling: Ruling) -> Result<(), Broken> {
+        self.give(peer, Input::Lobby { asked, ruling })
+    }
+
+    fn rules_on(&mut self, peer: PeerId, question: &Question) -> Option<Ruling> {
+        let session = session_id();
+        for (_, kicked) in self.lobby.kicked.extract_if(.., |(host, _)| *host == peer).collect::<Vec<_>>() {
+            // A host of yesterday is refused, and whoever it threw out stays.
+            let _refused = self.turn(&Command::Kick { session, peer: key(kicked), by: Authority::Studio });
+        }
+        let known = match self.turn(&Command::Due).and(self.lobby.rules.session(session).cloned()) {
+            Ok(known) => known,
+            Err(_ended) => return Some(Ruling::Over),
+        };
+        match known.members.get(&key(peer)) {
+            None => match self.turn(&Command::Join { session, by: self.joiner(peer) }) {
+                Ok(_) => {}
+                Err(Rejection::Moving { .. }) => return None,
+                Err(_refused) => return Some(Ruling::Over),
+            },
+            Some(member) if member.can_be_host != self.can_be_host(peer) => {
+                let (peer, can_be_host) = (key(peer), self.can_be_host(peer));
+                let says = Command::Introduce { session, peer, can_be_host, addresses: Vec::new() };
+                self.turn(&says).ok()?;
+            }
+            Some(_) => {}
+        }
+        match question {
+            Question::Renew { epoch, hears } => {
+                let (host, peers) = (key(peer), hears.iter().copied().map(key).collect());
+                let epoch = mainstay_lobby::Epoch(epoch.0);
+                self.notes(epoch, Observation::Renewed { session, epoch, host, renewal: Renewal::Now }, peers)
+            }
+            Question::Misses { epoch } => {
+                let (peer, epoch, misses) = (key(peer), mainstay_lobby::Epoch(epoch.0), Misses::Yes);
+                self.notes(epoch, Observation::Misses { session, epoch, peer, misses }, vec![peer])
+            }
+            Question::Claim { epoch } => {
+                let expected = mainstay_lobby::Epoch(epoch.0);
+                self.decides(&Command::Claim { session, expected, by: key(peer) })
+            }
+            Question::HandOver { epoch, to } => {
+                let expected = mainstay_lobby::Epoch(epoch.0);
+                self.decides(&Command::HandOver { session, expected, by: key(peer), to: key(*to) })
+            }
+        }
+    }
+
+    fn notes(
+        &mut self,
+        epoch: mainstay_lobby::Epoch,
+        observed: Observation,
+        peers: Vec<PeerKey>,
+    ) -> Option<Ruling> {
+        let (now, session) = (self.lobby_time(), session_id());
+        let known = self.lobby.rules.session(session).ok()?.clone();
+        if known.epoch() != epoch {
+            return self.newest(&known).map(Ruling::Host);
+        }
+        self.lobby.rules.observe(now, observed);
+        self.lobby.rules.observe(now, Observation::Heard { session, peers });
+        Some(Ruling::Noted(Epoch(epoch.0)))
+    }
+
+    fn decides(&mut self, command: &Command) -> Option<Ruling> {
+        let answer = self.turn(command);
+        let session = self.lobby.rules.session(session_id()).ok()?.clone();
+        match answer {
+            Ok(_) | Err(Rejection::Passed { .. } | Rejection::NotHost(_)) => {
+                self.newest(&session).map(Ruling::Host)
+            }
+            Err(Rejection::LeaseStands { .. }) => Some(Ruling::Stands),
+            Err(Rejection::Unsuitable(_) | Rejection::NotMember(_)) => Some(Ruling::Unfit),
+            Err(Rejection::Unsupported(_) | Rejection::NotMigratable) => Some(Ruling::Stays),
+            Err(_) => None,
+        }
+    }
+
+    /// A peer's hands leave for it; where the lobby is away they do not try for ever.
+    pub(super) fn leaves_lobby(&mut self, peer: PeerId) {
+        if self.has_lobby() && self.reaches_lobby(peer) {
+            // It may have been none any more.
+            let _gone = self.turn(&Command::Leave { session: session_id(), peer: key(peer) });
+        }
+    }
+
+    pub(super) fn is_kicked_from_lobby(&mut self, host: PeerId, peer: PeerId) {
+        self.lobby.kicked.push((host, peer));
+    }
+
+    /// The lobby dies and comes back, or some do not reach it for a while.
+    pub(super) fn strikes_lobby(&mut self) {
+        let span = self.random.between(200_000, 25_000_000);
+        self.counts.outages += 1;
+        if self.random.chance(500_000) {
+            self.lobby.down = true;
+            self.after(span, Happening::LobbyStarts);
+            return self.say("lobby", |_| format!("is down for {span} µs"));
+        }
+        let until = self.now + span;
+        for peer in self.running() {
+            if self.random.chance(500_000) {
+                self.lobby.cut.insert(peer, until);
+            }
+        }
+        self.say("lobby", |world| format!("until {until} µs out of reach of {:?}", world.lobby.cut.keys()));
+    }
+
+    /// It is up again: what was durable is there, and nothing else.
+    pub(super) fn lobby_starts(&mut self) -> Result<(), Broken> {
+        if !std::mem::take(&mut self.lobby.down) {
+            return Ok(());
+        }
+        self.say("lobby", |_| "is up".to_owned());
+        let mut replayed = Lobby::default();
+        for (at, event) in self.lobby.rules.snapshot() {
+            replayed.apply(at, &event);
+        }
+        let before = std::mem::replace(&mut self.lobby.rules, replayed);
+        ensure(before.snapshot() == self.lobby.rules.snapshot(), "a lobby forgets no grant", || "its restart")
+    }
+
+    pub(super) fn heal_lobby(&mut self) {
+        self.lobby.cut.clear();
+        if self.lobby.down {
+            self.after(1, Happening::LobbyStarts);
+        }
+    }
+}
