@@ -2,7 +2,7 @@
 //!
 //! One file an idea: [`beats`] what is said ten times a second, [`doubt`] when a host is given up, [`elect`] who comes
 //! after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
-//! it lives through, [`fork`] sides without a majority, [`line`] what it
+//! it lives through, [`fork`] sides without a majority, [`mod@line`] what it
 //! says to its lobby, [`show`] what can be drawn.
 
 mod beats;
