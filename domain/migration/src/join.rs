@@ -60,6 +60,12 @@ impl<G: Guards> Joining<G> {
         Self { guards: PhantomData, config, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
     }
 
+    /// Whom it asks: those it knew, and whom they have named.
+    #[must_use]
+    pub fn asks(&self) -> &[PeerId] {
+        &self.known
+    }
+
     /// When it wants to be looked at again.
     #[must_use]
     pub fn next_deadline(&self) -> Timestamp {

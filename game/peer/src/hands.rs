@@ -513,11 +513,19 @@ impl Hands {
 
     /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
     fn tend(&mut self, now: Instant) {
-        let mut wanted = BTreeSet::new();
+        let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
         let mut news = Vec::new();
         let mut trips = Vec::new();
         for (id, place) in &self.places {
-            let Life::In(session) = &place.life else { continue };
+            let session = match &place.life {
+                Life::Seeks { .. } => continue,
+                Life::Joins(joining) => {
+                    // Whoever lets it in need not be whose door it knew.
+                    asked.extend(joining.asks());
+                    continue;
+                }
+                Life::In(session) => session,
+            };
             let mut members: BTreeSet<PeerId> = session.roster().members.keys().copied().collect();
             members.extend(session.view().members.keys());
             members.insert(session.leader());
@@ -531,7 +539,7 @@ impl Hands {
         for (to, cards) in news {
             self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
         }
-        for card in self.reach.due(now, &wanted) {
+        for card in self.reach.due(now, &wanted, &asked) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
         }
         for (id, ping_ms) in trips {

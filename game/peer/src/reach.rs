@@ -179,18 +179,26 @@ impl Reach {
         Some(cards)
     }
 
-    /// Whom to dial now, of those that should have a link.
-    pub(crate) fn due(&mut self, now: Instant, wanted: &BTreeSet<PeerId>) -> Vec<Card> {
-        self.missing.retain(|peer, _| wanted.contains(peer));
-        self.addresses.retain(|peer, _| wanted.contains(peer) || self.links.contains_key(peer));
+    /// Whom to dial now, of those that should have a link, and of those that are asked to let this peer in: they do not know
+    /// of it, and nobody else dials.
+    pub(crate) fn due(
+        &mut self,
+        now: Instant,
+        wanted: &BTreeSet<PeerId>,
+        asked: &BTreeSet<PeerId>,
+    ) -> Vec<Card> {
+        let is_meant = |peer: &PeerId| wanted.contains(peer) || asked.contains(peer);
+        self.missing.retain(|peer, _| is_meant(peer));
+        self.addresses.retain(|peer, _| is_meant(peer) || self.links.contains_key(peer));
         self.told.retain(|peer, _| self.links.contains_key(peer));
         let mut cards = Vec::new();
-        for peer in wanted.iter().copied() {
+        for peer in wanted.union(asked).copied() {
             if peer == self.me || self.is_linked(peer) {
                 continue;
             }
             let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
-            let begins = if self.me < peer { missing.since } else { missing.since + PATIENCE };
+            let is_first = self.me < peer || asked.contains(&peer);
+            let begins = if is_first { missing.since } else { missing.since + PATIENCE };
             let due = missing.tried.is_none_or(|tried| now >= tried + AGAIN) && now >= begins;
             if due && self.addresses.contains_key(&peer) {
                 missing.tried = Some(now);

@@ -140,6 +140,25 @@ fn two_sessions_on_one_machine_know_nothing_of_each_other() {
     }
 }
 
+/// Seed 000 knows nothing of doors: a session's host may be another by the time somebody comes. A member sends it on.
+#[test]
+fn who_knocks_at_a_members_door_is_sent_to_the_host() {
+    let (ann, bob) = (start(), start());
+    let session = SessionOptions::new(SessionId(3));
+    let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
+    let mut member = Player::new(&bob, bob.join(session, vec![ann.address()], Vec::new()).unwrap());
+    until("two play", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+    // Both ways: by the lower id, which would dial anyway, and by the higher, which waits to be dialed.
+    let newcomers: Vec<Peer> = std::iter::repeat_with(start).take(4).collect();
+    for (index, newcomer) in newcomers.iter().enumerate() {
+        let mut new = Player::new(newcomer, newcomer.join(session, vec![bob.address()], Vec::new()).unwrap());
+        until("it plays with both", &mut [&mut host, &mut member, &mut new], |it| is_linked(it, 3));
+        assert_eq!(new.shown().unwrap().leader, ann.id(), "newcomer {index}");
+        drop(new);
+        until("it has gone", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+    }
+}
+
 /// Whoever is no member is nobody's host and nobody's member: what it says is not heard.
 #[test]
 fn who_is_not_in_the_session_is_not_heard() {

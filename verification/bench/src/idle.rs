@@ -144,7 +144,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// What processes have spent, in seconds of CPU: to the nanosecond, where ticks would say nothing of an idle holder.
-fn spent(pids: &[u64]) -> Result<f64, Failure> {
+pub fn spent(pids: &[u64]) -> Result<f64, Failure> {
     let mut nanoseconds: u64 = 0;
     for pid in pids {
         for thread in fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -18,6 +18,7 @@ mod idle;
 mod instance;
 mod matching;
 mod memory;
+mod migrate;
 mod postgres;
 mod report;
 mod scale;
@@ -35,6 +36,8 @@ const USAGE: &str =
        mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
        mainstay bench match [--million | --service] | [--queue w1|w2|w3|eight|late] [--tickets N [--one-by-one] | --rate N --seconds N]
        mainstay bench memory [--servers N]
+       mainstay bench migrate [--players N] [--round-trip MS] [--loss PER-MILLE] [--seed N] [-o json]
+                              [[--cause power-cut|graceful] [--times N] | --cost [--seconds N] | --trace wifi [--seconds N]]
        mainstay bench scale [--machines N] [--minutes N] [--rate N]";
 
 /// Runs the benchmark that the arguments name.
@@ -50,6 +53,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("idle", rest)) => idle::run(rest),
         Some(("match", rest)) => matching::run(rest),
         Some(("memory", rest)) => memory::run(rest),
+        Some(("migrate", rest)) => migrate::run(rest),
         Some(("scale", rest)) => scale::run(rest),
         Some(_) | None => Err(USAGE.into()),
     };

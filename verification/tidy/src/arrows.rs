@@ -132,6 +132,7 @@ const BELOW_CLI: &[&str] = &[
     "mainstay-control",
     "mainstay-agent",
     "mainstay-simulator",
+    "mainstay-wan",
 ];
 
 const BELOW_CLI_AND_BENCH: &[&str] = &[

@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Beat, Body, Side};
+use crate::message::{Beat, Body, Leads, Side};
 use crate::session::reign::{Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
@@ -199,6 +199,13 @@ impl<G: Guards> Session<G> {
         let newer = self.held.take(parts);
         if newer && from_host {
             self.send(from, Body::Holds(self.held.id()));
+        }
+        // The last state of a host that hands over may come after its word that it does.
+        let beat = self.contacts.get(&from).and_then(|contact| contact.beat).filter(|_| newer && from_host);
+        if let Some(Beat { leads: leads @ Leads::HandsOver { state, .. }, .. }) = beat
+            && state == self.held.id()
+        {
+            self.be_handed_over(now, &leads);
         }
         if asked {
             self.accede(now);

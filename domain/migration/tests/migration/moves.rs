@@ -161,6 +161,18 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
 }
 
+/// The last state travels by a way of its own, and may come after the word that there is one: the successor begins with it, and
+/// not with the next beat.
+#[test]
+fn a_successor_begins_as_soon_as_the_last_state_is_there() {
+    let mut net = Net::of(3);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 22 } else { 20 });
+    let last = last_state(&net, 1);
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_millis(25));
+    assert!(net.stages(peer(2)).contains(&Stage::Initiate), "{:?}", net.stages(peer(2)));
+}
+
 /// "Lobby migration: the current host determines that a client in the lobby is a more suitable candidate" and "It is entirely
 /// possible for the old host to have this method called (in the event of a lobby migration)".
 #[test]

@@ -15,6 +15,8 @@ use mainstay_migration::{
 const WAY: Duration = Duration::from_millis(20);
 /// To the lobby and back.
 const ROUND_TRIP_MS: u64 = 40;
+/// What becomes of a message that was sent: it arrives after so long.
+pub type Travels = fn(&Body) -> Duration;
 /// How often a host's game steps.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -42,6 +44,7 @@ pub struct Net {
     pub cut: BTreeSet<(PeerId, PeerId)>,
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
+    pub travels: Travels,
     pub config: Config,
     pub lobby: Lobby,
     questions: VecDeque<(Timestamp, PeerId, Question)>,
@@ -190,6 +193,7 @@ impl Net {
             cut: BTreeSet::new(),
             frozen: BTreeSet::new(),
             stepped: now,
+            travels: |_| WAY,
             config: config.clone(),
             lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
             questions: VecDeque::new(),
@@ -362,7 +366,9 @@ impl Net {
             if let Output::Send { to, message } = output
                 && !self.cut.contains(&(from, to))
             {
-                self.under_way.push_back((self.now + WAY, from, to, message));
+                let at = self.now + (self.travels)(&message.body);
+                let after = self.under_way.partition_point(|(due, ..)| *due <= at);
+                self.under_way.insert(after, (at, from, to, message));
             }
         }
     }

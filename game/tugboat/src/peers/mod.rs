@@ -3,9 +3,11 @@
 //! - `harbour` is the game and who steers what, as the state that goes along;
 //! - `voice` is what host and members say to each other;
 //! - `account` measures what a move cost a player;
+//! - `crew` are players as processes, for whoever starts some;
 //! - `process` is one player's process: the loop, the console, and a line of JSON for whatever happens.
 
 pub mod account;
+pub mod crew;
 pub mod harbour;
 pub mod options;
 mod process;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
-use mainstay_peer::migration::{SessionId, WithoutMajority};
+use mainstay_peer::migration::{Level, SessionId, WithoutMajority};
 
 /// One player of a game that its players host.
 #[derive(Debug, Parser)]
@@ -28,6 +28,9 @@ pub struct Options {
     /// What happens where no majority of the players can be had
     #[arg(long, value_enum, default_value_t = Alone::Fork)]
     pub without_majority: Alone,
+    /// How much of the game goes along when the session moves
+    #[arg(long, value_enum, default_value_t = GoesAlong::Asynchronous)]
+    pub level: GoesAlong,
     /// Decides where the buoys float, in a session that it founds
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -86,6 +89,24 @@ impl From<Alone> for WithoutMajority {
             Alone::Fork => Self::Fork,
             Alone::End => Self::End,
             Alone::Hold => Self::Hold,
+        }
+    }
+}
+
+/// [`Level`] as a word: the two in which a host waits for nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GoesAlong {
+    /// Nothing: the new host begins anew.
+    None,
+    /// Its state, for which nobody waits.
+    Asynchronous,
+}
+
+impl From<GoesAlong> for Level {
+    fn from(level: GoesAlong) -> Self {
+        match level {
+            GoesAlong::None => Self::None,
+            GoesAlong::Asynchronous => Self::Asynchronous,
         }
     }
 }

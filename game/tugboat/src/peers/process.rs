@@ -118,7 +118,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
 }
 
 fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {
-    SessionOptions { without_majority: options.without_majority.into(), ..SessionOptions::new(session) }
+    SessionOptions {
+        without_majority: options.without_majority.into(),
+        level: options.level.into(),
+        ..SessionOptions::new(session)
+    }
 }
 
 /// Where a process on this host reaches a socket that is bound to every address.
@@ -261,6 +265,7 @@ struct Player {
     cost: Option<Cost>,
     report: Option<Report>,
     leaving: Leaving,
+    next_tick: Instant,
     /// A host that hands over steps no further, unless nobody takes it.
     still_until: Instant,
 }
@@ -284,16 +289,16 @@ impl Player {
             cost: None,
             report: None,
             leaving: Leaving::No,
+            next_tick: Instant::now(),
             still_until: Instant::now(),
         }
     }
 
     fn play(&mut self, said: &Receiver<Said>) -> Result<ExitCode, ProcessError> {
-        let mut next_tick = Instant::now();
-        let mut standing_at = next_tick;
+        let mut standing_at = self.next_tick;
         loop {
             let now = Instant::now();
-            if let Some(event) = self.seat.next(next_tick.saturating_duration_since(now)) {
+            if let Some(event) = self.seat.next(self.next_tick.saturating_duration_since(now)) {
                 if let Event::Over(over) = event {
                     return self.end(&over);
                 }
@@ -302,7 +307,7 @@ impl Player {
             }
             let now = Instant::now();
             // What a stall has cost is not made good: the game goes on from where it is.
-            next_tick = (next_tick + TICK).max(now);
+            self.next_tick = (self.next_tick + TICK).max(now);
             self.tick()?;
             match said.try_recv() {
                 Ok(said) => self.obey(&said)?,
@@ -341,6 +346,8 @@ impl Player {
             Event::Act(acting) => {
                 self.acting = acting;
                 self.still_until = Instant::now();
+                // Everybody waits for a new host's first tick.
+                self.next_tick = self.still_until;
             }
             Event::Connected { peer, .. } => self.harbour.board(peer),
             Event::Gone(peer) => {

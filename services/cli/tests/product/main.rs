@@ -20,6 +20,7 @@ mod listening;
 mod lives;
 mod lobby;
 mod matching;
+mod migrating;
 mod misbehaving;
 mod namespaces;
 mod operating;

@@ -2,37 +2,35 @@
 //!
 //! Each player is a process with a key and a UDP socket of its own. What is told of a move is what the players measured.
 
-mod crew;
 pub mod running;
 
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp, text};
 use serde_json::{Value, json};
 
-use self::crew::{Crew, Life, Player, Stamp, text};
 use super::told::Told;
 use crate::arguments::{Format, KillHost, PeersArguments};
 use crate::failure::{Exit, Failure};
 
-/// How long anything may take: a migration's own limit is 30 s.
-pub(super) const PATIENCE: Duration = Duration::from_secs(45);
+/// Where players bind their sockets.
+const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 /// How long a frozen host stands: long enough for the others to go on without it.
 const FROZEN_FOR: Duration = Duration::from_secs(4);
-/// How far behind the newest tick the ones that are held by others may be for the demo to go on: a second.
-const DURABLE_LAG_MAX: u64 = 20;
 
 pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
-    let mut crew = Crew::new();
+    let mut crew = Crew::default();
     gather(&mut crew, arguments, &told)?;
     let Some(how) = arguments.kill_host else {
         return running::watch(&mut crew, &told, data_dir);
     };
     for round in 1..=arguments.times {
-        let host = settled(&mut crew)?;
+        let host = crew.settled()?;
         told.act(&format!("{round}. {}", act(how)))?;
         let mut moved = break_host(&mut crew, host, how)?;
         moved["how"] = how.word().into();
@@ -52,39 +50,23 @@ fn gather(crew: &mut Crew, arguments: &PeersArguments, told: &Told) -> Result<()
     }
     let mut doors = Vec::new();
     for _ in 0..arguments.players {
-        let address = crew.start(&passed, &doors)?;
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::new(Exit::Failed, "MS-U046", "cannot find the program of a player's process").why(error)
+        })?;
+        let mut command = Command::new(program);
+        command.args(["demo", "peer"]);
+        let address = crew.start(command, ANY_PORT, &passed, &doors)?;
         if doors.is_empty() {
             doors.push(address);
         }
     }
-    let host = settled(crew)?;
+    let host = crew.settled()?;
     let words = format!(
         "{} players, each a process, play over QUIC; {} is the host",
         arguments.players,
         short(&crew.players[host].peer)
     );
     told.aside(&words)
-}
-
-/// Waits until every player obeys the same host, has a link to everybody, and somebody could follow with what was told safe.
-fn settled(crew: &mut Crew) -> Result<usize, Failure> {
-    crew.until_all("the players play together", |players| {
-        let playing: Vec<&Player> = players.iter().filter(|player| player.life == Life::Plays).collect();
-        let count = playing.len();
-        let Some(host) = playing.iter().find(|player| player.stands["is"] == "HOST") else { return false };
-        let number = |name: &str| host.stands[name].as_u64().unwrap_or_default();
-        let safe = count == 1
-            || !host.stands["anticipated"].is_null() && number("durable") + DURABLE_LAG_MAX >= number("tick");
-        safe && number("tick") > 0
-            && playing.iter().all(|player| {
-                player.stands["host"] == host.peer.as_str()
-                    && Stamp::of(&player.stands) == Stamp::of(&host.stands)
-                    && player.stands["members"] == count
-                    && player.stands["linked"] == count - 1
-                    && player.stands["deeds"].as_u64() > Some(0)
-            })
-    })?;
-    crew.host().ok_or_else(|| Failure::new(Exit::Failed, "MS-U044", "the players have no host"))
 }
 
 /// What its players tell of a move, as one JSON object.
@@ -98,6 +80,21 @@ fn facts(old_host: &str, moves: &[&Value], players: usize) -> Value {
     })
 }
 
+impl From<CrewError> for Failure {
+    fn from(error: CrewError) -> Self {
+        let (exit, code) = match &error {
+            CrewError::System { .. } => (Exit::Failed, "MS-U046"),
+            CrewError::Late { .. } => (Exit::TimedOut, "MS-U042"),
+            CrewError::Left { .. } => (Exit::Failed, "MS-U044"),
+        };
+        let failure = Self::new(exit, code, error.to_string());
+        match std::error::Error::source(&error) {
+            Some(why) => failure.why(why),
+            None => failure,
+        }
+    }
+}
+
 /// Makes the host go away, and waits until everybody else plays on under another.
 fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Failure> {
     let before = Stamp::of(&crew.players[host].stands);
@@ -107,15 +104,8 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
         KillHost::PowerCut | KillHost::Freeze => crew.stop(host)?,
         KillHost::Graceful => crew.ask_to_leave(host)?,
     }
-    crew.until_all("the session goes on under another host", |players| {
-        let playing = players.iter().filter(|player| player.life == Life::Plays);
-        // A host that has itself elected anew stays the host: who comes to it later tells of a later epoch.
-        let mut hosts: Vec<Option<String>> =
-            playing.map(|player| player.move_after(before).map(|it| text(it, "newHost"))).collect();
-        hosts.dedup();
-        matches!(hosts.as_slice(), [Some(_)])
-    })?;
-    let moves: Vec<&Value> = crew.playing().filter_map(|player| player.move_after(before)).collect();
+    let told = crew.moved(before)?;
+    let moves: Vec<&Value> = told.iter().map(|(_, moved)| moved).collect();
     let moved = facts(&old_host, &moves, crew.playing().count());
     match how {
         KillHost::PowerCut => crew.bury(host)?,

@@ -9,12 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mainstay_journal::durable;
+use mainstay_tugboat::peers::crew::{Crew, Life, PATIENCE, Stamp};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::crew::{Crew, Life, Stamp};
-use super::{FROZEN_FOR, PATIENCE, act, facts, summarise};
+use super::{FROZEN_FOR, act, facts, summarise};
 use crate::arguments::{Format, KillHost};
 use crate::commands::demo::told::Told;
 use crate::failure::{Exit, Failure};

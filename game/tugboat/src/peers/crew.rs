@@ -1,6 +1,8 @@
-//! The players of a peer-hosted game, each a process of its own, and what they have said so far.
+//! The players of a peer-hosted game, each a process of its own, and what they have said so far: for whoever starts some and
+//! makes their hosts go away, which are the demo, the benchmark and the tests.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -10,8 +12,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::failure::{Exit, Failure};
-
+/// How long anything may take: a migration's own limit is 30 s.
+pub const PATIENCE: Duration = Duration::from_secs(45);
+/// How far behind the newest tick the ones that are held by others may be for the players to have settled: a second.
+const DURABLE_LAG_MAX: u64 = 20;
 /// How many lines of players wait to be read: a second's of the largest crew.
 const LINES_MAX: usize = 1_024;
 /// How long a player has to leave before its process is killed.
@@ -19,7 +23,37 @@ const LEAVES_WITHIN: Duration = Duration::from_secs(6);
 /// How often a process that is to end is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// Why players do not do what they should.
+#[derive(Debug, thiserror::Error)]
+pub enum CrewError {
+    /// The system refuses.
+    #[error("cannot {what}")]
+    System {
+        /// To do what.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It takes longer than [`PATIENCE`].
+    #[error("{what}: not within {} s\n       {stands}", PATIENCE.as_secs())]
+    Late {
+        /// What was waited for.
+        what: String,
+        /// How all players stand.
+        stands: String,
+    },
+    /// Players have ended by themselves.
+    #[error("{what}: not with players who leave by themselves\n       {who}")]
+    Left {
+        /// What was waited for.
+        what: String,
+        /// Who, and why.
+        who: String,
+    },
+}
+
 /// One player.
+#[derive(Debug)]
 pub struct Player {
     process: Child,
     console: Option<ChildStdin>,
@@ -32,15 +66,19 @@ pub struct Player {
     pub stands: Value,
     /// The moves it told of, in their order.
     pub moves: Vec<Value>,
+    /// What it was host of.
+    pub led: Vec<Stamp>,
 }
 
 impl Player {
     /// The last move it told of, if that went past this one.
+    #[must_use]
     pub fn move_after(&self, stamp: Stamp) -> Option<&Value> {
         self.moves.last().filter(|moved| Stamp::of(moved) > stamp)
     }
 
     /// Its process.
+    #[must_use]
     pub const fn pid(&self) -> Pid {
         self.pid
     }
@@ -55,6 +93,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Of a line that says so.
+    #[must_use]
     pub fn of(line: &Value) -> Self {
         Self { epoch: line["epoch"].as_u64(), fork: line["fork"].as_u64() }
     }
@@ -71,8 +110,10 @@ pub enum Life {
     Gone,
 }
 
-/// All of them.
+/// All of them. Dropped, they leave.
+#[derive(Debug)]
 pub struct Crew {
+    /// In the order they were started in.
     pub players: Vec<Player>,
     /// How the session is known.
     pub session: String,
@@ -82,20 +123,27 @@ pub struct Crew {
     heard: Receiver<(usize, Value)>,
 }
 
-impl Crew {
-    pub fn new() -> Self {
+impl Default for Crew {
+    fn default() -> Self {
         let (said, heard) = sync_channel(LINES_MAX);
         Self { players: Vec::new(), session: String::new(), left: Vec::new(), said, heard }
     }
+}
 
-    /// Starts a player: the first one founds the session, the others join it through `doors`.
-    pub fn start(&mut self, arguments: &[String], doors: &[String]) -> Result<String, Failure> {
-        let refused = |what: &str, error: &dyn std::fmt::Display| {
-            Failure::new(Exit::Failed, "MS-U046", format!("cannot {what} a player's process")).why(error)
-        };
-        let program = std::env::current_exe().map_err(|error| refused("find the program of", &error))?;
-        let mut command = Command::new(program);
-        command.args(["demo", "peer", "--bot", "--with-parent", "--bind", "127.0.0.1:0"]).args(arguments);
+impl Crew {
+    /// Starts a player by a command that runs one peer and lacks its arguments, on a socket at `bind`: the first player founds
+    /// the session, the others join it through `doors`. Returns where it can be reached.
+    ///
+    /// # Errors
+    /// Where its process does not start.
+    pub fn start(
+        &mut self,
+        mut command: Command,
+        bind: SocketAddr,
+        arguments: &[String],
+        doors: &[String],
+    ) -> Result<String, CrewError> {
+        command.args(["--bot", "--with-parent", "--bind", &bind.to_string()]).args(arguments);
         if !doors.is_empty() {
             command.args(["--session", &self.session]);
             for door in doors {
@@ -103,7 +151,7 @@ impl Crew {
             }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn().map_err(|error| refused("start", &error))?;
+        let mut process = command.spawn().map_err(system("start a player's process"))?;
         let console = process.stdin.take();
         let index = self.players.len();
         let out = process.stdout.take();
@@ -116,6 +164,7 @@ impl Crew {
             life: Life::Plays,
             stands: Value::Null,
             moves: Vec::new(),
+            led: Vec::new(),
         });
         if let Some(out) = out {
             let said = self.said.clone();
@@ -143,9 +192,41 @@ impl Crew {
         Ok(address)
     }
 
+    /// Waits until every player obeys the same host, has a link to everybody, and somebody could follow with what was told
+    /// safe. Returns the host.
+    ///
+    /// # Errors
+    /// Where it takes too long, or players leave.
+    pub fn settled(&mut self) -> Result<usize, CrewError> {
+        self.until_all("the players play together", |players| host_of_settled(players).is_some())?;
+        Ok(host_of_settled(&self.players).unwrap_or_default())
+    }
+
+    /// Waits until everybody who plays goes on under one host that came after `before`, and returns what each tells of its
+    /// last move, by player.
+    ///
+    /// # Errors
+    /// Where it takes too long, or players leave.
+    pub fn moved(&mut self, before: Stamp) -> Result<Vec<(usize, Value)>, CrewError> {
+        let moves = |players: &[Player]| -> Vec<(usize, Option<Value>)> {
+            let playing = players.iter().enumerate().filter(|(_, player)| player.life == Life::Plays);
+            playing.map(|(index, player)| (index, player.move_after(before).cloned())).collect()
+        };
+        self.until_all("the session goes on under another host", |players| {
+            // A host that has itself elected anew stays the host: who comes to it later tells of a later epoch.
+            let mut hosts: Vec<Option<String>> = moves(players)
+                .iter()
+                .map(|(_, moved)| moved.as_ref().map(|it| text(it, "newHost")))
+                .collect();
+            hosts.dedup();
+            matches!(hosts.as_slice(), [Some(_)])
+        })?;
+        Ok(moves(&self.players).into_iter().filter_map(|(index, moved)| Some((index, moved?))).collect())
+    }
+
     /// Hears what players say until `enough` says so, which is asked after each line; every other line is noted too.
-    fn until(&mut self, what: &str, mut enough: impl FnMut(usize, &Value) -> bool) -> Result<(), Failure> {
-        let until = Instant::now() + super::PATIENCE;
+    fn until(&mut self, what: &str, mut enough: impl FnMut(usize, &Value) -> bool) -> Result<(), CrewError> {
+        let until = Instant::now() + PATIENCE;
         loop {
             let Some((index, line)) = self.line(until) else { return Err(late(what, &self.players)) };
             if enough(index, &line) {
@@ -155,15 +236,17 @@ impl Crew {
     }
 
     /// Hears what players say until things stand as wanted.
-    pub fn until_all(&mut self, what: &str, wanted: impl Fn(&[Player]) -> bool) -> Result<(), Failure> {
-        let until = Instant::now() + super::PATIENCE;
+    ///
+    /// # Errors
+    /// Where it takes too long, or players leave.
+    pub fn until_all(&mut self, what: &str, wanted: impl Fn(&[Player]) -> bool) -> Result<(), CrewError> {
+        let until = Instant::now() + PATIENCE;
         while !wanted(&self.players) {
             if self.line(until).is_none() {
                 return Err(late(what, &self.players));
             }
             if !self.left.is_empty() {
-                let what = format!("{what}: not with players who leave by themselves");
-                return Err(Failure::new(Exit::Failed, "MS-U044", what).why(self.left.join("\n       ")));
+                return Err(CrewError::Left { what: what.to_owned(), who: self.left.join("\n       ") });
             }
         }
         Ok(())
@@ -180,6 +263,7 @@ impl Crew {
         match line["event"].as_str() {
             Some("stands") => player.stands = line.clone(),
             Some("moved") => player.moves.push(line.clone()),
+            Some("leads") => player.led.push(Stamp::of(&line)),
             Some("over" | "closed") if player.life == Life::Plays => {
                 player.life = Life::Gone;
                 self.left.push(format!("{} left the game: {}", player.peer, line["why"]));
@@ -195,45 +279,68 @@ impl Crew {
     }
 
     /// The one that the others obey.
+    #[must_use]
     pub fn host(&self) -> Option<usize> {
         self.players.iter().position(|player| player.life == Life::Plays && player.stands["is"] == "HOST")
     }
 
+    /// An epoch that two players were certified as host of. There may never be one.
+    #[must_use]
+    pub fn led_twice(&self) -> Option<Stamp> {
+        let mut certified: Vec<Stamp> = self
+            .players
+            .iter()
+            .flat_map(|player| &player.led)
+            .filter(|it| it.fork == Some(0))
+            .copied()
+            .collect();
+        certified.sort_unstable();
+        certified.windows(2).find(|two| two[0] == two[1]).map(|two| two[0])
+    }
+
     /// Silently stops a process: it neither sends nor reads nor closes anything, and its socket stands, so that the kernel
     /// answers nothing for it.
-    pub fn stop(&mut self, index: usize) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub fn stop(&mut self, index: usize) -> Result<(), CrewError> {
         self.signal(index, Signal::SIGSTOP)?;
         self.players[index].life = Life::Stopped;
         Ok(())
     }
 
     /// A stopped process goes on as if nothing had been.
-    pub fn thaw(&mut self, index: usize) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub fn thaw(&mut self, index: usize) -> Result<(), CrewError> {
         self.players[index].life = Life::Plays;
         self.signal(index, Signal::SIGCONT)
     }
 
     /// A player leaves as a person does who quits the game.
-    pub fn ask_to_leave(&mut self, index: usize) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub fn ask_to_leave(&mut self, index: usize) -> Result<(), CrewError> {
         self.players[index].life = Life::Gone;
         self.signal(index, Signal::SIGTERM)
     }
 
-    fn signal(&self, index: usize, signal: Signal) -> Result<(), Failure> {
-        kill(self.players[index].pid, signal).map_err(|error| {
-            let what = format!("cannot send {signal} to player {}", self.players[index].peer);
-            Failure::new(Exit::Failed, "MS-U046", what).why(error)
-        })
+    fn signal(&self, index: usize, signal: Signal) -> Result<(), CrewError> {
+        let what = || format!("send {signal} to player {}", self.players[index].peer);
+        kill(self.players[index].pid, signal).map_err(|error| system(&what())(error.into()))
     }
 
     /// Ends the process of a player that was stopped for good.
-    pub fn bury(&mut self, index: usize) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub fn bury(&mut self, index: usize) -> Result<(), CrewError> {
         let player = &mut self.players[index];
         player.life = Life::Gone;
         let ended = player.process.kill().and_then(|()| player.process.wait());
-        ended.map(|_status| ()).map_err(|error| {
-            Failure::new(Exit::Failed, "MS-U046", format!("cannot end player {}", player.peer)).why(error)
-        })
+        ended.map(drop).map_err(system(&format!("end player {}", self.players[index].peer)))
     }
 }
 
@@ -259,15 +366,42 @@ impl Drop for Crew {
     }
 }
 
+/// A field of a line that is text, empty where there is none.
+#[must_use]
 pub fn text(line: &Value, name: &str) -> String {
     line[name].as_str().unwrap_or_default().to_owned()
 }
 
-fn late(what: &str, players: &[Player]) -> Failure {
+/// The host of players who have settled.
+fn host_of_settled(players: &[Player]) -> Option<usize> {
+    let playing = || players.iter().filter(|player| player.life == Life::Plays);
+    let count = playing().count();
+    let at = players.iter().position(|it| it.life == Life::Plays && it.stands["is"] == "HOST")?;
+    let host = &players[at];
+    let number = |name: &str| host.stands[name].as_u64().unwrap_or_default();
+    let safe = count == 1
+        || !host.stands["anticipated"].is_null() && number("durable") + DURABLE_LAG_MAX >= number("tick");
+    let plays = |player: &Player| {
+        // Who came when all boats were taken watches.
+        let does = player.stands["boat"].is_null() && player.stands["done"].as_u64() > Some(0)
+            || player.stands["deeds"].as_u64() > Some(0);
+        does && player.stands["host"] == host.peer.as_str()
+            && Stamp::of(&player.stands) == Stamp::of(&host.stands)
+            && player.stands["members"] == count
+            && player.stands["linked"] == count - 1
+    };
+    (safe && number("tick") > 0 && playing().all(plays)).then_some(at)
+}
+
+fn system(what: &str) -> impl FnOnce(io::Error) -> CrewError {
+    let what = what.to_owned();
+    move |source| CrewError::System { what, source }
+}
+
+fn late(what: &str, players: &[Player]) -> CrewError {
     let stands: Vec<String> = players
         .iter()
         .map(|player| format!("{} ({:?}): {}", player.peer, player.life, player.stands))
         .collect();
-    Failure::new(Exit::TimedOut, "MS-U042", format!("{what}: not within {} s", super::PATIENCE.as_secs()))
-        .why(stands.join("\n       "))
+    CrewError::Late { what: what.to_owned(), stands: stands.join("\n       ") }
 }

@@ -1,0 +1,96 @@
+//! What a session costs while nothing happens: bytes and processor time of its host, and which of the bytes are the standbys'.
+
+use std::fs;
+use std::time::Duration;
+
+use super::field::Field;
+use super::{Settings, Told};
+use crate::Failure;
+use crate::idle::spent;
+use serde_json::json;
+
+/// Since when the machine is watched: what all its processors did until then, in ticks.
+pub struct Busy {
+    idle: f64,
+    all: f64,
+}
+
+impl Busy {
+    /// From now on.
+    pub fn now() -> Result<Self, Failure> {
+        let text = fs::read_to_string("/proc/stat")?;
+        let line = text.lines().next().ok_or("an empty /proc/stat")?;
+        let ticks: Vec<f64> = line
+            .split_whitespace()
+            .skip(1)
+            .map(str::parse)
+            .collect::<Result<_, std::num::ParseFloatError>>()?;
+        let idle = ticks.get(3).zip(ticks.get(4)).map(|(idle, waits)| idle + waits);
+        Ok(Self { idle: idle.ok_or("no idle time in /proc/stat")?, all: ticks.iter().take(8).sum() })
+    }
+
+    /// Which share of its time the machine has worked, 0 to 1.
+    pub fn until_now(&self) -> Result<f64, Failure> {
+        let now = Self::now()?;
+        Ok(1.0 - (now.idle - self.idle) / (now.all - self.all))
+    }
+}
+
+/// What one session cost.
+struct Cost {
+    /// Sent by the host, in bytes a second, IP headers included.
+    host: f64,
+    /// Sent by all.
+    all: f64,
+    /// Share of one core, of the host's process.
+    processor: f64,
+    /// Share of the machine, of everything.
+    busy: f64,
+}
+
+fn measure(settings: &Settings, level: &str, watched: Duration) -> Result<Cost, Failure> {
+    let arguments = ["--level".to_owned(), level.to_owned()];
+    let field = Field::new(settings.players, settings.line, settings.seed, &arguments)?;
+    let (host, place) = field.host()?;
+    let pid = u64::try_from(field.crew.players[host].pid().as_raw())?;
+    let sent = || field.network.counts().sent_bytes;
+    let (before, spent_before, busy) = (sent(), spent(&[pid])?, Busy::now()?);
+    std::thread::sleep(watched);
+    let (after, spent_after, busy) = (sent(), spent(&[pid])?, busy.until_now()?);
+    let rate = |bytes: u64| super::ms(bytes) / watched.as_secs_f64();
+    Ok(Cost {
+        host: rate(after[place] - before[place]),
+        all: rate(after.iter().sum::<u64>() - before.iter().sum::<u64>()),
+        processor: (spent_after - spent_before) / watched.as_secs_f64(),
+        busy,
+    })
+}
+
+/// Measures, with the state going along and without; what lies between them is the standbys' part.
+pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
+    let with = measure(settings, "asynchronous", watched)?;
+    let without = measure(settings, "none", watched)?;
+    if settings.told == Told::Json {
+        let line = json!({
+            "players": settings.players, "hostBytesPerSecond": with.host, "allBytesPerSecond": with.all,
+            "standbyBytesPerSecond": with.all - without.all, "standbyBytesPerSecondOfHost": with.host - without.host,
+            "hostCores": with.processor, "hostCoresWithout": without.processor, "busy": with.busy,
+        });
+        say!("{line}");
+        return Ok(());
+    }
+    say!("{}, for {} s:", settings.words(), watched.as_secs());
+    say!("  the host sends {:.0} bytes a second, all players together {:.0}", with.host, with.all);
+    say!(
+        "  of these for standbys: {:.0} of the host's, {:.0} of all",
+        with.host - without.host,
+        with.all - without.all
+    );
+    say!(
+        "  the host takes {:.2} % of a core, without standbys {:.2} %; the machine is {:.0} % busy",
+        100.0 * with.processor,
+        100.0 * without.processor,
+        100.0 * with.busy
+    );
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! A peer-hosted game on a wide-area network: each player a process in a namespace of its own, and whoever comes in for one
+//! whose power was cut.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use mainstay_tugboat::peers::crew::{Crew, Life, Stamp};
+use mainstay_wan::Network;
+use mainstay_wan::line::{Line, Passage};
+use mainstay_wan::nat::Place;
+use serde_json::Value;
+
+use crate::Failure;
+use crate::migrate::Cause;
+
+/// Where each player's socket is, on a host of its own.
+const PORT: u16 = 5555;
+/// Through how many members somebody new comes in, who may dial any of them.
+const DOORS: usize = 2;
+
+/// Players and the network they play over.
+pub struct Field {
+    /// The players, dead ones included.
+    pub crew: Crew,
+    /// What lies between them.
+    pub network: Network,
+    /// On which host each of the crew plays.
+    places: Vec<usize>,
+    program: PathBuf,
+    line: Line,
+    arguments: Vec<String>,
+}
+
+/// Whether a majority stands behind a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mandate {
+    /// One does.
+    Confirmed,
+    /// Of two players, one is none.
+    Unconfirmed,
+}
+
+/// What a host's end has cost.
+pub struct Move {
+    /// Of each survivor, from the last state of the old host to the first of the new one, in milliseconds.
+    pub gaps_ms: Vec<u64>,
+    /// What it had been told was safe and was not there, of the player that lost most.
+    pub acked_lost: u64,
+    /// The epoch that it ended in.
+    pub epoch: u64,
+    /// Who did not come along.
+    pub left_behind: usize,
+    /// Whether a majority stands behind the new host.
+    pub mandate: Mandate,
+}
+
+impl Field {
+    /// So many players who play together.
+    pub fn new(players: usize, line: Line, seed: u64, arguments: &[String]) -> Result<Self, Failure> {
+        let mut field = Self {
+            crew: Crew::default(),
+            network: Network::new(&vec![Place::Public; players], line, seed)?,
+            places: Vec::new(),
+            program: std::env::current_exe()?,
+            line,
+            arguments: arguments.to_vec(),
+        };
+        for place in 0..players {
+            field.enter(place)?;
+        }
+        field.crew.settled()?;
+        Ok(field)
+    }
+
+    /// The host of the session, and where it plays.
+    pub fn host(&self) -> Result<(usize, usize), Failure> {
+        let host = self.crew.host().ok_or("the players have no host")?;
+        Ok((host, self.places[host]))
+    }
+
+    fn enter(&mut self, place: usize) -> Result<(), Failure> {
+        let address = |place: usize| SocketAddr::from((self.network.host(place).address(), PORT));
+        let playing = self.crew.players.iter().zip(&self.places).filter(|(it, _)| it.life == Life::Plays);
+        let doors: Vec<String> = playing.map(|(_, place)| address(*place).to_string()).take(DOORS).collect();
+        let mut command = self.network.host(place).command(&self.program);
+        command.args(["demo", "peer"]);
+        self.crew.start(command, address(place), &self.arguments, &doors)?;
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Makes the host go away, and waits until everybody else plays on under another.
+    pub fn break_host(&mut self, cause: Cause) -> Result<Move, Failure> {
+        let host = self.crew.settled()?;
+        let before = Stamp::of(&self.crew.players[host].stands);
+        match cause {
+            Cause::PowerCut => {
+                // The line first: what is on its way arrives, nothing after it does.
+                self.network.set_all(self.places[host], Passage::Cut);
+                self.crew.stop(host)?;
+            }
+            Cause::Graceful => self.crew.ask_to_leave(host)?,
+        }
+        let moves = self.crew.moved(before)?;
+        let number = |name: &'static str| moves.iter().filter_map(move |(_, it)| it[name].as_u64());
+        let others = self.crew.playing().count();
+        Ok(Move {
+            gaps_ms: number("gapMs").collect(),
+            acked_lost: number("ackedLost").max().unwrap_or_default(),
+            epoch: number("epoch").max().unwrap_or_default(),
+            left_behind: others - moves.len(),
+            mandate: if number("fork").all(|fork| fork == 0) {
+                Mandate::Confirmed
+            } else {
+                Mandate::Unconfirmed
+            },
+        })
+    }
+
+    /// Somebody new plays on the host of whoever went, and all play together again.
+    pub fn replace(&mut self, gone: usize) -> Result<(), Failure> {
+        let place = self.places[gone];
+        self.crew.bury(gone)?;
+        self.network.set_all(place, Passage::Open(self.line));
+        self.enter(place)?;
+        self.crew.settled()?;
+        Ok(())
+    }
+
+    /// Every move that a player has told of.
+    pub fn moves(&self) -> Vec<&Value> {
+        self.crew.players.iter().flat_map(|player| &player.moves).collect()
+    }
+}

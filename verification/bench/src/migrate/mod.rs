@@ -1,0 +1,178 @@
+//! Host migration over real QUIC between processes on networks of their own, at the settings of issue 5: 50 ms there and back,
+//! one packet in a hundred lost each way.
+//!
+//! `cost` is what a session costs while nothing happens, `wireless` how it bears a network that stutters, and this module what
+//! its hosts' ends cost: host after host goes, and somebody new comes in for each.
+
+mod cost;
+mod field;
+mod wireless;
+
+use std::time::{Duration, Instant};
+
+use mainstay_wan::line::Line;
+use serde_json::json;
+
+use self::field::{Field, Mandate};
+use crate::report::percentile;
+use crate::{Failure, option, word};
+
+/// How a host goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Its line is cut and its process stopped in the same moment: nothing leaves it, nothing answers for it.
+    PowerCut,
+    /// It quits the game.
+    Graceful,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    players: usize,
+    line: Line,
+    seed: u64,
+    /// Whether each migration is told as a line of JSON.
+    told: Told,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Words,
+    Json,
+}
+
+/// Measures.
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let number = |name: &str, default: u64| Ok::<_, Failure>(option(arguments, name)?.unwrap_or(default));
+    let line = Line {
+        delay: Duration::from_millis(number("--round-trip", 50)? / 2),
+        ..Line::FIGURES.losing(u16::try_from(number("--loss", 10)?)?)
+    };
+    let told = match word(arguments, "-o")?.as_deref() {
+        None => Told::Words,
+        Some("json") => Told::Json,
+        Some(other) => return Err(format!("-o {other}: json").into()),
+    };
+    let players = usize::try_from(number("--players", 8)?)?;
+    let settings = Settings { players, line, seed: number("--seed", 1)?, told };
+    if arguments.iter().any(|it| it == "--cost") {
+        return cost::run(&settings, Duration::from_secs(number("--seconds", 20)?));
+    }
+    match word(arguments, "--trace")?.as_deref() {
+        Some("wifi") => return wireless::run(&settings, Duration::from_secs(number("--seconds", 300)?)),
+        Some(other) => return Err(format!("--trace {other}: wifi").into()),
+        None => {}
+    }
+    let cause = match word(arguments, "--cause")?.as_deref() {
+        None | Some("power-cut") => Cause::PowerCut,
+        Some("graceful") => Cause::Graceful,
+        Some(other) => return Err(format!("--cause {other}: power-cut or graceful").into()),
+    };
+    migrate(&settings, cause, usize::try_from(number("--times", 200)?)?)
+}
+
+impl Settings {
+    fn round_trip_ms(&self) -> u64 {
+        u64::try_from(2 * self.line.delay.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "{} players, {} ms there and back, {} of 1,000 packets lost each way",
+            self.players,
+            self.round_trip_ms(),
+            self.line.lost_per_mille
+        )
+    }
+}
+
+impl Cause {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::PowerCut => "power-cut",
+            Self::Graceful => "graceful",
+        }
+    }
+
+    /// What no implementation of these rules can be faster than on such a line, where nothing is lost and nobody computes:
+    /// in milliseconds.
+    fn floor_ms(self, players: usize, round_trip_ms: u64) -> u64 {
+        // The first state of the new host is on its way for half a round trip.
+        let told = round_trip_ms / 2;
+        match self {
+            // The least silence that is suspected; then the others are asked whether they miss the host too, and for votes.
+            Self::PowerCut if players > 2 => 800 + 2 * round_trip_ms + told,
+            // Whoever is alone asks nobody, and waits two seconds for a majority.
+            Self::PowerCut => 800 + 2_000,
+            // Two players: the successor votes with its host, and is the only survivor.
+            Self::Graceful if players == 2 => round_trip_ms,
+            // All hear at once that the host goes; its successor asks the others for votes.
+            Self::Graceful => round_trip_ms + told,
+        }
+    }
+}
+
+fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failure> {
+    let mut field = Field::new(settings.players, settings.line, settings.seed, &[])?;
+    let mut worst: Vec<f64> = Vec::new();
+    let (mut all, mut lost, mut left_behind): (Vec<f64>, u64, usize) = (Vec::new(), 0, 0);
+    let began = Instant::now();
+    let busy = crate::migrate::cost::Busy::now()?;
+    for round in 1..=times {
+        let (host, _) = field.host()?;
+        let moved = field.break_host(cause)?;
+        let gap = moved.gaps_ms.iter().copied().max().unwrap_or_default();
+        if settings.told == Told::Json {
+            let line = json!({
+                "migration": round, "cause": cause.word(), "epoch": moved.epoch, "gapMs": gap,
+                "gapsMs": moved.gaps_ms, "ackedLost": moved.acked_lost, "leftBehind": moved.left_behind,
+            });
+            say!("{line}");
+        }
+        worst.push(ms(gap));
+        all.extend(moved.gaps_ms.iter().copied().map(ms));
+        if let Some(epoch) = field.crew.led_twice() {
+            return Err(format!("two hosts were certified in one epoch: {epoch:?}").into());
+        }
+        lost += moved.acked_lost;
+        left_behind += moved.left_behind;
+        match moved.mandate {
+            Mandate::Confirmed => field.replace(host)?,
+            // Whoever is left of two can never have a majority of them again.
+            Mandate::Unconfirmed => field = Field::new(settings.players, settings.line, settings.seed, &[])?,
+        }
+    }
+    let busy = busy.until_now()?;
+    let counts = field.network.counts();
+    let (p50, p99, max) = (percentile(&worst, 50), percentile(&worst, 99), percentile(&worst, 100));
+    let (all_p50, all_p99) = (percentile(&all, 50), percentile(&all, 99));
+    let floor = ms(cause.floor_ms(settings.players, settings.round_trip_ms()));
+    if settings.told == Told::Json {
+        let line = json!({
+            "migrations": times, "players": settings.players, "cause": cause.word(), "p50Ms": p50, "p99Ms": p99,
+            "maxMs": max, "ackedLost": lost, "leftBehind": left_behind, "floorMs": floor, "ratio": p50 / floor,
+            "eachP50Ms": all_p50, "eachP99Ms": all_p99, "busy": busy, "networkLateMs": counts.latest.as_millis(),
+            "overflowed": counts.overflowed, "tookSeconds": began.elapsed().as_secs(),
+        });
+        say!("{line}");
+        return Ok(());
+    }
+    say!("{times} times {}: {}", cause.word(), settings.words());
+    say!("  from the old host's last state to the new one's first, on the survivor that waited longest:");
+    say!("    p50 {p50:.0} ms   p99 {p99:.0} ms   max {max:.0} ms");
+    say!("    on each survivor: p50 {all_p50:.0} ms   p99 {all_p99:.0} ms");
+    say!("  floor of these rules on this line {floor:.0} ms, p50 is {:.2} times that", p50 / floor);
+    say!("  told safe and lost: {lost}; survivors that did not come along: {left_behind}");
+    say!(
+        "  machine {:.0} % busy; the network wrote no packet more than {} ms late",
+        100.0 * busy,
+        counts.latest.as_millis()
+    );
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of a benchmark are far below 2^52")]
+fn ms(ms: u64) -> f64 {
+    ms as f64
+}
