@@ -80,10 +80,10 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ),
     // verification: may use everything below it
     ("mainstay-simulator", BELOW_VERIFICATION),
+    ("mainstay-wan", &[]),
     ("mainstay-bench", BELOW_CLI),
     ("mainstay-fuzz", &["mainstay-query", "mainstay-config", "mainstay-tugboat"]),
     ("mainstay-lab", &["mainstay-tugboat"]),
-    ("mainstay-wan", &[]),
     ("mainstay-tidy", &[]),
     // The one binary carries the simulator and the benchmarks as commands, so it stands above them.
     ("mainstay", BELOW_CLI_AND_BENCH),

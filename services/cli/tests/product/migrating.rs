@@ -166,6 +166,10 @@ fn two_sides_of_a_cut_have_one_certified_host_and_meet_again() {
     .unwrap();
     let heir = text(crew.players[2].moves.last().unwrap(), "newHost");
     cut(Passage::Open(Line::FIGURES));
+    crew.until_all("all obey the certified host", |players| {
+        players.iter().all(|player| player.stands["host"] == heir.as_str())
+    })
+    .unwrap();
     let host = crew.settled().unwrap();
     assert_eq!(crew.players[host].peer, heir, "the certified host goes on for all");
     assert_eq!(crew.playing().count(), 5);
