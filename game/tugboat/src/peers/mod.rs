@@ -4,6 +4,7 @@
 //! - `voice` is what host and members say to each other;
 //! - `account` measures what a move cost a player;
 //! - `crew` are players as processes, for whoever starts some;
+//! - `screen` is the game as a person plays it;
 //! - `process` is one player's process: the loop, the console, and a line of JSON for whatever happens.
 
 pub mod account;
@@ -11,6 +12,7 @@ pub mod crew;
 pub mod harbour;
 pub mod options;
 mod process;
+mod screen;
 pub mod voice;
 
 use std::process::ExitCode;

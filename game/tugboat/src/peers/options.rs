@@ -22,6 +22,9 @@ pub struct Options {
     /// Steer by itself
     #[arg(long)]
     pub bot: bool,
+    /// Play in this terminal
+    #[arg(long, conflicts_with_all = ["bot", "with_parent"])]
+    pub play: bool,
     /// A console variable, such as net_migrate_timeout=10; may be given several times
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,

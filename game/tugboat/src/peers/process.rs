@@ -19,11 +19,13 @@ use mainstay_peer::{
     Closing, Event, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown, StartError, To,
 };
 use nix::sys::signal::{SigSet, Signal};
+use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
 use serde_json::{Value, json};
 
 use crate::peers::account::{Account, Cost, Heard};
 use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
+use crate::peers::screen::{Pressed, Scene, Screen, sentence};
 use crate::peers::voice::{Told, decode_helm, encode_helm};
 use crate::world::{Helm, TICKS_PER_SECOND};
 
@@ -79,6 +81,8 @@ impl ProcessError {
 enum Said {
     /// A line of the console.
     Line(String),
+    /// A key, where a person plays.
+    Key(KeyEvent),
     /// Nobody is there any more.
     Closed,
     /// SIGTERM or SIGINT.
@@ -86,7 +90,7 @@ enum Said {
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
-    let said = listen()?;
+    let said = listen(options)?;
     let peer = Peer::start(options.bind)?;
     let stages = Arc::new(Mutex::new(Vec::new()));
     let listener = Registered {
@@ -106,11 +110,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     for setting in &options.set {
         seat.set(&setting.name, &setting.value)?;
     }
-    tell(&json!({
+    let screen = options.play.then(Screen::open).transpose();
+    let screen = screen.map_err(|source| ProcessError::System { what: "draw in this terminal", source })?;
+    let mut player = Player::new(options, peer.id(), seat, stages, screen);
+    player.tell(&json!({
         "event": "started", "peer": name(peer.id()), "session": format!("{:032x}", session.0),
         "address": reachable(peer.address()).to_string(), "pid": std::process::id(),
     }))?;
-    let mut player = Player::new(options, peer.id(), seat, stages);
     let code = player.play(&said);
     drop(player);
     drop(peer);
@@ -139,7 +145,7 @@ fn name(peer: PeerId) -> String {
     format!("{:032x}", peer.0)
 }
 
-fn tell(facts: &Value) -> Result<(), ProcessError> {
+fn write_line(facts: &Value) -> Result<(), ProcessError> {
     let line = format!("{facts}\n");
     io::stdout()
         .lock()
@@ -148,14 +154,14 @@ fn tell(facts: &Value) -> Result<(), ProcessError> {
 }
 
 /// Signals and the console, each on a thread that does nothing else.
-fn listen() -> Result<Receiver<Said>, ProcessError> {
+fn listen(options: &Options) -> Result<Receiver<Said>, ProcessError> {
     let system = |what| move |source| ProcessError::System { what, source };
     let (said, heard) = sync_channel(LINES_MAX);
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);
     signals.thread_block().map_err(io::Error::from).map_err(system("block SIGTERM"))?;
-    let console = said.clone();
+    let (console, play) = (said.clone(), options.play);
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
@@ -168,9 +174,24 @@ fn listen() -> Result<Receiver<Said>, ProcessError> {
         .map_err(system("start a thread"))?;
     thread::Builder::new()
         .name("console".to_owned())
-        .spawn(move || read_console(&console))
+        .spawn(move || if play { read_keys(&console) } else { read_console(&console) })
         .map_err(system("start a thread"))?;
     Ok(heard)
+}
+
+fn read_keys(said: &SyncSender<Said>) {
+    loop {
+        let say = match event::read() {
+            Ok(event::Event::Key(key)) if key.kind != KeyEventKind::Release => Said::Key(key),
+            // The next draw has the new size.
+            Ok(_) => continue,
+            Err(_) => Said::Closed,
+        };
+        let closed = say == Said::Closed;
+        if said.send(say).is_err() || closed {
+            return;
+        }
+    }
 }
 
 fn read_console(said: &SyncSender<Said>) {
@@ -268,10 +289,20 @@ struct Player {
     next_tick: Instant,
     /// A host that hands over steps no further, unless nobody takes it.
     still_until: Instant,
+    /// Where a person plays; otherwise every fact is a line of standard output.
+    screen: Option<Screen>,
+    /// How the session stood last.
+    shown: Option<Shown>,
 }
 
 impl Player {
-    fn new(options: &Options, me: PeerId, seat: Seat, stages: Arc<Mutex<Vec<Stage>>>) -> Self {
+    fn new(
+        options: &Options,
+        me: PeerId,
+        seat: Seat,
+        stages: Arc<Mutex<Vec<Stage>>>,
+        screen: Option<Screen>,
+    ) -> Self {
         Self {
             me,
             bot: options.bot,
@@ -291,7 +322,26 @@ impl Player {
             leaving: Leaving::No,
             next_tick: Instant::now(),
             still_until: Instant::now(),
+            screen,
+            shown: None,
         }
+    }
+
+    /// Something happened: a line for a program, or news for a person.
+    fn tell(&mut self, facts: &Value) -> Result<(), ProcessError> {
+        match &mut self.screen {
+            Some(screen) => {
+                sentence(facts).into_iter().for_each(|news| screen.tell(news));
+                Ok(())
+            }
+            None => write_line(facts),
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), ProcessError> {
+        let Some(screen) = &mut self.screen else { return Ok(()) };
+        let scene = Scene { harbour: &self.harbour, me: self.me, shown: self.shown.as_ref() };
+        screen.draw(&scene).map_err(|source| ProcessError::System { what: "draw in this terminal", source })
     }
 
     fn play(&mut self, said: &Receiver<Said>) -> Result<ExitCode, ProcessError> {
@@ -322,9 +372,10 @@ impl Player {
             if now >= standing_at {
                 standing_at = now + STANDING;
                 if let Some(shown) = self.seat.shown()? {
-                    self.stand(&shown)?;
+                    self.stand(shown)?;
                 }
             }
+            self.draw()?;
         }
     }
 
@@ -334,12 +385,12 @@ impl Player {
                 if self.part == Part::Outside {
                     self.part = Part::Member;
                 }
-                tell(&json!({ "event": "entered" }))?;
+                self.tell(&json!({ "event": "entered" }))?;
             }
             Event::Lead { stamp, state } => self.lead(stamp, &state)?,
             Event::Follow { leader, stamp } => {
                 self.part = Part::Member;
-                tell(
+                self.tell(
                     &json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }),
                 )?;
             }
@@ -354,7 +405,7 @@ impl Player {
                 if matches!(self.part, Part::Host(_)) {
                     self.harbour.leave(peer);
                 }
-                tell(&json!({ "event": "gone", "peer": name(peer) }))?;
+                self.tell(&json!({ "event": "gone", "peer": name(peer) }))?;
             }
             Event::Durable(state) => {
                 self.durable = state.tick;
@@ -370,15 +421,19 @@ impl Player {
                     self.hand_over(Handover::Leaves)?;
                 }
             }
-            Event::NotTaken(why) => tell(&json!({ "event": "notTaken", "why": why.to_string() }))?,
-            Event::InputForgotten { number } => tell(&json!({ "event": "forgotten", "number": number }))?,
-            Event::Rewritten { host, .. } => tell(&json!({ "event": "rewritten", "host": name(host) }))?,
-            Event::Confirmed(stamp) => tell(&json!({ "event": "confirmed", "epoch": stamp.epoch.0 }))?,
+            Event::NotTaken(why) => self.tell(&json!({ "event": "notTaken", "why": why.to_string() }))?,
+            Event::InputForgotten { number } => {
+                self.tell(&json!({ "event": "forgotten", "number": number }))?
+            }
+            Event::Rewritten { host, .. } => {
+                self.tell(&json!({ "event": "rewritten", "host": name(host) }))?
+            }
+            Event::Confirmed(stamp) => self.tell(&json!({ "event": "confirmed", "epoch": stamp.epoch.0 }))?,
             Event::Migrated(report) => {
                 self.report = Some(report);
                 self.tell_of_move()?;
             }
-            Event::NotSet(why) => tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
+            Event::NotSet(why) => self.tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
             // Members of this game do, and do not speak; its hosts list nothing.
             Event::FromMember { .. } | Event::Discard(_) | Event::Over(_) => {}
@@ -402,7 +457,7 @@ impl Player {
         self.durable = Tick(0);
         self.harbour.board(self.me);
         self.can_be_host()?;
-        tell(&json!({
+        self.tell(&json!({
             "event": "leads", "epoch": stamp.epoch.0, "fork": stamp.fork, "fromTick": self.harbour.tick().0,
         }))
     }
@@ -474,15 +529,31 @@ impl Player {
             Said::Signal => self.leave(),
             Said::Closed if self.with_parent => self.leave(),
             Said::Closed => Ok(()),
-            Said::Line(line) => match line.split_whitespace().collect::<Vec<_>>().as_slice() {
-                [] => Ok(()),
-                ["leave"] => self.leave(),
-                ["give-over"] => self.hand_over(Handover::Lobby),
-                ["set", name, value] => Ok(self.seat.set(name, value)?),
-                _ => tell(
-                    &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" }),
-                ),
-            },
+            Said::Key(key) => self.press(*key),
+            Said::Line(line) => self.enter(line),
+        }
+    }
+
+    fn press(&mut self, key: KeyEvent) -> Result<(), ProcessError> {
+        match self.screen.as_mut().map(|screen| screen.press(key)) {
+            Some(Pressed::Steers(helm)) if self.part != Part::Outside => {
+                self.done = self.done.saturating_add(1);
+                Ok(self.seat.play(encode_helm(helm).to_vec())?)
+            }
+            Some(Pressed::Line(line)) => self.enter(&line),
+            Some(Pressed::Steers(_) | Pressed::Nothing) | None => Ok(()),
+        }
+    }
+
+    fn enter(&mut self, line: &str) -> Result<(), ProcessError> {
+        match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] => Ok(()),
+            ["leave"] => self.leave(),
+            ["give-over"] => self.hand_over(Handover::Lobby),
+            ["set", name, value] => Ok(self.seat.set(name, value)?),
+            _ => self.tell(
+                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" }),
+            ),
         }
     }
 
@@ -523,7 +594,7 @@ impl Player {
             Role::Host => "host",
             Role::Client => "client",
         };
-        tell(&json!({
+        self.tell(&json!({
             "event": "moved", "epoch": stamp.epoch.0, "fork": stamp.fork, "cause": cause, "newHost": name(*host),
             "role": role, "gapMs": u64::try_from(cost.gap.as_millis()).unwrap_or(u64::MAX), "tookMs": report.took_ms,
             "resets": report.resets, "ackedLost": cost.acked_lost, "tick": cost.tick.0, "stages": stages,
@@ -532,7 +603,11 @@ impl Player {
         Ok(())
     }
 
-    fn stand(&self, shown: &Shown) -> Result<(), ProcessError> {
+    fn stand(&mut self, shown: Shown) -> Result<(), ProcessError> {
+        if self.screen.is_some() {
+            self.shown = Some(shown);
+            return Ok(());
+        }
         let hints: Vec<String> = shown
             .hints
             .iter()
@@ -541,7 +616,7 @@ impl Player {
                 format!("{} {:?} {} connections", name(*peer), hint.nat, hint.connections)
             })
             .collect();
-        tell(&json!({
+        self.tell(&json!({
             "event": "stands", "is": shown.role.text(), "shows": shown.identification.map(Identification::text),
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
@@ -550,9 +625,9 @@ impl Player {
         }))
     }
 
-    fn end(&self, over: &Over) -> Result<ExitCode, ProcessError> {
+    fn end(&mut self, over: &Over) -> Result<ExitCode, ProcessError> {
         let left = *over == Over::Ended(End::Left) && self.leaving != Leaving::No;
-        tell(&json!({ "event": "over", "why": format!("{over:?}") }))?;
+        self.tell(&json!({ "event": "over", "why": format!("{over:?}") }))?;
         Ok(if left { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -32,3 +32,29 @@ fn a_session_of_eight_outlives_two_hosts_whose_power_is_cut() {
     assert!(moves[0]["epoch"].as_u64() < moves[1]["epoch"].as_u64(), "{moves:?}");
     assert_eq!(moves[0]["newHost"], moves[1]["oldHost"]);
 }
+
+/// Issue 5, section 6: "terminal play for people […]; shows HOST, ANTICIPATED NEW HOST or MEMBER […] when the console variables say so".
+/// In a real terminal, which `script` makes.
+#[test]
+fn a_person_plays_in_a_terminal() {
+    let play = format!("{} demo peer --play --set net_show_host_identificiation=1", env!("CARGO_BIN_EXE_mainstay"));
+    let mut script = Command::new("script")
+        .args(["--quiet", "--return", "--command", &play, "/dev/null"])
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut seen = Vec::new();
+    let (mut keys, mut terminal) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+    // The one player there is is the host, and its terminal says so.
+    while !String::from_utf8_lossy(&seen).contains("HOST") {
+        let mut some = [0; 4096];
+        let read = terminal.read(&mut some).unwrap();
+        assert!(read > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&some[..read]);
+    }
+    keys.write_all(b"q").unwrap();
+    std::io::copy(&mut terminal, &mut std::io::sink()).unwrap();
+    assert!(script.wait().unwrap().success());
+}
