@@ -1,6 +1,7 @@
 //! `mainstay demo peers`: processes over real QUIC, whose host goes away.
 
-use std::process::Command;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -37,7 +38,10 @@ fn a_session_of_eight_outlives_two_hosts_whose_power_is_cut() {
 /// In a real terminal, which `script` makes.
 #[test]
 fn a_person_plays_in_a_terminal() {
-    let play = format!("{} demo peer --play --set net_show_host_identificiation=1", env!("CARGO_BIN_EXE_mainstay"));
+    let mainstay = env!("CARGO_BIN_EXE_mainstay");
+    let play = format!(
+        "stty rows 30 cols 120; exec '{mainstay}' demo peer --play --set net_show_host_identificiation=1"
+    );
     let mut script = Command::new("script")
         .args(["--quiet", "--return", "--command", &play, "/dev/null"])
         .env("TERM", "xterm-256color")
