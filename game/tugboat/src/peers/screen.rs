@@ -136,19 +136,26 @@ impl Desk {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "terminals have many more keys, and none is meant here"
+    )]
     fn types(&mut self, mut typed: String, code: KeyCode) -> Pressed {
         match code {
             KeyCode::Enter => return Pressed::Line(typed),
             KeyCode::Esc => return Pressed::Nothing,
             KeyCode::Backspace => drop(typed.pop()),
             KeyCode::Char(letter) if typed.chars().count() < TYPED_MAX => typed.push(letter),
-            // A terminal has many more keys, and none is meant here.
             _ => {}
         }
         self.typed = Some(typed);
         Pressed::Nothing
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "terminals have many more keys, and none is meant here"
+    )]
     fn steers(&mut self, code: KeyCode) -> Pressed {
         let Helm { throttle, rudder } = self.helm;
         self.helm = match code {
@@ -162,7 +169,6 @@ impl Desk {
                 return Pressed::Nothing;
             }
             KeyCode::Char('q') => return Pressed::Line("leave".to_owned()),
-            // As above.
             _ => return Pressed::Nothing,
         };
         Pressed::Steers(self.helm)
