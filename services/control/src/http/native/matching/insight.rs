@@ -164,7 +164,7 @@ async fn waterfall(
     let made =
         made.into_iter().map(|(at, ticket)| (at, "ticket.created".to_owned(), vec![ticket.to_string()]));
     let rows = rows.into_iter().map(|row| (row.at, row.kind, row.subjects));
-    Ok(Json(WaterfallView::of(id.to_string(), &name, rows.chain(made).collect())))
+    Ok(Json(WaterfallView::of(id.to_string(), &name, made.chain(rows).collect())))
 }
 
 /// What is told of a match, and of the group it was before it had a server.
