@@ -6,7 +6,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainstay_core::{SessionId, Timestamp};
-use mainstay_lobby::{Epoch, PLAYER_BYTES_MAX, PeerKey, Player};
+use mainstay_lobby::PLAYER_BYTES_MAX;
+pub use mainstay_lobby::{Epoch, PeerKey, Player};
 use ring::signature::{ED25519, UnparsedPublicKey};
 
 /// A host stops when its lobby does: what peers reckon with is what the lobby grants.

@@ -4,19 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Arbiter, Body, Config, End, Identification, Input, Joined, Joining, Keys, Message, NatType, Output,
+    Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, NatType, Output,
     PeerId, Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::key::{Key, Whom};
+use crate::key::{Key, SessionKeys, Whom};
 use crate::link::{Arrival, Ending, Way};
+use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX};
 use crate::mailbox::{Mail, Mailbox, Room};
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
@@ -39,11 +41,13 @@ pub(crate) enum Command {
     Found {
         options: SessionOptions,
         seated: Seated,
+        under: Under,
     },
     Join {
         options: SessionOptions,
         doors: Doors,
         seated: Seated,
+        under: Under,
     },
     Give {
         session: SessionId,
@@ -67,6 +71,15 @@ pub(crate) enum Command {
     },
 }
 
+/// Who proves the hosts of a session.
+#[derive(Debug)]
+pub(crate) enum Under {
+    /// Its members.
+    Nobody,
+    /// A lobby that this peer has a place in it from.
+    Lobby(Box<Entered>),
+}
+
 /// What a session's hands know of its game.
 #[derive(Debug, Clone)]
 pub(crate) struct Seated {
@@ -78,6 +91,8 @@ pub(crate) struct Seated {
 struct Place {
     config: Config,
     seated: Seated,
+    /// To its lobby, where it has one.
+    line: Option<Line>,
     life: Life,
     /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
     deeds: VecDeque<Input>,
@@ -86,8 +101,8 @@ struct Place {
 }
 
 impl Place {
-    const fn new(config: Config, seated: Seated, life: Life) -> Self {
-        Self { config, seated, life, deeds: VecDeque::new(), told: 0 }
+    const fn new(config: Config, seated: Seated, line: Option<Line>, life: Life) -> Self {
+        Self { config, seated, line, life, deeds: VecDeque::new(), told: 0 }
     }
 }
 
@@ -104,11 +119,15 @@ enum Life {
 #[derive(Debug)]
 pub(crate) struct Hands {
     me: PeerId,
-    keys: Arc<dyn Keys>,
+    key: Key,
     began: Instant,
     quic: Quic,
     arrivals: mpsc::Receiver<Arrival>,
     commands: mpsc::Receiver<Command>,
+    /// What lobbies answer, and where their threads put it.
+    rulings: mpsc::Receiver<Brought>,
+    brought: mpsc::Sender<Brought>,
+    lines: Vec<JoinHandle<()>>,
     reach: Reach,
     places: BTreeMap<SessionId, Place>,
     tend_at: Instant,
@@ -123,16 +142,32 @@ impl Hands {
     ) -> Self {
         let now = Instant::now();
         let me = key.peer;
-        let (reach, places) = (Reach::new(me), BTreeMap::new());
-        Self { me, keys: Arc::new(key), began: now, quic, arrivals, commands, reach, places, tend_at: now }
+        let (brought, rulings) = mpsc::channel(RULINGS_MAX);
+        Self {
+            me,
+            key,
+            began: now,
+            quic,
+            arrivals,
+            commands,
+            rulings,
+            brought,
+            lines: Vec::new(),
+            reach: Reach::new(me),
+            places: BTreeMap::new(),
+            tend_at: now,
+        }
     }
 
-    /// Works until nobody can ask for anything any more.
-    pub(crate) async fn run(mut self) {
+    /// Works until nobody can ask for anything any more. Returns the threads that still leave their lobbies.
+    pub(crate) async fn run(mut self) -> Vec<JoinHandle<()>> {
         loop {
             let wake = tokio::time::Instant::from_std(self.wake_at());
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
+                Some(Brought { session, asked, ruling }) = self.rulings.recv() => {
+                    self.give(session, Input::Lobby { asked, ruling });
+                }
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command),
                     None => break,
@@ -141,7 +176,9 @@ impl Hands {
             }
             self.pass();
         }
+        self.places.clear();
         self.quic.close().await;
+        self.lines
     }
 
     /// This peer's own monotonic time: milliseconds since it began, from 1 on.
@@ -285,7 +322,7 @@ impl Hands {
         match output {
             Output::Send { to, message } => self.send(to, message),
             Output::Call(call) => self.mail(id, Mail::Call(call)),
-            Output::AskLobby { .. } => tracing::error!(session = %id, "a session without a lobby asks one"),
+            Output::AskLobby { asked, question } => self.errand(id, Errand::Ask { asked, question }),
             Output::Lead { stamp, state } => self.tell(id, Event::Lead { stamp, state }),
             Output::Follow { leader, stamp } => self.tell(id, Event::Follow { leader, stamp }),
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
@@ -308,6 +345,12 @@ impl Hands {
             Output::Migrated(report) => self.tell(id, Event::Migrated(report)),
             Output::NotSet(why) => self.tell(id, Event::NotSet(why)),
             Output::Ended(end) => self.over(id, Over::Ended(end)),
+        }
+    }
+
+    fn errand(&self, id: SessionId, errand: Errand) {
+        if let Some(Place { line: Some(line), .. }) = self.places.get(&id) {
+            line.send(errand);
         }
     }
 
@@ -440,21 +483,24 @@ impl Hands {
     fn obey(&mut self, command: Command) {
         let now = self.now();
         match command {
-            Command::Found { options, seated } => {
-                let config = self.config(&options);
-                let life = Life::In(Box::new(Session::found(now, config.clone())));
-                self.places.insert(options.session, Place::new(config, seated, life));
-                self.settle_in(options.session);
-            }
-            Command::Join { options, doors, seated } => {
-                let config = self.config(&options);
+            Command::Found { options, seated, under } => self.found(now, &options, seated, under),
+            Command::Join { options, doors, seated, under } => {
+                let config = self.config(&options, &under);
                 let life = Life::Seeks { doors, until: now + SEEK_MAX, dialed: None };
-                self.places.insert(options.session, Place::new(config, seated, life));
+                let line = self.line(under);
+                self.places.insert(options.session, Place::new(config, seated, line, life));
             }
             Command::Give { session, input: Input::Play(bytes) } if bytes.len() > GAME_BYTES_MAX => {
                 tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
             }
-            Command::Give { session, input } => self.play_or_give(session, input),
+            Command::Give { session, input } => {
+                if let Input::Suitable(can_be_host) = &input {
+                    self.errand(session, Errand::Introduce(*can_be_host));
+                } else if let Input::Kick(peer) = &input {
+                    self.kick_online(session, *peer);
+                }
+                self.play_or_give(session, input);
+            }
             Command::Write { session, applied, input } => self.write(session, applied, input),
             Command::Say { session, to, way, bytes } => self.say(session, to, way, bytes),
             Command::Look { session, answer } => {
@@ -464,16 +510,69 @@ impl Hands {
         }
     }
 
-    fn config(&self, options: &SessionOptions) -> Config {
+    fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
+        let config = self.config(options, &under);
+        let founded = match &under {
+            Under::Nobody => Ok(Session::found(now, config.clone())),
+            Under::Lobby(entered) => match &entered.certificate {
+                Some(certificate) => Session::found_certified(now, config.clone(), certificate),
+                None => Err(Forged::Arbiter),
+            },
+        };
+        let line = self.line(under);
+        match founded {
+            Ok(session) => {
+                let place = Place::new(config, seated, line, Life::In(Box::new(session)));
+                self.places.insert(options.session, place);
+                self.settle_in(options.session);
+            }
+            Err(why) => {
+                // The game is told before its place is forgotten.
+                let _hung = seated.mailbox.put(Mail::Event(Event::Over(Over::Forged(why))));
+            }
+        }
+    }
+
+    /// The thread that asks the lobby for this seat. Without one no question is answered, and the session does what it does
+    /// without its lobby.
+    fn line(&mut self, under: Under) -> Option<Line> {
+        let Under::Lobby(entered) = under else { return None };
+        let Entered { session, lobby, .. } = *entered;
+        match Line::start(session, Box::new(lobby), self.brought.clone()) {
+            Ok((line, thread)) => {
+                self.lines.retain(|thread| !thread.is_finished());
+                self.lines.push(thread);
+                Some(line)
+            }
+            Err(error) => {
+                tracing::error!(%session, %error, "no thread for what is to be asked of the lobby");
+                None
+            }
+        }
+    }
+
+    fn kick_online(&self, id: SessionId, peer: PeerId) {
+        if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
+            && session.role() == Identification::Host
+        {
+            self.errand(id, Errand::Kick { peer, epoch: session.stamp().epoch });
+        }
+    }
+
+    fn config(&self, options: &SessionOptions, under: &Under) -> Config {
+        let (arbiter, lobby) = match under {
+            Under::Nobody => (Arbiter::Majority, None),
+            Under::Lobby(entered) => (Arbiter::Lobby, Some(entered.lobby_key)),
+        };
         Config {
             me: self.me,
             session: options.session,
-            arbiter: Arbiter::Majority,
+            arbiter,
             order: options.order,
             migratable: options.migratable,
             without_majority: options.without_majority,
             level: options.level,
-            keys: Arc::clone(&self.keys),
+            keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }
     }
 

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use mainstay_migration::{Keys, PeerId, Signature};
+use mainstay_migration::{Grant, Keys, PeerId, Signature};
+use mainstay_wire::lobby::LobbyKey;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
@@ -53,6 +54,20 @@ impl Key {
         })
     }
 
+    /// Its public half.
+    pub(crate) fn public(&self) -> [u8; KEY_BYTES] {
+        let mut public = [0; KEY_BYTES];
+        public.copy_from_slice(self.pair.public_key().as_ref());
+        public
+    }
+
+    /// An Ed25519 signature.
+    pub(crate) fn signature(&self, words: &[u8]) -> [u8; 64] {
+        let mut signature = [0; 64];
+        signature.copy_from_slice(self.pair.sign(words).as_ref());
+        signature
+    }
+
     /// TLS for whoever dials this peer.
     pub(crate) fn server(&self, alpn: &[u8]) -> Result<rustls::ServerConfig, StartError> {
         let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
@@ -84,10 +99,33 @@ impl Key {
     }
 }
 
+/// A process's keys in one session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionKeys {
+    pub(crate) own: Key,
+    /// Of its lobby, where it has one.
+    pub(crate) lobby: Option<LobbyKey>,
+}
+
+impl Keys for SessionKeys {
+    fn sign(&self, words: &[u8]) -> Signature {
+        self.own.sign(words)
+    }
+
+    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
+        self.own.is_by(signer, words, signature)
+    }
+
+    /// The host's key of 32 bytes, then the lobby's signature of 64.
+    fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
+        self.lobby.is_some_and(|lobby| crate::lobby::is_of_lobby(&lobby, grant, signature))
+    }
+}
+
 impl Keys for Key {
     /// The public key's 32 bytes, then the signature's 64.
     fn sign(&self, words: &[u8]) -> Signature {
-        Signature([self.pair.public_key().as_ref(), self.pair.sign(words).as_ref()].concat())
+        Signature([&self.public()[..], &self.signature(words)[..]].concat())
     }
 
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
@@ -117,7 +155,7 @@ pub(crate) fn fingerprint(key: &CertificateDer<'_>) -> Option<PeerId> {
 }
 
 /// The peer whose key that is: the first half of its SHA-256. Nobody finds a second key to one in 2^128 tries.
-fn id_of(key: &[u8; KEY_BYTES]) -> Option<PeerId> {
+pub(crate) fn id_of(key: &[u8; KEY_BYTES]) -> Option<PeerId> {
     let half = digest(&SHA256, key).as_ref().first_chunk().copied()?;
     Some(PeerId(u128::from_be_bytes(half)))
 }

@@ -4,7 +4,11 @@
 //! [`Seat`] is a place in one session; a peer may have several, and they know nothing of each other. The game reads what
 //! happens with [`Seat::next`], on its own thread and at its own pace, and is never called from another.
 //!
+//! A session is found and joined without any server ([`Peer::found`], [`Peer::join`]), or in a lobby that certifies its hosts
+//! ([`Peer::found_online`], [`Peer::join_online`]).
+//!
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
+//! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000;
 //! - `reach` knows who is linked and whom to dial; `hands` is the task that owns it all.
 #![forbid(unsafe_code)]
@@ -13,6 +17,7 @@ mod hands;
 mod key;
 pub mod link;
 pub mod listener;
+mod lobby;
 mod mailbox;
 mod quic;
 mod reach;
@@ -23,12 +28,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use mainstay_migration::{LISTENERS_MAX, PeerId};
+use mainstay_migration::{LISTENERS_MAX, PeerId, SessionId};
 use tokio::sync::mpsc;
 
-use crate::hands::{Command, Hands, Seated};
+use crate::hands::{Command, Hands, Seated, Under};
 use crate::key::Key;
 use crate::link::ARRIVALS_MAX;
+pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, Online};
 use crate::mailbox::Mailbox;
 use crate::quic::Quic;
 pub use crate::seat::{Closing, Doors, Event, Over, Registered, Seat, SessionOptions, Shown, To};
@@ -63,11 +69,14 @@ pub enum StartError {
 }
 
 /// Why a seat was not given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SeatError {
     /// The hands are gone.
     #[error(transparent)]
     Closing(#[from] Closing),
+    /// Its lobby gave none.
+    #[error(transparent)]
+    Lobby(#[from] LobbyError),
     /// More than [`LISTENERS_MAX`].
     #[error("{count} listeners, a session has {LISTENERS_MAX} at most")]
     Listeners {
@@ -79,7 +88,7 @@ pub enum SeatError {
 /// One life of one player's process.
 #[derive(Debug)]
 pub struct Peer {
-    id: PeerId,
+    key: Key,
     address: SocketAddr,
     commands: Option<mpsc::Sender<Command>>,
     hands: Option<JoinHandle<()>>,
@@ -92,7 +101,6 @@ impl Peer {
     /// Where the system refuses one of them.
     pub fn start(bind: SocketAddr) -> Result<Self, StartError> {
         let key = Key::new()?;
-        let id = key.peer;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Io)?;
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
@@ -102,18 +110,21 @@ impl Peer {
             Quic::bind(bind, &key, arrivals_in)?
         };
         let address = quic.local_address()?;
-        let hands = Hands::new(key, quic, arrivals, commands);
+        let hands = Hands::new(key.clone(), quic, arrivals, commands);
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
-            .spawn(move || runtime.block_on(hands.run()))
+            .spawn(move || {
+                // Whoever panicked there has said so.
+                runtime.block_on(hands.run()).into_iter().for_each(|line| drop(line.join()));
+            })
             .map_err(StartError::Io)?;
-        Ok(Self { id, address, commands: Some(commands_in), hands: Some(hands) })
+        Ok(Self { key, address, commands: Some(commands_in), hands: Some(hands) })
     }
 
     /// Who it is.
     #[must_use]
     pub const fn id(&self) -> PeerId {
-        self.id
+        self.key.peer
     }
 
     /// Where its socket is.
@@ -127,7 +138,8 @@ impl Peer {
     /// # Errors
     /// Too many listeners.
     pub fn found(&self, options: SessionOptions, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
-        self.sit(options, listeners, |seated| Command::Found { options, seated })
+        let under = Under::Nobody;
+        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
     }
 
     /// Joins a session that some member of can be reached at these addresses. [`Event::Entered`] says that it is in.
@@ -140,7 +152,47 @@ impl Peer {
         doors: Doors,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        self.sit(options, listeners, |seated| Command::Join { options, doors, seated })
+        let under = Under::Nobody;
+        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+    }
+
+    /// Makes a session in a lobby, and is its first host: [`Seat::session`] is the id that the lobby gave it, whatever
+    /// `options` say. Waits for the lobby's answers.
+    ///
+    /// # Errors
+    /// Where the lobby does not answer, or refuses; too many listeners.
+    pub fn found_online(
+        &self,
+        online: &Online,
+        new: &NewSession,
+        options: SessionOptions,
+        listeners: Vec<Registered>,
+    ) -> Result<Seat, SeatError> {
+        let (migratable, without) = (options.migratable, options.without_majority);
+        let entered = lobby::create(online, &self.key, self.address, new, migratable, without)?;
+        let options = SessionOptions { session: entered.session, ..options };
+        let under = Under::Lobby(Box::new(entered));
+        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
+    }
+
+    /// Joins a session of a lobby. What it was made with counts, whatever `options` say. Waits for the lobby's answers, up
+    /// to 15 s where the session is on its way to another host.
+    ///
+    /// # Errors
+    /// Where the lobby does not answer, or refuses; too many listeners.
+    pub fn join_online(
+        &self,
+        online: &Online,
+        session: SessionId,
+        options: SessionOptions,
+        listeners: Vec<Registered>,
+    ) -> Result<Seat, SeatError> {
+        let entered = lobby::join(online, &self.key, self.address, session)?;
+        let (migratable, without_majority) = (entered.migratable, entered.without_majority);
+        let options = SessionOptions { session: entered.session, migratable, without_majority, ..options };
+        let doors = entered.doors.clone();
+        let under = Under::Lobby(Box::new(entered));
+        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
     }
 
     fn sit(

@@ -124,7 +124,7 @@ pub enum DemoVerb {
     Play,
     /// A game that its players host: each a process of its own; its host goes away, and the session moves
     #[command(
-        after_help = "Examples:\n  mainstay demo peers --lan\n  mainstay demo peers --lan --players 8 --kill-host power-cut --times 2 -o json"
+        after_help = "Examples:\n  mainstay demo peers\n  mainstay demo peers --lan --players 8 --kill-host power-cut --times 2 -o json"
     )]
     Peers(PeersArguments),
     /// Make the host of a running `demo peers` go away; without a flag, it quits the game
@@ -164,9 +164,12 @@ pub struct PeersArguments {
     /// How many players
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
     pub players: u8,
-    /// Without any server: the players find and certify each other
-    #[arg(long, required = true)]
+    /// Without any server: the players certify each other. Else a lobby of the demo's own does
+    #[arg(long)]
     pub lan: bool,
+    /// With the lobby that runs there, instead of one of its own
+    #[arg(long, value_name = "URL", conflicts_with = "lan")]
+    pub lobby: Option<String>,
     /// Make the host go away, tell of it, and end
     #[arg(long, value_enum)]
     pub kill_host: Option<KillHost>,

@@ -132,7 +132,7 @@ impl Default for Crew {
 
 impl Crew {
     /// Starts a player by a command that runs one peer and lacks its arguments, on a socket at `bind`: the first player founds
-    /// the session, the others join it through `doors`. Returns where it can be reached.
+    /// the session, the others join it, in the lobby that the arguments name or through `doors`. Returns where it can be reached.
     ///
     /// # Errors
     /// Where its process does not start.
@@ -144,7 +144,7 @@ impl Crew {
         doors: &[String],
     ) -> Result<String, CrewError> {
         command.args(["--bot", "--with-parent", "--bind", &bind.to_string()]).args(arguments);
-        if !doors.is_empty() {
+        if !self.session.is_empty() {
             command.args(["--session", &self.session]);
             for door in doors {
                 command.args(["--via", door]);

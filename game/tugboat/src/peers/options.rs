@@ -11,11 +11,17 @@ use mainstay_peer::migration::{Level, SessionId, WithoutMajority};
 #[command(name = "tugboat peer", disable_version_flag = true)]
 pub struct Options {
     /// The session, 32 hexadecimal digits; without it, a new one is founded
-    #[arg(long, requires = "via")]
+    #[arg(long, requires = "way")]
     pub session: Option<Session>,
     /// Where a member of the session can be reached; may be given several times
-    #[arg(long, value_name = "ADDRESS", requires = "session")]
+    #[arg(long, value_name = "ADDRESS", requires = "session", group = "way")]
     pub via: Vec<SocketAddr>,
+    /// The lobby that the session is in, and that certifies its hosts
+    #[arg(long, value_name = "URL", group = "way")]
+    pub lobby: Option<String>,
+    /// As whom it comes to the lobby
+    #[arg(long, value_name = "NAME", requires = "lobby")]
+    pub player: Option<String>,
     /// The UDP address to bind; port 0 takes a free one
     #[arg(long, default_value = "0.0.0.0:0")]
     pub bind: SocketAddr,
@@ -125,9 +131,14 @@ mod tests {
         let options = Options::try_parse_from(words.split(' ')).unwrap();
         assert_eq!(options.session, Some(Session(SessionId(7))));
         assert_eq!(options.set[0].value, "5");
-        for wrong in
-            ["peer --session 7 --via 127.0.0.1:9", &format!("peer --session {session}"), "peer --set net"]
-        {
+        let words = format!("peer --session {session} --lobby http://127.0.0.1:7700 --player ann");
+        assert!(Options::try_parse_from(words.split(' ')).unwrap().lobby.is_some());
+        for wrong in [
+            "peer --session 7 --via 127.0.0.1:9",
+            &format!("peer --session {session}"),
+            "peer --set net",
+            "peer --player a",
+        ] {
             assert_eq!(Options::try_parse_from(wrong.split(' ')).unwrap_err().exit_code(), 2, "{wrong}");
         }
     }

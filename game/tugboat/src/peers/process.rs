@@ -16,7 +16,8 @@ use mainstay_peer::migration::{
     Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Closing, Event, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown, StartError, To,
+    Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown,
+    StartError, To,
 };
 use nix::sys::signal::{SigSet, Signal};
 use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
@@ -39,6 +40,8 @@ const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
 const LINES_MAX: usize = 64;
 /// How long a console line is at most, in bytes.
 const LINE_BYTES_MAX: u64 = 1_024;
+/// How many players a session of a lobby has room for: as many as any session.
+const SEATS: u32 = 64;
 /// How long a host stands still for a successor: a moment longer than the rules wait for one.
 const HANDING_OVER: Duration = Duration::from_millis(2_200);
 /// How long leaving may take, handing over included: the rules give a successor two seconds.
@@ -98,15 +101,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
         priority: Priority::PostEngine,
         listener: Box::new(Stagehand(Arc::clone(&stages))),
     };
-    let (seat, session) = match options.session {
-        None => {
-            let session = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
-            (peer.found(settings(options, session), vec![listener])?, session)
-        }
-        Some(session) => {
-            (peer.join(settings(options, session.0), options.via.clone(), vec![listener])?, session.0)
-        }
-    };
+    let seat = take_seat(options, &peer, vec![listener])?;
+    let session = seat.session();
     for setting in &options.set {
         seat.set(&setting.name, &setting.value)?;
     }
@@ -121,6 +117,24 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     drop(player);
     drop(peer);
     code
+}
+
+fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
+    let own = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
+    let settings = settings(options, options.session.map_or(own, |session| session.0));
+    let online = options.lobby.clone().map(|url| {
+        let player = options.player.clone();
+        Online { url, player, addresses: Vec::new() }
+    });
+    match (online, options.session) {
+        (None, None) => peer.found(settings, listeners),
+        (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
+        (Some(online), None) => {
+            let new = NewSession { name: "tugboat".to_owned(), size: SEATS };
+            peer.found_online(&online, &new, settings, listeners)
+        }
+        (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),
+    }
 }
 
 fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {

@@ -1,14 +1,19 @@
 //! `mainstay demo peers`: processes over real QUIC, whose host goes away.
 
 use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::product::{Home, LIMIT, lines_of, until};
 
 /// The migrations of one run, each a line of JSON.
 fn migrations(arguments: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_mainstay"))
-        .args(["demo", "peers", "--lan", "-o", "json"])
+        .args(["demo", "peers", "-o", "json"])
         .args(arguments)
         .output()
         .unwrap();
@@ -21,7 +26,7 @@ fn migrations(arguments: &[&str]) -> Vec<Value> {
 /// `gapMs`, `peersKept`, `ackedLost`."
 #[test]
 fn a_session_of_eight_outlives_two_hosts_whose_power_is_cut() {
-    let moves = migrations(&["--players", "8", "--kill-host", "power-cut", "--times", "2"]);
+    let moves = migrations(&["--lan", "--players", "8", "--kill-host", "power-cut", "--times", "2"]);
     assert_eq!(moves.len(), 2, "{moves:?}");
     for (number, moved) in moves.iter().enumerate() {
         assert_eq!(moved["cause"], "catastrophic", "{moved}");
@@ -61,4 +66,143 @@ fn a_person_plays_in_a_terminal() {
     keys.write_all(b"q").unwrap();
     std::io::copy(&mut terminal, &mut std::io::sink()).unwrap();
     assert!(script.wait().unwrap().success());
+}
+
+/// The same through a lobby of the demo's own: every host is certified, and two players are as safe as eight.
+#[test]
+fn a_session_of_a_lobby_outlives_its_hosts_until_one_is_left() {
+    let moves = migrations(&["--players", "3", "--kill-host", "power-cut", "--times", "2"]);
+    assert_eq!(moves.len(), 2, "{moves:?}");
+    for (number, moved) in moves.iter().enumerate() {
+        assert_eq!(moved["cause"], "catastrophic", "{moved}");
+        assert_eq!((&moved["epoch"], &moved["fork"]), (&json!(number + 2), &json!(0)), "certified: {moved}");
+        assert_eq!(moved["peersKept"], 2 - number, "{moved}");
+        assert_eq!(moved["ackedLost"], 0, "{moved}");
+    }
+}
+
+/// A way to the lobby that stays where it is when the lobby comes back elsewhere.
+struct Way {
+    url: String,
+    to: Arc<Mutex<Option<SocketAddr>>>,
+}
+
+impl Way {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let to = Arc::new(Mutex::new(None));
+        let target = Arc::clone(&to);
+        std::thread::spawn(move || {
+            for caller in listener.incoming().map_while(Result::ok) {
+                let Some(to) = *target.lock().unwrap() else { continue };
+                std::thread::spawn(move || {
+                    if let Ok(lobby) = TcpStream::connect(to) {
+                        passes(caller, lobby);
+                    }
+                });
+            }
+        });
+        Self { url, to }
+    }
+
+    /// Where the lobby listens now.
+    fn leads_to(&self, api: &str) {
+        *self.to.lock().unwrap() = Some(api.trim_start_matches("http://").parse().unwrap());
+    }
+}
+
+/// Both ways, until both are closed.
+fn passes(caller: TcpStream, lobby: TcpStream) {
+    let back = (lobby.try_clone().unwrap(), caller.try_clone().unwrap());
+    let one_way = |(mut from, mut to): (TcpStream, TcpStream)| {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        // The other end may have closed it first.
+        let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    };
+    let thread = std::thread::spawn(move || one_way(back));
+    one_way((caller, lobby));
+    thread.join().unwrap();
+}
+
+/// One player's process and its words.
+struct Player {
+    process: Child,
+    said: Receiver<String>,
+    session: String,
+}
+
+impl Player {
+    fn new(lobby: &str, session: Option<&str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+        command.args(["demo", "peer", "--bot", "--with-parent", "--bind", "127.0.0.1:0", "--lobby", lobby]);
+        command.args(session.iter().flat_map(|session| ["--session", session]));
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let said = lines_of(process.stdout.take().unwrap());
+        let mut player = Self { process, said, session: String::new() };
+        let started = player.says("it starts", |line| line["event"] == "started");
+        player.session = started["session"].as_str().unwrap().to_owned();
+        player
+    }
+
+    /// The next line that is meant.
+    #[track_caller]
+    fn says(&self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
+        until(what, || {
+            let line = self.said.recv_timeout(LIMIT).ok()?;
+            serde_json::from_str(&line).ok().filter(|line| is_meant(line))
+        })
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// Issue 5, section 7: "lobby down, lobby back". The lobby is killed, then the host: the others go on, unconfirmed and with one
+/// host. The lobby is started again: that host gets the next epoch, and whoever follows it lives through nothing.
+#[test]
+fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let way = Way::new();
+    way.leads_to(&up.caller().api);
+    let first = Player::new(&way.url, None);
+    let session = first.session.clone();
+    let others = [0, 1].map(|_| Player::new(&way.url, Some(&session)));
+    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    first.says("somebody could follow", |line| {
+        is_settled(line) && !line["anticipated"].is_null() && line["durable"].as_u64() > Some(0)
+    });
+    for player in &others {
+        player.says("all are linked", |line| is_settled(line) && line["deeds"].as_u64() > Some(0));
+    }
+    up.kill_nine();
+    drop(first);
+    let moved = others.each_ref().map(|player| player.says("it moved", |line| line["event"] == "moved"));
+    for line in &moved {
+        assert_eq!((&line["epoch"], &line["newHost"]), (&json!(1), &moved[0]["newHost"]), "{line}");
+        assert!(line["fork"].as_u64() > Some(0), "nobody certified it: {line}");
+        assert_eq!(line["ackedLost"], 0, "{line}");
+    }
+    let up = home.up(&[file.to_str().unwrap()]);
+    way.leads_to(&up.caller().api);
+    for player in &others {
+        let stands = player.says("it is certified", |line| {
+            assert_ne!(line["event"], "moved", "only the number is new");
+            line["epoch"] == 2 && line["fork"] == 0 && line["event"] == "stands"
+        });
+        assert_eq!(stands["host"], moved[0]["newHost"], "{stands}");
+    }
+    let seen = up.caller().get(&format!("/v1/sessions/{}", uuid::Uuid::parse_str(&session).unwrap())).json();
+    assert_eq!((&seen["epoch"], &seen["lease"]), (&json!(2), &json!("held")), "{seen}");
 }

@@ -2,6 +2,7 @@
 //!
 //! Each player is a process with a key and a UDP socket of its own. What is told of a move is what the players measured.
 
+mod lobby;
 pub mod running;
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp, text};
 use serde_json::{Value, json};
 
+use self::lobby::OwnLobby;
 use super::told::Told;
 use crate::arguments::{Format, KillHost, PeersArguments};
 use crate::failure::{Exit, Failure};
@@ -24,8 +26,14 @@ const FROZEN_FOR: Duration = Duration::from_secs(4);
 
 pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
+    // Dropped last: players leave their session before their lobby ends.
+    let own = match (arguments.lan, &arguments.lobby) {
+        (false, None) => Some(OwnLobby::start()?),
+        (true, _) | (false, Some(_)) => None,
+    };
+    let lobby = own.as_ref().map(OwnLobby::url).or(arguments.lobby.as_deref());
     let mut crew = Crew::default();
-    gather(&mut crew, arguments, &told)?;
+    gather(&mut crew, arguments, lobby, &told)?;
     let Some(how) = arguments.kill_host else {
         return running::watch(&mut crew, &told, data_dir);
     };
@@ -43,10 +51,18 @@ pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Resul
 }
 
 /// Starts all players, one after the other, and waits until they play.
-fn gather(crew: &mut Crew, arguments: &PeersArguments, told: &Told) -> Result<(), Failure> {
+fn gather(
+    crew: &mut Crew,
+    arguments: &PeersArguments,
+    lobby: Option<&str>,
+    told: &Told,
+) -> Result<(), Failure> {
     let mut passed = Vec::new();
     for setting in &arguments.set {
         passed.extend(["--set".to_owned(), setting.clone()]);
+    }
+    if let Some(url) = lobby {
+        passed.extend(["--lobby".to_owned(), url.to_owned()]);
     }
     let mut doors = Vec::new();
     for _ in 0..arguments.players {
@@ -56,15 +72,16 @@ fn gather(crew: &mut Crew, arguments: &PeersArguments, told: &Told) -> Result<()
         let mut command = Command::new(program);
         command.args(["demo", "peer"]);
         let address = crew.start(command, ANY_PORT, &passed, &doors)?;
-        if doors.is_empty() {
+        if doors.is_empty() && lobby.is_none() {
             doors.push(address);
         }
     }
     let host = crew.settled()?;
     let words = format!(
-        "{} players, each a process, play over QUIC; {} is the host",
+        "{} players, each a process, play over QUIC; {} is the host, and {} who comes after",
         arguments.players,
-        short(&crew.players[host].peer)
+        short(&crew.players[host].peer),
+        if lobby.is_some() { "their lobby certifies" } else { "they themselves certify" },
     );
     told.aside(&words)
 }

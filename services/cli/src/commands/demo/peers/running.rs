@@ -82,7 +82,7 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: Format) -> Result<ExitC
     // The number may be another program's by now.
     let pid = pid.filter(|pid| is_peer(*pid)).map(Pid::from_raw).ok_or_else(|| {
         Failure::new(Exit::Refused, "MS-U045", "the demo that was here has no host any more")
-            .fix("mainstay demo peers --lan")
+            .fix("mainstay demo peers")
     })?;
     told.act(act(how))?;
     let began = Instant::now();
@@ -164,7 +164,7 @@ impl File {
         let none = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::NotFound, "MS-U045", format!("no demo of peers runs here: {}", path.display()))
                 .why(error)
-                .fix("mainstay demo peers --lan, with the same --data-dir")
+                .fix("mainstay demo peers, with the same --data-dir")
         };
         let text = read.map_err(|error: io::Error| none(&error))?;
         serde_json::from_str(&text).map_err(|error| none(&error))

@@ -1,0 +1,453 @@
+//! The lobby over its HTTP face (`docs/reference/lobby.md`).
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainstay_migration::{
+    CanBeHost, Certificate, Epoch, Grant, Migratable, PeerId, Proof, Question, Ruling, SessionId, Signature,
+    WithoutMajority,
+};
+use mainstay_wire::lobby::{Asks, LobbyKey, bytes, text};
+use mainstay_wire::native::{
+    BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView, LobbyView,
+    MemberAnswer, MemberRequest, MemberUpdate, SessionRequest, SessionView, TakeoverView,
+    WithoutMajorityView,
+};
+use mainstay_wire::problem::Problem;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::StatusCode;
+
+use super::{Done, Lobby, LobbyError, NewSession, Online};
+use crate::key::{Key, id_of};
+
+/// How long one call may take: rules count a lobby that says nothing for two seconds as away.
+const CALL_WITHIN: Duration = Duration::from_millis(1_500);
+/// How long somebody who wants in waits for a session that is on its way to another host.
+const JOIN_WITHIN: Duration = Duration::from_secs(15);
+/// How often it asks meanwhile: what it is told (`Retry-After`).
+const JOIN_AGAIN: Duration = Duration::from_secs(1);
+/// The longest answer read: a session of 64 with 8 addresses each.
+const ANSWER_BYTES_MAX: u64 = 256 * 1024;
+
+/// A place in a session of a lobby.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    pub(crate) session: SessionId,
+    pub(crate) lobby_key: LobbyKey,
+    /// Of the newest host.
+    pub(crate) certificate: Option<Certificate>,
+    /// Where members may be found, the host first.
+    pub(crate) doors: Vec<SocketAddr>,
+    pub(crate) migratable: Migratable,
+    pub(crate) without_majority: WithoutMajority,
+    pub(crate) lobby: HttpLobby,
+}
+
+/// One member's calls.
+#[derive(Debug)]
+pub(crate) struct HttpLobby {
+    site: Site,
+    session: String,
+    token: String,
+    /// Members' keys as the lobby writes them.
+    keys: BTreeMap<PeerId, String>,
+    can_be_host: CanBeHost,
+}
+
+/// A lobby, and who comes to it.
+#[derive(Debug)]
+struct Site {
+    agent: ureq::Agent,
+    url: String,
+    me: PeerId,
+    key: String,
+    proof: String,
+    player: Option<String>,
+    addresses: Vec<String>,
+    lobby_key: LobbyKey,
+}
+
+/// What an answer was.
+enum Answered<T> {
+    Yes(T),
+    No(StatusCode, Problem),
+}
+
+/// Makes a session there, whose first host this peer is.
+pub(crate) fn create(
+    online: &Online,
+    key: &Key,
+    bound: SocketAddr,
+    new: &NewSession,
+    migratable: Migratable,
+    without_majority: WithoutMajority,
+) -> Result<Entered, LobbyError> {
+    let site = Site::find(online, key, bound)?;
+    let request = SessionRequest {
+        name: new.name.clone(),
+        size: new.size,
+        migratable: migratable == Migratable::Yes,
+        searchable: true,
+        joining: JoiningView::Open,
+        takeover: TakeoverView::Fast,
+        without_majority: match without_majority {
+            WithoutMajority::Fork => WithoutMajorityView::Fork,
+            WithoutMajority::End => WithoutMajorityView::End,
+            WithoutMajority::Hold => WithoutMajorityView::Hold,
+        },
+        attributes: BTreeMap::new(),
+        member: site.member(CanBeHost::Yes),
+    };
+    match site.post("/v1/lobbies/online/sessions", None, &request)? {
+        Answered::Yes(answer) => site.entered(answer, CanBeHost::Yes),
+        Answered::No(_, problem) => Err(refused(problem)),
+    }
+}
+
+/// Joins a session there; one that is on its way to another host is waited for.
+pub(crate) fn join(
+    online: &Online,
+    key: &Key,
+    bound: SocketAddr,
+    session: SessionId,
+) -> Result<Entered, LobbyError> {
+    let site = Site::find(online, key, bound)?;
+    let until = Instant::now() + JOIN_WITHIN;
+    loop {
+        match site.enter(&uuid_of(session), CanBeHost::NotYet)? {
+            Answered::Yes(answer) => return site.entered(answer, CanBeHost::NotYet),
+            Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if Instant::now() < until => {
+                thread::sleep(JOIN_AGAIN);
+            }
+            Answered::No(_, problem) => return Err(refused(problem)),
+        }
+    }
+}
+
+fn refused(problem: Problem) -> LobbyError {
+    LobbyError::Refused { code: problem.code, detail: problem.detail }
+}
+
+fn uuid_of(session: SessionId) -> String {
+    mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)).to_string()
+}
+
+/// A certificate as the rules have it: the host's key goes before the lobby's signature.
+fn certificate_of(view: &CertificateView) -> Option<Certificate> {
+    let (host, signature) = (bytes::<32>(&view.host)?, bytes::<64>(&view.signature)?);
+    let proof = Proof::Lobby(Signature([&host[..], &signature[..]].concat()));
+    Some(Certificate { epoch: Epoch(view.epoch), host: id_of(&host)?, proof })
+}
+
+/// Whether the lobby of that key has signed a grant.
+pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature) -> bool {
+    let Some((host, signature)) = signature.0.split_first_chunk::<32>() else { return false };
+    let Ok(signature) = <[u8; 64]>::try_from(signature) else { return false };
+    let certificate = mainstay_wire::lobby::Certificate {
+        session: mainstay_core::SessionId(uuid::Uuid::from_u128(grant.session.0)),
+        epoch: mainstay_wire::lobby::Epoch(grant.epoch.0),
+        host: mainstay_wire::lobby::PeerKey(*host),
+    };
+    id_of(host) == Some(grant.host)
+        && certificate.verify(lobby, &mainstay_wire::lobby::Signature(signature)).is_ok()
+}
+
+impl Site {
+    /// Asks the lobby for its key, and signs that this process would come in.
+    fn find(online: &Online, key: &Key, bound: SocketAddr) -> Result<Self, LobbyError> {
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(CALL_WITHIN))
+            .http_status_as_error(false)
+            .proxy(None)
+            .max_redirects(0);
+        let url = online.url.trim_end_matches('/').to_owned();
+        let addresses =
+            if online.addresses.is_empty() { seen_from(&url, bound) } else { online.addresses.clone() };
+        let mut site = Self {
+            agent: config.build().new_agent(),
+            url,
+            me: key.peer,
+            key: text(&key.public()),
+            proof: String::new(),
+            player: Some(online.player.clone().unwrap_or_else(|| format!("peer-{:032x}", key.peer.0))),
+            addresses: addresses.iter().map(ToString::to_string).collect(),
+            lobby_key: LobbyKey([0; 32]),
+        };
+        let request = site.agent.get(format!("{}/v1/lobbies/online", site.url));
+        let lobby: LobbyView = match site.read(request.call())? {
+            Answered::Yes(lobby) => lobby,
+            Answered::No(_, problem) => return Err(refused(problem)),
+        };
+        let Some(lobby_key) = bytes::<32>(&lobby.lobby_key).map(LobbyKey) else {
+            return Err(site.unreadable("its key is none"));
+        };
+        site.lobby_key = lobby_key;
+        site.proof = text(&key.signature(&Asks { lobby: lobby_key }.signed_bytes()));
+        Ok(site)
+    }
+
+    fn member(&self, can_be_host: CanBeHost) -> MemberRequest {
+        MemberRequest {
+            peer: self.key.clone(),
+            proof: self.proof.clone(),
+            player: self.player.clone(),
+            can_be_host: can_be_host == CanBeHost::Yes,
+            addresses: self.addresses.clone(),
+        }
+    }
+
+    fn enter(&self, session: &str, can_be_host: CanBeHost) -> Result<Answered<MemberAnswer>, LobbyError> {
+        let request = JoinRequest { member: self.member(can_be_host) };
+        self.post(&format!("/v1/sessions/{session}/members"), None, &request)
+    }
+
+    fn entered(self, answer: MemberAnswer, can_be_host: CanBeHost) -> Result<Entered, LobbyError> {
+        let session = &answer.session;
+        let host = session.host.as_ref().map(|host| host.peer.clone());
+        let mut members: Vec<_> = session.members.iter().filter(|member| member.peer != self.key).collect();
+        members.sort_by_key(|member| Some(&member.peer) != host.as_ref());
+        let doors =
+            members.iter().flat_map(|member| &member.addresses).filter_map(|it| it.parse().ok()).collect();
+        let certificate = match &session.certificate {
+            Some(view) => {
+                Some(certificate_of(view).ok_or_else(|| self.unreadable("its certificate is none"))?)
+            }
+            None => None,
+        };
+        let mut lobby = HttpLobby {
+            session: session.id.to_string(),
+            token: answer.token.clone(),
+            keys: BTreeMap::new(),
+            can_be_host,
+            site: self,
+        };
+        lobby.learn(session);
+        Ok(Entered {
+            session: SessionId(session.id.0.as_u128()),
+            lobby_key: lobby.site.lobby_key,
+            certificate,
+            doors,
+            migratable: if session.migrates { Migratable::Yes } else { Migratable::No },
+            without_majority: match session.without_majority {
+                WithoutMajorityView::Fork => WithoutMajority::Fork,
+                WithoutMajorityView::End => WithoutMajority::End,
+                WithoutMajorityView::Hold => WithoutMajority::Hold,
+            },
+            lobby,
+        })
+    }
+
+    fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        token: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<Answered<T>, LobbyError> {
+        let mut request = self.agent.post(format!("{}{path}", self.url));
+        if let Some(token) = token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        self.read(request.send_json(body))
+    }
+
+    fn read<T: DeserializeOwned>(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Answered<T>, LobbyError> {
+        let unreachable =
+            |source| LobbyError::Unreachable { url: self.url.clone(), source: Box::new(source) };
+        let mut response = response.map_err(unreachable)?;
+        let status = response.status();
+        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
+        let read = body.read_to_vec().map_err(unreachable)?;
+        if status.is_success() {
+            let answer =
+                serde_json::from_slice(&read).map_err(|_| self.unreadable("an answer has another form"))?;
+            Ok(Answered::Yes(answer))
+        } else {
+            let problem =
+                serde_json::from_slice(&read).map_err(|_| self.unreadable("a refusal has another form"))?;
+            Ok(Answered::No(status, problem))
+        }
+    }
+
+    fn unreadable(&self, what: &'static str) -> LobbyError {
+        LobbyError::Unreadable { url: self.url.clone(), what }
+    }
+}
+
+/// The address that packets to the lobby leave from, with the port of the peer's socket.
+fn seen_from(url: &str, bound: SocketAddr) -> Vec<SocketAddr> {
+    if !bound.ip().is_unspecified() {
+        return vec![bound];
+    }
+    let host = url.trim_start_matches("http://").trim_start_matches("https://");
+    let host = host.split('/').next().unwrap_or(host);
+    let own = || {
+        let lobby = host.to_socket_addrs().ok()?.next()?;
+        let any: SocketAddr = if lobby.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
+        let socket = UdpSocket::bind(any).ok()?;
+        // Of UDP this sends nothing: the system says which of its addresses it would send from.
+        socket.connect(lobby).ok()?;
+        socket.local_addr().ok()
+    };
+    own().map(|own| SocketAddr::new(own.ip(), bound.port())).into_iter().collect()
+}
+
+impl HttpLobby {
+    fn learn(&mut self, session: &SessionView) {
+        let keys = session.members.iter().filter_map(|member| {
+            Some((bytes::<32>(&member.peer).and_then(|key| id_of(&key))?, member.peer.clone()))
+        });
+        self.keys = keys.collect();
+    }
+
+    fn place(&self, of: &str) -> String {
+        format!("/v1/sessions/{}{of}", self.session)
+    }
+
+    fn post<T: DeserializeOwned>(&self, of: &str, body: &impl Serialize) -> Option<Answered<T>> {
+        self.heard(self.site.post(&self.place(of), Some(&self.token), body))
+    }
+
+    fn heard<T>(&self, answered: Result<Answered<T>, LobbyError>) -> Option<Answered<T>> {
+        answered.inspect_err(|error| tracing::debug!(%error, "the lobby does not answer")).ok()
+    }
+
+    /// A member's key: who is not known is looked up.
+    fn key_of(&mut self, peer: PeerId) -> Option<String> {
+        if !self.keys.contains_key(&peer) {
+            self.look();
+        }
+        self.keys.get(&peer).cloned()
+    }
+
+    fn look(&mut self) {
+        let request = self.site.agent.get(format!("{}{}", self.site.url, self.place("")));
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
+        if let Some(Answered::Yes(session)) = self.heard(self.site.read(request.call())) {
+            self.learn(&session);
+        }
+    }
+
+    /// What a refusal comes to. A member that was counted as lost joins again, and is answered the next time.
+    fn ruling(&mut self, status: StatusCode, problem: &Problem) -> Option<Ruling> {
+        if let Some(certificate) = problem.certificate.as_ref().and_then(certificate_of) {
+            return Some(Ruling::Host(certificate));
+        }
+        match problem.code.as_str() {
+            "MS-G001" | "MS-G002" | "MS-G006" => Some(Ruling::Over),
+            "MS-G011" => Some(Ruling::Stands),
+            "MS-G012" | "MS-G014" => Some(Ruling::Unfit),
+            "MS-G013" => Some(Ruling::Stays),
+            "MS-G005" => self.come_again(),
+            code => {
+                tracing::debug!(%status, code, detail = problem.detail, "the lobby says neither yes nor no");
+                None
+            }
+        }
+    }
+
+    fn come_again(&mut self) -> Option<Ruling> {
+        match self.heard(self.site.enter(&self.session, self.can_be_host))? {
+            Answered::Yes(answer) => {
+                self.token.clone_from(&answer.token);
+                self.learn(&answer.session);
+                None
+            }
+            Answered::No(_, problem) => match problem.code.as_str() {
+                "MS-G001" | "MS-G002" | "MS-G006" | "MS-G008" => Some(Ruling::Over),
+                _ => None,
+            },
+        }
+    }
+
+    fn beat(&mut self, request: &BeatRequest) -> Option<Ruling> {
+        match self.post::<BeatAnswer>("/beats", request)? {
+            Answered::Yes(answer) => match answer.certificate.as_ref().and_then(certificate_of) {
+                Some(certificate) => Some(Ruling::Host(certificate)),
+                None => Some(Ruling::Noted(Epoch(answer.epoch))),
+            },
+            Answered::No(status, problem) => self.ruling(status, &problem),
+        }
+    }
+
+    fn claim(&mut self, request: &ClaimRequest) -> Option<Ruling> {
+        match self.post::<SessionView>("/claims", request)? {
+            Answered::Yes(session) => {
+                self.learn(&session);
+                session.certificate.as_ref().and_then(certificate_of).map(Ruling::Host)
+            }
+            Answered::No(status, problem) => self.ruling(status, &problem),
+        }
+    }
+}
+
+impl Lobby for HttpLobby {
+    fn ask(&mut self, question: &Question) -> Option<Ruling> {
+        match question {
+            Question::Renew { epoch, hears } => {
+                if hears.iter().any(|peer| !self.keys.contains_key(peer)) {
+                    self.look();
+                }
+                let hears = hears.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect();
+                self.beat(&BeatRequest { epoch: epoch.0, hears, misses_host: false, relayed: None })
+            }
+            Question::Misses { epoch } => {
+                let request =
+                    BeatRequest { epoch: epoch.0, hears: Vec::new(), misses_host: true, relayed: None };
+                self.beat(&request)
+            }
+            Question::Claim { epoch } => self.claim(&ClaimRequest { expected_epoch: epoch.0, to: None }),
+            Question::HandOver { epoch, to } => {
+                let Some(to) = self.key_of(*to) else { return Some(Ruling::Unfit) };
+                self.claim(&ClaimRequest { expected_epoch: epoch.0, to: Some(to) })
+            }
+        }
+    }
+
+    fn introduce(&mut self, can_be_host: CanBeHost) -> Done {
+        self.can_be_host = can_be_host;
+        let request = MemberUpdate {
+            can_be_host: can_be_host == CanBeHost::Yes,
+            addresses: self.site.addresses.clone(),
+        };
+        let url = format!("{}{}", self.site.url, self.place(&format!("/members/{}", self.site.key)));
+        let sent = self.site.agent.put(url).header("Authorization", format!("Bearer {}", self.token));
+        match self.heard(self.site.read::<SessionView>(sent.send_json(&request))) {
+            Some(Answered::Yes(_)) => Done::Yes,
+            Some(Answered::No(status, problem)) => {
+                let over = self.ruling(status, &problem) == Some(Ruling::Over);
+                if over { Done::Yes } else { Done::NotYet }
+            }
+            None => Done::NotYet,
+        }
+    }
+
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
+        let Some(key) = self.key_of(peer) else { return Done::Yes };
+        let url = format!("{}{}?epoch={}", self.site.url, self.place(&format!("/members/{key}")), epoch.0);
+        let sent =
+            self.site.agent.delete(url).header("Authorization", format!("Bearer {}", self.token)).call();
+        match sent.map(|answer| answer.status()) {
+            Ok(status) if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => Done::NotYet,
+            Ok(_done_or_of_no_use) => Done::Yes,
+            Err(error) => {
+                tracing::debug!(%error, "the lobby does not answer");
+                Done::NotYet
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        let url = format!("{}{}", self.site.url, self.place(&format!("/members/{}", self.site.key)));
+        let sent =
+            self.site.agent.delete(url).header("Authorization", format!("Bearer {}", self.token)).call();
+        if let Err(error) = sent {
+            tracing::debug!(me = %self.site.me, %error, "the lobby will count this peer as lost");
+        }
+    }
+}

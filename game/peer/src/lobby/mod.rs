@@ -1,0 +1,86 @@
+//! The lobby's hands: what the rules ask of it, on a thread that may wait for it, and what a game asks.
+//!
+//! [`Lobby`] is one member's way to its lobby; `http` is the one that stands. The rules repeat what is not answered, so a
+//! question that was lost is forgotten here.
+
+mod http;
+mod line;
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Ruling};
+
+pub(crate) use self::http::{Entered, create, is_of_lobby, join};
+pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX};
+
+/// Where a lobby is, and as whom this process comes to it.
+#[derive(Debug, Clone)]
+pub struct Online {
+    /// Its address, such as `http://127.0.0.1:7700`.
+    pub url: String,
+    /// Whose process this is: read by lobbies that ask nobody for credentials. Without it, a name that nobody else has.
+    pub player: Option<String>,
+    /// How others reach this peer; without any, the address that it reaches the lobby from.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// A session as it is made in a lobby.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// For people.
+    pub name: String,
+    /// How many members it has at most.
+    pub size: u32,
+}
+
+/// What came of something that is owed to the lobby.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// It is done, or of no use any more.
+    Yes,
+    /// It did not get there: it is tried again.
+    NotYet,
+}
+
+/// One member's way to its lobby. Calls wait for an answer, a few seconds at most.
+pub trait Lobby: fmt::Debug + Send {
+    /// Asks. `None` where nothing came back that says anything.
+    fn ask(&mut self, question: &Question) -> Option<Ruling>;
+    /// Says whether this peer may become host.
+    fn introduce(&mut self, can_be_host: CanBeHost) -> Done;
+    /// As host of that epoch: throws somebody out for ever.
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
+    /// Leaves.
+    fn leave(&mut self);
+}
+
+/// Why a lobby gave no place in a session.
+#[derive(Debug, thiserror::Error)]
+pub enum LobbyError {
+    /// Nobody answers there.
+    #[error("no lobby answers at {url}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+    /// It refused.
+    #[error("the lobby refused: {detail} ({code})")]
+    Refused {
+        /// Its code.
+        code: String,
+        /// Why.
+        detail: String,
+    },
+    /// It answered what no lobby answers.
+    #[error("what answers at {url} is no lobby: {what}")]
+    Unreadable {
+        /// Where.
+        url: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
