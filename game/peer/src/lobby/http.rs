@@ -142,6 +142,11 @@ fn certificate_of(view: &CertificateView) -> Option<Certificate> {
     Some(Certificate { epoch: Epoch(view.epoch), host: id_of(&host)?, proof })
 }
 
+/// Whether the same may be answered otherwise in a while.
+fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+}
+
 /// Whether the lobby of that key has signed a grant.
 pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature) -> bool {
     let Some((host, signature)) = signature.0.split_first_chunk::<32>() else { return false };
@@ -420,8 +425,9 @@ impl Lobby for HttpLobby {
         match self.heard(self.site.read::<SessionView>(sent.send_json(&request))) {
             Some(Answered::Yes(_)) => Done::Yes,
             Some(Answered::No(status, problem)) => {
-                let over = self.ruling(status, &problem) == Some(Ruling::Over);
-                if over { Done::Yes } else { Done::NotYet }
+                // Whoever was counted as lost comes in again first.
+                let _ruling = self.ruling(status, &problem);
+                if is_passing(status) || problem.code == "MS-G005" { Done::NotYet } else { Done::Yes }
             }
             None => Done::NotYet,
         }
@@ -433,7 +439,7 @@ impl Lobby for HttpLobby {
         let sent =
             self.site.agent.delete(url).header("Authorization", format!("Bearer {}", self.token)).call();
         match sent.map(|answer| answer.status()) {
-            Ok(status) if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => Done::NotYet,
+            Ok(status) if is_passing(status) => Done::NotYet,
             Ok(_done_or_of_no_use) => Done::Yes,
             Err(error) => {
                 tracing::debug!(%error, "the lobby does not answer");
