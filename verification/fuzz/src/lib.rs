@@ -4,6 +4,8 @@
 //! for as long as one likes; `tests/replay.rs` feeds them the seeds, and inputs near the seeds, in every `./check`.
 
 pub mod config;
+pub mod lobby_words;
+pub mod peer_packets;
 pub mod query_codecs;
 pub mod query_prober;
 pub mod query_responder;

@@ -29,6 +29,16 @@ fn config() {
 }
 
 #[test]
+fn lobby_words() {
+    replay("lobby_words", mainstay_fuzz::lobby_words::run);
+}
+
+#[test]
+fn peer_packets() {
+    replay("peer_packets", mainstay_fuzz::peer_packets::run);
+}
+
+#[test]
 fn query_codecs() {
     replay("query_codecs", mainstay_fuzz::query_codecs::run);
 }

@@ -46,6 +46,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     // game: what a game links
     ("mainstay-sdk", &[]),
     ("mainstay-peer", &["mainstay-core", "mainstay-migration", "mainstay-wire"]),
+    ("mainstay-peer-ffi", &["mainstay-peer"]),
     ("mainstay-tugboat", &["mainstay-peer", "mainstay-query", "mainstay-sdk"]),
     // services: tokio, sockets, clock, files
     ("mainstay-holder", &[]),
@@ -82,7 +83,18 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-simulator", BELOW_VERIFICATION),
     ("mainstay-wan", &[]),
     ("mainstay-bench", BELOW_CLI),
-    ("mainstay-fuzz", &["mainstay-query", "mainstay-config", "mainstay-tugboat"]),
+    (
+        "mainstay-fuzz",
+        &[
+            "mainstay-core",
+            "mainstay-lobby",
+            "mainstay-migration",
+            "mainstay-wire",
+            "mainstay-query",
+            "mainstay-config",
+            "mainstay-tugboat",
+        ],
+    ),
     ("mainstay-lab", &["mainstay-tugboat"]),
     ("mainstay-tidy", &[]),
     // The one binary carries the simulator and the benchmarks as commands, so it stands above them.

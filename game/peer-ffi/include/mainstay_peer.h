@@ -1,0 +1,426 @@
+/*
+ * Host migration for games that are not written in Rust.
+ *
+ * Ownership: what a function makes through an `out` pointer is the caller's, and is given back to the function named `..._free`
+ * once. What an event points to belongs to its seat, until the next call of mainstay_seat_next or mainstay_seat_free with it.
+ * Bytes and texts that are handed in are copied.
+ *
+ * Threads: a peer may be used from any thread, by one at a time; so may a seat. Listeners are called by mainstay_seat_next, on
+ * the thread that calls it. The library has a thread of its own, which never calls the game.
+ *
+ * Errors: every function that can fail answers with a MainstayStatus and leaves `out` alone where that is not OK. No panic
+ * crosses: it becomes MAINSTAY_STATUS_PANICKED, and what it was called with is to be freed and not used any more.
+ */
+
+#ifndef MAINSTAY_PEER_H
+#define MAINSTAY_PEER_H
+
+/* Made by cbindgen from game/peer-ffi/src; tests/header.rs keeps it so. */
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// What came of a call.
+typedef enum MainstayStatus {
+  // It is done.
+  MAINSTAY_STATUS_OK = 0,
+  // Nothing has happened in the time that was given.
+  MAINSTAY_STATUS_NOTHING = 1,
+  // A pointer that may not be null is.
+  MAINSTAY_STATUS_NULL_POINTER = 2,
+  // A text is not UTF-8.
+  MAINSTAY_STATUS_NOT_TEXT = 3,
+  // An address is not of the form `192.0.2.1:5555` or `[2001:db8::1]:5555`.
+  MAINSTAY_STATUS_NOT_AN_ADDRESS = 4,
+  // A number that stands for none of its choices.
+  MAINSTAY_STATUS_NOT_A_CHOICE = 5,
+  // The address is taken, or none of this machine's.
+  MAINSTAY_STATUS_NOT_BOUND = 6,
+  // The system gives no thread, no socket or no random bytes.
+  MAINSTAY_STATUS_SYSTEM = 7,
+  // A seat has one listener at most here.
+  MAINSTAY_STATUS_TOO_MANY_LISTENERS = 8,
+  // The peer is shut down.
+  MAINSTAY_STATUS_CLOSING = 9,
+  // Its seats are to be freed first.
+  MAINSTAY_STATUS_SEATS_LEFT = 10,
+  // The place for the answer is too short.
+  MAINSTAY_STATUS_TOO_SHORT = 11,
+  // A bug of the library: what it was called with is to be freed and not used any more.
+  MAINSTAY_STATUS_PANICKED = 12,
+} MainstayStatus;
+
+// For what a listener is called.
+typedef enum MainstayStage {
+  // `OnInitiate`
+  MAINSTAY_STAGE_INITIATE = 0,
+  // `OnDisconnectClient`
+  MAINSTAY_STAGE_DISCONNECT_CLIENT = 1,
+  // `OnDemoteToClient`: on whoever is not the new host.
+  MAINSTAY_STAGE_DEMOTE_TO_CLIENT = 2,
+  // `OnPromoteToServer`: on the new host alone.
+  MAINSTAY_STAGE_PROMOTE_TO_SERVER = 3,
+  // `OnReconnectClient`
+  MAINSTAY_STAGE_RECONNECT_CLIENT = 4,
+  // `OnFinalise`
+  MAINSTAY_STAGE_FINALISE = 5,
+  // `OnTerminate`
+  MAINSTAY_STAGE_TERMINATE = 6,
+  // `OnReset`
+  MAINSTAY_STAGE_RESET = 7,
+} MainstayStage;
+
+// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
+typedef enum MainstayEventKind {
+  // Nothing.
+  MAINSTAY_EVENT_KIND_NOTHING = 0,
+  // This peer is a member.
+  MAINSTAY_EVENT_KIND_ENTERED = 1,
+  // It is the host, and goes on from `parts`, in their order; without parts from what it has. `epoch`, `fork`.
+  MAINSTAY_EVENT_KIND_LEAD = 2,
+  // It obeys the host `peer`. `epoch`, `fork`.
+  MAINSTAY_EVENT_KIND_FOLLOW = 3,
+  // As host: whether the game steps on is in `acts`.
+  MAINSTAY_EVENT_KIND_ACT = 4,
+  // The member `peer` is with its host.
+  MAINSTAY_EVENT_KIND_CONNECTED = 5,
+  // The member `peer` is none any more.
+  MAINSTAY_EVENT_KIND_GONE = 6,
+  // The game up to `tick` is held by its host and two others, or as many as there are.
+  MAINSTAY_EVENT_KIND_DURABLE = 7,
+  // As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
+  MAINSTAY_EVENT_KIND_APPLY = 8,
+  // As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold.
+  MAINSTAY_EVENT_KIND_BEHIND = 9,
+  // As host: what was given as state is none; why is a text in `bytes`.
+  MAINSTAY_EVENT_KIND_NOT_TAKEN = 10,
+  // What this peer did as `number` is given up: too much waits.
+  MAINSTAY_EVENT_KIND_INPUT_FORGOTTEN = 11,
+  // The host `peer` tells another past than was heard before.
+  MAINSTAY_EVENT_KIND_REWRITTEN = 12,
+  // A host that no majority had confirmed is confirmed now. `epoch`, `fork`.
+  MAINSTAY_EVENT_KIND_CONFIRMED = 13,
+  // A migration has ended: `peer` is host now, `epoch`, `fork`; `acts` says whether that is this peer; `number` is how many
+  // milliseconds it took, and `cause` why it began.
+  MAINSTAY_EVENT_KIND_MIGRATED = 14,
+  // A migration has failed, for a reason that is a text in `bytes`; `number` and `cause` as above.
+  MAINSTAY_EVENT_KIND_TERMINATED = 15,
+  // A console variable was not set; why is a text in `bytes`.
+  MAINSTAY_EVENT_KIND_NOT_SET = 16,
+  // The host says what is in `bytes`. `epoch`, `fork`.
+  MAINSTAY_EVENT_KIND_FROM_HOST = 17,
+  // The member `peer` says what is in `bytes`.
+  MAINSTAY_EVENT_KIND_FROM_MEMBER = 18,
+  // A migration is over and this peer is a client: the entities in `entities` are not needed any more.
+  MAINSTAY_EVENT_KIND_DISCARD = 19,
+  // The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
+  MAINSTAY_EVENT_KIND_OVER = 20,
+} MainstayEventKind;
+
+// Why a migration began.
+typedef enum MainstayCause {
+  // The host has found a better one before the game began.
+  MAINSTAY_CAUSE_LOBBY = 0,
+  // The host has quit.
+  MAINSTAY_CAUSE_CONTROLLED = 1,
+  // The host is lost.
+  MAINSTAY_CAUSE_CATASTROPHIC = 2,
+  // This peer was host, and another has been certified meanwhile.
+  MAINSTAY_CAUSE_FENCED = 3,
+  // Two sides have met.
+  MAINSTAY_CAUSE_MERGE = 4,
+} MainstayCause;
+
+// What a part of a game's state is.
+typedef enum MainstayKind {
+  // The whole game: nothing before it is needed.
+  MAINSTAY_KIND_SNAPSHOT = 0,
+  // What changed since the part before.
+  MAINSTAY_KIND_DELTA = 1,
+  // Something that must not be lost once it was shown.
+  MAINSTAY_KIND_EVENT = 2,
+} MainstayKind;
+
+// What a listener answers.
+typedef enum MainstayAnswer {
+  // All processing for this stage is complete.
+  MAINSTAY_ANSWER_DONE = 0,
+  // More is required: it is called again.
+  MAINSTAY_ANSWER_WAIT = 1,
+  // The migration shall end.
+  MAINSTAY_ANSWER_VETO = 2,
+} MainstayAnswer;
+
+// To whom a game speaks.
+typedef enum MainstayTo {
+  // To its host.
+  MAINSTAY_TO_HOST = 0,
+  // As host, to every member.
+  MAINSTAY_TO_MEMBERS = 1,
+  // As host, to one.
+  MAINSTAY_TO_MEMBER = 2,
+} MainstayTo;
+
+// How a message of the game travels.
+typedef enum MainstayWay {
+  // At once, and perhaps lost.
+  MAINSTAY_WAY_DATAGRAM = 0,
+  // Until it is there. Two messages may come in either order.
+  MAINSTAY_WAY_STREAM = 1,
+} MainstayWay;
+
+// What a side does that has lost its host, or its members, and has no majority.
+typedef enum MainstayWithoutMajority {
+  // It goes on, marked unconfirmed, and merges when the sides meet.
+  MAINSTAY_WITHOUT_MAJORITY_FORK = 0,
+  // It ends.
+  MAINSTAY_WITHOUT_MAJORITY_END = 1,
+  // It stands still and waits.
+  MAINSTAY_WITHOUT_MAJORITY_HOLD = 2,
+} MainstayWithoutMajority;
+
+// Why a host hands over.
+typedef enum MainstayHandover {
+  // Another is more suitable, before the game begins.
+  MAINSTAY_HANDOVER_LOBBY = 0,
+  // It quits.
+  MAINSTAY_HANDOVER_LEAVES = 1,
+} MainstayHandover;
+
+// One life of one process: a key, one UDP socket and a thread.
+typedef struct MainstayPeer MainstayPeer;
+
+// A place in one session.
+typedef struct MainstaySeat MainstaySeat;
+
+// A peer or a session: 16 bytes, compared byte by byte.
+typedef struct MainstayId {
+  // The bytes.
+  uint8_t bytes[16];
+} MainstayId;
+
+// Called by mainstay_seat_next for each stage, with what was registered as `user`. `state` is 0 the first time in a stage,
+// and kept until the answer is MAINSTAY_ANSWER_DONE. Answers a MainstayAnswer; any other number is a veto.
+typedef uint32_t (*MainstayListener)(void *user,
+                                     const struct MainstayId *session,
+                                     enum MainstayStage stage,
+                                     uint32_t *state);
+
+// What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
+typedef struct MainstayOptions {
+  // Whether it goes on with another host (`CRYSESSION_CREATE_FLAG_MIGRATABLE`).
+  bool migratable;
+  // A MainstayWithoutMajority.
+  uint32_t without_majority;
+  // Called for each stage of a migration; may be null.
+  MainstayListener listener;
+  // What the listener is called with. It has to outlive the seat.
+  void *user;
+} MainstayOptions;
+
+// One part of a game's state.
+typedef struct MainstayPart {
+  // What it is.
+  enum MainstayKind kind;
+  // Of which tick.
+  uint64_t tick;
+  // What the host gave.
+  const uint8_t *bytes;
+  // How many.
+  size_t length;
+} MainstayPart;
+
+// What happened. What it points to lasts until the next call of mainstay_seat_next or mainstay_seat_free with its seat.
+typedef struct MainstayEvent {
+  // What.
+  enum MainstayEventKind kind;
+  // See `kind`.
+  struct MainstayId peer;
+  // How many hosts the session has had.
+  uint32_t epoch;
+  // How many since then without a majority; 0 of a certified host.
+  uint32_t fork;
+  // See `kind`.
+  bool acts;
+  // See `kind`.
+  enum MainstayCause cause;
+  // See `kind`.
+  uint64_t number;
+  // See `kind`.
+  uint64_t tick;
+  // See `kind`.
+  const uint8_t *bytes;
+  // How many.
+  size_t length;
+  // See `kind`.
+  const struct MainstayPart *parts;
+  // How many.
+  size_t parts_length;
+  // See `kind`.
+  const uint64_t *entities;
+  // How many.
+  size_t entities_length;
+} MainstayEvent;
+
+// How things stand.
+typedef struct MainstayShown {
+  // Whether this peer is the host.
+  bool is_host;
+  // Whom it obeys.
+  struct MainstayId host;
+  // How many hosts the session has had.
+  uint32_t epoch;
+  // How many since then without a majority.
+  uint32_t fork;
+  // Whether somebody could be host next.
+  bool has_anticipated;
+  // Who, if somebody could.
+  struct MainstayId anticipated;
+  // How many members there are, this peer included.
+  size_t members;
+  // To how many of them it has a link.
+  size_t linked;
+} MainstayShown;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Makes a key, binds a UDP socket at an address such as `0.0.0.0:0`, and starts a thread.
+//
+// # Safety
+// `bind` is a text that ends with a zero byte, `out` a place for a pointer.
+enum MainstayStatus mainstay_peer_start(const char *bind, struct MainstayPeer **out);
+
+// Tells every other peer that this one goes, waits until that is sent, and frees it. Its seats are to be freed before: while
+// one is left nothing happens, and the answer is MAINSTAY_STATUS_SEATS_LEFT. Null is freed already.
+//
+// # Safety
+// `peer` is null, or of mainstay_peer_start and not freed.
+enum MainstayStatus mainstay_peer_free(struct MainstayPeer *peer);
+
+// Who this peer is.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `out` a place for an id.
+enum MainstayStatus mainstay_peer_id(const struct MainstayPeer *peer, struct MainstayId *out);
+
+// Where its socket is, as a text that ends with a zero byte: 64 bytes are always enough.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `out` a place for `length` bytes.
+enum MainstayStatus mainstay_peer_address(const struct MainstayPeer *peer, char *out, size_t length);
+
+// Founds a session: this peer is its first host.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
+enum MainstayStatus mainstay_peer_found(const struct MainstayPeer *peer,
+                                        const struct MainstayId *session,
+                                        const struct MainstayOptions *options,
+                                        struct MainstaySeat **out);
+
+// Joins a session of which some member can be reached at one of these addresses. MAINSTAY_EVENT_KIND_ENTERED says that it is in.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `doors` points to `doors_length` texts, each ending with a zero byte; the others
+// point to what their types say.
+enum MainstayStatus mainstay_peer_join(const struct MainstayPeer *peer,
+                                       const struct MainstayId *session,
+                                       const struct MainstayOptions *options,
+                                       const char *const *doors,
+                                       size_t doors_length,
+                                       struct MainstaySeat **out);
+
+// Leaves the session, and frees the seat. A host that wants no gap hands over first. Null is freed already.
+//
+// # Safety
+// `seat` is null, or of mainstay_peer_found or mainstay_peer_join and not freed.
+enum MainstayStatus mainstay_seat_free(struct MainstaySeat *seat);
+
+// What happened next, waiting for it so many milliseconds: MAINSTAY_STATUS_NOTHING if nothing did. Calls listeners.
+//
+// # Safety
+// `seat` is not freed and used by nobody else meanwhile, `out` a place for an event.
+enum MainstayStatus mainstay_seat_next(struct MainstaySeat *seat, uint32_t patience_ms, struct MainstayEvent *out);
+
+// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat, bool can);
+
+// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET.
+//
+// # Safety
+// `seat` is not freed, `name` and `value` are texts that end with a zero byte.
+enum MainstayStatus mainstay_seat_set(const struct MainstaySeat *seat, const char *name, const char *value);
+
+// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
+// MAINSTAY_EVENT_KIND_APPLY, once. At most 65,536 bytes; more is not taken.
+//
+// # Safety
+// `seat` is not freed, `bytes` points to `length` of them.
+enum MainstayStatus mainstay_seat_play(const struct MainstaySeat *seat, const uint8_t *bytes, size_t length);
+
+// As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
+// host is a snapshot, and after 256 parts or 256 KiB comes the next one.
+//
+// # Safety
+// `seat` is not freed, `bytes` points to `length` of them.
+enum MainstayStatus mainstay_seat_hold(const struct MainstaySeat *seat,
+                                       uint64_t tick,
+                                       uint32_t kind,
+                                       const uint8_t *bytes,
+                                       size_t length);
+
+// As host: another shall be it: `to`, or the best where that is null. `why` is a MainstayHandover; `bytes` are the whole game at its last
+// tick.
+//
+// # Safety
+// `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.
+enum MainstayStatus mainstay_seat_hand_over(const struct MainstaySeat *seat,
+                                            const struct MainstayId *to,
+                                            uint32_t why,
+                                            uint64_t tick,
+                                            const uint8_t *bytes,
+                                            size_t length);
+
+// Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
+// MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay.
+//
+// # Safety
+// `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.
+enum MainstayStatus mainstay_seat_say(const struct MainstaySeat *seat,
+                                      uint32_t to,
+                                      const struct MainstayId *peer,
+                                      uint32_t way,
+                                      const uint8_t *bytes,
+                                      size_t length);
+
+// As host: throws somebody out.
+//
+// # Safety
+// `seat` is not freed, `peer` points to an id.
+enum MainstayStatus mainstay_seat_kick(const struct MainstaySeat *seat, const struct MainstayId *peer);
+
+// Leaves; MAINSTAY_EVENT_KIND_OVER says when it has.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_leave(const struct MainstaySeat *seat);
+
+// How things stand: MAINSTAY_STATUS_NOTHING while this peer is no member.
+//
+// # Safety
+// `seat` is not freed, `out` a place for the answer.
+enum MainstayStatus mainstay_seat_shown(const struct MainstaySeat *seat, struct MainstayShown *out);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* MAINSTAY_PEER_H */

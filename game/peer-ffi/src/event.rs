@@ -1,0 +1,276 @@
+//! What happens in a session, as a C structure.
+
+use std::ptr;
+
+use mainstay_peer::Event;
+use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp};
+
+use crate::MainstayId;
+
+/// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayEventKind {
+    /// Nothing.
+    Nothing = 0,
+    /// This peer is a member.
+    Entered = 1,
+    /// It is the host, and goes on from `parts`, in their order; without parts from what it has. `epoch`, `fork`.
+    Lead = 2,
+    /// It obeys the host `peer`. `epoch`, `fork`.
+    Follow = 3,
+    /// As host: whether the game steps on is in `acts`.
+    Act = 4,
+    /// The member `peer` is with its host.
+    Connected = 5,
+    /// The member `peer` is none any more.
+    Gone = 6,
+    /// The game up to `tick` is held by its host and two others, or as many as there are.
+    Durable = 7,
+    /// As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
+    Apply = 8,
+    /// As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold.
+    Behind = 9,
+    /// As host: what was given as state is none; why is a text in `bytes`.
+    NotTaken = 10,
+    /// What this peer did as `number` is given up: too much waits.
+    InputForgotten = 11,
+    /// The host `peer` tells another past than was heard before.
+    Rewritten = 12,
+    /// A host that no majority had confirmed is confirmed now. `epoch`, `fork`.
+    Confirmed = 13,
+    /// A migration has ended: `peer` is host now, `epoch`, `fork`; `acts` says whether that is this peer; `number` is how many
+    /// milliseconds it took, and `cause` why it began.
+    Migrated = 14,
+    /// A migration has failed, for a reason that is a text in `bytes`; `number` and `cause` as above.
+    Terminated = 15,
+    /// A console variable was not set; why is a text in `bytes`.
+    NotSet = 16,
+    /// The host says what is in `bytes`. `epoch`, `fork`.
+    FromHost = 17,
+    /// The member `peer` says what is in `bytes`.
+    FromMember = 18,
+    /// A migration is over and this peer is a client: the entities in `entities` are not needed any more.
+    Discard = 19,
+    /// The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
+    Over = 20,
+}
+
+/// Why a migration began.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayCause {
+    /// The host has found a better one before the game began.
+    Lobby = 0,
+    /// The host has quit.
+    Controlled = 1,
+    /// The host is lost.
+    Catastrophic = 2,
+    /// This peer was host, and another has been certified meanwhile.
+    Fenced = 3,
+    /// Two sides have met.
+    Merge = 4,
+}
+
+/// What a part of a game's state is.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayKind {
+    /// The whole game: nothing before it is needed.
+    Snapshot = 0,
+    /// What changed since the part before.
+    Delta = 1,
+    /// Something that must not be lost once it was shown.
+    Event = 2,
+}
+
+/// One part of a game's state.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayPart {
+    /// What it is.
+    pub kind: MainstayKind,
+    /// Of which tick.
+    pub tick: u64,
+    /// What the host gave.
+    pub bytes: *const u8,
+    /// How many.
+    pub length: usize,
+}
+
+/// What happened. What it points to lasts until the next call of mainstay_seat_next or mainstay_seat_free with its seat.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayEvent {
+    /// What.
+    pub kind: MainstayEventKind,
+    /// See `kind`.
+    pub peer: MainstayId,
+    /// How many hosts the session has had.
+    pub epoch: u32,
+    /// How many since then without a majority; 0 of a certified host.
+    pub fork: u32,
+    /// See `kind`.
+    pub acts: bool,
+    /// See `kind`.
+    pub cause: MainstayCause,
+    /// See `kind`.
+    pub number: u64,
+    /// See `kind`.
+    pub tick: u64,
+    /// See `kind`.
+    pub bytes: *const u8,
+    /// How many.
+    pub length: usize,
+    /// See `kind`.
+    pub parts: *const MainstayPart,
+    /// How many.
+    pub parts_length: usize,
+    /// See `kind`.
+    pub entities: *const u64,
+    /// How many.
+    pub entities_length: usize,
+}
+
+impl MainstayEvent {
+    const fn of(kind: MainstayEventKind) -> Self {
+        Self {
+            kind,
+            peer: MainstayId { bytes: [0; 16] },
+            epoch: 0,
+            fork: 0,
+            acts: false,
+            cause: MainstayCause::Lobby,
+            number: 0,
+            tick: 0,
+            bytes: ptr::null(),
+            length: 0,
+            parts: ptr::null(),
+            parts_length: 0,
+            entities: ptr::null(),
+            entities_length: 0,
+        }
+    }
+
+    fn about(kind: MainstayEventKind, peer: PeerId) -> Self {
+        Self { peer: peer.into(), ..Self::of(kind) }
+    }
+
+    const fn stamped(self, stamp: Stamp) -> Self {
+        Self { epoch: stamp.epoch.0, fork: stamp.fork, ..self }
+    }
+}
+
+/// What the last event of a seat points to.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    bytes: Vec<u8>,
+    all_parts: Vec<Vec<u8>>,
+    parts: Vec<MainstayPart>,
+    entities: Vec<u64>,
+}
+
+impl Held {
+    /// Keeps what the event brought, and tells it.
+    pub(crate) fn tell(&mut self, event: Event) -> MainstayEvent {
+        *self = Self::default();
+        let told = self.take(event);
+        MainstayEvent {
+            bytes: self.bytes.as_ptr(),
+            length: self.bytes.len(),
+            parts: self.parts.as_ptr(),
+            parts_length: self.parts.len(),
+            entities: self.entities.as_ptr(),
+            entities_length: self.entities.len(),
+            ..told
+        }
+    }
+
+    fn say(&mut self, kind: MainstayEventKind, why: &dyn std::fmt::Display) -> MainstayEvent {
+        self.bytes = why.to_string().into_bytes();
+        MainstayEvent::of(kind)
+    }
+
+    fn take(&mut self, event: Event) -> MainstayEvent {
+        use MainstayEventKind as Of;
+        match event {
+            Event::Entered => MainstayEvent::of(Of::Entered),
+            Event::Lead { stamp, state } => {
+                // The bytes first, so that none of them moves once it is pointed to.
+                self.all_parts = state.parts().iter().map(|part| part.bytes.clone()).collect();
+                let with_bytes = state.parts().iter().zip(&self.all_parts);
+                self.parts = with_bytes
+                    .map(|(part, bytes)| MainstayPart {
+                        kind: part.kind.into(),
+                        tick: part.id.tick.0,
+                        bytes: bytes.as_ptr(),
+                        length: bytes.len(),
+                    })
+                    .collect();
+                MainstayEvent::of(Of::Lead).stamped(stamp)
+            }
+            Event::Follow { leader, stamp } => MainstayEvent::about(Of::Follow, leader).stamped(stamp),
+            Event::Act(acting) => MainstayEvent { acts: acting == Acting::Yes, ..MainstayEvent::of(Of::Act) },
+            Event::Connected { peer, .. } => MainstayEvent::about(Of::Connected, peer),
+            Event::Gone(peer) => MainstayEvent::about(Of::Gone, peer),
+            Event::Durable(state) => MainstayEvent { tick: state.tick.0, ..MainstayEvent::of(Of::Durable) },
+            Event::Apply { from, number, bytes } => {
+                self.bytes = bytes;
+                MainstayEvent { number, ..MainstayEvent::about(Of::Apply, from) }
+            }
+            Event::Behind => MainstayEvent::of(Of::Behind),
+            Event::NotTaken(why) => self.say(Of::NotTaken, &why),
+            Event::InputForgotten { number } => {
+                MainstayEvent { number, ..MainstayEvent::of(Of::InputForgotten) }
+            }
+            Event::Rewritten { host, .. } => MainstayEvent::about(Of::Rewritten, host),
+            Event::Confirmed(stamp) => MainstayEvent::of(Of::Confirmed).stamped(stamp),
+            Event::Migrated(report) => {
+                let told = match report.outcome {
+                    Outcome::Moved { host, stamp, role } => MainstayEvent {
+                        acts: role == Role::Host,
+                        ..MainstayEvent::about(Of::Migrated, host).stamped(stamp)
+                    },
+                    Outcome::Terminated(why) => self.say(Of::Terminated, &format!("{why:?}")),
+                };
+                MainstayEvent { number: report.took_ms, cause: report.cause.into(), ..told }
+            }
+            Event::NotSet(why) => self.say(Of::NotSet, &why),
+            Event::FromHost { stamp, bytes } => {
+                self.bytes = bytes;
+                MainstayEvent::of(Of::FromHost).stamped(stamp)
+            }
+            Event::FromMember { peer, bytes } => {
+                self.bytes = bytes;
+                MainstayEvent::about(Of::FromMember, peer)
+            }
+            Event::Discard(entities) => {
+                self.entities = entities.iter().map(|entity| entity.0).collect();
+                MainstayEvent::of(Of::Discard)
+            }
+            Event::Over(why) => self.say(Of::Over, &format!("{why:?}")),
+        }
+    }
+}
+
+impl From<Cause> for MainstayCause {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Lobby => Self::Lobby,
+            Cause::Controlled => Self::Controlled,
+            Cause::Catastrophic => Self::Catastrophic,
+            Cause::Fenced => Self::Fenced,
+            Cause::Merge => Self::Merge,
+        }
+    }
+}
+
+impl From<Kind> for MainstayKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Snapshot => Self::Snapshot,
+            Kind::Delta => Self::Delta,
+            Kind::Event => Self::Event,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The eight callbacks of seed 000 behind one function pointer, for C has no methods.
+
+use std::ffi::c_void;
+
+use mainstay_peer::listener::{Listener, Migrating};
+use mainstay_peer::migration::{Answer, Stage};
+
+use crate::MainstayId;
+
+/// For what a listener is called.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayStage {
+    /// `OnInitiate`
+    Initiate = 0,
+    /// `OnDisconnectClient`
+    DisconnectClient = 1,
+    /// `OnDemoteToClient`: on whoever is not the new host.
+    DemoteToClient = 2,
+    /// `OnPromoteToServer`: on the new host alone.
+    PromoteToServer = 3,
+    /// `OnReconnectClient`
+    ReconnectClient = 4,
+    /// `OnFinalise`
+    Finalise = 5,
+    /// `OnTerminate`
+    Terminate = 6,
+    /// `OnReset`
+    Reset = 7,
+}
+
+impl From<Stage> for MainstayStage {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Initiate => Self::Initiate,
+            Stage::DisconnectClient => Self::DisconnectClient,
+            Stage::DemoteToClient => Self::DemoteToClient,
+            Stage::PromoteToServer => Self::PromoteToServer,
+            Stage::ReconnectClient => Self::ReconnectClient,
+            Stage::Finalise => Self::Finalise,
+            Stage::Terminate => Self::Terminate,
+            Stage::Reset => Self::Reset,
+        }
+    }
+}
+
+/// What a listener answers.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayAnswer {
+    /// All processing for this stage is complete.
+    Done = 0,
+    /// More is required: it is called again.
+    Wait = 1,
+    /// The migration shall end.
+    Veto = 2,
+}
+
+/// Called by mainstay_seat_next for each stage, with what was registered as `user`. `state` is 0 the first time in a stage,
+/// and kept until the answer is MAINSTAY_ANSWER_DONE. Answers a MainstayAnswer; any other number is a veto.
+pub type MainstayListener = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        session: *const MainstayId,
+        stage: MainstayStage,
+        state: *mut u32,
+    ) -> u32,
+>;
+
+/// A listener written in C.
+pub(crate) struct Called {
+    pub(crate) function: unsafe extern "C" fn(*mut c_void, *const MainstayId, MainstayStage, *mut u32) -> u32,
+    pub(crate) user: *mut c_void,
+}
+
+// SAFETY: the library stores the pointer and hands it back to the function, on the thread that calls `mainstay_seat_next`;
+// that it may be used there is the caller's promise.
+unsafe impl Send for Called {}
+
+impl Called {
+    fn call(&self, stage: Stage, info: &Migrating, state: &mut u32) -> Answer {
+        let session = MainstayId::from(info.session);
+        // SAFETY: the function and its pointer are the caller's, who promised that they go together; both others live here.
+        match unsafe { (self.function)(self.user, &raw const session, stage.into(), state) } {
+            0 => Answer::Done,
+            1 => Answer::Wait,
+            _ => Answer::Veto,
+        }
+    }
+}
+
+impl Listener for Called {
+    fn on_initiate(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::Initiate, info, state)
+    }
+    fn on_disconnect_client(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::DisconnectClient, info, state)
+    }
+    fn on_demote_to_client(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::DemoteToClient, info, state)
+    }
+    fn on_promote_to_server(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::PromoteToServer, info, state)
+    }
+    fn on_reconnect_client(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::ReconnectClient, info, state)
+    }
+    fn on_finalise(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::Finalise, info, state)
+    }
+    fn on_terminate(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::Terminate, info, state)
+    }
+    fn on_reset(&mut self, info: &Migrating, state: &mut u32) -> Answer {
+        self.call(Stage::Reset, info, state)
+    }
+}

@@ -1,0 +1,217 @@
+//! One process: a key, a socket, and places in sessions.
+
+use std::ffi::{c_char, c_void};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use mainstay_peer::migration::{Migratable, Priority, WithoutMajority};
+use mainstay_peer::{Peer, Registered, Seat, SeatError, SessionOptions};
+
+use crate::MainstayId;
+use crate::listener::{Called, MainstayListener};
+use crate::seat::MainstaySeat;
+use crate::status::{MainstayStatus, change, guard, read, read_text};
+
+/// One life of one process: a key, one UDP socket and a thread.
+#[derive(Debug)]
+pub struct MainstayPeer {
+    peer: Peer,
+    /// One more of it is held by every seat.
+    seats: Arc<()>,
+}
+
+/// What a side does that has lost its host, or its members, and has no majority.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayWithoutMajority {
+    /// It goes on, marked unconfirmed, and merges when the sides meet.
+    Fork = 0,
+    /// It ends.
+    End = 1,
+    /// It stands still and waits.
+    Hold = 2,
+}
+
+/// What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayOptions {
+    /// Whether it goes on with another host (`CRYSESSION_CREATE_FLAG_MIGRATABLE`).
+    pub migratable: bool,
+    /// A MainstayWithoutMajority.
+    pub without_majority: u32,
+    /// Called for each stage of a migration; may be null.
+    pub listener: MainstayListener,
+    /// What the listener is called with. It has to outlive the seat.
+    pub user: *mut c_void,
+}
+
+impl MainstayOptions {
+    fn read(&self, session: &MainstayId) -> Result<(SessionOptions, Vec<Registered>), MainstayStatus> {
+        let without_majority = match self.without_majority {
+            0 => WithoutMajority::Fork,
+            1 => WithoutMajority::End,
+            2 => WithoutMajority::Hold,
+            _ => return Err(MainstayStatus::NotAChoice),
+        };
+        let migratable = if self.migratable { Migratable::Yes } else { Migratable::No };
+        let options =
+            SessionOptions { migratable, without_majority, ..SessionOptions::new(session.session()) };
+        let listener = self.listener.map(|function| Registered {
+            name: "C".to_owned(),
+            priority: Priority::PostEngine,
+            listener: Box::new(Called { function, user: self.user }),
+        });
+        Ok((options, listener.into_iter().collect()))
+    }
+}
+
+/// Makes a key, binds a UDP socket at an address such as `0.0.0.0:0`, and starts a thread.
+///
+/// # Safety
+/// `bind` is a text that ends with a zero byte, `out` a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_start(
+    bind: *const c_char,
+    out: *mut *mut MainstayPeer,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (bind, out) = unsafe { (read_text(bind)?, change(out)?) };
+        let peer = Peer::start(address(bind)?)?;
+        *out = Box::into_raw(Box::new(MainstayPeer { peer, seats: Arc::new(()) }));
+        Ok(())
+    })
+}
+
+/// Tells every other peer that this one goes, waits until that is sent, and frees it. Its seats are to be freed before: while
+/// one is left nothing happens, and the answer is MAINSTAY_STATUS_SEATS_LEFT. Null is freed already.
+///
+/// # Safety
+/// `peer` is null, or of mainstay_peer_start and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_free(peer: *mut MainstayPeer) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let Ok(kept) = (unsafe { read(peer) }) else { return Ok(()) };
+        if Arc::strong_count(&kept.seats) > 1 {
+            return Err(MainstayStatus::SeatsLeft);
+        }
+        // SAFETY: it was made by `Box::into_raw`, and the caller gives it back.
+        drop(unsafe { Box::from_raw(peer) });
+        Ok(())
+    })
+}
+
+/// Who this peer is.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `out` a place for an id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_id(peer: *const MainstayPeer, out: *mut MainstayId) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (peer, out) = unsafe { (read(peer)?, change(out)?) };
+        *out = peer.peer.id().into();
+        Ok(())
+    })
+}
+
+/// Where its socket is, as a text that ends with a zero byte: 64 bytes are always enough.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `out` a place for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_address(
+    peer: *const MainstayPeer,
+    out: *mut c_char,
+    length: usize,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let peer = unsafe { read(peer)? };
+        let text = peer.peer.address().to_string();
+        if out.is_null() {
+            return Err(MainstayStatus::NullPointer);
+        }
+        if text.len() >= length {
+            return Err(MainstayStatus::TooShort);
+        }
+        // SAFETY: there is room for the text and its zero byte, and the text is not in that place.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr().cast(), out, text.len());
+            *out.add(text.len()) = 0;
+        }
+        Ok(())
+    })
+}
+
+/// Founds a session: this peer is its first host.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_found(
+    peer: *const MainstayPeer,
+    session: *const MainstayId,
+    options: *const MainstayOptions,
+    out: *mut *mut MainstaySeat,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (peer, session, options, out) =
+            unsafe { (read(peer)?, read(session)?, read(options)?, change(out)?) };
+        let (options, listeners) = options.read(session)?;
+        *out = peer.seat(|peer| peer.found(options, listeners))?;
+        Ok(())
+    })
+}
+
+/// Joins a session of which some member can be reached at one of these addresses. MAINSTAY_EVENT_KIND_ENTERED says that it is in.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `doors` points to `doors_length` texts, each ending with a zero byte; the others
+/// point to what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_join(
+    peer: *const MainstayPeer,
+    session: *const MainstayId,
+    options: *const MainstayOptions,
+    doors: *const *const c_char,
+    doors_length: usize,
+    out: *mut *mut MainstaySeat,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (peer, session, options, out) =
+            unsafe { (read(peer)?, read(session)?, read(options)?, change(out)?) };
+        let (options, listeners) = options.read(session)?;
+        let mut addresses = Vec::new();
+        if doors_length > 0 {
+            if doors.is_null() {
+                return Err(MainstayStatus::NullPointer);
+            }
+            // SAFETY: it is not null, and the caller promises the length.
+            for door in unsafe { std::slice::from_raw_parts(doors, doors_length) } {
+                // SAFETY: the caller's promise.
+                addresses.push(address(unsafe { read_text(*door)? })?);
+            }
+        }
+        *out = peer.seat(|peer| peer.join(options, addresses, listeners))?;
+        Ok(())
+    })
+}
+
+impl MainstayPeer {
+    fn seat(
+        &self,
+        sit: impl FnOnce(&Peer) -> Result<Seat, SeatError>,
+    ) -> Result<*mut MainstaySeat, MainstayStatus> {
+        let seat = sit(&self.peer)?;
+        Ok(Box::into_raw(Box::new(MainstaySeat::new(seat, Arc::clone(&self.seats)))))
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, MainstayStatus> {
+    text.parse().map_err(|_| MainstayStatus::NotAnAddress)
+}

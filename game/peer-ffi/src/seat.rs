@@ -1,0 +1,310 @@
+//! One place in one session: what happens comes out, what the game does goes in.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_peer::link::Way;
+use mainstay_peer::migration::{CanBeHost, Handover, Identification, Kind, Piece, Tick};
+use mainstay_peer::{Seat, To};
+
+use crate::MainstayId;
+use crate::event::{Held, MainstayEvent};
+use crate::status::{MainstayStatus, change, guard, read, read_bytes, read_text};
+
+/// A place in one session.
+#[derive(Debug)]
+pub struct MainstaySeat {
+    seat: Seat,
+    held: Held,
+    /// Says that the peer is still needed.
+    _of_peer: Arc<()>,
+}
+
+impl MainstaySeat {
+    pub(crate) fn new(seat: Seat, of_peer: Arc<()>) -> Self {
+        Self { seat, held: Held::default(), _of_peer: of_peer }
+    }
+}
+
+/// To whom a game speaks.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayTo {
+    /// To its host.
+    Host = 0,
+    /// As host, to every member.
+    Members = 1,
+    /// As host, to one.
+    Member = 2,
+}
+
+/// How a message of the game travels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayWay {
+    /// At once, and perhaps lost.
+    Datagram = 0,
+    /// Until it is there. Two messages may come in either order.
+    Stream = 1,
+}
+
+/// Why a host hands over.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayHandover {
+    /// Another is more suitable, before the game begins.
+    Lobby = 0,
+    /// It quits.
+    Leaves = 1,
+}
+
+/// How things stand.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayShown {
+    /// Whether this peer is the host.
+    pub is_host: bool,
+    /// Whom it obeys.
+    pub host: MainstayId,
+    /// How many hosts the session has had.
+    pub epoch: u32,
+    /// How many since then without a majority.
+    pub fork: u32,
+    /// Whether somebody could be host next.
+    pub has_anticipated: bool,
+    /// Who, if somebody could.
+    pub anticipated: MainstayId,
+    /// How many members there are, this peer included.
+    pub members: usize,
+    /// To how many of them it has a link.
+    pub linked: usize,
+}
+
+/// # Safety
+/// As [`read`]. Runs something with a seat.
+unsafe fn with(
+    seat: *const MainstaySeat,
+    run: impl FnOnce(&Seat) -> Result<(), MainstayStatus>,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        run(unsafe { &read(seat)?.seat })
+    })
+}
+
+/// Leaves the session, and frees the seat. A host that wants no gap hands over first. Null is freed already.
+///
+/// # Safety
+/// `seat` is null, or of mainstay_peer_found or mainstay_peer_join and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_free(seat: *mut MainstaySeat) -> MainstayStatus {
+    guard(|| {
+        if !seat.is_null() {
+            // SAFETY: it was made by `Box::into_raw`, and the caller gives it back.
+            drop(unsafe { Box::from_raw(seat) });
+        }
+        Ok(())
+    })
+}
+
+/// What happened next, waiting for it so many milliseconds: MAINSTAY_STATUS_NOTHING if nothing did. Calls listeners.
+///
+/// # Safety
+/// `seat` is not freed and used by nobody else meanwhile, `out` a place for an event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_next(
+    seat: *mut MainstaySeat,
+    patience_ms: u32,
+    out: *mut MainstayEvent,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (seat, out) = unsafe { (change(seat)?, change(out)?) };
+        let event =
+            seat.seat.next(Duration::from_millis(patience_ms.into())).ok_or(MainstayStatus::Nothing)?;
+        *out = seat.held.tell(event);
+        Ok(())
+    })
+}
+
+/// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_can_be_host(seat: *const MainstaySeat, can: bool) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| Ok(seat.set_can_be_host(if can { CanBeHost::Yes } else { CanBeHost::NotYet })?))
+    }
+}
+
+/// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET.
+///
+/// # Safety
+/// `seat` is not freed, `name` and `value` are texts that end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_set(
+    seat: *const MainstaySeat,
+    name: *const c_char,
+    value: *const c_char,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.set(read_text(name)?, read_text(value)?)?)) }
+}
+
+/// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
+/// MAINSTAY_EVENT_KIND_APPLY, once. At most 65,536 bytes; more is not taken.
+///
+/// # Safety
+/// `seat` is not freed, `bytes` points to `length` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_play(
+    seat: *const MainstaySeat,
+    bytes: *const u8,
+    length: usize,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.play(read_bytes(bytes, length)?)?)) }
+}
+
+/// As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
+/// host is a snapshot, and after 256 parts or 256 KiB comes the next one.
+///
+/// # Safety
+/// `seat` is not freed, `bytes` points to `length` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_hold(
+    seat: *const MainstaySeat,
+    tick: u64,
+    kind: u32,
+    bytes: *const u8,
+    length: usize,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            let kind = match kind {
+                0 => Kind::Snapshot,
+                1 => Kind::Delta,
+                2 => Kind::Event,
+                _ => return Err(MainstayStatus::NotAChoice),
+            };
+            Ok(seat.hold(Piece { tick: Tick(tick), kind, bytes: read_bytes(bytes, length)? })?)
+        })
+    }
+}
+
+/// As host: another shall be it: `to`, or the best where that is null. `why` is a MainstayHandover; `bytes` are the whole game at its last
+/// tick.
+///
+/// # Safety
+/// `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_hand_over(
+    seat: *const MainstaySeat,
+    to: *const MainstayId,
+    why: u32,
+    tick: u64,
+    bytes: *const u8,
+    length: usize,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            let why = match why {
+                0 => Handover::Lobby,
+                1 => Handover::Leaves,
+                _ => return Err(MainstayStatus::NotAChoice),
+            };
+            let last = Piece { tick: Tick(tick), kind: Kind::Snapshot, bytes: read_bytes(bytes, length)? };
+            Ok(seat.hand_over(to.as_ref().map(|to| to.peer()), why, last)?)
+        })
+    }
+}
+
+/// Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
+/// MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay.
+///
+/// # Safety
+/// `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_say(
+    seat: *const MainstaySeat,
+    to: u32,
+    peer: *const MainstayId,
+    way: u32,
+    bytes: *const u8,
+    length: usize,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            let to = match to {
+                0 => To::Host,
+                1 => To::Members,
+                2 => To::Member(read(peer)?.peer()),
+                _ => return Err(MainstayStatus::NotAChoice),
+            };
+            let way = match way {
+                0 => Way::Datagram,
+                1 => Way::Stream,
+                _ => return Err(MainstayStatus::NotAChoice),
+            };
+            Ok(seat.say(to, way, read_bytes(bytes, length)?)?)
+        })
+    }
+}
+
+/// As host: throws somebody out.
+///
+/// # Safety
+/// `seat` is not freed, `peer` points to an id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_kick(
+    seat: *const MainstaySeat,
+    peer: *const MainstayId,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.kick(read(peer)?.peer())?)) }
+}
+
+/// Leaves; MAINSTAY_EVENT_KIND_OVER says when it has.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_leave(seat: *const MainstaySeat) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.leave()?)) }
+}
+
+/// How things stand: MAINSTAY_STATUS_NOTHING while this peer is no member.
+///
+/// # Safety
+/// `seat` is not freed, `out` a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_shown(
+    seat: *const MainstaySeat,
+    out: *mut MainstayShown,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            let out = change(out)?;
+            let shown = seat.shown()?.ok_or(MainstayStatus::Nothing)?;
+            *out = MainstayShown {
+                is_host: shown.role == Identification::Host,
+                host: shown.leader.into(),
+                epoch: shown.stamp.epoch.0,
+                fork: shown.stamp.fork,
+                has_anticipated: shown.anticipated.is_some(),
+                anticipated: shown.anticipated.map_or_else(MainstayId::default, MainstayId::from),
+                members: shown.members.len(),
+                linked: shown.linked,
+            };
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! Any conversation to a peer of a session: what can be read is written again as the same bytes, and whatever is said, by a
+//! member or a stranger, the rules neither panic nor go back to an earlier host.
+//!
+//! A packet begins with its sender and the time before it, in units of 16 ms. Every signature is taken for genuine, so that what
+//! lies behind that check is reached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{
+    CanBeHost, Config, Input, Kind, Level, Migratable, Order, Output, PeerId, Piece, Session, SessionId,
+    Signature, Tick, WithoutMajority,
+};
+use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
+
+use crate::packets;
+
+/// The session of the golden packets.
+const SESSION: SessionId = SessionId(7);
+/// The peer that listens; those of the golden packets are 10 to 13.
+const ME: PeerId = PeerId(0xa);
+
+#[derive(Debug)]
+struct Gullible;
+
+impl mainstay_migration::Keys for Gullible {
+    fn sign(&self, _words: &[u8]) -> Signature {
+        Signature(vec![1])
+    }
+
+    fn is_by(&self, _signer: PeerId, _words: &[u8], _signature: &Signature) -> bool {
+        true
+    }
+}
+
+/// Feeds one input; panics where a promise is broken.
+pub fn run(bytes: &[u8]) {
+    let config = Config {
+        me: ME,
+        session: SESSION,
+        order: Order::Documented,
+        migratable: Migratable::Yes,
+        without_majority: WithoutMajority::Fork,
+        level: Level::Asynchronous,
+        keys: Arc::new(Gullible),
+    };
+    let mut now = Timestamp::from_unix_ms(1);
+    let mut session = Session::found(now, config);
+    session.handle(now, Input::Suitable(CanBeHost::Yes));
+    for (number, said) in (1_u64..).zip(packets(bytes)) {
+        let [from, waited, packet @ ..] = said else { continue };
+        now = now + Duration::from_millis(16 * u64::from(*waited));
+        session.handle(now, Input::Wake);
+        let read = Packet::decode(packet);
+        assert!(packet.len() <= PACKET_BYTES_MAX || read.is_err());
+        let Ok(read) = read else { continue };
+        assert_eq!(read.encode(), packet, "one form for each value: {read:?}");
+        let Packet::Protocol(message) = read else { continue };
+        let before = session.stamp();
+        session.handle(now, Input::Message { from: PeerId(0xa + u128::from(from % 4)), message });
+        assert!(session.stamp() >= before, "{before:?} and then {:?}", session.stamp());
+        let piece = Piece { tick: Tick(number), kind: Kind::Snapshot, bytes: vec![0; 8] };
+        session.handle(now, Input::State(piece));
+        for output in session.take_outputs() {
+            if let Output::Send { message, .. } = output {
+                let bytes = Packet::Protocol(message).encode();
+                assert!(bytes.len() <= PACKET_BYTES_MAX, "{} bytes", bytes.len());
+                assert!(Packet::decode(&bytes).is_ok(), "what one peer says another reads: {bytes:?}");
+            }
+        }
+    }
+}
