@@ -5,7 +5,7 @@
 //! work:
 //!
 //! - Candidates come from a walk outwards from the seed's primary number, so whoever is out of reach is never met. Only the
-//!   nearest [`NEAREST_MIN`] or more are ranked by all rules; those further away follow in the order of the walk.
+//!   nearest, [`NEAREST_MIN`] players or more, are ranked by all rules; those further away follow in the order of the walk.
 //! - A group is tried only in a [lane](super::lanes) with players enough, the first in which there are. A group in which the first
 //!   candidates left nothing to share is so never begun, and a seed without a match is known by counting.
 //! - Other groupings are tried only in such lanes, only where enough of their players are near enough to each other, and no
@@ -23,8 +23,8 @@ use super::search::{Field, Found, Searcher};
 use super::slab::{Handle, Kind, Ref, WILD};
 use super::walk::Walk;
 
-/// The fewest candidates that are ranked by all rules; twice as many as a match holds where that is more.
-const NEAREST_MIN: usize = 16;
+/// Candidates are ranked by all rules who have so many players at least, together; twice as many as a match holds where that is more.
+const NEAREST_MIN: u32 = 16;
 /// The most candidates that are kept. Where so many do not do, the fullest lane is filled further away, by whoever still fits.
 pub(super) const NEAR_MAX: usize = 128;
 /// The most candidates tried in other groupings after the greedy one; at some 50 ns each a search ends within 0.1 ms. A match that
@@ -94,14 +94,14 @@ impl Searcher {
         }
         let mut walk = Walk::new(&part.ordinary, primary(plan, seed), window, filter);
         if !plan.is_ranked_by_walk() {
-            let nearest = NEAREST_MIN.max(usize::from(plan.max) * 2);
+            let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
             self.meet(field, &mut walk, near, nearest);
             self.rank(field, &Rank::new(plan, Card::of(plan, anchor, seed), seed), near);
         }
         let mut at = 0;
         loop {
             if at == near.len() {
-                self.meet(field, &mut walk, near, usize::from(wanted).min(NEAR_MAX - at));
+                self.meet(field, &mut walk, near, wanted.into());
             }
             let Some(candidate) = near.get(at) else { break };
             let due = self.lanes.count(candidate.lanes, candidate.card.players);
@@ -173,13 +173,14 @@ impl Searcher {
         }
     }
 
-    /// Puts down the next so many who fit the group as it is, or fewer where there are none.
-    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Vec<Near>, count: usize) {
-        let first = near.len();
-        while near.len() < first + count {
-            // All rows are read before any is judged: so the memory answers for many at a time.
+    /// Puts down the next who fit the group as it is, until they have so many players, or there are none, or they are as many as are
+    /// kept.
+    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Vec<Near>, players: u32) {
+        let mut missing = players;
+        while missing > 0 && near.len() < NEAR_MAX {
+            // Some rows are read before any is judged: so the memory answers for many at a time.
             let from = near.len();
-            let met = walk.by_ref().take(first + count - from);
+            let met = walk.by_ref().take((missing as usize).div_ceil(2).min(NEAR_MAX - from));
             near.extend(met.map(|met| {
                 let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
                 Near { card, lanes: 0 }
@@ -193,6 +194,7 @@ impl Searcher {
                 if !self.group.members().contains(&card.handle) && self.fits(field, &card) {
                     near[kept] = Near { card, lanes: self.lanes.of(field.slab, &card) };
                     kept += 1;
+                    missing = missing.saturating_sub(card.players.into());
                 }
             }
             near.truncate(kept);
