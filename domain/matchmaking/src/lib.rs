@@ -54,7 +54,7 @@ pub use engine::{Cursor, Kind, LookedAt};
 pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity};
 pub use event::{Event, Filled};
 pub use hold::{ASKED_AGAIN_AFTER, Ask, Asked, Hold, Outcome, Owed};
-pub use queue::{EngineGauges, Gauges, KEPT, KEPT_MAX, Queue, WAITING_MAX};
+pub use queue::{EngineGauges, Gauges, Judged, KEPT, KEPT_MAX, Queue, WAITING_MAX};
 pub use rejection::Rejection;
 pub use statistics::{Statistics, TimeToMatch, WAITS_MAX};
 pub use tally::{Players, Spreads, Tally, Waits};

@@ -108,6 +108,20 @@ pub struct Gauges {
     pub eldest: Option<Timestamp>,
     /// What has happened since this leader began; `None` before its first command.
     pub tally: Option<Tally>,
+    /// How often each rule was judged since the engine was built, in the queue's order; none before the first command.
+    pub judged: Vec<Judged>,
+}
+
+/// How often a rule was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// Its name.
+    pub rule: Arc<str>,
+    /// How many passed it and every other rule: candidates, where it is a rule between tickets; groups that were large enough, where
+    /// it is one of whole matches.
+    pub passed: u64,
+    /// How many it refused, as the first that did.
+    pub refused: u64,
 }
 
 impl Queue {
@@ -237,7 +251,14 @@ impl Queue {
             backfill_players: self.games.players,
             eldest: self.engine.as_ref().and_then(|live| live.engine.eldest()),
             tally: self.tally.clone(),
+            judged: self.judged(),
         }
+    }
+
+    fn judged(&self) -> Vec<Judged> {
+        let (Some(spec), Some(live)) = (&self.spec, &self.engine) else { return Vec::new() };
+        let told = spec.rules.iter().zip(live.engine.judged());
+        told.map(|(rule, (passed, refused))| Judged { rule: rule.name.clone(), passed, refused }).collect()
     }
 
     /// What the engine weighs, for whoever watches it; `None` before the first command.

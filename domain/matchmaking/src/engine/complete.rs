@@ -12,7 +12,11 @@ impl Searcher {
     pub(super) fn complete(&mut self, field: Field<'_>) -> Option<Found> {
         let plan = field.plan;
         let tickets = self.group.members().len();
-        if tickets < 2 || self.group.players() < plan.min || !self.group.totals_hold(plan) {
+        if tickets < 2 || self.group.players() < plan.min {
+            return None;
+        }
+        if let Some(rule) = self.group.broken_total(plan) {
+            self.group.judged.refused(plan, rule);
             return None;
         }
         let mut seats: Vec<u8> = Vec::new();
@@ -21,8 +25,12 @@ impl Searcher {
                 teams.seat(demand).map(|found| seats.extend_from_slice(found)).is_some()
             })
         {
+            if let Some(rule) = self.seats.broken {
+                self.group.judged.refused(plan, rule);
+            }
             return None;
         }
+        self.group.judged.group_fits();
         let mut seats = seats.into_iter();
         let mut found = Found { regions: self.regions(field), ..Found::default() };
         for handle in self.group.members() {

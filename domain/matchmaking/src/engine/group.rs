@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::card::Card;
 use super::games::Game;
+use super::judged::{Judged, Rule};
 use super::plan::Plan;
 use super::rest::Rest;
 use super::slab::{Handle, Kind, Layout, Slab, WILD};
@@ -22,6 +23,8 @@ pub(super) struct Group {
     frames: Vec<Frame>,
     rest: Rest,
     members: Vec<Handle>,
+    /// Of all groups.
+    pub judged: Judged,
 }
 
 /// What some tickets allow together.
@@ -87,12 +90,31 @@ impl Frame {
         true
     }
 
+    fn is_near(&self, card: &Card) -> bool {
+        card.number == WILD
+            || (self.floor <= card.number && card.number <= self.ceiling)
+                && (card.number - card.reach <= self.low && self.high <= card.number + card.reach)
+    }
+
+    fn shares_enough(&self, card: &Card) -> bool {
+        is_enough(self.shared & card.values, self.need.max(card.need))
+    }
+
+    /// The rule that does not let a ticket in; `None` where it is the teams' room.
+    #[cold]
+    fn refusing(&self, plan: &Plan, card: &Card) -> Option<Rule> {
+        if !self.is_near(card) {
+            plan.primary.map(Rule::Number)
+        } else if self.regions & card.regions == 0 {
+            Some(Rule::Region)
+        } else {
+            (!self.shares_enough(card)).then_some(Rule::List(0))
+        }
+    }
+
     /// Whether [adding](Self::add) a ticket would be allowed.
     fn admits(&self, plan: &Plan, card: &Card) -> bool {
         let players = self.players.saturating_add(card.players);
-        let near = card.number == WILD
-            || (self.floor <= card.number && card.number <= self.ceiling)
-                && (card.number - card.reach <= self.low && self.high <= card.number + card.reach);
         let seated = match card.kind {
             Kind::Backfill => !self.has_backfill,
             Kind::Ordinary => {
@@ -102,8 +124,8 @@ impl Frame {
         };
         players <= self.room.min(card.room)
             && self.regions & card.regions != 0
-            && is_enough(self.shared & card.values, self.need.max(card.need))
-            && near
+            && self.shares_enough(card)
+            && self.is_near(card)
             && seated
     }
 }
@@ -147,20 +169,47 @@ impl Group {
     pub(super) fn push(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> bool {
         self.frames.push(*self.frame());
         let members = self.members.len();
-        let allowed = self.frames[members + 1].add(plan, card)
-            && (self.rest.is_none() || self.rest.push(plan, members, slab.get(card.handle)));
-        if allowed {
-            self.members.push(card.handle);
-        } else {
+        if !self.frames[members + 1].add(plan, card) {
             self.frames.pop();
+            return self.refuse(plan, self.frame().refusing(plan, card));
         }
-        allowed
+        if let Err(rule) = self.push_rest(plan, slab, card) {
+            self.frames.pop();
+            return self.refuse(plan, Some(rule));
+        }
+        // The first has nobody to fit.
+        if members > 0 {
+            self.judged.candidate_fits();
+        }
+        self.members.push(card.handle);
+        true
+    }
+
+    fn push_rest(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> Result<(), Rule> {
+        if self.rest.is_none() {
+            return Ok(());
+        }
+        self.rest.push(plan, self.members.len(), slab.get(card.handle))
+    }
+
+    #[cold]
+    fn refuse(&mut self, plan: &Plan, rule: Option<Rule>) -> bool {
+        if let Some(rule) = rule {
+            self.judged.refused(plan, rule);
+        }
+        false
     }
 
     /// Whether every rule between tickets allows one more.
     pub(super) fn admits(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> bool {
-        self.frame().admits(plan, card)
-            && (self.rest.is_none() || self.rest.push(plan, self.members.len(), slab.get(card.handle)))
+        if !self.frame().admits(plan, card) {
+            return self.refuse(plan, self.frame().refusing(plan, card));
+        }
+        if let Err(rule) = self.push_rest(plan, slab, card) {
+            return self.refuse(plan, Some(rule));
+        }
+        self.judged.candidate_fits();
+        true
     }
 
     /// Takes the last ticket back.
@@ -260,13 +309,13 @@ impl Group {
         self.rest.total(self.members.len(), rule)
     }
 
-    /// Whether every rule on sums over players allows it as it is.
-    pub(super) fn totals_hold(&self, plan: &Plan) -> bool {
+    /// The rule on sums over players that does not allow it as it is.
+    pub(super) fn broken_total(&self, plan: &Plan) -> Option<Rule> {
         let row = plan.row(self.eldest_step());
-        row.totals
-            .iter()
-            .enumerate()
-            .all(|(rule, bounds)| (bounds.min..=bounds.max).contains(&self.total(rule)))
+        let mut totals = row.totals.iter().enumerate();
+        totals
+            .find(|(rule, bounds)| !(bounds.min..=bounds.max).contains(&self.total(*rule)))
+            .map(|(rule, _)| Rule::Total(rule))
     }
 }
 

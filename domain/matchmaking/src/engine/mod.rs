@@ -15,6 +15,7 @@ mod games;
 mod group;
 mod index;
 mod interner;
+mod judged;
 mod lanes;
 mod plan;
 mod pool;
@@ -395,6 +396,11 @@ impl Engine {
     /// Searches that ended for want of tries, since the engine was built.
     pub const fn exhausted(&self) -> u64 {
         self.searcher.exhausted
+    }
+
+    /// By rule, in the queue's order, how often it let pass, and how often it was the first to refuse, since the engine was built.
+    pub fn judged(&self) -> Vec<(u64, u64)> {
+        self.searcher.judged().told(&self.plan)
     }
 
     /// The name of a region.

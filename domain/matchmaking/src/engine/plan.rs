@@ -6,6 +6,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::judged::Rule;
 use crate::spec::{Enforced, Expansion, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
 /// No limit, as a difference or a sum: far beyond any two amounts, and far from what overflows.
@@ -16,6 +17,8 @@ pub(super) const FREE: i64 = i64::MAX / 4;
 pub(super) struct Plan {
     pub min: u8,
     pub max: u8,
+    /// All of them, in the queue's order.
+    pub rules: Vec<Rule>,
     pub texts: Vec<TextRule>,
     pub numbers: Vec<f64>,
     /// Which number tickets are ordered by: that of the heaviest rule, the first of equals.
@@ -132,6 +135,7 @@ impl Plan {
         let mut plan = Self {
             min: small(spec.min_match_size),
             max: small(spec.max_match_size),
+            rules: Vec::new(),
             texts: Vec::new(),
             numbers: Vec::new(),
             primary: None,
@@ -157,6 +161,16 @@ impl Plan {
             steps: Vec::new(),
         };
         for rule in &spec.rules {
+            plan.rules.push(match rule.kind {
+                RuleKind::StringEquality { .. } => Rule::Text(plan.texts.len()),
+                RuleKind::Difference { .. } => Rule::Number(plan.numbers.len()),
+                RuleKind::SetIntersection { .. } => Rule::List(plan.sets.len()),
+                RuleKind::MatchTotal { .. } => Rule::Total(plan.totals.len()),
+                RuleKind::RegionSelection { .. } => Rule::Region,
+                RuleKind::TeamDifference { .. } => Rule::Average(plan.team_numbers),
+                RuleKind::TeamSizeBalance { .. } => Rule::Balance,
+                RuleKind::TeamTicketSizeSimilarity => Rule::Similarity,
+            });
             match &rule.kind {
                 RuleKind::StringEquality { weight, missing, enforced, .. } => {
                     let always = *enforced == Expansion::Fixed(Enforced) && rule.optional_after.is_none();

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::judged::Rule;
 use super::plan::Plan;
 use super::slab::{ANY_TEXT, Layout, MIXED_TEXT, Ref, WILD};
 
@@ -62,8 +63,8 @@ impl Rest {
         self.stride == 0
     }
 
-    /// A frame behind so many, of those and one more ticket; says whether the rules allow it. What stood there is gone.
-    pub(super) fn push(&mut self, plan: &Plan, members: usize, row: Ref<'_>) -> bool {
+    /// A frame behind so many, of those and one more ticket; or the rule that does not allow it. What stood there is gone.
+    pub(super) fn push(&mut self, plan: &Plan, members: usize, row: Ref<'_>) -> Result<(), Rule> {
         let before = members * self.stride;
         self.words.truncate(before + self.stride);
         self.words.extend_from_within(before..before + self.stride);
@@ -83,15 +84,15 @@ impl Rest {
             let floor = span[FLOOR].cast_signed().max(number - allowed);
             let ceiling = span[CEILING].cast_signed().min(number + allowed);
             if low < floor || high > ceiling {
-                return false;
+                return Err(Rule::Number(rule));
             }
             (span[LOW], span[HIGH]) = (low.cast_unsigned(), high.cast_unsigned());
             (span[FLOOR], span[CEILING]) = (floor.cast_unsigned(), ceiling.cast_unsigned());
         }
         let first = usize::from(!self.first_list);
-        fold_texts(plan, frame, row, limits.texts)
-            && fold_sets(frame, self.sets, row, limits.sets.iter().enumerate().skip(first))
-            && fold_totals(plan, &mut frame[self.totals..], row)
+        fold_texts(plan, frame, row, limits.texts)?;
+        fold_sets(frame, self.sets, row, limits.sets.iter().enumerate().skip(first))?;
+        fold_totals(plan, &mut frame[self.totals..], row)
     }
 
     /// What so many tickets share of the first list, and how much of it they have to; `None` where it is not here.
@@ -107,7 +108,7 @@ impl Rest {
     }
 }
 
-fn fold_texts(plan: &Plan, frame: &mut [u64], row: Ref<'_>, enforced: u32) -> bool {
+fn fold_texts(plan: &Plan, frame: &mut [u64], row: Ref<'_>, enforced: u32) -> Result<(), Rule> {
     for rule in 0..plan.texts.len() {
         let text = row.text(rule);
         if text == ANY_TEXT {
@@ -125,7 +126,10 @@ fn fold_texts(plan: &Plan, frame: &mut [u64], row: Ref<'_>, enforced: u32) -> bo
             frame[TEXTS_MIXED] |= bit;
         }
     }
-    frame[TEXTS_ENFORCED] & frame[TEXTS_MIXED] == 0
+    match frame[TEXTS_ENFORCED] & frame[TEXTS_MIXED] {
+        0 => Ok(()),
+        broken => Err(Rule::Text(broken.trailing_zeros() as usize)),
+    }
 }
 
 fn fold_sets<'a>(
@@ -133,7 +137,7 @@ fn fold_sets<'a>(
     sets: usize,
     row: Ref<'_>,
     least: impl Iterator<Item = (usize, &'a u16)>,
-) -> bool {
+) -> Result<(), Rule> {
     let mut at = sets;
     for (rule, least) in least {
         let own = row.set(rule);
@@ -149,16 +153,19 @@ fn fold_sets<'a>(
         }
         frame[need] = frame[need].max(u64::from(*least));
         if u64::from(shared) < frame[need] {
-            return false;
+            return Err(Rule::List(rule));
         }
     }
-    true
+    Ok(())
 }
 
-fn fold_totals(plan: &Plan, frame: &mut [u64], row: Ref<'_>) -> bool {
-    plan.totals.iter().enumerate().zip(frame).all(|((index, rule), word)| {
+fn fold_totals(plan: &Plan, frame: &mut [u64], row: Ref<'_>) -> Result<(), Rule> {
+    for ((index, rule), word) in plan.totals.iter().enumerate().zip(frame) {
         let sum = word.cast_signed() + row.total(index);
         *word = sum.cast_unsigned();
-        sum <= rule.max_ever
-    })
+        if sum > rule.max_ever {
+            return Err(Rule::Total(index));
+        }
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use super::card::Card;
 use super::fill::{Near, TRIES_MAX};
 use super::games::Games;
 use super::group::Group;
+use super::judged::Judged;
 use super::lanes::{Lanes, Names};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, Pool, primary};
@@ -52,7 +53,7 @@ pub(super) struct Field<'a> {
 pub(super) struct Searcher {
     pub(super) group: Group,
     pub(super) lanes: Lanes,
-    seats: Seats,
+    pub(super) seats: Seats,
     /// Who could join the group as it was begun, in the order in which they are tried.
     pub(super) near: Vec<Near>,
     /// The same before they are ranked.
@@ -76,6 +77,11 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
+    /// How often which rule was judged.
+    pub(super) const fn judged(&self) -> &Judged {
+        &self.group.judged
+    }
+
     /// The match around a ticket.
     pub(super) fn search(&mut self, field: Field<'_>, anchor: Handle) -> Option<Found> {
         let row = field.slab.get(anchor);

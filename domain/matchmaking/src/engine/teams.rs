@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use super::judged::Rule;
 use super::plan::{Row, Similarity, Team};
 
 /// Up to this many tickets on two teams every seating is tried: 2,048 of them at most, with symmetry.
@@ -45,6 +46,8 @@ pub(super) struct Seats {
     order: Vec<usize>,
     seats: Vec<u8>,
     best: Vec<u8>,
+    /// The rule that did not allow the last seating.
+    pub(super) broken: Option<Rule>,
 }
 
 impl Seats {
@@ -52,6 +55,7 @@ impl Seats {
     pub(super) fn seat(&mut self, demand: &Demand<'_>) -> Option<&[u8]> {
         let larges = (0..demand.units.len()).filter(|unit| demand.is_large(*unit)).count();
         if demand.similarity == Similarity::Alike && larges > 0 && larges < demand.teams.len() {
+            self.broken = Some(Rule::Similarity);
             return None;
         }
         self.begin(demand);
@@ -98,6 +102,7 @@ impl Seats {
         self.seats.clear();
         self.seats.resize(demand.units.len(), 0);
         self.best.clear();
+        self.broken = None;
     }
 
     fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
@@ -119,7 +124,7 @@ impl Seats {
     }
 
     /// Whether the teams as they are keep every rule.
-    fn holds(&self, demand: &Demand<'_>) -> bool {
+    fn holds(&mut self, demand: &Demand<'_>) -> bool {
         let sizes = self.players.iter().zip(demand.teams);
         let (mut smallest, mut largest) = (u8::MAX, 0);
         for (players, team) in sizes {
@@ -129,6 +134,7 @@ impl Seats {
             (smallest, largest) = (smallest.min(*players), largest.max(*players));
         }
         if largest - smallest.min(largest) > demand.row.balance {
+            self.broken = Some(Rule::Balance);
             return false;
         }
         let alike = match demand.similarity {
@@ -137,7 +143,11 @@ impl Seats {
                 self.large.iter().all(|large| *large > 0) || self.large.iter().all(|large| *large == 0)
             }
         };
-        alike && (0..demand.numbers).all(|rule| self.spread(demand, rule) <= demand.row.team_numbers[rule])
+        let uneven =
+            (0..demand.numbers).find(|rule| self.spread(demand, *rule) > demand.row.team_numbers[*rule]);
+        let broken = if alike { uneven.map(Rule::Average) } else { Some(Rule::Similarity) };
+        self.broken = broken.or(self.broken);
+        broken.is_none()
     }
 
     /// The difference between the highest and the lowest average; teams without players have none.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Buckets, StateMachine as _, Timestamp};
-use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::spec::{Declared, Missing, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{Caller, Cancellation, Command, Kind, Outcome, ServerDetails};
 
-use crate::world::{World, declared, difference, fixed, number_value, player, region, seated, spec};
+use crate::world::{
+    World, declared, difference, equality, fixed, number_value, player, region, seated, spec, text,
+};
 
 /// How many values lie in which bucket, empty ones left out.
 fn filled<const N: usize>(buckets: &Buckets<N>) -> Vec<(Option<u64>, u64)> {
@@ -117,4 +119,23 @@ fn what_a_restart_tells_again_is_not_counted() {
     assert!(again.gauges().tally.is_none(), "nobody has asked it anything yet");
     again.observe(Timestamp::EPOCH, mainstay_matchmaking::Observation::Open);
     assert_eq!(again.gauges().tally.unwrap().players().count(), 0);
+}
+
+#[test]
+fn rules_are_counted_as_they_pass_and_as_they_refuse() {
+    let mut world =
+        World::new(spec(2, 2, vec![equality("map", Missing::MatchAny), difference("skill", fixed(30.0))]));
+    let told = |world: &World| {
+        let judged = world.queue.gauges().judged;
+        judged.into_iter().map(|of| (of.rule.to_string(), of.passed > 0, of.refused)).collect::<Vec<_>>()
+    };
+    let expected =
+        |passed: bool, map: u64| vec![("map".to_owned(), passed, map), ("skill".to_owned(), passed, 0)];
+    world.solo("alice", &[text("dunes"), number_value(10.0)]);
+    assert_eq!(told(&world), expected(false, 0), "nobody was there to be judged");
+    world.solo("bob", &[text("caves"), number_value(20.0)]);
+    assert_eq!(told(&world), expected(false, 1), "alice, for bob");
+    world.solo("carol", &[text("caves"), number_value(15.0)]);
+    assert_eq!(told(&world), expected(true, 2), "bob passes, alice does not");
+    assert_eq!(world.formed().len(), 1);
 }

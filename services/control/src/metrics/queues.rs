@@ -45,6 +45,13 @@ struct RuleLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JudgedLabels {
+    queue: Arc<str>,
+    rule: Arc<str>,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PlayLabels {
     queue: Arc<str>,
     fleet: Arc<str>,
@@ -77,6 +84,7 @@ pub(super) fn register(queues: &[QueueGauges], registry: &mut Registry) {
     waiting(queues, registry);
     ended(queues, registry);
     matches(queues, registry);
+    judged(queues, registry);
 }
 
 fn waiting(queues: &[QueueGauges], registry: &mut Registry) {
@@ -163,5 +171,22 @@ fn matches(queues: &[QueueGauges], registry: &mut Registry) {
         "match_spread",
         "How far the players of a match are apart by a rule's numbers",
         spreads,
+    );
+}
+
+fn judged(queues: &[QueueGauges], registry: &mut Registry) {
+    let evaluations: Family<JudgedLabels, Counter> = Family::default();
+    for queue in queues {
+        for of in &queue.gauges.judged {
+            for (result, count) in [("passed", of.passed), ("refused", of.refused)] {
+                let label = JudgedLabels { queue: queue.name.clone(), rule: of.rule.clone(), result };
+                evaluations.get_or_create(&label).inc_by(count);
+            }
+        }
+    }
+    registry.register(
+        "rule_evaluations",
+        "How often rules were judged, since the engine was built",
+        evaluations,
     );
 }
