@@ -73,7 +73,7 @@ struct Site {
 /// What an answer was.
 enum Answered<T> {
     Yes(T),
-    No(StatusCode, Problem),
+    No(StatusCode, Box<Problem>),
 }
 
 /// Makes a session there, whose first host this peer is.
@@ -103,7 +103,7 @@ pub(crate) fn create(
     };
     match site.post("/v1/lobbies/online/sessions", None, &request)? {
         Answered::Yes(answer) => site.entered(answer, CanBeHost::Yes),
-        Answered::No(_, problem) => Err(refused(problem)),
+        Answered::No(_, problem) => Err(refused(*problem)),
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn join(
             Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if Instant::now() < until => {
                 thread::sleep(JOIN_AGAIN);
             }
-            Answered::No(_, problem) => return Err(refused(problem)),
+            Answered::No(_, problem) => return Err(refused(*problem)),
         }
     }
 }
@@ -184,7 +184,7 @@ impl Site {
         let request = site.agent.get(format!("{}/v1/lobbies/online", site.url));
         let lobby: LobbyView = match site.read(request.call())? {
             Answered::Yes(lobby) => lobby,
-            Answered::No(_, problem) => return Err(refused(problem)),
+            Answered::No(_, problem) => return Err(refused(*problem)),
         };
         let Some(lobby_key) = bytes::<32>(&lobby.lobby_key).map(LobbyKey) else {
             return Err(site.unreadable("its key is none"));
