@@ -51,6 +51,8 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_TOO_SHORT = 11,
   // A bug of the library: what it was called with is to be freed and not used any more.
   MAINSTAY_STATUS_PANICKED = 12,
+  // The lobby gives no place.
+  MAINSTAY_STATUS_LOBBY = 13,
 } MainstayStatus;
 
 // For what a listener is called.

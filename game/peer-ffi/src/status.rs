@@ -35,6 +35,8 @@ pub enum MainstayStatus {
     TooShort = 11,
     /// A bug of the library: what it was called with is to be freed and not used any more.
     Panicked = 12,
+    /// The lobby gives no place.
+    Lobby = 13,
 }
 
 impl From<StartError> for MainstayStatus {
@@ -53,6 +55,7 @@ impl From<SeatError> for MainstayStatus {
         match error {
             SeatError::Closing(_) => Self::Closing,
             SeatError::Listeners { .. } => Self::TooManyListeners,
+            SeatError::Lobby(_) => Self::Lobby,
         }
     }
 }

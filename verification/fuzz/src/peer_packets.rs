@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    CanBeHost, Config, Input, Kind, Level, Migratable, Order, Output, PeerId, Piece, Session, SessionId,
-    Signature, Tick, WithoutMajority,
+    Arbiter, CanBeHost, Config, Input, Kind, Level, Migratable, Order, Output, PeerId, Piece, Session,
+    SessionId, Signature, Tick, WithoutMajority,
 };
 use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
 
@@ -39,6 +39,7 @@ pub fn run(bytes: &[u8]) {
     let config = Config {
         me: ME,
         session: SESSION,
+        arbiter: Arbiter::Majority,
         order: Order::Documented,
         migratable: Migratable::Yes,
         without_majority: WithoutMajority::Fork,

@@ -17,7 +17,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("A03", "mainstay-fleet"),
     ("C", "mainstay-config"),
     ("C2", "mainstay-query"),
-    ("G", "mainstay-control"),
+    ("G", "mainstay-wire"),
     ("H", "mainstay-fleet"),
     ("J", "mainstay-journal"),
     ("J1", "mainstay-runtime"),

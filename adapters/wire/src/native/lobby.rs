@@ -1,6 +1,7 @@
 //! Lobby services and their sessions on the native face.
 
 mod asked;
+pub mod refused;
 mod told;
 
 use mainstay_lobby as domain;

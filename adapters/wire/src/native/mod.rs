@@ -29,6 +29,7 @@ pub use insight::{
 };
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
+pub use lobby::refused;
 pub use lobby::{
     Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
     LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,

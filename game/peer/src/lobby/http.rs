@@ -13,7 +13,7 @@ use mainstay_wire::lobby::{Asks, LobbyKey, bytes, text};
 use mainstay_wire::native::{
     BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView, LobbyView,
     MemberAnswer, MemberRequest, MemberUpdate, SessionRequest, SessionView, TakeoverView,
-    WithoutMajorityView,
+    WithoutMajorityView, refused,
 };
 use mainstay_wire::problem::Problem;
 use serde::Serialize;
@@ -103,7 +103,7 @@ pub(crate) fn create(
     };
     match site.post("/v1/lobbies/online/sessions", None, &request)? {
         Answered::Yes(answer) => site.entered(answer, CanBeHost::Yes),
-        Answered::No(_, problem) => Err(refused(*problem)),
+        Answered::No(_, problem) => Err(told(*problem)),
     }
 }
 
@@ -122,12 +122,12 @@ pub(crate) fn join(
             Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if Instant::now() < until => {
                 thread::sleep(JOIN_AGAIN);
             }
-            Answered::No(_, problem) => return Err(refused(*problem)),
+            Answered::No(_, problem) => return Err(told(*problem)),
         }
     }
 }
 
-fn refused(problem: Problem) -> LobbyError {
+fn told(problem: Problem) -> LobbyError {
     LobbyError::Refused { code: problem.code, detail: problem.detail }
 }
 
@@ -184,7 +184,7 @@ impl Site {
         let request = site.agent.get(format!("{}/v1/lobbies/online", site.url));
         let lobby: LobbyView = match site.read(request.call())? {
             Answered::Yes(lobby) => lobby,
-            Answered::No(_, problem) => return Err(refused(*problem)),
+            Answered::No(_, problem) => return Err(told(*problem)),
         };
         let Some(lobby_key) = bytes::<32>(&lobby.lobby_key).map(LobbyKey) else {
             return Err(site.unreadable("its key is none"));
@@ -344,11 +344,11 @@ impl HttpLobby {
             return Some(Ruling::Host(certificate));
         }
         match problem.code.as_str() {
-            "MS-G001" | "MS-G002" | "MS-G006" => Some(Ruling::Over),
-            "MS-G011" => Some(Ruling::Stands),
-            "MS-G012" | "MS-G014" => Some(Ruling::Unfit),
-            "MS-G013" => Some(Ruling::Stays),
-            "MS-G005" => self.come_again(),
+            refused::NOT_FOUND | refused::OVER | refused::KICKED => Some(Ruling::Over),
+            refused::LEASE_STANDS => Some(Ruling::Stands),
+            refused::UNSUITABLE | refused::NOT_HOST => Some(Ruling::Unfit),
+            refused::NOT_MIGRATABLE => Some(Ruling::Stays),
+            refused::NOT_MEMBER => self.come_again(),
             code => {
                 tracing::debug!(%status, code, detail = problem.detail, "the lobby says neither yes nor no");
                 None
@@ -364,7 +364,7 @@ impl HttpLobby {
                 None
             }
             Answered::No(_, problem) => match problem.code.as_str() {
-                "MS-G001" | "MS-G002" | "MS-G006" | "MS-G008" => Some(Ruling::Over),
+                refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::FULL => Some(Ruling::Over),
                 _ => None,
             },
         }
@@ -427,7 +427,11 @@ impl Lobby for HttpLobby {
             Some(Answered::No(status, problem)) => {
                 // Whoever was counted as lost comes in again first.
                 let _ruling = self.ruling(status, &problem);
-                if is_passing(status) || problem.code == "MS-G005" { Done::NotYet } else { Done::Yes }
+                if is_passing(status) || problem.code == refused::NOT_MEMBER {
+                    Done::NotYet
+                } else {
+                    Done::Yes
+                }
             }
             None => Done::NotYet,
         }

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use mainstay_core::SessionId;
 use mainstay_lobby::Rejection;
 use mainstay_wire::lobby::Unproven;
+use mainstay_wire::native::refused;
 
 use super::{Failure, More};
 use crate::limiter::Exceeded;
@@ -44,7 +45,7 @@ impl Failure {
     pub(in crate::http) fn not_own(session: SessionId) -> Self {
         let detail = format!("the token is no member's of session {session}");
         let fix = "show the token that joining this session gave: Authorization: Bearer";
-        Self::new(StatusCode::FORBIDDEN, "MS-G005", detail, fix)
+        Self::new(StatusCode::FORBIDDEN, refused::NOT_MEMBER, detail, fix)
     }
 
     pub(super) fn again_in(self, wait: Duration) -> Self {
@@ -63,19 +64,21 @@ impl From<Exceeded> for Failure {
 impl From<&Rejection> for Failure {
     fn from(rejection: &Rejection) -> Self {
         let (status, code, fix) = match rejection {
-            Rejection::NotFound(_) => (StatusCode::NOT_FOUND, "MS-G001", "list them: mainstay session list"),
-            Rejection::Over { .. } => (StatusCode::GONE, "MS-G002", "make or join another session"),
+            Rejection::NotFound(_) => {
+                (StatusCode::NOT_FOUND, refused::NOT_FOUND, "list them: mainstay session list")
+            }
+            Rejection::Over { .. } => (StatusCode::GONE, refused::OVER, "make or join another session"),
             Rejection::Unfit(_) => (StatusCode::BAD_REQUEST, "MS-G003", SEE),
             Rejection::TooMany | Rejection::NoRoom { .. } => {
                 (StatusCode::SERVICE_UNAVAILABLE, "MS-G004", "wait until sessions end")
             }
-            Rejection::NotMember(_) => (StatusCode::FORBIDDEN, "MS-G005", "join the session first"),
-            Rejection::Kicked => (StatusCode::FORBIDDEN, "MS-G006", "join another session"),
+            Rejection::NotMember(_) => (StatusCode::FORBIDDEN, refused::NOT_MEMBER, "join the session first"),
+            Rejection::Kicked => (StatusCode::FORBIDDEN, refused::KICKED, "join another session"),
             Rejection::Taken(_) | Rejection::KeyTaken => {
                 (StatusCode::CONFLICT, "MS-G007", "make a key anew when the process starts, and a new id")
             }
             Rejection::Full { .. } | Rejection::TooManyKicked | Rejection::Closed => {
-                (StatusCode::CONFLICT, "MS-G008", "join another session")
+                (StatusCode::CONFLICT, refused::FULL, "join another session")
             }
             Rejection::Moving { .. } => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -87,12 +90,14 @@ impl From<&Rejection> for Failure {
             }
             Rejection::LeaseStands { .. } => (
                 StatusCode::CONFLICT,
-                "MS-G011",
+                refused::LEASE_STANDS,
                 "claim again after Retry-After, if the host is still missed",
             ),
-            Rejection::Unsuitable(_) => (StatusCode::CONFLICT, "MS-G012", "say canBeHost first"),
-            Rejection::NotMigratable | Rejection::Unsupported(_) => (StatusCode::CONFLICT, "MS-G013", SEE),
-            Rejection::NotHost(_) => (StatusCode::FORBIDDEN, "MS-G014", "only the host may do this"),
+            Rejection::Unsuitable(_) => (StatusCode::CONFLICT, refused::UNSUITABLE, "say canBeHost first"),
+            Rejection::NotMigratable | Rejection::Unsupported(_) => {
+                (StatusCode::CONFLICT, refused::NOT_MIGRATABLE, SEE)
+            }
+            Rejection::NotHost(_) => (StatusCode::FORBIDDEN, refused::NOT_HOST, "only the host may do this"),
             Rejection::LastEpoch => (StatusCode::CONFLICT, "MS-G019", "make a new session"),
         };
         let failure = Self::new(status, code, rejection.to_string(), fix);
