@@ -1,19 +1,24 @@
 //! Sides without a majority: they go on unconfirmed where the session's policy allows it, and merge when they meet.
 //!
 //! The rule of a meeting: whoever a majority confirms goes on; else the larger side; else the one whose game is further; else
-//! the lower channel. The other host hands over, and its members follow. Nothing of two games is mixed.
+//! the lower channel, and so too where either host takes its own game for the further one. The other host hands over, and its members follow. Nothing of two games is mixed.
 
 use core::cmp::Reverse;
+use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads, Side, Standing};
-use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::reign::{Contest, Mandate, Phase, Reign};
 use crate::session::words::Cause;
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
 use crate::{Guards, PeerId, Stamp};
+
+/// How long two hosts are both the higher one in their own eyes before they reckon without their games: longer than a beat
+/// takes on any line that is played over.
+const CONTEST: Duration = Duration::from_secs(1);
 
 /// The side that this peer is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +76,9 @@ impl<G: Guards> Session<G> {
             }
             (Leads::Yes(theirs), Leadership::Reigns(reign)) if reign.phase == Phase::Reigning => {
                 let mine = self.side(now);
-                if rank(self.me(), &mine) < rank(from, theirs) {
+                let is_lower = rank(self.me(), &mine) < rank(from, theirs);
+                let is_drawn = !is_lower && self.is_drawn(now, from);
+                if is_lower || is_drawn && steady_rank(self.me(), &mine) < steady_rank(from, theirs) {
                     self.as_host(|reign| {
                         reign.phase = Phase::HandingOver {
                             to: from,
@@ -119,6 +126,19 @@ impl<G: Guards> Session<G> {
         true
     }
 
+    /// Whether neither host has given way for long. Each knows of the other's game what it was a moment ago, so two games that
+    /// are equally far are each the further one in the eyes of their hosts.
+    fn is_drawn(&mut self, now: Timestamp, from: PeerId) -> bool {
+        let mut since = now;
+        self.as_host(|reign| {
+            reign.contests.retain(|_, contest| now.since(contest.last) < CONTEST);
+            let contest = reign.contests.entry(from).or_insert(Contest { since: now, last: now });
+            contest.last = now;
+            since = contest.since;
+        });
+        now.since(since) >= CONTEST
+    }
+
     pub(super) fn follow_fork(&mut self, now: Timestamp, head: PeerId, stamp: Stamp) {
         let before = self.leader();
         self.fork = Some(Fork { number: stamp.fork, head });
@@ -127,7 +147,12 @@ impl<G: Guards> Session<G> {
     }
 }
 
-/// Whoever ranks higher goes on. Both hosts reckon with the same: nothing of it is what only one of them knows.
+/// The same without what changes while they talk.
+fn steady_rank(host: PeerId, side: &Side) -> impl Ord + use<> {
+    (side.mandate, side.size, Reverse(side.channel), Reverse(host))
+}
+
+/// Whoever ranks higher goes on.
 fn rank(host: PeerId, side: &Side) -> impl Ord + use<> {
     (side.mandate, side.size, side.state.tick, Reverse(side.channel), Reverse(host))
 }

@@ -49,6 +49,16 @@ pub(super) struct Reign {
     pulled: Option<Timestamp>,
     /// Since when another side's host asks this one to go on for both.
     pub(super) merging: Option<Timestamp>,
+    /// The hosts of other sides that do not give way either.
+    pub(super) contests: BTreeMap<PeerId, Contest>,
+}
+
+/// Another host that takes itself for the higher one, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Contest {
+    pub(super) since: Timestamp,
+    /// When it said so last.
+    pub(super) last: Timestamp,
 }
 
 /// How far it is.
@@ -97,6 +107,7 @@ impl Reign {
             claimed: None,
             pulled: None,
             merging: None,
+            contests: BTreeMap::new(),
         }
     }
 
