@@ -22,7 +22,7 @@ use crate::view::{View, ViewId};
 use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Signature};
 
 /// How many certificates a peer keeps, to explain to one that was away how it came to the host of today: as many hosts as
-/// the largest session can lose.
+/// the largest session can lose. Whoever comes in is told no more than that of the hosts before.
 pub const LINEAGE_MAX: usize = crate::MEMBERS_MAX;
 
 /// What a peer has accepted and promised in one session.
@@ -64,6 +64,15 @@ impl Standing {
     }
 }
 
+/// A host that whoever comes in has to believe, for it knows nobody yet: the certificates that it is told begin there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Root {
+    /// Which.
+    pub epoch: Epoch,
+    /// Its host.
+    pub host: PeerId,
+}
+
 /// What a candidate says to every member.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Claim {
@@ -102,29 +111,29 @@ pub enum Accepted {
 }
 
 impl<G: Guards> Ballot<G> {
-    /// Of a member of a session that begins, or of one that joins: `certificates` lead from the founder to the present
-    /// host. A lobby's stand for themselves, the newest for them all, and a founder has one, too.
+    /// Of a member of a session that begins, or of one that joins: `certificates` lead from the host of `root` to the present
+    /// one. A lobby's stand for themselves, the newest for them all, and a founder has one, too.
     ///
     /// # Errors
     /// Certificates that lead nowhere, or a view that another host wrote.
     pub fn new(
         arbiter: Arbiter,
         me: PeerId,
-        founder: PeerId,
+        root: Root,
         view: View,
         certificates: &[Certificate],
     ) -> Result<Self, Forged> {
-        let standing = if founder == me { Standing::reigning(me) } else { Standing::Follows };
+        let standing = if root.host == me { Standing::reigning(me) } else { Standing::Follows };
         let mut ballot = Self {
             guards: PhantomData,
             arbiter,
             me,
-            epoch: Epoch::FIRST,
-            host: founder,
+            epoch: root.epoch,
+            host: root.host,
             view,
             promise: None,
             standing,
-            lineage: BTreeMap::from([(Epoch::FIRST, founder)]),
+            lineage: BTreeMap::from([(root.epoch, root.host)]),
             certificates: Vec::new(),
         };
         match arbiter {
@@ -171,6 +180,22 @@ impl<G: Guards> Ballot<G> {
     #[must_use]
     pub fn promised(&self) -> Epoch {
         self.promise.map_or(self.epoch, |promise| promise.epoch.max(self.epoch))
+    }
+
+    /// What somebody who comes in is told of the hosts: the oldest known here from whom certificates lead on to the present
+    /// one, and those certificates. A lobby's stands for itself.
+    #[must_use]
+    pub fn history(&self) -> (Root, Vec<Certificate>) {
+        if self.arbiter == Arbiter::Lobby {
+            return (Root { epoch: self.epoch, host: self.host }, self.certificates.clone());
+        }
+        let leads_on = |epoch: Epoch| {
+            let mut after = self.certificates.iter().filter(|certificate| certificate.epoch > epoch);
+            after.all(|certificate| certificate.electorate_epoch().is_none_or(|from| from >= epoch))
+        };
+        let oldest = self.lineage.iter().find(|(epoch, _)| leads_on(**epoch));
+        let (epoch, host) = oldest.map_or((self.epoch, self.host), |(epoch, host)| (*epoch, *host));
+        (Root { epoch, host }, self.certificates_after(epoch))
     }
 
     /// The certificates of every epoch after this one that it has accepted, oldest first.

@@ -94,6 +94,14 @@ impl Certificate {
         }
     }
 
+    /// The epoch of the view that elected its host; `None` where a lobby made it one.
+    pub(crate) const fn electorate_epoch(&self) -> Option<Epoch> {
+        match &self.proof {
+            Proof::Majority { electorate, .. } => Some(electorate.id.epoch),
+            Proof::Lobby(_) => None,
+        }
+    }
+
     fn check_votes(
         &self,
         electorate: &View,

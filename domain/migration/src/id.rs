@@ -53,6 +53,9 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Of a peer that obeys nobody yet: it asks to come in.
+    pub const NOBODY: Self = Self { epoch: Epoch(0), fork: 0 };
+
     /// Of a certified host.
     #[must_use]
     pub const fn certified(epoch: Epoch) -> Self {

@@ -12,7 +12,7 @@ use crate::certificate::Forged;
 use crate::hint::Hint;
 use crate::message::{Body, Closed, Message};
 use crate::session::{Config, Output, Session};
-use crate::{Epoch, Guarded, Guards, PeerId, Stamp};
+use crate::{Guarded, Guards, PeerId, Stamp};
 
 /// How long it asks: longer than a migration usually takes, and shorter than a person waits.
 pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
@@ -83,9 +83,8 @@ impl<G: Guards> Joining<G> {
         {
             self.ask_at = now + AGAIN;
             self.asked = self.asked.wrapping_add(1);
-            // It obeys nobody yet.
-            let stamp = Stamp { epoch: Epoch(0), fork: 0 };
-            let message = Message { session: self.config.session, stamp, body: Body::Join(Hint::UNSUITABLE) };
+            let (session, body) = (self.config.session, Body::Join(Hint::UNSUITABLE));
+            let message = Message { session, stamp: Stamp::NOBODY, body };
             outputs.push(Output::Send { to, message });
         }
         Joined::NotYet(outputs)

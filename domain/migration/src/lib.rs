@@ -32,7 +32,7 @@ mod stages;
 mod state;
 mod view;
 
-pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal};
+pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal, Root};
 pub use certificate::{Certificate, Forged, Proof, Vote};
 pub use guard::{Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use crate::ballot::{Claim, Refusal};
+use crate::ballot::{Claim, Refusal, Root};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
 use crate::session::Cause;
@@ -189,8 +189,8 @@ pub enum Handover {
 /// What a joiner needs to be a member. It plays from now on, and votes once the view names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Welcome {
-    /// The first host.
-    pub founder: PeerId,
+    /// A host that it has to believe.
+    pub root: Root,
     /// Every host since.
     pub certificates: Vec<Certificate>,
     /// The newest view.

@@ -5,8 +5,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    Part, PeerId, Proof, Refusal, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature,
-    Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    Part, PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side,
+    Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
@@ -76,7 +76,8 @@ choice!(Proof, "proof" { 1 = Majority { electorate, votes }, 2 = Lobby(signature
 record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
 record!(Roster { stamp, version, members, kicked, actors });
-record!(Welcome { founder, certificates, view, roster, hints, channel });
+record!(Root { epoch, host });
+record!(Welcome { root, certificates, view, roster, hints, channel });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
 

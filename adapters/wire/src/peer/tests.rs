@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Proof, Refusal, Roster,
-    SIGNATURE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
-    Vote, Welcome,
+    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Proof, Refusal, Root,
+    Roster, SIGNATURE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View,
+    ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
     let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, state: state() };
     let refusal = |why| Body::Refusal { epoch: Epoch(3), why };
     let welcome = Welcome {
-        founder: PeerId(0xa),
+        root: Root { epoch: Epoch(1), host: PeerId(0xa) },
         certificates: vec![certificate()],
         view: view(),
         roster: roster(),

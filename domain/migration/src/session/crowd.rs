@@ -115,11 +115,12 @@ impl<G: Guards> Session<G> {
             self.meet_members(now);
             self.tell_roster();
         }
+        let (root, certificates) = self.ballot.history();
         for peer in welcome {
             let Some(channel) = self.roster.members.get(&peer).copied() else { continue };
             let welcome = Welcome {
-                founder: self.founder,
-                certificates: self.ballot.certificates_after(Epoch(0)),
+                root,
+                certificates: certificates.clone(),
                 view: self.view().clone(),
                 roster: self.roster.clone(),
                 hints: self.hints.clone(),

@@ -221,7 +221,7 @@ impl<G: Guards> Session<G> {
         if let Some(vote) = self.ballot.own_vote().map(|vote| self.sign_vote(vote))
             && let Some(certificate) = self.ballot.count(&vote)
         {
-            return self.crowned(now, &certificate);
+            return self.crowned(now, &certificate, Cause::Catastrophic);
         }
         self.send_all(&Body::Claim(claim));
     }
@@ -304,7 +304,7 @@ impl<G: Guards> Session<G> {
         if vote.voter == from
             && let Some(certificate) = self.ballot.count(vote)
         {
-            self.crowned(now, &certificate);
+            self.crowned(now, &certificate, Cause::Catastrophic);
         }
     }
 
@@ -326,10 +326,11 @@ impl<G: Guards> Session<G> {
     }
 
     /// This peer has its certificate.
-    fn crowned(&mut self, now: Timestamp, certificate: &Certificate) {
-        // A certificate that comes late finds a peer that has thought better of it; the session moves to it all the same.
+    fn crowned(&mut self, now: Timestamp, certificate: &Certificate, cause: Cause) {
+        // A certificate that comes late finds a peer that has thought better of it, and one that others tell of may come before
+        // the word that there will be one; the session moves to it all the same.
         let is_expected = matches!(self.leadership, Leadership::Vacant(_) | Leadership::Reigns(_));
-        if !is_expected && matches!(self.begin_event(now, Cause::Catastrophic), Begun::No) {
+        if !is_expected && matches!(self.begin_event(now, cause), Begun::No) {
             return;
         }
         self.hold_lease(now);
@@ -345,9 +346,14 @@ impl<G: Guards> Session<G> {
                 self.outputs.push(Output::Confirmed(stamp));
             }
         } else {
-            if let Leadership::Vacant(vacancy) = &self.leadership {
-                self.moved_by = vacancy.cause;
-            }
+            self.moved_by = match &self.leadership {
+                Leadership::Vacant(vacancy) => vacancy.cause,
+                Leadership::Follows
+                | Leadership::Doubts(_)
+                | Leadership::Reigns(_)
+                | Leadership::Outside { .. }
+                | Leadership::Over => cause,
+            };
             let lost = self.lost.clone();
             self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost));
             self.elected(Role::Host);
@@ -378,7 +384,7 @@ impl<G: Guards> Session<G> {
             if self.ballot.host() == self.me()
                 && let Some(certificate) = self.ballot.certificates_after(stamp_before.epoch).pop()
             {
-                return self.crowned(now, &certificate);
+                return self.crowned(now, &certificate, cause);
             }
             self.fork = None;
             self.seen = self.seen.max(stamp.epoch);

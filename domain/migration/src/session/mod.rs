@@ -25,7 +25,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::ballot::Ballot;
+use crate::ballot::{Ballot, Root};
 use crate::certificate::{Certificate, Forged};
 use crate::hint::{CanBeHost, Hint, HintList};
 use crate::message::{Beat, Body, Hears, Message, Welcome};
@@ -59,7 +59,6 @@ const STANDBYS: usize = 2;
 pub struct Session<G: Guards = Guarded> {
     config: Config,
     settings: Settings,
-    founder: PeerId,
     ballot: Ballot<G>,
     /// Who plays, as the leader last told; as host, as it is.
     roster: Roster,
@@ -218,9 +217,9 @@ impl<G: Guards> Session<G> {
         let members = BTreeMap::from([(me, ChannelId { stamp, number: 0 })]);
         let id = ViewId { epoch, version: 0 };
         let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
-        let ballot = Ballot::new(config.arbiter, me, me, view, certificates)?;
+        let ballot = Ballot::new(config.arbiter, me, Root { epoch, host: me }, view, certificates)?;
         let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
-        let mut session = Self::with(now, config, me, ballot, roster, HintList::empty(epoch));
+        let mut session = Self::with(now, config, ballot, roster, HintList::empty(epoch));
         session.sign_view();
         session.leadership = Leadership::Reigns(Reign::founded(now));
         session.outputs.push(Output::Lead { stamp, state: State::default() });
@@ -241,7 +240,7 @@ impl<G: Guards> Session<G> {
     ) -> Result<Self, Forged> {
         let me = config.me;
         let view = welcome.view.clone();
-        let ballot = Ballot::new(config.arbiter, me, welcome.founder, view, &welcome.certificates)?;
+        let ballot = Ballot::new(config.arbiter, me, welcome.root, view, &welcome.certificates)?;
         let fork = (stamp.fork > 0).then_some(Fork { number: stamp.fork, head: host });
         if stamp.epoch != ballot.epoch() || (fork.is_none() && ballot.host() != host) {
             return Err(Forged::Sender);
@@ -250,25 +249,17 @@ impl<G: Guards> Session<G> {
         if roster.stamp != stamp || !roster.members.contains_key(&me) {
             return Err(Forged::Outsider);
         }
-        let mut session = Self::with(now, config, welcome.founder, ballot, roster, welcome.hints.clone());
+        let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
         session.fork = fork;
         session.outputs.push(Output::Follow { leader: host, stamp });
         session.pass(now);
         Ok(session)
     }
 
-    fn with(
-        now: Timestamp,
-        config: Config,
-        founder: PeerId,
-        ballot: Ballot<G>,
-        roster: Roster,
-        hints: HintList,
-    ) -> Self {
+    fn with(now: Timestamp, config: Config, ballot: Ballot<G>, roster: Roster, hints: HintList) -> Self {
         let seen = ballot.epoch();
         let mut session = Self {
             settings: Settings::DEFAULT,
-            founder,
             ballot,
             roster,
             fork: None,

@@ -16,7 +16,7 @@ use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, STANDBYS, Session};
 use crate::stages::Failure;
 use crate::state::StateId;
-use crate::{ChannelId, Guards, PeerId};
+use crate::{ChannelId, Guards, PeerId, Stamp};
 
 /// A host that has not heard from a majority for so long stands still: longer than the silence that its members bear, so
 /// that a passing fault stops nobody.
@@ -222,7 +222,8 @@ impl<G: Guards> Session<G> {
         let living = self.contacts.values().filter(lives);
         let (mut all_here, mut newest) = (true, mine);
         for contact in living {
-            all_here &= contact.stamp == stamp;
+            // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
+            all_here &= contact.stamp == stamp || contact.stamp == Stamp::NOBODY;
             newest = newest.max(contact.holds);
         }
         let holders: Vec<PeerId> = self

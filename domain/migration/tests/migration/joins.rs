@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, Epoch, Input, Output, Stamp};
+use mainstay_migration::{CanBeHost, End, Epoch, Handover, Input, Output, Stamp};
 
-use crate::net::{Net, peer};
+use crate::net::{Net, peer, snapshot};
 
 fn step_until(net: &mut Net, what: impl Fn(&Net) -> bool) {
     for _ in 0..20_000 {
@@ -123,4 +123,38 @@ fn who_was_thrown_out_stays_out_after_a_migration() {
     net.run(Duration::from_secs(4));
     assert!(!net.peers.contains_key(&peer(4)));
     assert!(!net.session(peer(2)).roster().members.contains_key(&peer(4)));
+}
+
+/// "the process can repeat until there are no more players left": whoever comes in after a hundred hosts is told of as many of
+/// them as anybody has to know, and each leave takes no longer than the first, also while somebody is on the way in.
+#[test]
+fn a_hundred_hosts_and_newcomers_after_each() {
+    let mut net = Net::of(4);
+    for round in 0..100 {
+        let host = net.host();
+        let newcomer = peer(100 + round);
+        net.join(newcomer);
+        if round % 3 == 0 {
+            // The host never gets a word to it: it still asks when the host goes.
+            net.cut.insert((host, newcomer));
+            net.run(Duration::from_millis(600));
+            assert!(!net.peers.contains_key(&newcomer));
+        } else {
+            net.run(Duration::from_millis(600));
+            assert!(net.peers.contains_key(&newcomer), "{newcomer} came in under host {round}");
+        }
+        let last = snapshot(net.session(host).held().id().tick);
+        net.give(host, Input::HandOver { to: None, why: Handover::Leaves, last });
+        net.run(Duration::from_millis(250));
+        assert_eq!(net.seen[&host].outputs.last(), Some(&Output::Ended(End::Left)), "host {round} left");
+        net.kill(host);
+        let next = net.host();
+        assert_ne!(next, host);
+        assert!(net.seen[&next].led_from.is_some(), "host {round}: its successor goes on at once");
+        net.run(Duration::from_millis(800));
+        assert!(net.peers.contains_key(&newcomer), "{newcomer} is in after host {round}");
+        net.settle_in(newcomer, CanBeHost::Yes);
+        net.run(Duration::from_millis(300));
+    }
+    assert_eq!(net.session(net.host()).stamp(), Stamp::certified(Epoch(101)));
 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof, Role, Session,
-    Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+    Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof, Role, Root,
+    Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{Net, granted, peer, snapshot};
@@ -194,6 +194,12 @@ fn a_session_of_a_lobby_begins_with_its_certificate() {
     let founded: Result<Session, Forged> = Session::found_certified(now, config.clone(), &of_another);
     assert_eq!(founded.err(), Some(Forged::Arbiter));
     let view = net.session(peer(1)).view().clone();
-    let ballot = Ballot::<Guarded>::new(config.arbiter, peer(2), peer(1), view, &[]);
+    let ballot = Ballot::<Guarded>::new(
+        config.arbiter,
+        peer(2),
+        Root { epoch: Epoch::FIRST, host: peer(1) },
+        view,
+        &[],
+    );
     assert_eq!(ballot.err(), Some(Forged::Arbiter));
 }

@@ -9,8 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use mainstay_migration::{
-    Arbiter, Ballot, Certificate, ChannelId, Claim, Epoch, PeerId, Refusal, Signature, Stamp, View, ViewId,
-    Vote,
+    Arbiter, Ballot, Certificate, ChannelId, Claim, Epoch, PeerId, Refusal, Root, Signature, Stamp, View,
+    ViewId, Vote,
 };
 
 const A: PeerId = PeerId(1);
@@ -82,7 +82,16 @@ impl Model {
             signature: Signature::default(),
         };
         let mut peers: Vec<Ballot> = (1..=members)
-            .map(|peer| Ballot::new(Arbiter::Majority, PeerId(peer), A, view.clone(), &[]).unwrap())
+            .map(|peer| {
+                Ballot::new(
+                    Arbiter::Majority,
+                    PeerId(peer),
+                    Root { epoch: Epoch::FIRST, host: A },
+                    view.clone(),
+                    &[],
+                )
+                .unwrap()
+            })
             .collect();
         for peer in 2..=voters {
             peers[0].taken(PeerId(peer), view.id);

@@ -17,10 +17,6 @@ use self::field::{Field, Mandate};
 use crate::report::percentile;
 use crate::{Failure, option, word};
 
-/// After how many hosts a session of this benchmark makes room for a new one: somebody new is told of every host since the
-/// founder, and of 64 at most (`LINEAGE_MAX`), so that nobody could come in after them.
-const HOSTS_MAX: usize = 50;
-
 /// How a host goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -142,9 +138,9 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
         lost += moved.acked_lost;
         left_behind += moved.left_behind;
         match moved.mandate {
-            Mandate::Confirmed if round % HOSTS_MAX != 0 => field.replace(host)?,
-            // Whoever is left of two can never have a majority of them again; and see above.
-            Mandate::Confirmed | Mandate::Unconfirmed => {
+            Mandate::Confirmed => field.replace(host)?,
+            // Whoever is left of two can never have a majority of them again.
+            Mandate::Unconfirmed => {
                 late = late.max(field.network.counts().latest);
                 drop(field);
                 field = Field::new(settings.players, settings.line, settings.seed, &[])?;
