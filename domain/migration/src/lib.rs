@@ -52,6 +52,6 @@ pub use stages::{
     Answer, Call, Failure, LISTENERS_MAX, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
 };
 pub use state::{
-    Kind, Level, PARTS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash, StateId,
+    Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash, StateId,
 };
 pub use view::{MEMBERS_MAX, Roster, View, ViewId};

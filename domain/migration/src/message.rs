@@ -1,6 +1,7 @@
 //! What peers say to each other. Nearly all of it is a level that is said again with every beat, so that a lost, doubled or
 //! late message does no harm; the rest is asked for again until it is answered.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -79,7 +80,7 @@ pub enum Body {
     /// Let me in.
     Join(Hint),
     /// You are in, on that channel.
-    Welcome(Welcome),
+    Welcome(Box<Welcome>),
     /// I am not the host; ask this one.
     Redirect(PeerId),
     /// I go.

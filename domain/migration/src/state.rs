@@ -19,6 +19,10 @@ pub const STATE_BYTES_MAX: usize = 256 * 1024;
 /// The most parts that are kept since a snapshot: at ten a second a game has to give one every 25 s.
 pub const PARTS_MAX: usize = 256;
 
+/// Of how many peers a part names the last input: every member of the largest session, and half as many who left and may come
+/// back. All parts of the longest state fit into one packet with them.
+pub const PLAYERS_MAX: usize = crate::MEMBERS_MAX + crate::MEMBERS_MAX / 2;
+
 /// The running hash of a chain: the first half of a SHA-256. 0 is the hash of no part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StateHash(pub u128);
@@ -89,7 +93,8 @@ pub struct Part {
     pub previous: StateHash,
     /// What `bytes` are.
     pub kind: Kind,
-    /// The last input of each member that it holds: of a new host they want to know which ones to say again.
+    /// The last input of each member that it holds, of [`PLAYERS_MAX`] at most: of a new host they want to know which ones to
+    /// say again.
     pub inputs: BTreeMap<PeerId, u64>,
     /// The game's.
     pub bytes: Vec<u8>,

@@ -12,7 +12,7 @@ use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{Connection, ConnectionError, Endpoint, IdleTimeout, Incoming, TransportConfig, VarInt};
 use rustls::pki_types::CertificateDer;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::StartError;
@@ -43,6 +43,9 @@ const WINDOW_BYTES: u32 = 2 * (1 << 20);
 const DATAGRAMS_BYTES: usize = 256 * 1024;
 /// The first guess of a round trip: what most players' links stay below.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(100);
+/// How long a peer that goes waits until its last words have arrived, where some were lost: a repetition or two. A host that
+/// hands over has to be heard once more after it (its word for the new host's view), or the new host has no majority of two.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 /// What a link says when it is closed on purpose.
 const BYE: VarInt = VarInt::from_u32(0);
 /// A name that TLS wants; nobody reads it.
@@ -54,6 +57,35 @@ pub(crate) struct Quic {
     endpoint: Endpoint,
     key: Key,
     arrivals: Arrivals,
+    unheard: Unheard,
+}
+
+/// How many packets on streams have not arrived yet, on all links.
+#[derive(Debug, Clone)]
+struct Unheard(Arc<watch::Sender<usize>>);
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+struct Said(Arc<watch::Sender<usize>>);
+
+impl Unheard {
+    fn say(&self) -> Said {
+        self.0.send_modify(|count| *count += 1);
+        Said(Arc::clone(&self.0))
+    }
+
+    /// Waits until all have arrived, or their links have ended.
+    async fn all_heard(&self) {
+        let mut count = self.0.subscribe();
+        // The sender is held here, so this never fails.
+        let _none = count.wait_for(|count| *count == 0).await;
+    }
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 impl Quic {
@@ -64,7 +96,13 @@ impl Quic {
         config.transport_config(transport()?);
         let endpoint =
             Endpoint::server(config, address).map_err(|source| StartError::Bind { address, source })?;
-        let quic = Self { endpoint: endpoint.clone(), key: key.clone(), arrivals: arrivals.clone() };
+        let unheard = Unheard(Arc::new(watch::Sender::new(0)));
+        let quic = Self {
+            endpoint: endpoint.clone(),
+            key: key.clone(),
+            arrivals: arrivals.clone(),
+            unheard: unheard.clone(),
+        };
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
                 if endpoint.open_connections() >= LINKS_MAX {
@@ -72,7 +110,7 @@ impl Quic {
                     incoming.refuse();
                     continue;
                 }
-                tokio::spawn(answer(incoming, arrivals.clone()));
+                tokio::spawn(answer(incoming, arrivals.clone(), unheard.clone()));
             }
         });
         Ok(quic)
@@ -89,7 +127,7 @@ impl Quic {
         let mut config = quinn::ClientConfig::new(Arc::new(tls));
         config.transport_config(transport()?);
         let connecting = self.endpoint.connect_with(config, address, NAME);
-        let arrivals = self.arrivals.clone();
+        let (arrivals, unheard) = (self.arrivals.clone(), self.unheard.clone());
         tokio::spawn(async move {
             let connected = match connecting {
                 Ok(connecting) => match timeout(HANDSHAKE_MAX, connecting).await {
@@ -100,7 +138,7 @@ impl Quic {
                 Err(error) => Err(error.to_string()),
             };
             match connected {
-                Ok(connection) => serve(connection, arrivals).await,
+                Ok(connection) => serve(connection, arrivals, unheard).await,
                 Err(why) => {
                     tracing::debug!(%address, ?whom, why, "no link");
                     let peer = match whom {
@@ -115,8 +153,11 @@ impl Quic {
         Ok(())
     }
 
-    /// Tells every peer that this one goes, and waits until that is sent.
+    /// Waits a moment for what was said last to arrive, tells every peer that this one goes, and waits until that is sent.
     pub(crate) async fn close(&self) {
+        if timeout(LAST_WORDS_MAX, self.unheard.all_heard()).await.is_err() {
+            tracing::debug!("somebody has not heard this peer's last words");
+        }
         self.endpoint.close(BYE, b"");
         self.endpoint.wait_idle().await;
     }
@@ -138,16 +179,16 @@ fn transport() -> Result<Arc<TransportConfig>, StartError> {
     Ok(Arc::new(config))
 }
 
-async fn answer(incoming: Incoming, arrivals: Arrivals) {
+async fn answer(incoming: Incoming, arrivals: Arrivals, unheard: Unheard) {
     match timeout(HANDSHAKE_MAX, incoming).await {
-        Ok(Ok(connection)) => serve(connection, arrivals).await,
+        Ok(Ok(connection)) => serve(connection, arrivals, unheard).await,
         Ok(Err(error)) => tracing::debug!(%error, "somebody dialed and did not get in"),
         Err(_elapsed) => tracing::debug!("somebody dialed and fell silent"),
     }
 }
 
 /// From the handshake on to the end.
-async fn serve(connection: Connection, arrivals: Arrivals) {
+async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     let Some(peer) = identity(&connection) else {
         connection.close(BYE, b"");
         return;
@@ -155,7 +196,7 @@ async fn serve(connection: Connection, arrivals: Arrivals) {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
     let (waiting, streams) = mpsc::channel(WAITING_MAX);
-    let link = QuicLink { connection: connection.clone(), peer, number, waiting };
+    let link = QuicLink { connection: connection.clone(), peer, number, waiting, unheard };
     if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
         return;
     }
@@ -185,13 +226,20 @@ fn identity(connection: &Connection) -> Option<PeerId> {
 }
 
 /// Each packet has a stream of its own.
-async fn send_streams(connection: &Connection, mut packets: mpsc::Receiver<Bytes>) -> ConnectionError {
-    while let Some(bytes) = packets.recv().await {
+async fn send_streams(
+    connection: &Connection,
+    mut packets: mpsc::Receiver<(Bytes, Said)>,
+) -> ConnectionError {
+    while let Some((bytes, said)) = packets.recv().await {
         let sent = async {
             let mut stream = connection.open_uni().await.map_err(Some)?;
             stream.write_chunk(bytes).await.map_err(|_| None)?;
             // An error means that the other end wants it no more.
             let _stopped = stream.finish();
+            tokio::spawn(async move {
+                let _arrived = stream.stopped().await;
+                drop(said);
+            });
             Ok::<_, Option<ConnectionError>>(())
         };
         if let Err(Some(ended)) = sent.await {
@@ -259,7 +307,8 @@ struct QuicLink {
     connection: Connection,
     peer: PeerId,
     number: u64,
-    waiting: mpsc::Sender<Bytes>,
+    waiting: mpsc::Sender<(Bytes, Said)>,
+    unheard: Unheard,
 }
 
 impl Link for QuicLink {
@@ -279,7 +328,7 @@ impl Link for QuicLink {
         let fits = self.connection.max_datagram_size().is_some_and(|most| bytes.len() <= most);
         let sent = match way {
             Way::Datagram if fits => self.connection.send_datagram(bytes).is_ok(),
-            Way::Datagram | Way::Stream => self.waiting.try_send(bytes).is_ok(),
+            Way::Datagram | Way::Stream => self.waiting.try_send((bytes, self.unheard.say())).is_ok(),
         };
         if !sent {
             tracing::trace!(peer = %self.peer, "a packet was not sent");

@@ -108,6 +108,8 @@ enum Held {
 /// What every kind of world tells of itself.
 struct Lived {
     events: u64,
+    /// Hosts that came after another, where sessions move.
+    migrations: u64,
     lived: Micros,
     broken: Option<Broken>,
 }
@@ -116,13 +118,14 @@ fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Held> {
     let begun = Instant::now();
     let limit = Duration::from_secs(many.seconds);
     let last = many.seeds.map_or(u64::MAX, |seeds| many.seed.saturating_add(seeds));
-    let (mut events, mut worlds, mut lived) = (0_u64, 0_u64, 0_u64);
+    let (mut events, mut migrations, mut worlds, mut lived) = (0_u64, 0_u64, 0_u64, 0_u64);
     for seed in many.seed..last {
         if begun.elapsed() >= limit {
             break;
         }
         let world = many.world.live(seed);
         events += world.events;
+        migrations += world.migrations;
         lived += world.lived;
         worlds += 1;
         if let Some(broken) = &world.broken {
@@ -133,9 +136,10 @@ fn run_many(many: &Many, out: &mut impl Write) -> io::Result<Held> {
     }
     let spent = begun.elapsed();
     let rate = events.saturating_mul(1_000) / u64::try_from(spent.as_millis()).unwrap_or(u64::MAX).max(1);
+    let moved = if many.world.migration { format!("{migrations} migrations, ") } else { String::new() };
     writeln!(
         out,
-        "{worlds} worlds, {events} events, {} virtual hours in {:.1} s: {rate} events a second; every law held",
+        "{worlds} worlds, {moved}{events} events, {} virtual hours in {:.1} s: {rate} events a second; every law held",
         lived / 3_600_000_000,
         spent.as_secs_f64(),
     )?;
@@ -180,18 +184,20 @@ impl OfWorld {
     fn live(&self, seed: u64) -> Lived {
         if self.lobby {
             let lobby::Report { counts, lived, broken, .. } = lobby::run(seed, None, Text::None);
-            return Lived { events: counts.events, lived, broken };
+            return Lived { events: counts.events, migrations: 0, lived, broken };
         }
         if self.matching {
             let matching::Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
-            return Lived { events: counts.events, lived, broken };
+            return Lived { events: counts.events, migrations: 0, lived, broken };
         }
         if self.migration {
             let migration::Report { counts, lived, broken, .. } = migration::run::<Guarded>(seed, Text::None);
-            return Lived { events: counts.events, lived, broken };
+            // The founder came after nobody.
+            let migrations = (counts.certified + counts.forks).saturating_sub(1);
+            return Lived { events: counts.events, migrations, lived, broken };
         }
         let report = run(seed, self.options(Text::None));
-        Lived { events: report.counts.events, lived: report.lived, broken: report.broken }
+        Lived { events: report.counts.events, migrations: 0, lived: report.lived, broken: report.broken }
     }
 
     fn options(&self, text: Text) -> Options {

@@ -5,11 +5,11 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    Part, PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side,
-    Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    PLAYERS_MAX, Part, PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
+    Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
-use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes};
+use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
 use super::{ADDRESSES_MAX, CARDS_MAX, Card, GAME_BYTES_MAX, Game, Malformed, Packet};
 
 choice!(Packet, "packet" { 1 = Protocol(message), 2 = Game(game), 3 = Book(cards) });
@@ -127,7 +127,7 @@ impl Packed for Part {
             id: Packed::take(from)?,
             previous: Packed::take(from)?,
             kind: Packed::take(from)?,
-            inputs: Packed::take(from)?,
+            inputs: take_map(from, PLAYERS_MAX)?,
             bytes: take_bytes(from, STATE_BYTES_MAX)?,
         })
     }

@@ -92,6 +92,16 @@ impl<T: Listed> Packed for Vec<T> {
     }
 }
 
+impl<T: Packed> Packed for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        T::put(self, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::take(from).map(Self::new)
+    }
+}
+
 impl<K: Listed + Ord, V: Packed> Packed for BTreeMap<K, V> {
     fn put(&self, out: &mut Vec<u8>) {
         put_length(self.len(), out);
@@ -102,16 +112,24 @@ impl<K: Listed + Ord, V: Packed> Packed for BTreeMap<K, V> {
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let mut map = Self::new();
-        for _ in 0..take_length(from, K::MAX)? {
-            let (key, value) = (K::take(from)?, V::take(from)?);
-            if map.last_key_value().is_some_and(|(last, _)| *last >= key) {
-                return Err(Malformed::Order);
-            }
-            map.insert(key, value);
-        }
-        Ok(map)
+        take_map(from, K::MAX)
     }
+}
+
+/// A map of at most so many, where that is not as many as there are of its keys elsewhere.
+pub(super) fn take_map<K: Packed + Ord, V: Packed>(
+    from: &mut Reader<'_>,
+    max: usize,
+) -> Result<BTreeMap<K, V>, Malformed> {
+    let mut map = BTreeMap::new();
+    for _ in 0..take_length(from, max)? {
+        let (key, value) = (K::take(from)?, V::take(from)?);
+        if map.last_key_value().is_some_and(|(last, _)| *last >= key) {
+            return Err(Malformed::Order);
+        }
+        map.insert(key, value);
+    }
+    Ok(map)
 }
 
 impl<T: Listed + Ord> Packed for BTreeSet<T> {

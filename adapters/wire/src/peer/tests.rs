@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, Part, PeerId, Proof, Refusal, Root,
-    Roster, SIGNATURE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View,
-    ViewId, Vote, Welcome,
+    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX, Part, PeerId,
+    Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
+    Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -151,7 +151,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("pull", Body::Pull(state())),
         ("play", Body::Play { number: 32, bytes: b"hard to port".to_vec() }),
         ("join", Body::Join(Hint::UNSUITABLE)),
-        ("welcome", Body::Welcome(welcome)),
+        ("welcome", Body::Welcome(Box::new(welcome))),
         ("redirect", Body::Redirect(PeerId(0xa))),
         ("leave", Body::Leave),
         ("kicked", Body::Refused(Closed::Kicked)),
@@ -230,6 +230,26 @@ fn the_largest_session_fits() {
     let packet = Packet::Protocol(message);
     assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());
     assert_eq!(Packet::decode(&packet.encode()), Ok(packet));
+}
+
+/// The longest state that there can be is a packet, and it may name whoever has left besides whoever plays: no host keeps back
+/// what its standbys cannot read.
+#[test]
+fn the_longest_state_fits() {
+    let inputs: BTreeMap<PeerId, u64> = (0..PLAYERS_MAX as u128).map(|id| (PeerId(id), 31)).collect();
+    let bytes = vec![7; STATE_BYTES_MAX / PARTS_MAX];
+    let part = Part { inputs, bytes, ..part(Kind::Delta) };
+    let state = |part: &Part, count| {
+        let body = Body::State(vec![part.clone(); count]);
+        Packet::Protocol(Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body })
+    };
+    let packet = state(&part, PARTS_MAX);
+    assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());
+    assert_eq!(Packet::decode(&packet.encode()), Ok(packet));
+    let mut one_more = part;
+    one_more.inputs.insert(PeerId(u128::MAX), 1);
+    let refused = Malformed::List { length: PLAYERS_MAX + 1, max: PLAYERS_MAX };
+    assert_eq!(Packet::decode(&state(&one_more, 1).encode()), Err(refused));
 }
 
 proptest! {

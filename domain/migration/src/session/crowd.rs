@@ -5,6 +5,7 @@
 //! counted on it could never have changed its view again). Should it fail all the same before the view with it is settled, the
 //! host goes back to the one before.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -18,7 +19,7 @@ use crate::session::words::{Cause, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
 use crate::view::{MEMBERS_MAX, Roster};
-use crate::{ActorId, ChannelId, Epoch, Guards, PeerId, Stamp};
+use crate::{ActorId, ChannelId, Guards, PeerId, Stamp};
 
 /// A member that is silent for so long is none any more.
 const MEMBER_LOST: Duration = Duration::from_secs(5);
@@ -126,7 +127,7 @@ impl<G: Guards> Session<G> {
                 hints: self.hints.clone(),
                 channel,
             };
-            self.send(peer, Body::Welcome(welcome));
+            self.send(peer, Body::Welcome(Box::new(welcome)));
         }
     }
 
@@ -358,7 +359,7 @@ impl<G: Guards> Session<G> {
         self.send_all(&Body::Join(hint));
     }
 
-    pub(super) fn be_welcome(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, welcome: Welcome) {
+    pub(super) fn be_welcome(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, welcome: Box<Welcome>) {
         if !matches!(self.leadership, Leadership::Outside { .. }) {
             return;
         }

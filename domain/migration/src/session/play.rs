@@ -14,16 +14,13 @@ use crate::message::{Beat, Body, Leads, Side};
 use crate::session::reign::{Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
-use crate::state::{Kind, Level, PARTS_MAX, Part, Piece, State, StateError, StateId};
-use crate::view::MEMBERS_MAX;
+use crate::state::{Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, State, StateError, StateId};
 use crate::{Guards, PeerId, Stamp};
 
 /// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
 pub const INPUTS_MAX: usize = 512;
 /// How many names of states a member remembers: at ten a second those of 25 s.
 const NAMES_MAX: usize = 256;
-/// Of how many peers the last input is remembered, those who left included: they may come back.
-const PLAYERS_MAX: usize = 4 * MEMBERS_MAX;
 /// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
 const LACKING: Duration = Duration::from_millis(300);
 

@@ -12,6 +12,7 @@ use crate::lobby::Arbiter;
 use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
+use crate::session::elect::CANDIDATE_PATIENCE;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, STANDBYS, Session};
 use crate::stages::Failure;
@@ -269,7 +270,9 @@ impl<G: Guards> Session<G> {
             return;
         }
         reign.claimed = Some(now);
-        if merging.is_some_and(|since| now >= since + super::elect::CANDIDATE_PATIENCE) {
+        // Whoever is confirmed gets there in the end, and gives nothing up for it.
+        let is_confirmed = reign.mandate == Mandate::Confirmed;
+        if merging.is_some_and(|since| now >= since + CANDIDATE_PATIENCE) && !is_confirmed {
             return self.merge_without_majority(now);
         }
         match arbiter {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, End, Epoch, Handover, Input, Output, Stamp};
+use mainstay_migration::{CanBeHost, End, Epoch, Handover, Input, Output, PLAYERS_MAX, Stamp};
 
 use crate::net::{Net, peer, snapshot};
 
@@ -154,7 +154,10 @@ fn a_hundred_hosts_and_newcomers_after_each() {
         net.run(Duration::from_millis(800));
         assert!(net.peers.contains_key(&newcomer), "{newcomer} is in after host {round}");
         net.settle_in(newcomer, CanBeHost::Yes);
+        net.give(newcomer, Input::Play(b"ahoy".to_vec()));
         net.run(Duration::from_millis(300));
     }
-    assert_eq!(net.session(net.host()).stamp(), Stamp::certified(Epoch(101)));
+    let host = net.session(net.host());
+    assert_eq!(host.stamp(), Stamp::certified(Epoch(101)));
+    assert!(host.held().inputs().len() <= PLAYERS_MAX, "those who left long ago are forgotten");
 }
