@@ -178,11 +178,14 @@ impl Searcher {
     fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Vec<Near>, players: u32) {
         let mut missing = players;
         while missing > 0 && near.len() < NEAR_MAX {
-            // Some rows are read before any is judged: so the memory answers for many at a time.
             let from = near.len();
-            let met = walk.by_ref().take((missing as usize).div_ceil(2).min(NEAR_MAX - from));
-            near.extend(met.map(|met| {
-                let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
+            let many = (missing as usize).div_ceil(2).min(NEAR_MAX - from);
+            self.met.clear();
+            self.met.extend(walk.by_ref().take(many).map(|met| met.handle));
+            // All are asked of the memory before any is judged: so it answers for many at a time.
+            field.slab.fetch(&self.met);
+            near.extend(self.met.iter().map(|handle| {
+                let card = Card::of(field.plan, *handle, field.slab.get(*handle));
                 Near { card, lanes: 0 }
             }));
             if near.len() == from {

@@ -56,6 +56,8 @@ pub(super) struct Searcher {
     pub(super) seats: Seats,
     /// Who could join the group as it was begun, in the order in which they are tried.
     pub(super) near: Vec<Near>,
+    /// Whom the walk met last.
+    pub(super) met: Vec<Handle>,
     /// The same before they are ranked.
     pub(super) unranked: Vec<Near>,
     /// Their distances and arrivals.
