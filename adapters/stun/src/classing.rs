@@ -31,13 +31,16 @@ pub struct Reach {
 }
 
 impl Reach {
-    const UNKNOWN: Self = Self { nat: NatType::Unknown, seen_as: None };
+    /// Nobody has asked yet, or nothing has answered.
+    pub const UNKNOWN: Self = Self { nat: NatType::Unknown, seen_as: None };
 }
 
 /// One classing on its way.
 #[derive(Debug, Clone)]
 pub struct Classing {
     server: SocketAddr,
+    /// What was found before: where the first answer says the same, nothing else is asked.
+    before: Reach,
     /// The number of the first question; the others count from it.
     first: u128,
     question: Question,
@@ -66,7 +69,14 @@ impl Classing {
     /// Asks a responder, from now on; `random` are 96 bits that nobody foresees.
     #[must_use]
     pub const fn new(server: SocketAddr, random: u128, now: Duration) -> Self {
-        Self { server, first: random, question: Question::HowAmISeen, sent: 0, due: now }
+        Self::again(server, random, now, Reach::UNKNOWN)
+    }
+
+    /// Asks again: only how the peer is seen, where that is as before. It also keeps the router from forgetting the peer. What
+    /// gets through cannot be asked twice of one mapping: the first time has opened it.
+    #[must_use]
+    pub const fn again(server: SocketAddr, random: u128, now: Duration, before: Reach) -> Self {
+        Self { server, before, first: random, question: Question::HowAmISeen, sent: 0, due: now }
     }
 
     /// What is to be sent now, and where to; `None` until [`Classing::next_deadline`].
@@ -103,6 +113,18 @@ impl Classing {
         }
     }
 
+    /// How others see the peer, as soon as that is known: long before the rest, behind a router.
+    #[must_use]
+    pub const fn seen_as(&self) -> Option<SocketAddr> {
+        match self.question {
+            Question::HowAmISeen => None,
+            Question::WhoGetsThrough { seen_as, .. } | Question::HowAmISeenElsewhere { seen_as, .. } => {
+                Some(seen_as)
+            }
+            Question::Answered(reach) => reach.seen_as,
+        }
+    }
+
     /// What was found, once it is.
     #[must_use]
     pub const fn reach(&self) -> Option<Reach> {
@@ -124,7 +146,9 @@ impl Classing {
             return;
         }
         let seen_as = response.mapped;
+        let is_as_before = self.before.seen_as == Some(seen_as);
         let next = match (self.question, response.other) {
+            (Question::HowAmISeen, _) if is_as_before => Question::Answered(self.before),
             (Question::HowAmISeen, None) => {
                 Question::Answered(Reach { seen_as: Some(seen_as), ..Reach::UNKNOWN })
             }

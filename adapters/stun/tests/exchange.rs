@@ -71,10 +71,21 @@ impl Router {
 
 /// Carries datagrams until the peer knows; `loses` says of the n-th send whether it is lost.
 fn class(router: &mut Router, addresses: Addresses, loses: impl Fn(u32) -> bool) -> (Reach, Duration) {
+    let (reach, took, _) = class_again(router, addresses, loses, Reach::UNKNOWN);
+    (reach, took)
+}
+
+/// The same of one who knew something before, and how much it sent.
+fn class_again(
+    router: &mut Router,
+    addresses: Addresses,
+    loses: impl Fn(u32) -> bool,
+    before: Reach,
+) -> (Reach, Duration, u32) {
     let responder = Responder::new(addresses);
     let server = addresses.at(Corner::SAME).unwrap();
     let mut now = Duration::from_secs(5);
-    let mut classing = Classing::new(server, 77, now);
+    let mut classing = Classing::again(server, 77, now, before);
     let began = now;
     let mut sends = 0;
     loop {
@@ -96,7 +107,7 @@ fn class(router: &mut Router, addresses: Addresses, loses: impl Fn(u32) -> bool)
         }
         if let Some(reach) = classing.reach() {
             assert_eq!(classing.next_deadline(), None);
-            return (reach, now - began);
+            return (reach, now - began, sends);
         }
         now = classing.next_deadline().unwrap();
     }
@@ -118,6 +129,21 @@ fn each_router_has_its_class() {
         let expected = if lets_in == LetsIn::Anybody { Duration::ZERO } else { GIVE_UP_AFTER };
         assert_eq!(took, expected, "only silence takes time");
     }
+}
+
+/// Whoever asks again sends one packet while nothing has changed, and finds out anew what has.
+#[test]
+fn asking_again_costs_one_packet_until_something_has_changed() {
+    let mut router = Router::new(Shows::One, LetsIn::Addresses);
+    let (known, _) = class(&mut router, two(), |_| false);
+    assert_eq!(known, Reach { nat: NatType::Moderate, seen_as: Some(at(ROUTER)) });
+    let again = class_again(&mut router, two(), |_| false, known);
+    assert_eq!(again, (known, Duration::ZERO, 1));
+    // Another router, which has let nobody in yet.
+    let mut router = Router::new(Shows::One, LetsIn::Addresses);
+    let elsewhere = Reach { seen_as: Some(at("198.51.100.7:1")), ..known };
+    let (found, took, sends) = class_again(&mut router, two(), |_| false, elsewhere);
+    assert_eq!((found, took, sends), (known, GIVE_UP_AFTER, 2 + SENDS));
 }
 
 /// Issue 5: "classing needs two configured addresses; with one it reports Unknown rather than guess".

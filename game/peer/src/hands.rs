@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, NatType, Output,
-    PeerId, Priority, Session, SessionId,
+    Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output, PeerId,
+    Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +20,7 @@ use crate::key::{Key, SessionKeys, Whom};
 use crate::link::{Arrival, Ending, Way};
 use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX};
 use crate::mailbox::{Mail, Mailbox, Room};
+use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
 use crate::seat::{Doors, Event, Over, SessionOptions, Shown, To};
@@ -122,6 +123,7 @@ pub(crate) struct Hands {
     key: Key,
     began: Instant,
     quic: Quic,
+    mirror: Mirror,
     arrivals: mpsc::Receiver<Arrival>,
     commands: mpsc::Receiver<Command>,
     /// What lobbies answer, and where their threads put it.
@@ -147,6 +149,7 @@ impl Hands {
             me,
             key,
             began: now,
+            mirror: quic.mirror().clone(),
             quic,
             arrivals,
             commands,
@@ -168,6 +171,7 @@ impl Hands {
                 Some(Brought { session, asked, ruling }) = self.rulings.recv() => {
                     self.give(session, Input::Lobby { asked, ruling });
                 }
+                Some(seen_as) = self.mirror.next() => self.seen_as(seen_as),
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command),
                     None => break,
@@ -352,6 +356,12 @@ impl Hands {
         if let Some(Place { line: Some(line), .. }) = self.places.get(&id) {
             line.send(errand);
         }
+    }
+
+    /// Others see this peer there: lobbies tell it to newcomers.
+    fn seen_as(&self, address: SocketAddr) {
+        tracing::debug!(%address, "seen by others");
+        self.places.keys().for_each(|id| self.errand(*id, Errand::SeenAs(address)));
     }
 
     fn send(&self, to: PeerId, message: Message) {
@@ -604,6 +614,7 @@ impl Hands {
             leader: session.leader(),
             stamp: session.stamp(),
             anticipated: session.anticipated(),
+            nat: self.mirror.reach().nat,
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
             members,
             hints: session.shown_hints(),
@@ -641,8 +652,9 @@ impl Hands {
         for card in self.reach.due(now, &wanted, &asked) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
         }
+        let nat = self.mirror.reach().nat;
         for (id, ping_ms) in trips {
-            self.give(id, Input::Reachable { nat: NatType::Unknown, ping_ms, upstream_bps: 0 });
+            self.give(id, Input::Reachable { nat, ping_ms, upstream_bps: 0 });
         }
     }
 }

@@ -8,6 +8,7 @@
 //! ([`Peer::found_online`], [`Peer::join_online`]).
 //!
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
+//! - `socket` is the one UDP socket, `mirror` asks over it how it is seen;
 //! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000;
 //! - `reach` knows who is linked and whom to dial; `hands` is the task that owns it all.
@@ -19,9 +20,11 @@ pub mod link;
 pub mod listener;
 mod lobby;
 mod mailbox;
+mod mirror;
 mod quic;
 mod reach;
 mod seat;
+mod socket;
 
 use std::io;
 use std::net::SocketAddr;
@@ -34,11 +37,14 @@ use tokio::sync::mpsc;
 use crate::hands::{Command, Hands, Seated, Under};
 use crate::key::Key;
 use crate::link::ARRIVALS_MAX;
+use crate::lobby::Bound;
 pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, Online};
 use crate::mailbox::Mailbox;
+use crate::mirror::Mirror;
 use crate::quic::Quic;
 pub use crate::seat::{Closing, Doors, Event, Over, Registered, Seat, SessionOptions, Shown, To};
 pub use mainstay_migration as migration;
+pub use mainstay_stun::Reach;
 
 /// How many commands of the game wait for the hands; behind them the game's thread does.
 const COMMANDS_MAX: usize = 256;
@@ -90,6 +96,7 @@ pub enum SeatError {
 pub struct Peer {
     key: Key,
     address: SocketAddr,
+    mirror: Mirror,
     commands: Option<mpsc::Sender<Command>>,
     hands: Option<JoinHandle<()>>,
 }
@@ -110,6 +117,7 @@ impl Peer {
             Quic::bind(bind, &key, arrivals_in)?
         };
         let address = quic.local_address()?;
+        let mirror = quic.mirror().clone();
         let hands = Hands::new(key.clone(), quic, arrivals, commands);
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
@@ -118,7 +126,7 @@ impl Peer {
                 runtime.block_on(hands.run()).into_iter().for_each(|line| drop(line.join()));
             })
             .map_err(StartError::Io)?;
-        Ok(Self { key, address, commands: Some(commands_in), hands: Some(hands) })
+        Ok(Self { key, address, mirror, commands: Some(commands_in), hands: Some(hands) })
     }
 
     /// Who it is.
@@ -131,6 +139,17 @@ impl Peer {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How others see it, and how strictly its router translates: known some seconds after it entered a session of a lobby that
+    /// answers STUN, and as long as it runs.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        self.mirror.reach()
+    }
+
+    const fn bound(&self) -> Bound<'_> {
+        Bound { address: self.address, mirror: &self.mirror }
     }
 
     /// Founds a session: this peer is its first host.
@@ -169,7 +188,7 @@ impl Peer {
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
         let (migratable, without) = (options.migratable, options.without_majority);
-        let entered = lobby::create(online, &self.key, self.address, new, migratable, without)?;
+        let entered = lobby::create(online, &self.key, self.bound(), new, migratable, without)?;
         let options = SessionOptions { session: entered.session, ..options };
         let under = Under::Lobby(Box::new(entered));
         self.sit(options, listeners, |seated| Command::Found { options, seated, under })
@@ -187,7 +206,7 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let entered = lobby::join(online, &self.key, self.address, session)?;
+        let entered = lobby::join(online, &self.key, self.bound(), session)?;
         let (migratable, without_majority) = (entered.migratable, entered.without_majority);
         let options = SessionOptions { session: entered.session, migratable, without_majority, ..options };
         let doors = entered.doors.clone();

@@ -10,7 +10,10 @@ use bytes::Bytes;
 use mainstay_migration::{MEMBERS_MAX, PeerId};
 use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{Connection, ConnectionError, Endpoint, IdleTimeout, Incoming, TransportConfig, VarInt};
+use quinn::{
+    Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming, TokioRuntime,
+    TransportConfig, VarInt,
+};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -18,6 +21,8 @@ use tokio::time::timeout;
 use crate::StartError;
 use crate::key::{Key, Whom, fingerprint};
 use crate::link::{Arrival, Arrivals, Ending, Link, Way};
+use crate::mirror::Mirror;
+use crate::socket::Socket;
 
 /// How often a link that has nothing to say says so: a third of what a home router forgets a mapping after at the earliest
 /// (RFC 4787 asks for two minutes, many give thirty seconds), and three of them fit into [`IDLE_MAX`].
@@ -55,6 +60,7 @@ const NAME: &str = "peer";
 #[derive(Debug, Clone)]
 pub(crate) struct Quic {
     endpoint: Endpoint,
+    mirror: Mirror,
     key: Key,
     arrivals: Arrivals,
     unheard: Unheard,
@@ -94,11 +100,19 @@ impl Quic {
         let tls = QuicServerConfig::try_from(key.server(ALPN)?).map_err(|_| StartError::NoCipher)?;
         let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
         config.transport_config(transport()?);
+        let bind = |source| StartError::Bind { address, source };
+        let (socket, answers) = Socket::bind(address).map_err(bind)?;
+        // The bit that tells QUIC from STUN stays what it is (RFC 9443).
+        let mut endpoint = EndpointConfig::default();
+        endpoint.grease_quic_bit(false);
+        let runtime = Arc::new(TokioRuntime);
         let endpoint =
-            Endpoint::server(config, address).map_err(|source| StartError::Bind { address, source })?;
+            Endpoint::new_with_abstract_socket(endpoint, Some(config), Arc::clone(&socket) as _, runtime)
+                .map_err(bind)?;
         let unheard = Unheard(Arc::new(watch::Sender::new(0)));
         let quic = Self {
             endpoint: endpoint.clone(),
+            mirror: Mirror::start(socket, answers),
             key: key.clone(),
             arrivals: arrivals.clone(),
             unheard: unheard.clone(),
@@ -118,6 +132,11 @@ impl Quic {
 
     pub(crate) fn local_address(&self) -> Result<SocketAddr, StartError> {
         self.endpoint.local_addr().map_err(StartError::Io)
+    }
+
+    /// How its socket is seen.
+    pub(crate) const fn mirror(&self) -> &Mirror {
+        &self.mirror
     }
 
     /// Dials; what comes of it arrives.

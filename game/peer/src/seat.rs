@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, Handover, Identification,
-    Input, Level, Migratable, Order, PeerId, Piece, Priority, Report, SessionId, SettingError, Stamp, State,
-    StateError, StateId, WithoutMajority,
+    Input, Level, Migratable, NatType, Order, PeerId, Piece, Priority, Report, SessionId, SettingError,
+    Stamp, State, StateError, StateId, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -191,6 +191,8 @@ pub struct Shown {
     pub stamp: Stamp,
     /// Who would be host next.
     pub anticipated: Option<PeerId>,
+    /// How others reach this peer, as far as it was found out.
+    pub nat: NatType,
     /// Every member, itself included.
     pub members: Vec<(PeerId, ChannelId)>,
     /// How many of them it has a link to.

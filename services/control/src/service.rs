@@ -86,7 +86,7 @@ impl Control {
         let api = doors::bind(&config.listen.api)?;
         let agents = doors::bind(&config.listen.agents)?;
         let stun = match config.stun {
-            Some(addresses) => Some(Stun::bind(addresses, &config.clock).await?),
+            Some(addresses) => Some(Stun::bind(addresses, &config.clock, &config.metrics).await?),
             None => None,
         };
         let store = config.builds.as_deref().map(open_store).transpose()?;
@@ -104,7 +104,9 @@ impl Control {
         );
         let catalog = start_catalog(&config, hands).await?;
         let lobby = match config.lobby.take() {
-            Some(lobby) => Some(Lobbies::open(lobby, &config.journal).await?),
+            Some(lobby) => {
+                Some(Lobbies::open(lobby, &config.journal, stun.as_ref().and_then(Stun::address)).await?)
+            }
             None => None,
         };
         let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));

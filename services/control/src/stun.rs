@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::error::StartError;
 use crate::http::raised;
 use crate::limiter::Limiter;
+use crate::metrics::Metrics;
 
 /// The most answers an address gets in a minute: a classing needs at most nine, and sixty players may be behind one router.
 const ANSWERS_A_MINUTE: u32 = 600;
@@ -25,6 +26,7 @@ pub(crate) struct Stun {
     sockets: Vec<(Corner, UdpSocket)>,
     limiter: Limiter,
     clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
 }
 
 impl Stun {
@@ -32,7 +34,11 @@ impl Stun {
     ///
     /// # Errors
     /// Where one is taken.
-    pub(crate) async fn bind(addresses: Addresses, clock: &Arc<dyn Clock>) -> Result<Self, StartError> {
+    pub(crate) async fn bind(
+        addresses: Addresses,
+        clock: &Arc<dyn Clock>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, StartError> {
         let mut sockets = Vec::new();
         for &corner in addresses.corners() {
             let Some(address) = addresses.at(corner) else { continue };
@@ -40,7 +46,18 @@ impl Stun {
             sockets.push((corner, bound.map_err(|cause| StartError::Listen { address, cause })?));
         }
         let limiter = Limiter::new(ANSWERS_A_MINUTE);
-        Ok(Self { responder: Responder::new(addresses), sockets, limiter, clock: Arc::clone(clock) })
+        Ok(Self {
+            responder: Responder::new(addresses),
+            sockets,
+            limiter,
+            clock: Arc::clone(clock),
+            metrics: Arc::clone(metrics),
+        })
+    }
+
+    /// Where peers ask first.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.sockets.first().and_then(|(_, socket)| socket.local_addr().ok())
     }
 
     /// Answers until `closed`.
@@ -69,14 +86,24 @@ impl Stun {
     }
 
     async fn answer(&self, at: Corner, from: SocketAddr, bytes: &[u8]) {
+        let result = self.answered(at, from, bytes).await;
+        self.metrics.stun_asked(result);
+    }
+
+    /// What became of a datagram, in a word.
+    async fn answered(&self, at: Corner, from: SocketAddr, bytes: &[u8]) -> &'static str {
         if self.limiter.charge([from.ip().to_canonical()], self.clock.now()).is_err() {
-            return;
+            return "limited";
         }
-        let Some(reply) = self.responder.receive(at, from, bytes) else { return };
+        let Some(reply) = self.responder.receive(at, from, bytes) else { return "ignored" };
         let socket = self.sockets.iter().find(|(corner, _)| *corner == reply.from);
-        let Some((_, socket)) = socket else { return };
-        if let Err(error) = socket.send_to(&reply.bytes, from).await {
-            tracing::debug!(%error, %from, "a STUN answer was not sent");
+        let Some((_, socket)) = socket else { return "ignored" };
+        match socket.send_to(&reply.bytes, from).await {
+            Ok(_) => "answered",
+            Err(error) => {
+                tracing::debug!(%error, %from, "a STUN answer was not sent");
+                "failed"
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mainstay-config", &["mainstay-core", "mainstay-matchmaking", "mainstay-wire"]),
     // game: what a game links
     ("mainstay-sdk", &[]),
-    ("mainstay-peer", &["mainstay-core", "mainstay-migration", "mainstay-wire"]),
+    ("mainstay-peer", &["mainstay-core", "mainstay-migration", "mainstay-stun", "mainstay-wire"]),
     ("mainstay-peer-ffi", &["mainstay-peer"]),
     ("mainstay-tugboat", &["mainstay-peer", "mainstay-query", "mainstay-sdk"]),
     // services: tokio, sockets, clock, files

@@ -15,12 +15,13 @@ use mainstay_wire::native::{
     MemberAnswer, MemberRequest, MemberUpdate, SessionRequest, SessionView, TakeoverView,
     WithoutMajorityView, refused,
 };
+use mainstay_wire::peer::ADDRESSES_MAX;
 use mainstay_wire::problem::Problem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 
-use super::{Done, Lobby, LobbyError, NewSession, Online};
+use super::{Bound, Done, Lobby, LobbyError, NewSession, Online};
 use crate::key::{Key, id_of};
 
 /// How long one call may take: rules count a lobby that says nothing for two seconds as away.
@@ -66,7 +67,7 @@ struct Site {
     key: String,
     proof: String,
     player: Option<String>,
-    addresses: Vec<String>,
+    addresses: Vec<SocketAddr>,
     lobby_key: LobbyKey,
 }
 
@@ -80,7 +81,7 @@ enum Answered<T> {
 pub(crate) fn create(
     online: &Online,
     key: &Key,
-    bound: SocketAddr,
+    bound: Bound<'_>,
     new: &NewSession,
     migratable: Migratable,
     without_majority: WithoutMajority,
@@ -111,7 +112,7 @@ pub(crate) fn create(
 pub(crate) fn join(
     online: &Online,
     key: &Key,
-    bound: SocketAddr,
+    bound: Bound<'_>,
     session: SessionId,
 ) -> Result<Entered, LobbyError> {
     let site = Site::find(online, key, bound)?;
@@ -162,15 +163,18 @@ pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature
 
 impl Site {
     /// Asks the lobby for its key, and signs that this process would come in.
-    fn find(online: &Online, key: &Key, bound: SocketAddr) -> Result<Self, LobbyError> {
+    fn find(online: &Online, key: &Key, bound: Bound<'_>) -> Result<Self, LobbyError> {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(CALL_WITHIN))
             .http_status_as_error(false)
             .proxy(None)
             .max_redirects(0);
         let url = online.url.trim_end_matches('/').to_owned();
-        let addresses =
-            if online.addresses.is_empty() { seen_from(&url, bound) } else { online.addresses.clone() };
+        let addresses = if online.addresses.is_empty() {
+            seen_from(&url, bound.address)
+        } else {
+            online.addresses.clone()
+        };
         let mut site = Self {
             agent: config.build().new_agent(),
             url,
@@ -178,7 +182,7 @@ impl Site {
             key: text(&key.public()),
             proof: String::new(),
             player: Some(online.player.clone().unwrap_or_else(|| format!("peer-{:032x}", key.peer.0))),
-            addresses: addresses.iter().map(ToString::to_string).collect(),
+            addresses,
             lobby_key: LobbyKey([0; 32]),
         };
         let request = site.agent.get(format!("{}/v1/lobbies/online", site.url));
@@ -190,6 +194,13 @@ impl Site {
             return Err(site.unreadable("its key is none"));
         };
         site.lobby_key = lobby_key;
+        // Asked in any case, for the router's class is told to the other players; said only where nobody said it better.
+        let responder = lobby.stun.and_then(|told| told.parse().ok()).and_then(|told| at(&site.url, told));
+        if let Some(seen_as) = responder.and_then(|responder| bound.mirror.look(responder))
+            && online.addresses.is_empty()
+        {
+            site.is_seen_as(seen_as);
+        }
         site.proof = text(&key.signature(&Asks { lobby: lobby_key }.signed_bytes()));
         Ok(site)
     }
@@ -200,8 +211,19 @@ impl Site {
             proof: self.proof.clone(),
             player: self.player.clone(),
             can_be_host: can_be_host == CanBeHost::Yes,
-            addresses: self.addresses.clone(),
+            addresses: self.told_addresses(),
         }
+    }
+
+    fn told_addresses(&self) -> Vec<String> {
+        self.addresses.iter().map(ToString::to_string).collect()
+    }
+
+    /// The newest goes first; what was said before may be right again.
+    fn is_seen_as(&mut self, address: SocketAddr) {
+        self.addresses.retain(|known| *known != address);
+        self.addresses.insert(0, address);
+        self.addresses.truncate(ADDRESSES_MAX);
     }
 
     fn enter(&self, session: &str, can_be_host: CanBeHost) -> Result<Answered<MemberAnswer>, LobbyError> {
@@ -284,15 +306,26 @@ impl Site {
     }
 }
 
+fn address_of(url: &str) -> Option<SocketAddr> {
+    let host = url.trim_start_matches("http://").trim_start_matches("https://");
+    host.split('/').next()?.to_socket_addrs().ok()?.next()
+}
+
+/// What a lobby offers at an address of its own that it does not know: the one it is reached at.
+fn at(url: &str, offered: SocketAddr) -> Option<SocketAddr> {
+    if !offered.ip().is_unspecified() {
+        return Some(offered);
+    }
+    address_of(url).map(|lobby| SocketAddr::new(lobby.ip(), offered.port()))
+}
+
 /// The address that packets to the lobby leave from, with the port of the peer's socket.
 fn seen_from(url: &str, bound: SocketAddr) -> Vec<SocketAddr> {
     if !bound.ip().is_unspecified() {
         return vec![bound];
     }
-    let host = url.trim_start_matches("http://").trim_start_matches("https://");
-    let host = host.split('/').next().unwrap_or(host);
     let own = || {
-        let lobby = host.to_socket_addrs().ok()?.next()?;
+        let lobby = address_of(url)?;
         let any: SocketAddr = if lobby.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
         let socket = UdpSocket::bind(any).ok()?;
         // Of UDP this sends nothing: the system says which of its addresses it would send from.
@@ -389,6 +422,29 @@ impl HttpLobby {
             Answered::No(status, problem) => self.ruling(status, &problem),
         }
     }
+
+    /// Says of this member what is to be known.
+    fn update(&mut self) -> Done {
+        let request = MemberUpdate {
+            can_be_host: self.can_be_host == CanBeHost::Yes,
+            addresses: self.site.told_addresses(),
+        };
+        let url = format!("{}{}", self.site.url, self.place(&format!("/members/{}", self.site.key)));
+        let sent = self.site.agent.put(url).header("Authorization", format!("Bearer {}", self.token));
+        match self.heard(self.site.read::<SessionView>(sent.send_json(&request))) {
+            Some(Answered::Yes(_)) => Done::Yes,
+            Some(Answered::No(status, problem)) => {
+                // Whoever was counted as lost comes in again first.
+                let _ruling = self.ruling(status, &problem);
+                if is_passing(status) || problem.code == refused::NOT_MEMBER {
+                    Done::NotYet
+                } else {
+                    Done::Yes
+                }
+            }
+            None => Done::NotYet,
+        }
+    }
 }
 
 impl Lobby for HttpLobby {
@@ -416,25 +472,12 @@ impl Lobby for HttpLobby {
 
     fn introduce(&mut self, can_be_host: CanBeHost) -> Done {
         self.can_be_host = can_be_host;
-        let request = MemberUpdate {
-            can_be_host: can_be_host == CanBeHost::Yes,
-            addresses: self.site.addresses.clone(),
-        };
-        let url = format!("{}{}", self.site.url, self.place(&format!("/members/{}", self.site.key)));
-        let sent = self.site.agent.put(url).header("Authorization", format!("Bearer {}", self.token));
-        match self.heard(self.site.read::<SessionView>(sent.send_json(&request))) {
-            Some(Answered::Yes(_)) => Done::Yes,
-            Some(Answered::No(status, problem)) => {
-                // Whoever was counted as lost comes in again first.
-                let _ruling = self.ruling(status, &problem);
-                if is_passing(status) || problem.code == refused::NOT_MEMBER {
-                    Done::NotYet
-                } else {
-                    Done::Yes
-                }
-            }
-            None => Done::NotYet,
-        }
+        self.update()
+    }
+
+    fn seen_as(&mut self, address: SocketAddr) -> Done {
+        self.site.is_seen_as(address);
+        self.update()
     }
 
     fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {

@@ -1,6 +1,7 @@
 //! One thread a seat, which asks the lobby what the rules want to know and pays what is owed.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub(crate) enum Errand {
     Ask { asked: Timestamp, question: Question },
     /// Whether this peer may become host: until it is said.
     Introduce(CanBeHost),
+    /// Where others see this peer: until it is said.
+    SeenAs(SocketAddr),
     /// The host of that epoch throws somebody out: until it is said.
     Kick { peer: PeerId, epoch: Epoch },
 }
@@ -69,6 +72,7 @@ impl Line {
 #[derive(Debug, Default)]
 struct Owed {
     introduction: Option<CanBeHost>,
+    seen_as: Option<SocketAddr>,
     kicks: BTreeMap<PeerId, Epoch>,
 }
 
@@ -78,6 +82,11 @@ impl Owed {
             && lobby.introduce(can_be_host) == Done::Yes
         {
             self.introduction = None;
+        }
+        if let Some(address) = self.seen_as
+            && lobby.seen_as(address) == Done::Yes
+        {
+            self.seen_as = None;
         }
         self.kicks.retain(|peer, epoch| lobby.kick(*peer, *epoch) == Done::NotYet);
     }
@@ -103,6 +112,10 @@ fn serve(
             }
             Ok(Errand::Introduce(can_be_host)) => {
                 owed.introduction = Some(can_be_host);
+                owed.pay(lobby.as_mut());
+            }
+            Ok(Errand::SeenAs(address)) => {
+                owed.seen_as = Some(address);
                 owed.pay(lobby.as_mut());
             }
             Ok(Errand::Kick { peer, epoch }) => {

@@ -11,6 +11,8 @@ use std::net::SocketAddr;
 
 use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Ruling};
 
+use crate::mirror::Mirror;
+
 pub(crate) use self::http::{Entered, create, is_of_lobby, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX};
 
@@ -21,8 +23,18 @@ pub struct Online {
     pub url: String,
     /// Whose process this is: read by lobbies that ask nobody for credentials. Without it, a name that nobody else has.
     pub player: Option<String>,
-    /// How others reach this peer; without any, the address that it reaches the lobby from.
+    /// How others reach this peer; without any, the address that the lobby's STUN responder sees it at, and the one that it
+    /// reaches the lobby from.
     pub addresses: Vec<SocketAddr>,
+}
+
+/// The socket that others are to reach this peer at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bound<'a> {
+    /// As the system has it.
+    pub(crate) address: SocketAddr,
+    /// As others see it.
+    pub(crate) mirror: &'a Mirror,
 }
 
 /// A session as it is made in a lobby.
@@ -49,6 +61,8 @@ pub trait Lobby: fmt::Debug + Send {
     fn ask(&mut self, question: &Question) -> Option<Ruling>;
     /// Says whether this peer may become host.
     fn introduce(&mut self, can_be_host: CanBeHost) -> Done;
+    /// Says that others see this peer there now.
+    fn seen_as(&mut self, address: SocketAddr) -> Done;
     /// As host of that epoch: throws somebody out for ever.
     fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
     /// Leaves.

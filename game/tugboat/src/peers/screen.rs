@@ -271,7 +271,7 @@ fn metres(length: i32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_peer::migration::{Epoch, Stamp};
+    use mainstay_peer::migration::{Epoch, NatType, Stamp};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -299,6 +299,7 @@ mod tests {
             leader: PeerId(0x1234_5678 << 96),
             stamp: Stamp { epoch: Epoch(4), fork: 0 },
             anticipated: Some(me),
+            nat: NatType::Unknown,
             members: vec![],
             linked: 0,
             hints: vec![],

@@ -7,6 +7,7 @@ mod limits;
 mod signer;
 mod watched;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use mainstay_journal::ShardName;
 use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Service, Session, Support};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
-use mainstay_wire::native::{Addresses, CertificateView, Look, PassView, SessionView};
+use mainstay_wire::native::{Addresses, CertificateView, LobbyView, Look, PassView, SessionView};
 
 pub(crate) use self::limits::Limits;
 pub use self::signer::KeyError;
@@ -44,11 +45,16 @@ pub(crate) struct Lobbies {
     watched: Watched,
     limits: Arc<Limits>,
     logins: crate::playfab::Logins,
+    stun: Option<SocketAddr>,
 }
 
 impl Lobbies {
-    /// Reads the key, and replays the shard.
-    pub(crate) async fn open(config: LobbyConfig, journal: &JournalHandle) -> Result<Self, StartError> {
+    /// Reads the key, and replays the shard. `stun` is where peers are sent to ask how they are seen.
+    pub(crate) async fn open(
+        config: LobbyConfig,
+        journal: &JournalHandle,
+        stun: Option<SocketAddr>,
+    ) -> Result<Self, StartError> {
         let LobbyConfig { dir, logins } = config;
         let opened = tokio::task::spawn_blocking(move || Signer::open(&dir)).await;
         let signer = Arc::new(opened.map_err(|_| StartError::Thread)??);
@@ -63,7 +69,7 @@ impl Lobbies {
             mailbox_max: MAILBOX_MAX,
         })
         .await?;
-        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins })
+        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins, stun })
     }
 
     /// The shard itself.
@@ -84,6 +90,11 @@ impl Lobbies {
     /// Whether players may say by themselves who they are.
     pub(crate) const fn logins(&self) -> crate::playfab::Logins {
         self.logins
+    }
+
+    /// What is told of a lobby service.
+    pub(crate) fn service(&self, service: Service, support: Support) -> LobbyView {
+        LobbyView::of(service, support, &self.key(), self.stun)
     }
 
     /// What certificates and passes are signed with.

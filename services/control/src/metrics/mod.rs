@@ -100,6 +100,11 @@ struct CheckLabels {
     check: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AnswerLabels {
+    result: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Everything that is counted as it happens. One a process; it begins at zero with it.
@@ -120,6 +125,7 @@ pub struct Metrics {
     cpu_ratios: Histograms<FleetLabels>,
     memory_ratios: Histograms<FleetLabels>,
     sdk_calls: Family<SdkLabels, Counter>,
+    stun_requests: Family<AnswerLabels, Counter>,
     sync_seconds: Histogram,
     heard: Mutex<Heard>,
     follow: Mutex<Follow>,
@@ -212,6 +218,12 @@ impl Default for Metrics {
         );
         let sdk_calls = Family::default();
         registry.register("sdk_calls", "What games asked of the control plane", sdk_calls.clone());
+        let stun_requests = Family::default();
+        registry.register(
+            "stun_requests",
+            "Datagrams that the STUN responder was sent, by what became of them",
+            stun_requests.clone(),
+        );
         let sync_seconds = Histogram::new(SYNC_SECONDS);
         registry.register(
             "event_log_fsync_seconds",
@@ -235,6 +247,7 @@ impl Default for Metrics {
             cpu_ratios,
             memory_ratios,
             sdk_calls,
+            stun_requests,
             sync_seconds,
             heard: Mutex::default(),
             follow: Mutex::default(),
@@ -244,6 +257,11 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Somebody asked the STUN responder.
+    pub(crate) fn stun_asked(&self, result: &'static str) {
+        self.stun_requests.get_or_create(&AnswerLabels { result }).inc();
+    }
+
     /// A call was answered.
     pub(crate) fn called(&self, route: &str, method: &str, status: u16, took: Duration) {
         let code = match status {

@@ -1,6 +1,7 @@
 //! What a lobby tells.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use jiff::Timestamp as Instant;
 use mainstay_core::SessionId;
@@ -27,6 +28,10 @@ pub struct LobbyView {
     pub renew_every_seconds: u64,
     /// How long its lease lasts from then.
     pub lease_seconds: u64,
+    /// Where peers ask how they are seen (STUN, RFC 5780): IP address and port, an unspecified address standing for the one that
+    /// the lobby is reached at. Absent where nobody answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stun: Option<String>,
 }
 
 /// What a sign of life is answered with.
@@ -291,13 +296,19 @@ impl PassView {
 impl LobbyView {
     /// As it is told.
     #[must_use]
-    pub fn of(service: domain::Service, support: domain::Support, key: &LobbyKey) -> Self {
+    pub fn of(
+        service: domain::Service,
+        support: domain::Support,
+        key: &LobbyKey,
+        stun: Option<SocketAddr>,
+    ) -> Self {
         Self {
             service: service.to_string(),
             supports_host_migration: support == domain::Support::Supported,
             lobby_key: text(&key.0),
             renew_every_seconds: domain::RENEW_EVERY.as_secs(),
             lease_seconds: domain::LEASE.as_secs(),
+            stun: stun.map(|address| address.to_string()),
         }
     }
 }

@@ -56,7 +56,7 @@ async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Json<Pa
     looks(&app, &headers)?;
     let lobbies = lobby(&app)?;
     let supports = lobbies.read(|lobby, _| Service::ALL.map(|it| (it, lobby.support(it)))).await?;
-    let views = supports.map(|(service, support)| LobbyView::of(service, support, &lobbies.key()));
+    let views = supports.map(|(service, support)| lobbies.service(service, support));
     Ok(Json(Page { items: views.into(), next_cursor: None }))
 }
 
@@ -77,7 +77,7 @@ async fn read(
     looks(&app, &headers)?;
     let (lobbies, service) = (lobby(&app)?, service_of(&named)?);
     let support = lobbies.read(move |lobby, _| lobby.support(service)).await?;
-    Ok(Json(LobbyView::of(service, support, &lobbies.key())))
+    Ok(Json(lobbies.service(service, support)))
 }
 
 /// Whether the service's sessions migrate, from now on. Off: none of them does.
@@ -102,7 +102,7 @@ async fn set(
     let (lobbies, service) = (lobby(&app)?, service_of(&named)?);
     let migration = if asked.supports_host_migration { Support::Supported } else { Support::Unsupported };
     ask(&app, SessionId::LOWEST, Command::Configure { service, migration }).await?;
-    Ok(Json(LobbyView::of(service, migration, &lobbies.key())))
+    Ok(Json(lobbies.service(service, migration)))
 }
 
 /// Sessions that can be found and fit. A page may be empty and have a cursor: go on with that.
