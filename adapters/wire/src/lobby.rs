@@ -12,6 +12,8 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 
 /// A host stops when its lobby does: what peers reckon with is what the lobby grants.
 const _: () = assert!(mainstay_migration::LOBBY_LEASE.as_millis() == mainstay_lobby::LEASE.as_millis());
+/// Whoever a lobby lets in can show so.
+const _: () = assert!(mainstay_migration::PASS_PLAYER_BYTES_MAX == PLAYER_BYTES_MAX);
 
 /// The public key of a lobby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,10 +108,18 @@ impl Pass {
         [Self::SAYS, session, &self.peer.0, &self.expires.unix_ms().to_be_bytes(), &[length], player].concat()
     }
 
+    /// Whether the lobby has signed it, be it that it has run out.
+    ///
+    /// # Errors
+    /// [`Unproven::Forged`].
+    pub fn is_signed(&self, lobby: &LobbyKey, signature: &Signature) -> Result<(), Unproven> {
+        lobby.verify(&self.signed_bytes(), signature)
+    }
+
     /// # Errors
     /// See [`Unproven`].
     pub fn verify(&self, lobby: &LobbyKey, signature: &Signature, now: Timestamp) -> Result<(), Unproven> {
-        lobby.verify(&self.signed_bytes(), signature)?;
+        self.is_signed(lobby, signature)?;
         if now < self.expires { Ok(()) } else { Err(Unproven::Expired) }
     }
 }

@@ -83,8 +83,11 @@ impl<G: Guards> Joining<G> {
         {
             self.ask_at = now + AGAIN;
             self.asked = self.asked.wrapping_add(1);
-            let (session, body) = (self.config.session, Body::Join(Hint::UNSUITABLE));
-            let message = Message { session, stamp: Stamp::NOBODY, body };
+            let body = match &self.config.admission {
+                Some(admission) => Body::Present(admission.pass.clone()),
+                None => Body::Join(Hint::UNSUITABLE),
+            };
+            let message = Message { session: self.config.session, stamp: Stamp::NOBODY, body };
             outputs.push(Output::Send { to, message });
         }
         Joined::NotYet(outputs)
@@ -127,6 +130,7 @@ impl<G: Guards> Joining<G> {
             | Body::Pull(_)
             | Body::Play { .. }
             | Body::Join(_)
+            | Body::Present(_)
             | Body::Leave => Joined::NotYet(Vec::new()),
         }
     }

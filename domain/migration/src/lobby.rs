@@ -7,7 +7,10 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use mainstay_core::Timestamp;
+
 use crate::certificate::Certificate;
+use crate::seal::Signature;
 use crate::{Epoch, PeerId, SessionId};
 
 /// How long the lobby lets a host be one without a renewal: `domain/lobby` has the same, and `adapters/wire` compares them.
@@ -31,6 +34,32 @@ pub struct Grant {
     pub epoch: Epoch,
     /// Its host.
     pub host: PeerId,
+}
+
+/// The longest name of a player in a pass, in bytes: `domain/lobby` has the same, and `adapters/wire` compares them.
+pub const PASS_PLAYER_BYTES_MAX: usize = 128;
+
+/// That a peer is a member of a session, as the session's lobby has signed it. Whoever wants in shows its own, over its own link:
+/// nobody else can use it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Pass {
+    /// Until when, by the lobby's clock.
+    pub expires: Timestamp,
+    /// Whose process it is, in at most [`PASS_PLAYER_BYTES_MAX`] bytes: signed with the rest, and not read by the rules.
+    pub player: Vec<u8>,
+    /// The lobby's, with what shows that the key it names is this peer's.
+    pub signature: Signature,
+}
+
+/// What a lobby gave to a member when it let it in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Admission {
+    /// To be shown to other members.
+    pub pass: Pass,
+    /// What the lobby's clock said then: passes of others are measured by it.
+    pub as_of: Timestamp,
+    /// When that was by this peer's own clock, or before.
+    pub at: Timestamp,
 }
 
 /// What is asked of the lobby. Each is asked again until it is answered, or of no use any more.

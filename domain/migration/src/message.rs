@@ -9,6 +9,7 @@ use mainstay_core::Timestamp;
 use crate::ballot::{Claim, Refusal, Root};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
+use crate::lobby::Pass;
 use crate::session::Cause;
 use crate::state::{Part, StateId};
 use crate::view::{Roster, View, ViewId};
@@ -77,8 +78,10 @@ pub enum Body {
         /// In a form that only the game reads.
         bytes: Vec<u8>,
     },
-    /// Let me in.
+    /// Let me in: to a session without a lobby.
     Join(Hint),
+    /// Let me in, as the lobby of this session has.
+    Present(Pass),
     /// You are in, on that channel.
     Welcome(Box<Welcome>),
     /// I am not the host; ask this one.
@@ -94,8 +97,12 @@ pub enum Body {
 pub enum Closed {
     /// It was thrown out.
     Kicked,
-    /// The session has [`crate::MEMBERS_MAX`] members.
+    /// The session has [`crate::MEMBERS_MAX`] members; or, under a lobby, has thrown out as many as it can remember.
     Full,
+    /// The session is a lobby's, and no pass was shown that its lobby has signed for this peer.
+    NoPass,
+    /// The pass has run out: the lobby gives a new one to whoever joins again.
+    PassExpired,
 }
 
 /// Whether a peer hears its host.

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::certificate::{Certificate, Proof, Vote};
-use crate::lobby::Grant;
+use crate::lobby::{Grant, PASS_PLAYER_BYTES_MAX, Pass};
 use crate::message::{Body, Message};
 use crate::view::View;
 use crate::{PeerId, Refusal, SessionId};
@@ -37,6 +37,11 @@ pub trait Keys: fmt::Debug + Send + Sync {
 
     /// Whether the lobby of this session has signed exactly this. A session without a lobby has nobody who could.
     fn is_of_lobby(&self, _grant: &Grant, _signature: &Signature) -> bool {
+        false
+    }
+
+    /// Whether the lobby of this session has signed that pass, for that peer. Whether it has run out is not asked.
+    fn is_pass(&self, _session: SessionId, _peer: PeerId, _pass: &Pass) -> bool {
         false
     }
 }
@@ -97,6 +102,13 @@ impl Certificate {
     }
 }
 
+impl Pass {
+    pub(crate) fn is_genuine(&self, session: SessionId, peer: PeerId, keys: &dyn Keys) -> bool {
+        let fits = fits(&self.signature) && self.player.len() <= PASS_PLAYER_BYTES_MAX;
+        fits && keys.is_pass(session, peer, self)
+    }
+}
+
 impl Message {
     /// Whether everything in it that is signed is signed by whom it names.
     #[must_use]
@@ -127,6 +139,8 @@ impl Message {
             | Body::Pull(_)
             | Body::Play { .. }
             | Body::Join(_)
+            // Whether it is the sender's is asked where it is let in.
+            | Body::Present(_)
             | Body::Redirect(_)
             | Body::Leave
             | Body::Refused(_) => true,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output, PeerId,
+    Admission, Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output, PeerId,
     Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
@@ -168,9 +168,7 @@ impl Hands {
             let wake = tokio::time::Instant::from_std(self.wake_at());
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                Some(Brought { session, asked, ruling }) = self.rulings.recv() => {
-                    self.give(session, Input::Lobby { asked, ruling });
-                }
+                Some(Brought { session, input }) = self.rulings.recv() => self.give(session, input),
                 Some(seen_as) = self.mirror.next() => self.seen_as(seen_as),
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command),
@@ -381,6 +379,7 @@ impl Hands {
             | Body::Pull(_)
             | Body::Play { .. }
             | Body::Join(_)
+            | Body::Present(_)
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave
@@ -570,9 +569,13 @@ impl Hands {
     }
 
     fn config(&self, options: &SessionOptions, under: &Under) -> Config {
-        let (arbiter, lobby) = match under {
-            Under::Nobody => (Arbiter::Majority, None),
-            Under::Lobby(entered) => (Arbiter::Lobby, Some(entered.lobby_key)),
+        let (arbiter, lobby, admission) = match under {
+            Under::Nobody => (Arbiter::Majority, None, None),
+            Under::Lobby(entered) => {
+                let (pass, as_of) = (entered.pass.clone(), entered.as_of);
+                let admission = Admission { pass, as_of, at: self.now() };
+                (Arbiter::Lobby, Some(entered.lobby_key), Some(admission))
+            }
         };
         Config {
             me: self.me,
@@ -582,6 +585,7 @@ impl Hands {
             migratable: options.migratable,
             without_majority: options.without_majority,
             level: options.level,
+            admission,
             keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }
     }

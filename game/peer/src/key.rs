@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use mainstay_migration::{Grant, Keys, PeerId, Signature};
+use mainstay_migration::{Grant, Keys, Pass, PeerId, SessionId, Signature};
 use mainstay_wire::lobby::LobbyKey;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
@@ -119,6 +119,11 @@ impl Keys for SessionKeys {
     /// The host's key of 32 bytes, then the lobby's signature of 64.
     fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
         self.lobby.is_some_and(|lobby| crate::lobby::is_of_lobby(&lobby, grant, signature))
+    }
+
+    /// The peer's key of 32 bytes, then the lobby's signature of 64.
+    fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
+        self.lobby.is_some_and(|lobby| crate::lobby::is_pass(&lobby, session, peer, pass))
     }
 }
 

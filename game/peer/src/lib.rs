@@ -38,7 +38,7 @@ use crate::hands::{Command, Hands, Seated, Under};
 use crate::key::Key;
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
-pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, Online};
+pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, News, Online};
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;

@@ -1,5 +1,5 @@
 //! Any conversation to a peer of a session: what can be read is written again as the same bytes, and whatever is said, by a
-//! member or a stranger, the rules neither panic nor go back to an earlier host.
+//! member or a stranger, the rules neither panic nor go back to an earlier host: without a lobby, and under one.
 //!
 //! A packet begins with its sender and the time before it, in units of 16 ms. Every signature is taken for genuine, so that what
 //! lies behind that check is reached.
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Arbiter, CanBeHost, Config, Grant, Input, Kind, Level, Migratable, Order, Output, PeerId, Piece, Session,
-    SessionId, Signature, Tick, WithoutMajority,
+    Admission, Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Input, Kind, Level, Migratable, Order,
+    Output, Pass, PeerId, Piece, Proof, Session, SessionId, Signature, Tick, WithoutMajority,
 };
 use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
 
@@ -36,10 +36,17 @@ impl mainstay_migration::Keys for Gullible {
     fn is_of_lobby(&self, _grant: &Grant, _signature: &Signature) -> bool {
         true
     }
+
+    fn is_pass(&self, _session: SessionId, _peer: PeerId, _pass: &Pass) -> bool {
+        true
+    }
 }
 
 /// Feeds one input; panics where a promise is broken.
 pub fn run(bytes: &[u8]) {
+    let now = Timestamp::from_unix_ms(1);
+    let expires = Timestamp::from_unix_ms(u64::MAX);
+    let pass = Pass { expires, player: b"ann".to_vec(), signature: Signature(vec![1]) };
     let config = Config {
         me: ME,
         session: SESSION,
@@ -48,10 +55,18 @@ pub fn run(bytes: &[u8]) {
         migratable: Migratable::Yes,
         without_majority: WithoutMajority::Fork,
         level: Level::Asynchronous,
+        admission: Some(Admission { pass, as_of: now, at: now }),
         keys: Arc::new(Gullible),
     };
-    let mut now = Timestamp::from_unix_ms(1);
-    let mut session = Session::found(now, config);
+    let proof = Proof::Lobby(Signature(vec![1]));
+    let certificate = Certificate { epoch: Epoch::FIRST, host: ME, proof };
+    let under_lobby = Session::found_certified(now, config.clone(), &certificate);
+    converse(Session::found(now, config), now, bytes);
+    converse(under_lobby.expect("every grant is believed"), now, bytes);
+}
+
+/// One conversation with a session that begins now.
+fn converse(mut session: Session, mut now: Timestamp, bytes: &[u8]) {
     session.handle(now, Input::Suitable(CanBeHost::Yes));
     for (number, said) in (1_u64..).zip(packets(bytes)) {
         let [from, waited, packet @ ..] = said else { continue };

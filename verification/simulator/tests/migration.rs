@@ -36,6 +36,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.acknowledged += counts.acknowledged;
         sum.questions += counts.questions;
         sum.outages += counts.outages;
+        sum.intruders += counts.intruders;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -50,6 +51,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.freezes,
         sum.cuts,
         sum.outages,
+        sum.intruders,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
 }
@@ -103,10 +105,15 @@ lacking! {
     NoCertificateCheck: CERTIFICATE;
     NoConfirmation: CONFIRMATION;
     NoExclusion: EXCLUSION;
+    NoPassCheck: PASS;
 }
 
 fn is_missed<G: Guards>(law: &str) {
-    for arbiter in [Arbiter::Majority, Arbiter::Lobby] {
+    is_missed_under::<G>(&[Arbiter::Majority, Arbiter::Lobby], law);
+}
+
+fn is_missed_under<G: Guards>(arbiters: &[Arbiter], law: &str) {
+    for &arbiter in arbiters {
         let found = (1..=FOUND_WITHIN).map(|seed| run_under::<G>(arbiter, seed, Text::None));
         let found = found.filter_map(|report| report.broken).find(|broken| broken.law.starts_with(law));
         assert!(found.is_some(), "\"{law}\" was not broken under {arbiter:?}");
@@ -131,6 +138,12 @@ fn without_the_confirmation_a_session_moves_for_nothing() {
 #[test]
 fn without_the_exclusion_of_lost_peers_it_never_ends() {
     is_missed::<NoExclusion>("I8");
+}
+
+/// Without a lobby there is nobody who lets in.
+#[test]
+fn without_the_pass_an_intruder_plays() {
+    is_missed_under::<NoPassCheck>(&[Arbiter::Lobby], "nobody plays whom the lobby has not let in");
 }
 
 /// "False migrations in a simulated hour … of a Wi-Fi-like trace: none." And nobody as much as asks.

@@ -5,8 +5,9 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    PLAYERS_MAX, Part, PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
-    Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Refusal, Root, Roster,
+    SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId,
+    Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
@@ -51,6 +52,7 @@ choice!(Body, "body of a message" {
     18 = Redirect(peer),
     19 = Leave,
     20 = Refused(why),
+    21 = Present(pass),
 });
 record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied });
 choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state } });
@@ -58,7 +60,7 @@ record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
 choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });
 choice!(Hears, "answer" { 1 = Yes, 2 = No });
-choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full });
+choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full, 3 = NoPass, 4 = PassExpired });
 choice!(Cause, "cause" { 1 = Lobby, 2 = Controlled, 3 = Catastrophic, 4 = Fenced, 5 = Merge });
 
 record!(Claim { epoch, candidate, view });
@@ -109,6 +111,20 @@ impl Packed for Signature {
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         take_bytes(from, SIGNATURE_BYTES_MAX).map(Self)
+    }
+}
+
+impl Packed for Pass {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { expires, player, signature } = self;
+        expires.put(out);
+        put_bytes(player, out);
+        signature.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (expires, player) = (Packed::take(from)?, take_bytes(from, PASS_PLAYER_BYTES_MAX)?);
+        Ok(Self { expires, player, signature: Packed::take(from)? })
     }
 }
 

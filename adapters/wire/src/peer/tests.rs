@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX, Part, PeerId,
-    Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
-    Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX, Part, Pass,
+    PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature,
+    Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -117,6 +117,11 @@ fn packets() -> Vec<(&'static str, Packet)> {
     };
     let announce =
         |cause| Body::Announce { certificates: vec![certificate()], view: view(), roster: roster(), cause };
+    let pass = Pass {
+        expires: Timestamp::from_unix_ms(1_800_000_000_000),
+        player: b"ann".to_vec(),
+        signature: Signature(vec![0xaa, 0xbb]),
+    };
     let bodies = [
         ("beat of a member", beat(Leads::No)),
         ("beat of a host that gathers", beat(Leads::Accedes)),
@@ -156,6 +161,9 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("leave", Body::Leave),
         ("kicked", Body::Refused(Closed::Kicked)),
         ("full", Body::Refused(Closed::Full)),
+        ("present", Body::Present(pass)),
+        ("no pass", Body::Refused(Closed::NoPass)),
+        ("pass expired", Body::Refused(Closed::PassExpired)),
     ];
     let stamp = Stamp { epoch: Epoch(2), fork: 1 };
     let session = SessionId(7);

@@ -37,7 +37,8 @@ impl<G: Guards> Session<G> {
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, &vote),
             Body::Refusal { epoch, why } => self.be_refused(now, epoch, &why),
-            Body::Join(_) => self.let_in(from),
+            Body::Join(_) => self.let_in(now, from, None),
+            Body::Present(pass) => self.let_in(now, from, Some(&pass)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
             Body::Leave => self.let_go(from),
             Body::Pull(held) => self.give_state(from, held),
@@ -81,6 +82,7 @@ impl<G: Guards> Session<G> {
             | Body::Announce { .. }
             | Body::Pull(_)
             | Body::Join(_)
+            | Body::Present(_)
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave

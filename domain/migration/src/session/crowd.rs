@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
@@ -39,11 +40,16 @@ impl<G: Guards> Session<G> {
     }
 
     /// Somebody wants in.
-    pub(super) fn let_in(&mut self, from: PeerId) {
+    pub(super) fn let_in(&mut self, now: Timestamp, from: PeerId, pass: Option<&Pass>) {
         let leader = self.leader();
         let is_kicked = self.roster.kicked.contains(&from);
+        let refusal = self.refusal(now, from, pass);
         match &mut self.leadership {
             Leadership::Reigns(_) if is_kicked => self.send(from, Body::Refused(Closed::Kicked)),
+            // Whoever would not be let in is not told where the host is, either.
+            Leadership::Reigns(_) | Leadership::Follows if let Some(why) = refusal => {
+                self.send(from, Body::Refused(why));
+            }
             // Its question stands until this host has gathered; it asks again anyway.
             Leadership::Reigns(reign) if reign.joining.len() < MEMBERS_MAX => {
                 reign.joining.insert(from);
@@ -355,8 +361,8 @@ impl<G: Guards> Session<G> {
 
     /// Everybody it knew: its host may be gone, and whoever is none says who is.
     fn ask_all_in(&mut self) {
-        let hint = self.reported_hint();
-        self.send_all(&Body::Join(hint));
+        let request = self.request();
+        self.send_all(&request);
     }
 
     pub(super) fn be_welcome(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, welcome: Box<Welcome>) {
@@ -381,12 +387,12 @@ impl<G: Guards> Session<G> {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
                 self.leadership = Leadership::Outside { since: now, asked: now };
-                let hint = self.reported_hint();
-                self.send(host, Body::Join(hint));
+                let request = self.request();
+                self.send(host, request);
             }
             Leadership::Outside { .. } => {
-                let hint = self.reported_hint();
-                self.send(host, Body::Join(hint));
+                let request = self.request();
+                self.send(host, request);
             }
             // The host of another side: they have to meet.
             Leadership::Reigns(reign) if reign.mandate == Mandate::Unconfirmed => self.be_guest(now, host),

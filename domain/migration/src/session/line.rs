@@ -11,11 +11,13 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::certificate::Certificate;
-use crate::lobby::{Arbiter, LOBBY_LEASE, Question, Ruling};
+use crate::lobby::{Admission, Arbiter, LOBBY_LEASE, Pass, Question, Ruling};
+use crate::message::{Body, Closed};
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Output};
 use crate::session::{Leadership, Session};
+use crate::view::MEMBERS_MAX;
 use crate::{Epoch, Guards, PeerId};
 
 /// How often a host renews its lease: `domain/lobby` counts on it.
@@ -109,6 +111,35 @@ impl<G: Guards> Session<G> {
             Beat::Misses(epoch) => Question::Misses { epoch },
         };
         self.ask_lobby(now, question);
+    }
+
+    /// The lobby has let this peer in anew, before its pass ran out or because it was counted as lost.
+    pub(super) fn be_admitted(&mut self, admission: Admission) {
+        self.config.admission = Some(admission);
+    }
+
+    /// How this peer asks to be let in.
+    pub(super) fn request(&self) -> Body {
+        match &self.config.admission {
+            Some(admission) => Body::Present(admission.pass.clone()),
+            None => Body::Join(self.reported_hint()),
+        }
+    }
+
+    /// Why somebody is not let in who is no member, as far as the lobby is concerned: without its pass nobody is. A pass tells who
+    /// was let in, not who was thrown out since: that is remembered, and where it is more than can be, nobody new comes in.
+    pub(super) fn refusal(&self, now: Timestamp, from: PeerId, pass: Option<&Pass>) -> Option<Closed> {
+        if !G::PASS || !self.has_lobby() || self.roster.members.contains_key(&from) {
+            return None;
+        }
+        let (session, keys) = (self.config.session, self.config.keys.as_ref());
+        let genuine = pass.filter(|pass| pass.is_genuine(session, from, keys));
+        let lobby_time = self.config.admission.as_ref().map(|it| it.as_of + now.since(it.at));
+        match (genuine, lobby_time) {
+            (Some(pass), Some(time)) if time >= pass.expires => Some(Closed::PassExpired),
+            (Some(_), Some(_)) => (self.roster.kicked.len() >= MEMBERS_MAX).then_some(Closed::Full),
+            (Some(_) | None, _) => Some(Closed::NoPass),
+        }
     }
 
     fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {

@@ -186,7 +186,7 @@ impl<G: Guards> Session<G> {
     /// [`Session::found`], with the guards of its type.
     #[must_use]
     pub fn found_by(now: Timestamp, config: Config) -> Self {
-        let config = Config { arbiter: Arbiter::Majority, ..config };
+        let config = Config { arbiter: Arbiter::Majority, admission: None, ..config };
         Self::founded(now, config, Epoch::FIRST, &[]).expect("a founder's own view is his")
     }
 
@@ -343,6 +343,7 @@ impl<G: Guards> Session<G> {
             Input::Kick(peer) => self.kick(peer),
             Input::Leave => self.leave(now),
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
+            Input::Admitted(admission) => self.be_admitted(admission),
         }
         self.pass(now);
     }

@@ -209,7 +209,11 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// A new host asks for it; whoever was never let in is given nothing.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
+        if !self.contacts.contains_key(&to) {
+            return;
+        }
         let parts = self.held.after(from).to_vec();
         if !parts.is_empty() {
             self.send(to, Body::State(parts));

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::Timestamp;
 
 use crate::hint::{CanBeHost, NatType};
-use crate::lobby::{Arbiter, Question, Ruling};
+use crate::lobby::{Admission, Arbiter, Question, Ruling};
 use crate::message::{Handover, Message};
 use crate::seal::Keys;
 use crate::settings::SettingError;
@@ -32,6 +32,8 @@ pub struct Config {
     pub without_majority: WithoutMajority,
     /// How much of the game goes along.
     pub level: Level,
+    /// Under a lobby: what it gave this peer.
+    pub admission: Option<Admission>,
     /// This peer's own keys.
     pub keys: Arc<dyn Keys>,
 }
@@ -138,6 +140,8 @@ pub enum Input {
         /// What it says.
         ruling: Ruling,
     },
+    /// The lobby has let this peer in anew.
+    Admitted(Admission),
 }
 
 /// What the hands must do, or the game must know.

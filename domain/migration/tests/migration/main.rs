@@ -10,6 +10,7 @@ mod model;
 mod moves;
 mod net;
 mod order;
+mod passes;
 mod seal;
 mod sentences;
 mod state;

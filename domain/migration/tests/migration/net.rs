@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Acting, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Config, Epoch, Grant, Input, Joined,
-    Joining, Keys, Kind, Level, Message, Migratable, NatType, Order, Output, PeerId, Piece, Priority, Proof,
-    Question, Report, Ruling, Session, SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
+    Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
+    Input, Joined, Joining, Keys, Kind, Level, Message, Migratable, NatType, Order, Output, Pass, PeerId,
+    Piece, Priority, Proof, Question, Report, Ruling, Session, SessionId, Signature, Stage, StateId, Tick,
+    WithoutMajority,
 };
 
 /// One way of a message.
@@ -17,6 +18,8 @@ const WAY: Duration = Duration::from_millis(20);
 const ROUND_TRIP_MS: u64 = 40;
 /// What becomes of a message that was sent: it arrives after so long.
 pub type Travels = fn(&Body) -> Duration;
+/// How long a pass of the lobby's is one.
+pub const PASS_LASTS: Duration = Duration::from_secs(3_600);
 /// How often a host's game steps.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -38,6 +41,8 @@ pub struct Net {
     pub now: Timestamp,
     pub peers: BTreeMap<PeerId, Session>,
     joining: BTreeMap<PeerId, Joining>,
+    /// Who was not let in.
+    pub refused: BTreeMap<PeerId, Closed>,
     pub seen: BTreeMap<PeerId, Seen>,
     under_way: VecDeque<(Timestamp, PeerId, PeerId, Message)>,
     /// Directed links that carry nothing.
@@ -73,6 +78,23 @@ fn words(grant: &Grant) -> Vec<u8> {
 pub fn granted(session: SessionId, epoch: Epoch, host: PeerId) -> Certificate {
     let proof = Proof::Lobby(NamedKeys(LOBBY).sign(&words(&Grant { session, epoch, host })));
     Certificate { epoch, host, proof }
+}
+
+/// What the lobby of these tests gives to whom it lets in, whose clock may be another than the peers'.
+pub fn admitted(
+    session: SessionId,
+    holder: PeerId,
+    (as_of, at): (Timestamp, Timestamp),
+    expires: Timestamp,
+) -> Admission {
+    let unsigned = Pass { expires, player: b"ann".to_vec(), signature: Signature::default() };
+    let signature = NamedKeys(LOBBY).sign(&pass_words(session, holder, &unsigned));
+    Admission { pass: Pass { signature, ..unsigned }, as_of, at }
+}
+
+fn pass_words(session: SessionId, peer: PeerId, pass: &Pass) -> Vec<u8> {
+    let expires = pass.expires.unix_ms().to_be_bytes();
+    [&session.0.to_be_bytes()[..], &peer.0.to_be_bytes(), &expires, &pass.player].concat()
 }
 
 impl Lobby {
@@ -137,6 +159,10 @@ impl Keys for NamedKeys {
     fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
         self.is_by(LOBBY, &words(grant), signature)
     }
+
+    fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
+        self.is_by(LOBBY, &pass_words(session, peer, pass), &pass.signature)
+    }
 }
 
 pub fn peer(number: u128) -> PeerId {
@@ -174,8 +200,10 @@ impl Net {
         level: Level,
     ) -> Self {
         let now = Timestamp::from_unix_ms(1_000_000);
+        let admission = admitted(SessionId(9), peer(1), (now, now), now + PASS_LASTS);
         let config = Config {
             me: peer(1),
+            admission: (arbiter == Arbiter::Lobby).then_some(admission),
             session: SessionId(9),
             arbiter,
             order: Order::Documented,
@@ -188,6 +216,7 @@ impl Net {
             now,
             peers: BTreeMap::new(),
             joining: BTreeMap::new(),
+            refused: BTreeMap::new(),
             seen: BTreeMap::new(),
             under_way: VecDeque::new(),
             cut: BTreeSet::new(),
@@ -217,8 +246,16 @@ impl Net {
         net
     }
 
+    /// Somebody wants in, whom the lobby, where there is one, has let in.
     pub fn join(&mut self, id: PeerId) {
-        let config = Config { me: id, keys: Arc::new(NamedKeys(id)), ..self.config.clone() };
+        let under_lobby = self.config.arbiter == Arbiter::Lobby;
+        let admission = admitted(self.config.session, id, (self.now, self.now), self.now + PASS_LASTS);
+        self.join_with(id, under_lobby.then_some(admission));
+    }
+
+    /// Somebody wants in, with that.
+    pub fn join_with(&mut self, id: PeerId, admission: Option<Admission>) {
+        let config = Config { me: id, admission, keys: Arc::new(NamedKeys(id)), ..self.config.clone() };
         let known = self.peers.keys().copied().collect();
         self.joining.insert(id, Joining::new(self.now, config, known));
     }
@@ -356,7 +393,11 @@ impl Net {
                 self.peers.insert(id, *session);
                 self.drain(id);
             }
-            Joined::Refused(_) | Joined::NoAnswer => drop(self.joining.remove(&id)),
+            Joined::Refused(why) => {
+                self.joining.remove(&id);
+                self.refused.insert(id, why);
+            }
+            Joined::NoAnswer => drop(self.joining.remove(&id)),
             Joined::Forged(why) => panic!("{why}"),
         }
     }

@@ -5,9 +5,10 @@ use std::net::{SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mainstay_core::Timestamp;
 use mainstay_migration::{
-    CanBeHost, Certificate, Epoch, Grant, Migratable, PeerId, Proof, Question, Ruling, SessionId, Signature,
-    WithoutMajority,
+    CanBeHost, Certificate, Epoch, Grant, Migratable, Pass, PeerId, Proof, Question, Ruling, SessionId,
+    Signature, WithoutMajority,
 };
 use mainstay_wire::lobby::{Asks, LobbyKey, bytes, text};
 use mainstay_wire::native::{
@@ -21,7 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 
-use super::{Bound, Done, Lobby, LobbyError, NewSession, Online};
+use super::{Bound, Done, Lobby, LobbyError, NewSession, News, Online};
 use crate::key::{Key, id_of};
 
 /// How long one call may take: rules count a lobby that says nothing for two seconds as away.
@@ -30,6 +31,8 @@ const CALL_WITHIN: Duration = Duration::from_millis(1_500);
 const JOIN_WITHIN: Duration = Duration::from_secs(15);
 /// How often it asks meanwhile: what it is told (`Retry-After`).
 const JOIN_AGAIN: Duration = Duration::from_secs(1);
+/// How often a member tries that lives on an old token: it has half a day left.
+const JOIN_AGAIN_LATER: Duration = Duration::from_secs(60);
 /// The longest answer read: a session of 64 with 8 addresses each.
 const ANSWER_BYTES_MAX: u64 = 256 * 1024;
 
@@ -38,6 +41,10 @@ const ANSWER_BYTES_MAX: u64 = 256 * 1024;
 pub(crate) struct Entered {
     pub(crate) session: SessionId,
     pub(crate) lobby_key: LobbyKey,
+    /// What this peer shows to other members.
+    pub(crate) pass: Pass,
+    /// What the lobby's clock said when it gave it.
+    pub(crate) as_of: Timestamp,
     /// Of the newest host.
     pub(crate) certificate: Option<Certificate>,
     /// Where members may be found, the host first.
@@ -56,6 +63,11 @@ pub(crate) struct HttpLobby {
     /// Members' keys as the lobby writes them.
     keys: BTreeMap<PeerId, String>,
     can_be_host: CanBeHost,
+    /// Of the session as it was read last.
+    revision: u64,
+    /// When it joins again, for a new token and a new pass.
+    joins_again: Instant,
+    news: Vec<News>,
 }
 
 /// A lobby, and who comes to it.
@@ -143,22 +155,54 @@ fn certificate_of(view: &CertificateView) -> Option<Certificate> {
     Some(Certificate { epoch: Epoch(view.epoch), host: id_of(&host)?, proof })
 }
 
+/// A pass as the rules have it: the peer's own key goes before the lobby's signature. `None` where it is none.
+fn pass_of(answer: &MemberAnswer) -> Option<Pass> {
+    let (peer, signature) = (bytes::<32>(&answer.pass.peer)?, bytes::<64>(&answer.pass.signature)?);
+    Some(Pass {
+        expires: Timestamp::from_unix_ms(answer.pass.expires),
+        player: answer.pass.player.clone().into_bytes(),
+        signature: Signature([&peer[..], &signature[..]].concat()),
+    })
+}
+
+/// When a token and a pass are old enough for new ones: half of the time that they last.
+fn half_of(answer: &MemberAnswer) -> Instant {
+    Instant::now() + Duration::from_millis(answer.token_expires.saturating_sub(answer.as_of) / 2)
+}
+
 /// Whether the same may be answered otherwise in a while.
 fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
+/// A key of 32 bytes, and what the lobby has signed about it in 64.
+fn split(signature: &Signature) -> Option<([u8; 32], mainstay_wire::lobby::Signature)> {
+    let (key, signature) = signature.0.split_first_chunk::<32>()?;
+    Some((*key, mainstay_wire::lobby::Signature(signature.try_into().ok()?)))
+}
+
+/// Whether the lobby of that key has signed a pass for that peer; whether it has run out is the rules' matter.
+pub(crate) fn is_pass(lobby: &LobbyKey, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
+    let Some((key, signature)) = split(&pass.signature) else { return false };
+    let Ok(player) = std::str::from_utf8(&pass.player) else { return false };
+    let signed = mainstay_wire::lobby::Pass {
+        session: mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)),
+        peer: mainstay_wire::lobby::PeerKey(key),
+        player: mainstay_wire::lobby::Player(player.into()),
+        expires: pass.expires,
+    };
+    id_of(&key) == Some(peer) && signed.is_signed(lobby, &signature).is_ok()
+}
+
 /// Whether the lobby of that key has signed a grant.
 pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature) -> bool {
-    let Some((host, signature)) = signature.0.split_first_chunk::<32>() else { return false };
-    let Ok(signature) = <[u8; 64]>::try_from(signature) else { return false };
+    let Some((host, signature)) = split(signature) else { return false };
     let certificate = mainstay_wire::lobby::Certificate {
         session: mainstay_core::SessionId(uuid::Uuid::from_u128(grant.session.0)),
         epoch: mainstay_wire::lobby::Epoch(grant.epoch.0),
-        host: mainstay_wire::lobby::PeerKey(*host),
+        host: mainstay_wire::lobby::PeerKey(host),
     };
-    id_of(host) == Some(grant.host)
-        && certificate.verify(lobby, &mainstay_wire::lobby::Signature(signature)).is_ok()
+    id_of(&host) == Some(grant.host) && certificate.verify(lobby, &signature).is_ok()
 }
 
 impl Site {
@@ -244,7 +288,11 @@ impl Site {
             }
             None => None,
         };
+        let pass = pass_of(&answer).ok_or_else(|| self.unreadable("its pass is none"))?;
         let mut lobby = HttpLobby {
+            revision: answer.session.revision,
+            joins_again: half_of(&answer),
+            news: Vec::new(),
             session: session.id.to_string(),
             token: answer.token.clone(),
             keys: BTreeMap::new(),
@@ -255,6 +303,8 @@ impl Site {
         Ok(Entered {
             session: SessionId(session.id.0.as_u128()),
             lobby_key: lobby.site.lobby_key,
+            pass,
+            as_of: Timestamp::from_unix_ms(answer.as_of),
             certificate,
             doors,
             migratable: if session.migrates { Migratable::Yes } else { Migratable::No },
@@ -341,6 +391,9 @@ impl HttpLobby {
             Some((bytes::<32>(&member.peer).and_then(|key| id_of(&key))?, member.peer.clone()))
         });
         self.keys = keys.collect();
+        self.revision = session.revision;
+        let kicked = session.kicked.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key)));
+        self.news.extend(kicked.map(News::Kicked));
     }
 
     fn place(&self, of: &str) -> String {
@@ -394,6 +447,9 @@ impl HttpLobby {
             Answered::Yes(answer) => {
                 self.token.clone_from(&answer.token);
                 self.learn(&answer.session);
+                self.joins_again = half_of(&answer);
+                let as_of = Timestamp::from_unix_ms(answer.as_of);
+                self.news.extend(pass_of(&answer).map(|pass| News::Admitted { pass, as_of }));
                 None
             }
             Answered::No(_, problem) => match problem.code.as_str() {
@@ -405,10 +461,15 @@ impl HttpLobby {
 
     fn beat(&mut self, request: &BeatRequest) -> Option<Ruling> {
         match self.post::<BeatAnswer>("/beats", request)? {
-            Answered::Yes(answer) => match answer.certificate.as_ref().and_then(certificate_of) {
-                Some(certificate) => Some(Ruling::Host(certificate)),
-                None => Some(Ruling::Noted(Epoch(answer.epoch))),
-            },
+            Answered::Yes(answer) => {
+                if answer.revision != self.revision {
+                    self.look();
+                }
+                match answer.certificate.as_ref().and_then(certificate_of) {
+                    Some(certificate) => Some(Ruling::Host(certificate)),
+                    None => Some(Ruling::Noted(Epoch(answer.epoch))),
+                }
+            }
             Answered::No(status, problem) => self.ruling(status, &problem),
         }
     }
@@ -449,6 +510,12 @@ impl HttpLobby {
 
 impl Lobby for HttpLobby {
     fn ask(&mut self, question: &Question) -> Option<Ruling> {
+        if Instant::now() >= self.joins_again {
+            self.joins_again = Instant::now() + JOIN_AGAIN_LATER;
+            if let Some(over) = self.come_again() {
+                return Some(over);
+            }
+        }
         match question {
             Question::Renew { epoch, hears } => {
                 if hears.iter().any(|peer| !self.keys.contains_key(peer)) {
@@ -468,6 +535,10 @@ impl Lobby for HttpLobby {
                 self.claim(&ClaimRequest { expected_epoch: epoch.0, to: Some(to) })
             }
         }
+    }
+
+    fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
     }
 
     fn introduce(&mut self, can_be_host: CanBeHost) -> Done {

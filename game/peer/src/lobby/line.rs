@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{CanBeHost, Epoch, MEMBERS_MAX, PeerId, Question, Ruling, SessionId};
+use mainstay_migration::{Admission, CanBeHost, Epoch, Input, MEMBERS_MAX, PeerId, Question, SessionId};
 use tokio::sync::mpsc;
 
-use super::{Done, Lobby};
+use super::{Done, Lobby, News};
 
 /// How many errands wait: behind a lobby that does not answer they are of no use, and what matters is asked again.
 const ERRANDS_MAX: usize = 8;
@@ -32,12 +32,11 @@ pub(crate) enum Errand {
     Kick { peer: PeerId, epoch: Epoch },
 }
 
-/// What the lobby answered.
+/// What the lobby said, as the rules hear it.
 #[derive(Debug)]
 pub(crate) struct Brought {
     pub(crate) session: SessionId,
-    pub(crate) asked: Timestamp,
-    pub(crate) ruling: Ruling,
+    pub(crate) input: Input,
 }
 
 /// The way to the thread. Dropped, the member leaves.
@@ -99,14 +98,18 @@ fn serve(
     rulings: &mpsc::Sender<Brought>,
 ) {
     let mut owed = Owed::default();
+    let bring = |input| rulings.blocking_send(Brought { session, input });
     loop {
         match errands.recv_timeout(AGAIN) {
             Ok(Errand::Ask { asked, question }) => {
                 // Whoever claims has to be known as one who can be host.
                 owed.pay(lobby.as_mut());
-                if let Some(ruling) = lobby.ask(&question)
-                    && rulings.blocking_send(Brought { session, asked, ruling }).is_err()
-                {
+                let ruling = lobby.ask(&question).map(|ruling| Input::Lobby { asked, ruling });
+                let news = lobby.news().into_iter().map(|news| match news {
+                    News::Admitted { pass, as_of } => Input::Admitted(Admission { pass, as_of, at: asked }),
+                    News::Kicked(peer) => Input::Kick(peer),
+                });
+                if ruling.into_iter().chain(news).try_for_each(bring).is_err() {
                     break;
                 }
             }

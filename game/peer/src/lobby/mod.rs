@@ -9,11 +9,12 @@ mod line;
 use std::fmt;
 use std::net::SocketAddr;
 
-use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Ruling};
+use mainstay_core::Timestamp;
+use mainstay_migration::{CanBeHost, Epoch, Pass, PeerId, Question, Ruling};
 
 use crate::mirror::Mirror;
 
-pub(crate) use self::http::{Entered, create, is_of_lobby, join};
+pub(crate) use self::http::{Entered, create, is_of_lobby, is_pass, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX};
 
 /// Where a lobby is, and as whom this process comes to it.
@@ -55,10 +56,26 @@ pub enum Done {
     NotYet,
 }
 
+/// What comes with a lobby's answers and was not asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// It has let this peer in anew.
+    Admitted {
+        /// What it shows other members from now on.
+        pass: Pass,
+        /// What the lobby's clock said then.
+        as_of: Timestamp,
+    },
+    /// It keeps somebody out, for the host to know.
+    Kicked(PeerId),
+}
+
 /// One member's way to its lobby. Calls wait for an answer, a few seconds at most.
 pub trait Lobby: fmt::Debug + Send {
     /// Asks. `None` where nothing came back that says anything.
     fn ask(&mut self, question: &Question) -> Option<Ruling>;
+    /// What came with the answers so far; each is given once.
+    fn news(&mut self) -> Vec<News>;
     /// Says whether this peer may become host.
     fn introduce(&mut self, can_be_host: CanBeHost) -> Done;
     /// Says that others see this peer there now.

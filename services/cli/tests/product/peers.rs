@@ -135,18 +135,25 @@ struct Player {
     process: Child,
     said: Receiver<String>,
     session: String,
+    address: String,
 }
 
 impl Player {
     fn new(lobby: &str, session: Option<&str>) -> Self {
+        Self::with(&["--lobby", lobby], session)
+    }
+
+    /// One that knows its way to the session.
+    fn with(way: &[&str], session: Option<&str>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-        command.args(["demo", "peer", "--bot", "--with-parent", "--bind", "127.0.0.1:0", "--lobby", lobby]);
+        command.args(["demo", "peer", "--bot", "--with-parent", "--bind", "127.0.0.1:0"]).args(way);
         command.args(session.iter().flat_map(|session| ["--session", session]));
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let said = lines_of(process.stdout.take().unwrap());
-        let mut player = Self { process, said, session: String::new() };
+        let mut player = Self { process, said, session: String::new(), address: String::new() };
         let started = player.says("it starts", |line| line["event"] == "started");
         player.session = started["session"].as_str().unwrap().to_owned();
+        player.address = started["address"].as_str().unwrap().to_owned();
         player
     }
 
@@ -205,4 +212,36 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
     }
     let seen = up.caller().get(&format!("/v1/sessions/{}", uuid::Uuid::parse_str(&session).unwrap())).json();
     assert_eq!((&seen["epoch"], &seen["lease"]), (&json!(2), &json!("held")), "{seen}");
+}
+
+/// 0053: "a signed pass for peers, which is worth nothing without the private key". Somebody knows where the host and a member of a
+/// session of a lobby are, and which session it is: without the lobby it is let in by neither. Whom the lobby throws out its host
+/// puts out, though nobody told it so.
+#[test]
+fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let lobby = up.caller().api;
+    let host = Player::new(&lobby, None);
+    let session = host.session.clone();
+    let member = Player::with(&["--lobby", &lobby, "--player", "member"], Some(&session));
+    host.says("both are in", |line| line["members"] == 2 && line["linked"] == 1);
+    for door in [&host, &member] {
+        let intruder = Player::with(&["--via", &door.address], Some(&session));
+        let over = intruder.says("it is refused", |line| line["event"] == "over");
+        assert_eq!(over["why"], "Refused(NoPass)", "{over}");
+    }
+    let last = host.says("it goes on", |line| line["event"] == "stands");
+    assert_eq!(last["members"], 2, "{last}");
+
+    let place = uuid::Uuid::parse_str(&session).unwrap().to_string();
+    let seen = up.caller().get(&format!("/v1/sessions/{place}")).json();
+    let members = seen["members"].as_array().unwrap();
+    let key = members.iter().find(|known| known["player"] == "member").unwrap()["peer"].as_str().unwrap();
+    assert!(up.run(&["session", "kick", &place, key]).status.success());
+    let over = member.says("it is put out", |line| line["event"] == "over");
+    assert_eq!(over["why"], "Ended(Refused(Kicked))", "{over}");
+    host.says("it is alone", |line| line["members"] == 1);
 }

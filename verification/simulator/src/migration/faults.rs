@@ -16,6 +16,8 @@ use crate::laws::Broken;
 const TOO: u32 = 250_000;
 /// In how many of a million faults the lobby is struck, where there is one.
 const LOBBY: u32 = 120_000;
+/// How many of a million that start have no pass of the lobby, where there is one.
+const INTRUDERS: u32 = 300_000;
 /// How many start after the beginning, at most: each costs time in every later event.
 const LATE_MAX: u128 = 6;
 
@@ -253,6 +255,12 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         let peer = self.new_peer();
+        if self.has_lobby() && self.random.chance(INTRUDERS) {
+            let shown = self.worthless_pass(peer);
+            self.counts.intruders += 1;
+            self.say(peer, |_| format!("intrudes with {shown:?}"));
+            return self.starts_with(peer, shown);
+        }
         self.starts(peer)
     }
 

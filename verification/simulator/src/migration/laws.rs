@@ -48,6 +48,8 @@ pub(super) struct Oracle {
     two_act: Option<Micros>,
     handed_over: Option<Tick>,
     crash: Option<Crash>,
+    /// Whom the lobby has let in.
+    let_in: BTreeSet<PeerId>,
 }
 
 #[derive(Debug)]
@@ -90,6 +92,10 @@ impl Oracle {
         actor
     }
 
+    pub(super) fn let_in(&mut self, peer: PeerId) {
+        self.let_in.insert(peer);
+    }
+
     /// Another host died before it was over: it takes as long as it takes, and its end is judged.
     pub(super) fn crashed_too(&mut self) {
         self.crash = None;
@@ -111,6 +117,13 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
         let Some(session) = world.peers[&id].session() else { continue };
         let (stamp, leader, epoch) = (session.stamp(), session.leader(), session.ballot().epoch());
         let host = session.ballot().host();
+        let let_in = &world.oracle.let_in;
+        let stranger = session.roster().members.keys().find(|peer| !let_in.contains(peer));
+        ensure(
+            world.scenario.arbiter == Arbiter::Majority || stranger.is_none(),
+            "nobody plays whom the lobby has not let in",
+            || format!("{id}: {stranger:?}"),
+        )?;
         let before = world.oracle.stamps.insert(id, stamp);
         ensure(before.is_none_or(|before| before <= stamp), "I2: the stamp of a peer never falls", || {
             format!("{id}: {before:?}, then {stamp:?}")

@@ -12,7 +12,8 @@ use mainstay_lobby::{
     Renewal, Service, Session, Settings,
 };
 use mainstay_migration::{
-    Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, PeerId, Proof, Question, Ruling, Signature,
+    Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pass, PeerId, Proof, Question,
+    Ruling, SessionId, Signature,
 };
 
 use super::peer::{NamedKeys, SESSION};
@@ -22,6 +23,8 @@ use crate::laws::{Broken, ensure};
 
 /// Whose keys stand for the lobby's.
 const LOBBY: PeerId = PeerId(0);
+/// How long a pass lasts: a day.
+const PASS_MS: u64 = 86_400_000;
 /// How many seats a world's session has: nobody is kept out for want of one.
 const SEATS: u32 = 64;
 
@@ -40,6 +43,13 @@ pub(super) struct Directory {
 pub(super) fn signed(grant: &Grant) -> Signature {
     let words =
         [&grant.session.0.to_be_bytes()[..], &grant.epoch.0.to_be_bytes(), &grant.host.0.to_be_bytes()];
+    NamedKeys(LOBBY).sign(&words.concat())
+}
+
+/// And of passes.
+pub(super) fn signed_pass(session: SessionId, peer: PeerId, pass: &Pass) -> Signature {
+    let expires = pass.expires.unix_ms().to_be_bytes();
+    let words = [&session.0.to_be_bytes()[..], &peer.0.to_be_bytes(), &expires, &pass.player];
     NamedKeys(LOBBY).sign(&words.concat())
 }
 
@@ -104,6 +114,7 @@ impl<G: Guards> World<G> {
         let (session, by) = (session_id(), self.joiner(founder));
         match self.turn(&Command::Create { session, service: Service::Online, settings, by }) {
             Ok(Answer::Session(session)) => {
+                self.oracle.let_in(founder);
                 self.newest(&session).ok_or_else(|| Broken::new("who makes is host", founder))
             }
             other => Err(Broken::new("a session can be made", format!("{other:?}"))),
@@ -113,7 +124,42 @@ impl<G: Guards> World<G> {
     /// Whether the lobby lets somebody in now; else it asks again later.
     pub(super) fn is_let_in_by_lobby(&mut self, peer: PeerId) -> bool {
         let (session, by) = (session_id(), self.joiner(peer));
-        self.reaches_lobby(peer) && self.turn(&Command::Join { session, by }).is_ok()
+        let is_in = self.reaches_lobby(peer) && self.turn(&Command::Join { session, by }).is_ok();
+        if is_in {
+            self.oracle.let_in(peer);
+        }
+        is_in
+    }
+
+    /// What the lobby gives to whom it lets in.
+    pub(super) fn admits(&self, peer: PeerId) -> Admission {
+        self.pass_of(peer, SESSION, PASS_MS)
+    }
+
+    fn pass_of(&self, peer: PeerId, session: SessionId, lasts_ms: u64) -> Admission {
+        let (as_of, at) = (self.lobby_time(), self.clock(self.peers[&peer].skew_ms));
+        let expires = Timestamp::from_unix_ms(as_of.unix_ms() + lasts_ms);
+        let unsigned = Pass { expires, player: b"ann".to_vec(), signature: Signature::default() };
+        let signature = signed_pass(session, peer, &unsigned);
+        Admission { pass: Pass { signature, ..unsigned }, as_of, at }
+    }
+
+    /// What somebody shows whom the lobby has not let in.
+    pub(super) fn worthless_pass(&mut self, intruder: PeerId) -> Option<Admission> {
+        let member = self.running().into_iter().next();
+        match self.random.below(5) {
+            // One that has run out: of a member of another day.
+            0 => Some(self.pass_of(intruder, SESSION, 0)),
+            1 => Some(self.pass_of(intruder, SessionId(SESSION.0 + 1), PASS_MS)),
+            // A member's, which it saw.
+            2 => member.map(|member| self.pass_of(member, SESSION, PASS_MS)),
+            3 => {
+                let admission = self.pass_of(intruder, SESSION, PASS_MS);
+                let signature = NamedKeys(intruder).sign(b"let me in");
+                Some(Admission { pass: Pass { signature, ..admission.pass }, ..admission })
+            }
+            _ => None,
+        }
     }
 
     /// The certificate of a session's newest host: from now on somebody may know it.

@@ -98,6 +98,8 @@ pub struct Counts {
     pub questions: u64,
     /// Times that the lobby was down, or out of reach of some.
     pub outages: u64,
+    /// Peers that asked to be let in without the lobby's pass.
+    pub intruders: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Grant, Guards, Input, Joined,
-    Joining, Keys, Level, ListenerId, Migratable, NatType, Outcome, Output, PeerId, Priority, Session,
-    SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
+    Acting, ActorId, Admission, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Grant, Guards,
+    Input, Joined, Joining, Keys, Level, ListenerId, Migratable, NatType, Outcome, Output, Pass, PeerId,
+    Priority, Session, SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -89,6 +89,10 @@ impl Keys for NamedKeys {
     fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
         super::lobby::signed(grant) == *signature
     }
+
+    fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
+        super::lobby::signed_pass(session, peer, pass) == pass.signature
+    }
 }
 
 /// What a listener is about to answer.
@@ -144,8 +148,15 @@ impl<G: Guards> World<G> {
             self.after(ASKS_LOBBY_AGAIN, Happening::Starts { peer: id });
             return Ok(());
         }
+        let admission = self.has_lobby().then(|| self.admits(id));
+        self.starts_with(id, admission)
+    }
+
+    /// Somebody starts whom the lobby, where there is one, has let in; or who says so.
+    pub(super) fn starts_with(&mut self, id: PeerId, admission: Option<Admission>) -> Result<(), Broken> {
         let config = Config {
             me: id,
+            admission,
             session: SESSION,
             arbiter: self.scenario.arbiter,
             order: self.scenario.order,

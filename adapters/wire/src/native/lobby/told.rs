@@ -65,6 +65,8 @@ pub struct MemberAnswer {
     pub token_expires: u64,
     /// What it shows other peers.
     pub pass: PassView,
+    /// The lobby's clock, in milliseconds since 1970: the passes of others are measured by it.
+    pub as_of: u64,
 }
 
 /// Who is the host of an epoch, as the lobby signed it.
@@ -188,6 +190,9 @@ pub struct SessionView {
     /// Players of its match who have not come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<String>,
+    /// Keys that were thrown out, in base64url: their passes may last, and the host does not let them in. For members alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kicked: Vec<String>,
     /// The proof of its host; absent before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateView>,
@@ -202,7 +207,7 @@ pub struct Look {
     pub lease: domain::Lease,
     /// The proof of its host.
     pub certificate: Option<CertificateView>,
-    /// Whether addresses are told.
+    /// Whether addresses are told, and who was thrown out.
     pub addresses: Addresses,
 }
 
@@ -255,6 +260,10 @@ impl SessionView {
             lease: lease_word(look.lease).to_owned(),
             members: session.members.iter().map(member).collect(),
             seats: session.seats.iter().map(ToString::to_string).collect(),
+            kicked: match look.addresses {
+                Addresses::Told => session.kicked_peers.iter().map(|key| text(&key.0)).collect(),
+                Addresses::Untold => Vec::new(),
+            },
             certificate: look.certificate,
         }
     }

@@ -286,5 +286,6 @@ async fn welcome(app: &App, session: SessionId, by: &Joiner) -> Result<MemberAns
         token,
         token_expires: expires.unix_ms(),
         pass: lobbies.pass(session, by.peer, &by.player, expires),
+        as_of: seen.now.unix_ms(),
     })
 }
