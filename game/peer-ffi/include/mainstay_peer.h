@@ -23,6 +23,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+// How long the name of a session is at most, the zero byte at its end included.
+#define MAINSTAY_NAME_LENGTH 129
+
 // What came of a call.
 typedef enum MainstayStatus {
   // It is done.
@@ -53,6 +56,8 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_PANICKED = 12,
   // The lobby gives no place.
   MAINSTAY_STATUS_LOBBY = 13,
+  // Nothing can be found or announced on the LAN: the system refuses multicast DNS, or a name is too long.
+  MAINSTAY_STATUS_LAN = 14,
 } MainstayStatus;
 
 // For what a listener is called.
@@ -87,7 +92,8 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_FOLLOW = 3,
   // As host: whether the game steps on is in `acts`.
   MAINSTAY_EVENT_KIND_ACT = 4,
-  // The member `peer` is with its host.
+  // The member `peer` is with its host. `acts` says whether it plays something already, and `number` what: then no other actor is
+  // made for it.
   MAINSTAY_EVENT_KIND_CONNECTED = 5,
   // The member `peer` is none any more.
   MAINSTAY_EVENT_KIND_GONE = 6,
@@ -192,8 +198,14 @@ typedef enum MainstayHandover {
   MAINSTAY_HANDOVER_LEAVES = 1,
 } MainstayHandover;
 
+// A migration, as long as its listener is called.
+typedef struct MainstayMigrating MainstayMigrating;
+
 // One life of one process: a key, one UDP socket and a thread.
 typedef struct MainstayPeer MainstayPeer;
+
+// A look around on the LAN, which goes on until it is freed.
+typedef struct MainstaySearch MainstaySearch;
 
 // A place in one session.
 typedef struct MainstaySeat MainstaySeat;
@@ -204,12 +216,33 @@ typedef struct MainstayId {
   uint8_t bytes[16];
 } MainstayId;
 
+// A session that somebody on this LAN hosts.
+typedef struct MainstayFound {
+  // Which.
+  struct MainstayId session;
+  // Its host.
+  struct MainstayId host;
+  // How many hosts it has had.
+  uint32_t epoch;
+  // How many since then without a majority.
+  uint32_t fork;
+  // How many play.
+  uint32_t members;
+  // How many it has at most.
+  uint32_t size;
+  // Whether it goes on with another host.
+  bool migratable;
+  // For people: UTF-8, with a zero byte at its end.
+  char name[MAINSTAY_NAME_LENGTH];
+} MainstayFound;
+
 // Called by mainstay_seat_next for each stage, with what was registered as `user`. `state` is 0 the first time in a stage,
 // and kept until the answer is MAINSTAY_ANSWER_DONE. Answers a MainstayAnswer; any other number is a veto.
 typedef uint32_t (*MainstayListener)(void *user,
                                      const struct MainstayId *session,
                                      enum MainstayStage stage,
-                                     uint32_t *state);
+                                     uint32_t *state,
+                                     const struct MainstayMigrating *migrating);
 
 // What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
 typedef struct MainstayOptions {
@@ -290,6 +323,63 @@ typedef struct MainstayShown {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Begins to look around on the LAN.
+//
+// # Safety
+// `out` is a place for a pointer.
+enum MainstayStatus mainstay_search_start(struct MainstaySearch **out);
+
+// Looks for so many milliseconds more, and tells which sessions stand: `length` is how many there are, of which the first `capacity`
+// are put at `out`. Two seconds find whoever is there.
+//
+// # Safety
+// `search` is not freed and used by nobody else meanwhile, `out` has room for `capacity` sessions, `length` for a number.
+enum MainstayStatus mainstay_search_list(struct MainstaySearch *search,
+                                         uint32_t patience_ms,
+                                         struct MainstayFound *out,
+                                         size_t capacity,
+                                         size_t *length);
+
+// Ends a look around. Null is freed already.
+//
+// # Safety
+// `search` is null, or of mainstay_search_start and not freed.
+enum MainstayStatus mainstay_search_free(struct MainstaySearch *search);
+
+// Founds a session that everybody on this LAN can find, whoever of those who came by mainstay_peer_join_lan is its host. `name` has at
+// most 128 bytes. `moves` is seed 000's flag of the LAN's lobby service: where it is false, no session migrates.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
+enum MainstayStatus mainstay_peer_found_lan(const struct MainstayPeer *peer,
+                                            const struct MainstayId *session,
+                                            const char *name,
+                                            bool moves,
+                                            const struct MainstayOptions *options,
+                                            struct MainstaySeat **out);
+
+// Joins a session that this look around has found: MAINSTAY_STATUS_NOTHING where it stands no more. What it was made with counts,
+// whatever `options` say.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and `search` of mainstay_search_start, neither freed, and `search` used by nobody else meanwhile; the
+// others point to what their types say.
+enum MainstayStatus mainstay_peer_join_lan(const struct MainstayPeer *peer,
+                                           struct MainstaySearch *search,
+                                           const struct MainstayId *session,
+                                           bool moves,
+                                           const struct MainstayOptions *options,
+                                           struct MainstaySeat **out);
+
+// While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as
+// MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten.
+//
+// # Safety
+// `migrating` is what the listener was called with, which has not returned; `entities` points to `length` of them.
+enum MainstayStatus mainstay_no_longer_needed(const struct MainstayMigrating *migrating,
+                                              const uint64_t *entities,
+                                              size_t length);
 
 // Makes a key, binds a UDP socket at an address such as `0.0.0.0:0`, and starts a thread.
 //
@@ -402,6 +492,14 @@ enum MainstayStatus mainstay_seat_say(const struct MainstaySeat *seat,
                                       uint32_t way,
                                       const uint8_t *bytes,
                                       size_t length);
+
+// As host: gives a member its actor, by a number of the game's own. Whoever is host next hears it with MAINSTAY_EVENT_KIND_CONNECTED.
+//
+// # Safety
+// `seat` is not freed, `peer` points to an id.
+enum MainstayStatus mainstay_seat_bind_actor(const struct MainstaySeat *seat,
+                                             const struct MainstayId *peer,
+                                             uint64_t actor);
 
 // As host: throws somebody out.
 //

@@ -21,7 +21,8 @@ pub enum MainstayEventKind {
     Follow = 3,
     /// As host: whether the game steps on is in `acts`.
     Act = 4,
-    /// The member `peer` is with its host.
+    /// The member `peer` is with its host. `acts` says whether it plays something already, and `number` what: then no other actor is
+    /// made for it.
     Connected = 5,
     /// The member `peer` is none any more.
     Gone = 6,
@@ -211,7 +212,11 @@ impl Held {
             }
             Event::Follow { leader, stamp } => MainstayEvent::about(Of::Follow, leader).stamped(stamp),
             Event::Act(acting) => MainstayEvent { acts: acting == Acting::Yes, ..MainstayEvent::of(Of::Act) },
-            Event::Connected { peer, .. } => MainstayEvent::about(Of::Connected, peer),
+            Event::Connected { peer, actor, .. } => MainstayEvent {
+                acts: actor.is_some(),
+                number: actor.map_or(0, |actor| actor.0),
+                ..MainstayEvent::about(Of::Connected, peer)
+            },
             Event::Gone(peer) => MainstayEvent::about(Of::Gone, peer),
             Event::Durable(state) => MainstayEvent { tick: state.tick.0, ..MainstayEvent::of(Of::Durable) },
             Event::Apply { from, number, bytes } => {

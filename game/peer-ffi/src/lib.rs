@@ -6,6 +6,7 @@
 //! - [`status`] are the answers, and the wall that no panic crosses;
 //! - [`peer`] is one process: a key, a socket, and places in sessions;
 //! - [`seat`] is one place: what happens comes out, what the game does goes in;
+//! - [`lan`] finds sessions on a LAN, and lets them be found;
 //! - [`event`] is what happens, as a C structure;
 //! - [`listener`] are the eight callbacks of seed 000 behind one function pointer.
 #![expect(
@@ -14,6 +15,7 @@
 )]
 
 pub mod event;
+pub mod lan;
 pub mod listener;
 pub mod peer;
 pub mod seat;

@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use mainstay_peer::listener::{Listener, Migrating};
-use mainstay_peer::migration::{Answer, Stage};
+use mainstay_peer::migration::{Answer, EntityId, Stage};
 
 use crate::MainstayId;
+use crate::status::{MainstayStatus, guard, read};
 
 /// For what a listener is called.
 #[repr(C)]
@@ -56,6 +57,36 @@ pub enum MainstayAnswer {
     Veto = 2,
 }
 
+/// A migration, as long as its listener is called.
+#[derive(Debug)]
+pub struct MainstayMigrating {
+    info: *const Migrating,
+}
+
+/// While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as
+/// MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten.
+///
+/// # Safety
+/// `migrating` is what the listener was called with, which has not returned; `entities` points to `length` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_no_longer_needed(
+    migrating: *const MainstayMigrating,
+    entities: *const u64,
+    length: usize,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise: the library's own call of the listener, which holds the other one, has not returned.
+        let info = unsafe { read(read(migrating)?.info)? };
+        let entities = match (entities.is_null(), length) {
+            (_, 0) => &[],
+            (true, _) => return Err(MainstayStatus::NullPointer),
+            // SAFETY: it is not null, and the caller promises the length.
+            (false, _) => unsafe { std::slice::from_raw_parts(entities, length) },
+        };
+        Ok(info.no_longer_needed(entities.iter().copied().map(EntityId).collect())?)
+    })
+}
+
 /// Called by mainstay_seat_next for each stage, with what was registered as `user`. `state` is 0 the first time in a stage,
 /// and kept until the answer is MAINSTAY_ANSWER_DONE. Answers a MainstayAnswer; any other number is a veto.
 pub type MainstayListener = Option<
@@ -64,12 +95,19 @@ pub type MainstayListener = Option<
         session: *const MainstayId,
         stage: MainstayStage,
         state: *mut u32,
+        migrating: *const MainstayMigrating,
     ) -> u32,
 >;
 
 /// A listener written in C.
 pub(crate) struct Called {
-    pub(crate) function: unsafe extern "C" fn(*mut c_void, *const MainstayId, MainstayStage, *mut u32) -> u32,
+    pub(crate) function: unsafe extern "C" fn(
+        *mut c_void,
+        *const MainstayId,
+        MainstayStage,
+        *mut u32,
+        *const MainstayMigrating,
+    ) -> u32,
     pub(crate) user: *mut c_void,
 }
 
@@ -80,8 +118,11 @@ unsafe impl Send for Called {}
 impl Called {
     fn call(&self, stage: Stage, info: &Migrating, state: &mut u32) -> Answer {
         let session = MainstayId::from(info.session);
-        // SAFETY: the function and its pointer are the caller's, who promised that they go together; both others live here.
-        match unsafe { (self.function)(self.user, &raw const session, stage.into(), state) } {
+        let (user, migrating) = (self.user, MainstayMigrating { info });
+        // SAFETY: the function and its pointer are the caller's, who promised that they go together; the others live here.
+        let answer =
+            unsafe { (self.function)(user, &raw const session, stage.into(), state, &raw const migrating) };
+        match answer {
             0 => Answer::Done,
             1 => Answer::Wait,
             _ => Answer::Veto,

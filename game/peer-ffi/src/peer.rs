@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use mainstay_peer::migration::{Migratable, Priority, WithoutMajority};
-use mainstay_peer::{Peer, Registered, Seat, SeatError, SessionOptions};
+use mainstay_peer::{Peer, Registered, Seat, SessionOptions};
 
 use crate::MainstayId;
 use crate::listener::{Called, MainstayListener};
@@ -157,14 +157,10 @@ pub unsafe extern "C" fn mainstay_peer_found(
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (peer, session, options, out) =
-            unsafe { (read(peer)?, read(session)?, read(options)?, change(out)?) };
-        let (options, listeners) = options.read(session)?;
-        *out = peer.seat(|peer| peer.found(options, listeners))?;
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    unsafe {
+        open(peer, session, options, out, |peer, options, listeners| Ok(peer.found(options, listeners)?))
+    }
 }
 
 /// Joins a session of which some member can be reached at one of these addresses. MAINSTAY_EVENT_KIND_ENTERED says that it is in.
@@ -181,35 +177,47 @@ pub unsafe extern "C" fn mainstay_peer_join(
     doors_length: usize,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        open(peer, session, options, out, |peer, options, listeners| {
+            Ok(peer.join(options, read_doors(doors, doors_length)?, listeners)?)
+        })
+    }
+}
+
+/// What every function does that takes a seat.
+///
+/// # Safety
+/// As [`read`] and [`change`].
+pub(crate) unsafe fn open(
+    peer: *const MainstayPeer,
+    session: *const MainstayId,
+    options: *const MainstayOptions,
+    out: *mut *mut MainstaySeat,
+    sit: impl FnOnce(&Peer, SessionOptions, Vec<Registered>) -> Result<Seat, MainstayStatus>,
+) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise.
         let (peer, session, options, out) =
             unsafe { (read(peer)?, read(session)?, read(options)?, change(out)?) };
         let (options, listeners) = options.read(session)?;
-        let mut addresses = Vec::new();
-        if doors_length > 0 {
-            if doors.is_null() {
-                return Err(MainstayStatus::NullPointer);
-            }
-            // SAFETY: it is not null, and the caller promises the length.
-            for door in unsafe { std::slice::from_raw_parts(doors, doors_length) } {
-                // SAFETY: the caller's promise.
-                addresses.push(address(unsafe { read_text(*door)? })?);
-            }
-        }
-        *out = peer.seat(|peer| peer.join(options, addresses, listeners))?;
+        let seat = sit(&peer.peer, options, listeners)?;
+        *out = Box::into_raw(Box::new(MainstaySeat::new(seat, Arc::clone(&peer.seats))));
         Ok(())
     })
 }
 
-impl MainstayPeer {
-    fn seat(
-        &self,
-        sit: impl FnOnce(&Peer) -> Result<Seat, SeatError>,
-    ) -> Result<*mut MainstaySeat, MainstayStatus> {
-        let seat = sit(&self.peer)?;
-        Ok(Box::into_raw(Box::new(MainstaySeat::new(seat, Arc::clone(&self.seats)))))
-    }
+/// # Safety
+/// `doors` points to `length` texts, each ending with a zero byte, or `length` is 0.
+unsafe fn read_doors(doors: *const *const c_char, length: usize) -> Result<Vec<SocketAddr>, MainstayStatus> {
+    let doors = match (doors.is_null(), length) {
+        (_, 0) => return Ok(Vec::new()),
+        (true, _) => return Err(MainstayStatus::NullPointer),
+        // SAFETY: it is not null, and the caller promises the length.
+        (false, _) => unsafe { std::slice::from_raw_parts(doors, length) },
+    };
+    // SAFETY: the caller's promise.
+    doors.iter().map(|door| address(unsafe { read_text(*door)? })).collect()
 }
 
 fn address(text: &str) -> Result<SocketAddr, MainstayStatus> {

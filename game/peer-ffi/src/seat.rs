@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_peer::link::Way;
-use mainstay_peer::migration::{CanBeHost, Handover, Identification, Kind, Piece, Tick};
+use mainstay_peer::migration::{ActorId, CanBeHost, Handover, Identification, Kind, Piece, Tick};
 use mainstay_peer::{Seat, To};
 
 use crate::MainstayId;
@@ -255,6 +255,20 @@ pub unsafe extern "C" fn mainstay_seat_say(
             Ok(seat.say(to, way, read_bytes(bytes, length)?)?)
         })
     }
+}
+
+/// As host: gives a member its actor, by a number of the game's own. Whoever is host next hears it with MAINSTAY_EVENT_KIND_CONNECTED.
+///
+/// # Safety
+/// `seat` is not freed, `peer` points to an id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_bind_actor(
+    seat: *const MainstaySeat,
+    peer: *const MainstayId,
+    actor: u64,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.bind_actor(read(peer)?.peer(), ActorId(actor))?)) }
 }
 
 /// As host: throws somebody out.

@@ -37,6 +37,8 @@ pub enum MainstayStatus {
     Panicked = 12,
     /// The lobby gives no place.
     Lobby = 13,
+    /// Nothing can be found or announced on the LAN: the system refuses multicast DNS, or a name is too long.
+    Lan = 14,
 }
 
 impl From<StartError> for MainstayStatus {
@@ -56,6 +58,7 @@ impl From<SeatError> for MainstayStatus {
             SeatError::Closing(_) => Self::Closing,
             SeatError::Listeners { .. } => Self::TooManyListeners,
             SeatError::Lobby(_) => Self::Lobby,
+            SeatError::Lan(_) => Self::Lan,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A game in C on the library as it is linked: three processes, whose host is killed.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking; unwrap says where")]
 
+use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,6 +36,8 @@ fn compile(into: &Path) -> PathBuf {
 struct Player {
     process: Child,
     lines: Receiver<String>,
+    /// The words of every line that was read.
+    said: RefCell<Vec<Vec<String>>>,
     id: String,
     session: String,
     address: String,
@@ -55,8 +58,14 @@ impl Player {
         std::thread::spawn(move || {
             BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| said.send(line))
         });
-        let mut player =
-            Self { process, lines, id: String::new(), session: String::new(), address: String::new() };
+        let mut player = Self {
+            process,
+            lines,
+            said: RefCell::default(),
+            id: String::new(),
+            session: String::new(),
+            address: String::new(),
+        };
         let started = player.until("it starts", |words| words[1] == "started");
         [player.id, player.session, player.address] = [2, 4, 6].map(|at| started[at].clone());
         player
@@ -67,12 +76,20 @@ impl Player {
     fn until(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         let (until, mut last) = (Instant::now() + PATIENCE, Vec::new());
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            last = line.split_whitespace().map(str::to_owned).collect();
+            last = line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            self.said.borrow_mut().push(last.clone());
             if wanted(&last) {
                 return last;
             }
         }
         panic!("{what}: {last:?}");
+    }
+
+    /// The same, be it that the line came before.
+    #[track_caller]
+    fn says(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+        let said = self.said.borrow().iter().find(|words| wanted(words)).cloned();
+        said.unwrap_or_else(|| self.until(what, wanted))
     }
 
     fn counter(words: &[String]) -> u64 {
@@ -113,6 +130,13 @@ fn a_game_in_c_outlives_its_host() {
         others[0].until("it has a host", |words| words[1] == "stands" && words[5] == "2");
     let heir = after[3].clone();
     assert!(others.iter().any(|player| player.id == heir), "one of the two: {after:?}");
+    let (heir_of, client) =
+        if others[0].id == heir { (&others[0], &others[1]) } else { (&others[1], &others[0]) };
+    let again = heir_of.says("the client has its actor already", |words| words[1] == "again");
+    let actor = u64::from_str_radix(&client.id[..2], 16).unwrap() + 1000;
+    assert_eq!(again[2], actor.to_string(), "the one that its first host gave it");
+    let discarded = client.says("what it listed comes back", |words| words[1] == "discards");
+    assert_eq!(discarded[2..], ["1", "4711"], "once, though it was listed twice");
     for player in &others {
         let words = player.until("they play on from where they were", |words| {
             plays(words, &heir, "2", "2") && Player::counter(words) > before

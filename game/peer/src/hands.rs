@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output, PeerId,
-    Priority, Session, SessionId,
+    Admission, Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output,
+    PeerId, Priority, Session, SessionId,
 };
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::key::{Key, SessionKeys, Whom};
+use crate::lan::{Farewell, FoundSession, Voice, Word};
 use crate::link::{Arrival, Ending, Way};
 use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX};
 use crate::mailbox::{Mail, Mailbox, Room};
@@ -31,6 +32,8 @@ const TEND: Duration = Duration::from_millis(100);
 const SEEK_MAX: Duration = Duration::from_secs(15);
 /// How often it dials the same door again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
+/// How often the host of another side is dialed, of whom the LAN may remember more than there is.
+const RIVAL_AGAIN: Duration = Duration::from_secs(5);
 /// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
 const DEEDS_MAX: usize = 64 * 20;
 /// How long nobody is woken where nothing is due.
@@ -77,6 +80,8 @@ pub(crate) enum Command {
 pub(crate) enum Under {
     /// Its members.
     Nobody,
+    /// Its members, and whoever of them is host says so on the LAN.
+    Lan(Box<Voice>),
     /// A lobby that this peer has a place in it from.
     Lobby(Box<Entered>),
 }
@@ -92,8 +97,7 @@ pub(crate) struct Seated {
 struct Place {
     config: Config,
     seated: Seated,
-    /// To its lobby, where it has one.
-    line: Option<Line>,
+    outside: Outside,
     life: Life,
     /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
     deeds: VecDeque<Input>,
@@ -101,9 +105,19 @@ struct Place {
     told: u64,
 }
 
+/// Who is told of a session beside its members.
+#[derive(Debug)]
+enum Outside {
+    Nobody,
+    /// Whoever listens on the LAN.
+    Lan(Box<Voice>),
+    /// Its lobby.
+    Lobby(Line),
+}
+
 impl Place {
-    const fn new(config: Config, seated: Seated, line: Option<Line>, life: Life) -> Self {
-        Self { config, seated, line, life, deeds: VecDeque::new(), told: 0 }
+    const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
+        Self { config, seated, outside, life, deeds: VecDeque::new(), told: 0 }
     }
 }
 
@@ -115,6 +129,22 @@ enum Life {
     Joins(Box<Joining>),
     /// It is a member.
     In(Box<Session>),
+}
+
+/// What is left to be said when the hands rest.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    lines: Vec<JoinHandle<()>>,
+    farewells: Vec<Farewell>,
+}
+
+impl Leaving {
+    /// Waits until lobbies and the LAN were told.
+    pub(crate) fn wait(self) {
+        self.farewells.iter().for_each(Farewell::wait);
+        // Whoever panicked there has said so.
+        self.lines.into_iter().for_each(|line| drop(line.join()));
+    }
 }
 
 #[derive(Debug)]
@@ -130,7 +160,10 @@ pub(crate) struct Hands {
     rulings: mpsc::Receiver<Brought>,
     brought: mpsc::Sender<Brought>,
     lines: Vec<JoinHandle<()>>,
+    farewells: Vec<Farewell>,
     reach: Reach,
+    /// Hosts of other sides that were dialed, and when.
+    sought: BTreeMap<PeerId, Instant>,
     places: BTreeMap<SessionId, Place>,
     tend_at: Instant,
 }
@@ -156,14 +189,16 @@ impl Hands {
             rulings,
             brought,
             lines: Vec::new(),
+            farewells: Vec::new(),
             reach: Reach::new(me),
+            sought: BTreeMap::new(),
             places: BTreeMap::new(),
             tend_at: now,
         }
     }
 
-    /// Works until nobody can ask for anything any more. Returns the threads that still leave their lobbies.
-    pub(crate) async fn run(mut self) -> Vec<JoinHandle<()>> {
+    /// Works until nobody can ask for anything any more.
+    pub(crate) async fn run(mut self) -> Leaving {
         loop {
             let wake = tokio::time::Instant::from_std(self.wake_at());
             tokio::select! {
@@ -178,9 +213,10 @@ impl Hands {
             }
             self.pass();
         }
-        self.places.clear();
+        let left: Vec<SessionId> = self.places.keys().copied().collect();
+        left.into_iter().for_each(|id| self.forget(id));
         self.quic.close().await;
-        self.lines
+        Leaving { lines: self.lines, farewells: self.farewells }
     }
 
     /// This peer's own monotonic time: milliseconds since it began, from 1 on.
@@ -223,6 +259,7 @@ impl Hands {
         if instant >= self.tend_at {
             self.tend_at = instant + TEND;
             self.tend(instant);
+            self.speak_up();
         }
     }
 
@@ -291,7 +328,13 @@ impl Hands {
 
     fn over(&mut self, id: SessionId, over: Over) {
         self.tell(id, Event::Over(over));
-        self.places.remove(&id);
+        self.forget(id);
+    }
+
+    fn forget(&mut self, id: SessionId) {
+        if let Some(Place { outside: Outside::Lan(voice), .. }) = self.places.remove(&id) {
+            self.farewells.extend(voice.leave());
+        }
     }
 
     /// Hands something to a session, and does what it then asks for.
@@ -351,7 +394,7 @@ impl Hands {
     }
 
     fn errand(&self, id: SessionId, errand: Errand) {
-        if let Some(Place { line: Some(line), .. }) = self.places.get(&id) {
+        if let Some(Place { outside: Outside::Lobby(line), .. }) = self.places.get(&id) {
             line.send(errand);
         }
     }
@@ -402,7 +445,7 @@ impl Hands {
         let Some(place) = self.places.get_mut(&id) else { return };
         if place.seated.mailbox.put(mail) == Room::No {
             tracing::warn!(session = %id, "the game does not read what happens in its session: it leaves");
-            self.places.remove(&id);
+            self.forget(id);
         }
     }
 
@@ -496,8 +539,8 @@ impl Hands {
             Command::Join { options, doors, seated, under } => {
                 let config = self.config(&options, &under);
                 let life = Life::Seeks { doors, until: now + SEEK_MAX, dialed: None };
-                let line = self.line(under);
-                self.places.insert(options.session, Place::new(config, seated, line, life));
+                let outside = self.outside(under);
+                self.places.insert(options.session, Place::new(config, seated, outside, life));
             }
             Command::Give { session, input: Input::Play(bytes) } if bytes.len() > GAME_BYTES_MAX => {
                 tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
@@ -522,16 +565,16 @@ impl Hands {
     fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
         let config = self.config(options, &under);
         let founded = match &under {
-            Under::Nobody => Ok(Session::found(now, config.clone())),
+            Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
             Under::Lobby(entered) => match &entered.certificate {
                 Some(certificate) => Session::found_certified(now, config.clone(), certificate),
                 None => Err(Forged::Arbiter),
             },
         };
-        let line = self.line(under);
+        let outside = self.outside(under);
         match founded {
             Ok(session) => {
-                let place = Place::new(config, seated, line, Life::In(Box::new(session)));
+                let place = Place::new(config, seated, outside, Life::In(Box::new(session)));
                 self.places.insert(options.session, place);
                 self.settle_in(options.session);
             }
@@ -542,20 +585,24 @@ impl Hands {
         }
     }
 
-    /// The thread that asks the lobby for this seat. Without one no question is answered, and the session does what it does
+    /// Who is told of this seat. Without a thread that asks the lobby no question is answered, and the session does what it does
     /// without its lobby.
-    fn line(&mut self, under: Under) -> Option<Line> {
-        let Under::Lobby(entered) = under else { return None };
+    fn outside(&mut self, under: Under) -> Outside {
+        let entered = match under {
+            Under::Nobody => return Outside::Nobody,
+            Under::Lan(voice) => return Outside::Lan(voice),
+            Under::Lobby(entered) => entered,
+        };
         let Entered { session, lobby, .. } = *entered;
         match Line::start(session, Box::new(lobby), self.brought.clone()) {
             Ok((line, thread)) => {
                 self.lines.retain(|thread| !thread.is_finished());
                 self.lines.push(thread);
-                Some(line)
+                Outside::Lobby(line)
             }
             Err(error) => {
                 tracing::error!(%session, %error, "no thread for what is to be asked of the lobby");
-                None
+                Outside::Nobody
             }
         }
     }
@@ -570,7 +617,7 @@ impl Hands {
 
     fn config(&self, options: &SessionOptions, under: &Under) -> Config {
         let (arbiter, lobby, admission) = match under {
-            Under::Nobody => (Arbiter::Majority, None, None),
+            Under::Nobody | Under::Lan(_) => (Arbiter::Majority, None, None),
             Under::Lobby(entered) => {
                 let (pass, as_of) = (entered.pass.clone(), entered.as_of);
                 let admission = Admission { pass, as_of, at: self.now() };
@@ -585,6 +632,7 @@ impl Hands {
             migratable: options.migratable,
             without_majority: options.without_majority,
             level: options.level,
+            size: usize::try_from(options.size).unwrap_or(usize::MAX),
             admission,
             keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }
@@ -621,8 +669,37 @@ impl Hands {
             nat: self.mirror.reach().nat,
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
             members,
+            actors: session.roster().actors.clone(),
             hints: session.shown_hints(),
         })
+    }
+
+    /// Whoever is host says so on its LAN; and where another side of its session does, the two are brought together.
+    fn speak_up(&mut self) {
+        let mut found = Vec::new();
+        for (id, place) in &mut self.places {
+            let (Outside::Lan(voice), Life::In(session)) = (&mut place.outside, &place.life) else {
+                continue;
+            };
+            if session.role() != Identification::Host {
+                voice.hush();
+                continue;
+            }
+            voice.say(Word { stamp: session.stamp(), members: session.roster().members.len() });
+            let rivals = voice.rivals().into_iter();
+            found.extend(
+                rivals.filter(|it| !session.roster().members.contains_key(&it.host)).map(|it| (*id, it)),
+            );
+        }
+        for (id, FoundSession { host, doors, .. }) in found {
+            if self.reach.is_linked(host) {
+                self.give(id, Input::Found(host));
+            } else if self.sought.get(&host).is_none_or(|sought| sought.elapsed() >= RIVAL_AGAIN) {
+                self.sought.insert(host, Instant::now());
+                doors.iter().for_each(|door| self.dial(*door, Whom::Peer(host)));
+            }
+        }
+        self.sought.retain(|_, sought| sought.elapsed() < RIVAL_AGAIN);
     }
 
     /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.

@@ -4,8 +4,9 @@
 //! [`Seat`] is a place in one session; a peer may have several, and they know nothing of each other. The game reads what
 //! happens with [`Seat::next`], on its own thread and at its own pace, and is never called from another.
 //!
-//! A session is found and joined without any server ([`Peer::found`], [`Peer::join`]), or in a lobby that certifies its hosts
-//! ([`Peer::found_online`], [`Peer::join_online`]).
+//! A session is found and joined without any server, where an address is known ([`Peer::found`], [`Peer::join`]) or on a LAN where
+//! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`Peer::found_online`],
+//! [`Peer::join_online`]).
 //!
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen;
@@ -16,6 +17,7 @@
 
 mod hands;
 mod key;
+pub mod lan;
 pub mod link;
 pub mod listener;
 mod lobby;
@@ -36,6 +38,7 @@ use tokio::sync::mpsc;
 
 use crate::hands::{Command, Hands, Seated, Under};
 use crate::key::Key;
+use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
 pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, News, Online};
@@ -83,6 +86,9 @@ pub enum SeatError {
     /// Its lobby gave none.
     #[error(transparent)]
     Lobby(#[from] LobbyError),
+    /// It cannot be announced on the LAN.
+    #[error(transparent)]
+    Lan(#[from] LanError),
     /// More than [`LISTENERS_MAX`].
     #[error("{count} listeners, a session has {LISTENERS_MAX} at most")]
     Listeners {
@@ -122,8 +128,7 @@ impl Peer {
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
             .spawn(move || {
-                // Whoever panicked there has said so.
-                runtime.block_on(hands.run()).into_iter().for_each(|line| drop(line.join()));
+                runtime.block_on(hands.run()).wait();
             })
             .map_err(StartError::Io)?;
         Ok(Self { key, address, mirror, commands: Some(commands_in), hands: Some(hands) })
@@ -173,6 +178,53 @@ impl Peer {
     ) -> Result<Seat, SeatError> {
         let under = Under::Nobody;
         self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+    }
+
+    /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
+    /// its host. Of a service that does not support migration it does not move, whatever `options` say.
+    ///
+    /// # Errors
+    /// Where the system refuses multicast DNS, or the name is too long; too many listeners.
+    pub fn found_lan(
+        &self,
+        name: &str,
+        support: Support,
+        options: SessionOptions,
+        listeners: Vec<Registered>,
+    ) -> Result<Seat, SeatError> {
+        let options = SessionOptions { migratable: support.of(options.migratable), ..options };
+        let under = self.on_lan(name, options)?;
+        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
+    }
+
+    /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; of a service that does not
+    /// support migration this peer does not go along where it moves.
+    ///
+    /// # Errors
+    /// As [`Peer::found_lan`].
+    pub fn join_lan(
+        &self,
+        found: &FoundSession,
+        support: Support,
+        options: SessionOptions,
+        listeners: Vec<Registered>,
+    ) -> Result<Seat, SeatError> {
+        let options = SessionOptions {
+            session: found.session,
+            migratable: support.of(found.migratable),
+            without_majority: found.without_majority,
+            size: found.size,
+            ..options
+        };
+        let under = self.on_lan(&found.name, options)?;
+        let doors = found.doors.clone();
+        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+    }
+
+    fn on_lan(&self, name: &str, options: SessionOptions) -> Result<Under, LanError> {
+        let SessionOptions { session, size, migratable, without_majority, .. } = options;
+        let sign = Sign { session, name: name.to_owned(), size, migratable, without_majority };
+        Ok(Under::Lan(Box::new(Voice::new(self.key.peer, self.address, sign)?)))
     }
 
     /// Makes a session in a lobby, and is its first host: [`Seat::session`] is the id that the lobby gave it, whatever

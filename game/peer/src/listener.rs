@@ -1,12 +1,29 @@
 //! The eight callbacks of seed 000, as a game written in Rust has them.
 
-use mainstay_migration::{Answer, SessionId, Stage};
+use mainstay_migration::{Answer, EntityId, Input, SessionId, Stage};
+use tokio::sync::mpsc;
+
+use crate::Closing;
+use crate::hands::Command;
 
 /// What a listener is told about the migration (`SHostMigrationInfo`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Migrating {
     /// Which session moves.
     pub session: SessionId,
+    pub(crate) commands: mpsc::Sender<Command>,
+}
+
+impl Migrating {
+    /// In [`Listener::on_demote_to_client`]: "entities that will no longer be needed post-migration". They come back as
+    /// [`crate::Event::Discard`], each once; of more than [`mainstay_migration::ENTITIES_MAX`] the later ones are forgotten.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn no_longer_needed(&self, entities: Vec<EntityId>) -> Result<(), Closing> {
+        let give = Command::Give { session: self.session, input: Input::NoLongerNeeded(entities) };
+        self.commands.blocking_send(give).map_err(|_| Closing)
+    }
 }
 
 /// `IHostMigrationEventListener`. `state` is 0 the first time a method is called in a stage, and kept until it answers

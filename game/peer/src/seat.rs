@@ -1,5 +1,6 @@
 //! A place in one session, in the hands of the game's own thread.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,10 @@ use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
 use crate::mailbox::{Mail, Mailbox};
 
+/// The largest session.
+const SIZE_MAX: u32 = 64;
+const _: () = assert!(SIZE_MAX as usize == mainstay_migration::MEMBERS_MAX);
+
 /// What a session is, the same on every peer of it.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOptions {
@@ -30,6 +35,8 @@ pub struct SessionOptions {
     pub without_majority: WithoutMajority,
     /// How much of the game goes along.
     pub level: Level,
+    /// How many members it has at most, up to [`mainstay_migration::MEMBERS_MAX`]. A lobby has a number of its own.
+    pub size: u32,
 }
 
 impl SessionOptions {
@@ -43,6 +50,7 @@ impl SessionOptions {
             migratable: Migratable::Yes,
             without_majority: WithoutMajority::Fork,
             level: Level::Asynchronous,
+            size: SIZE_MAX,
         }
     }
 }
@@ -195,10 +203,21 @@ pub struct Shown {
     pub nat: NatType,
     /// Every member, itself included.
     pub members: Vec<(PeerId, ChannelId)>,
+    /// What each of them plays, where the game has said so.
+    pub actors: BTreeMap<PeerId, ActorId>,
     /// How many of them it has a link to.
     pub linked: usize,
     /// The hint list, while `net_show_new_host_hinting` is on.
     pub hints: Vec<(PeerId, Entry)>,
+}
+
+impl Shown {
+    /// Seed 000's `SetChannelForMigratingPlayer`: "the EntityId which corresponds to the actor being assigned to that channel".
+    #[must_use]
+    pub fn actor_for_channel(&self, channel: ChannelId) -> Option<ActorId> {
+        let (peer, _) = self.members.iter().find(|(_, of)| *of == channel)?;
+        self.actors.get(peer).copied()
+    }
 }
 
 /// The process has no hands any more: its [`crate::Peer`] is gone.
@@ -243,7 +262,7 @@ impl Seat {
                     return Some(event);
                 }
                 Mail::Call(called) => {
-                    let info = Migrating { session: self.session };
+                    let info = Migrating { session: self.session, commands: self.commands.clone() };
                     let mut state = called.state;
                     let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else {
                         continue;
@@ -301,6 +320,15 @@ impl Seat {
     fn write(&self, input: Input) -> Result<(), Closing> {
         let write = Command::Write { session: self.session, applied: self.applied, input };
         self.commands.blocking_send(write).map_err(|_| Closing)
+    }
+
+    /// As host: gives a member its actor. Whoever is host next hears it with [`Event::Connected`] (seed 000's `client_connected` with
+    /// the existing actor), and everybody finds it by [`Shown::actor_for_channel`].
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn bind_actor(&self, peer: PeerId, actor: ActorId) -> Result<(), Closing> {
+        self.give(Input::Plays { peer, actor })
     }
 
     /// As host: throws somebody out.

@@ -164,7 +164,7 @@ pub struct PeersArguments {
     /// How many players
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=64))]
     pub players: u8,
-    /// Without any server: the players certify each other. Else a lobby of the demo's own does
+    /// Without any server: the players find and certify each other. Else a lobby of the demo's own does
     #[arg(long)]
     pub lan: bool,
     /// With the lobby that runs there, instead of one of its own

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Input, Kind, Level, Migratable, Order,
-    Output, Pass, PeerId, Piece, Proof, Session, SessionId, Signature, Tick, WithoutMajority,
+    Admission, Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Input, Kind, Level, MEMBERS_MAX,
+    Migratable, Order, Output, Pass, PeerId, Piece, Proof, Session, SessionId, Signature, Tick,
+    WithoutMajority,
 };
 use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
 
@@ -55,6 +56,7 @@ pub fn run(bytes: &[u8]) {
         migratable: Migratable::Yes,
         without_majority: WithoutMajority::Fork,
         level: Level::Asynchronous,
+        size: MEMBERS_MAX,
         admission: Some(Admission { pass, as_of: now, at: now }),
         keys: Arc::new(Gullible),
     };

@@ -104,7 +104,7 @@ impl<G: Guards> Session<G> {
                 continue;
             }
             if !self.roster.members.contains_key(&peer) {
-                if self.roster.members.len() >= MEMBERS_MAX {
+                if self.roster.members.len() >= self.config.size.min(MEMBERS_MAX) {
                     self.send(peer, Body::Refused(Closed::Full));
                     continue;
                 }

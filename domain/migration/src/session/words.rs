@@ -32,6 +32,8 @@ pub struct Config {
     pub without_majority: WithoutMajority,
     /// How much of the game goes along.
     pub level: Level,
+    /// How many members it has at most: no more than [`crate::MEMBERS_MAX`] count.
+    pub size: usize,
     /// Under a lobby: what it gave this peer.
     pub admission: Option<Admission>,
     /// This peer's own keys.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
-    Input, Joined, Joining, Keys, Kind, Level, Message, Migratable, NatType, Order, Output, Pass, PeerId,
-    Piece, Priority, Proof, Question, Report, Ruling, Session, SessionId, Signature, Stage, StateId, Tick,
-    WithoutMajority,
+    Input, Joined, Joining, Keys, Kind, Level, MEMBERS_MAX, Message, Migratable, NatType, Order, Output,
+    Pass, PeerId, Piece, Priority, Proof, Question, Report, Ruling, Session, SessionId, Signature, Stage,
+    StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
@@ -210,6 +210,7 @@ impl Net {
             migratable,
             without_majority,
             level,
+            size: MEMBERS_MAX,
             keys: Arc::new(NamedKeys(peer(1))),
         };
         let mut net = Self {

@@ -24,12 +24,16 @@ static void print_id(const MainstayId *id) {
 }
 
 /* Waits for a second call in every stage, to show that its state is kept. */
-static uint32_t listen(void *user, const MainstayId *session, MainstayStage stage, uint32_t *state) {
+static uint32_t listen(void *user, const MainstayId *session, MainstayStage stage, uint32_t *state,
+                       const MainstayMigrating *migrating) {
     unsigned *called = user;
     (void)session;
-    (void)stage;
     *called += 1;
     *state += 1;
+    /* Listed twice, in both calls of the stage: it is discarded once. */
+    const uint64_t old_crane = 4711;
+    if (stage == MAINSTAY_STAGE_DEMOTE_TO_CLIENT)
+        must(mainstay_no_longer_needed(migrating, &old_crane, 1), "no longer needed");
     return *state < 2 ? MAINSTAY_ANSWER_WAIT : MAINSTAY_ANSWER_DONE;
 }
 
@@ -74,6 +78,17 @@ static void hear(struct game *game, const MainstayEvent *event) {
         break;
     case MAINSTAY_EVENT_KIND_ACT:
         game->acts = event->acts;
+        break;
+    case MAINSTAY_EVENT_KIND_CONNECTED:
+        if (event->acts) {
+            printf("%llu again %llu\n", (unsigned long long)game->counter, (unsigned long long)event->number);
+        } else {
+            must(mainstay_seat_bind_actor(game->seat, &event->peer, event->peer.bytes[0] + 1000), "bind actor");
+        }
+        break;
+    case MAINSTAY_EVENT_KIND_DISCARD:
+        printf("%llu discards %zu %llu\n", (unsigned long long)game->counter, event->entities_length,
+               (unsigned long long)event->entities[0]);
         break;
     case MAINSTAY_EVENT_KIND_APPLY:
         if (event->length == 1) game->counter += event->bytes[0];

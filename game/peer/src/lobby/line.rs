@@ -11,6 +11,7 @@ use mainstay_migration::{Admission, CanBeHost, Epoch, Input, MEMBERS_MAX, PeerId
 use tokio::sync::mpsc;
 
 use super::{Done, Lobby, News};
+use crate::Closing;
 
 /// How many errands wait: behind a lobby that does not answer they are of no use, and what matters is asked again.
 const ERRANDS_MAX: usize = 8;
@@ -98,7 +99,7 @@ fn serve(
     rulings: &mpsc::Sender<Brought>,
 ) {
     let mut owed = Owed::default();
-    let bring = |input| rulings.blocking_send(Brought { session, input });
+    let bring = |input| rulings.blocking_send(Brought { session, input }).map_err(|_closed| Closing);
     loop {
         match errands.recv_timeout(AGAIN) {
             Ok(Errand::Ask { asked, question }) => {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
+use mainstay_peer::lan::Support;
 use mainstay_peer::migration::{Level, SessionId, WithoutMajority};
 
 /// One player of a game that its players host.
@@ -19,6 +20,18 @@ pub struct Options {
     /// The lobby that the session is in, and that certifies its hosts
     #[arg(long, value_name = "URL", group = "way")]
     pub lobby: Option<String>,
+    /// On this LAN, where nobody is told an address: say that a new session is there, or find the one of --session
+    #[arg(long, group = "way")]
+    pub lan: bool,
+    /// Join a session that is found on this LAN, whichever has room
+    #[arg(long, conflicts_with_all = ["session", "way"])]
+    pub find: bool,
+    /// Tell which sessions are found on this LAN, and end
+    #[arg(long, conflicts_with_all = ["session", "way", "find"])]
+    pub look: bool,
+    /// Whether sessions on LANs move when their host goes (seed 000's flag of a lobby service)
+    #[arg(long, value_enum, default_value_t = Moves::On)]
+    pub lan_host_migration: Moves,
     /// As whom it comes to the lobby
     #[arg(long, value_name = "NAME", requires = "lobby")]
     pub player: Option<String>,
@@ -102,6 +115,24 @@ impl From<Alone> for WithoutMajority {
     }
 }
 
+/// [`Support`] as a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Moves {
+    /// They do.
+    On,
+    /// They end.
+    Off,
+}
+
+impl From<Moves> for Support {
+    fn from(moves: Moves) -> Self {
+        match moves {
+            Moves::On => Self::Supported,
+            Moves::Off => Self::Unsupported,
+        }
+    }
+}
+
 /// [`Level`] as a word: the two in which a host waits for nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GoesAlong {
@@ -138,6 +169,8 @@ mod tests {
             &format!("peer --session {session}"),
             "peer --set net",
             "peer --player a",
+            &format!("peer --session {session} --find"),
+            "peer --lan --find",
         ] {
             assert_eq!(Options::try_parse_from(wrong.split(' ')).unwrap_err().exit_code(), 2, "{wrong}");
         }

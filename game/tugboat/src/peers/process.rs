@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mainstay_peer::lan::{self, LanError};
 use mainstay_peer::link::Way;
 use mainstay_peer::listener::{Listener, Migrating};
 use mainstay_peer::migration::{
-    Acting, Answer, CanBeHost, End, Handover, Identification, Kind, Outcome, PeerId, Piece, Priority, Report,
-    Role, Stage, Stamp, State, Tick,
+    Acting, Answer, CanBeHost, End, Handover, Identification, Kind, Migratable, Outcome, PeerId, Piece,
+    Priority, Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
     Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown,
@@ -40,6 +41,12 @@ const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
 const LINES_MAX: usize = 64;
 /// How long a console line is at most, in bytes.
 const LINE_BYTES_MAX: u64 = 1_024;
+/// What sessions of this game are called.
+const NAME: &str = "tugboat";
+/// How long somebody looks around on a LAN: who hears the first question answers it at once, and the second one comes after a second.
+const LOOKS_FOR: Duration = Duration::from_secs(2);
+/// How long a session is looked for that should be there: three questions.
+const FINDS_WITHIN: Duration = Duration::from_secs(6);
 /// How many players a session of a lobby has room for: as many as any session.
 const SEATS: u32 = 64;
 /// How long a host stands still for a successor: a moment longer than the rules wait for one.
@@ -56,6 +63,12 @@ pub(crate) enum ProcessError {
     /// No seat.
     #[error("cannot take a place in the session")]
     Seat(#[from] SeatError),
+    /// No multicast DNS.
+    #[error("cannot look for sessions on this LAN")]
+    Lan(#[from] LanError),
+    /// Nobody on this LAN hosts it.
+    #[error("no such session is found on this LAN in {} s", FINDS_WITHIN.as_secs())]
+    Unfound,
     /// The hands are gone.
     #[error("the peer's thread is gone")]
     Closing(#[from] Closing),
@@ -73,7 +86,7 @@ impl ProcessError {
     pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::Start(_) => "MS-S220",
-            Self::Seat(_) | Self::Closing(_) => "MS-S221",
+            Self::Seat(_) | Self::Lan(_) | Self::Unfound | Self::Closing(_) => "MS-S221",
             Self::System { .. } => "MS-S222",
         }
     }
@@ -93,6 +106,9 @@ enum Said {
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
+    if options.look {
+        return look();
+    }
     let said = listen(options)?;
     let peer = Peer::start(options.bind)?;
     let stages = Arc::new(Mutex::new(Vec::new()));
@@ -119,22 +135,58 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     code
 }
 
-fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
+/// Says what is hosted on this LAN, a line a session.
+fn look() -> Result<ExitCode, ProcessError> {
+    for found in lan::search(LOOKS_FOR)? {
+        write_line(&json!({
+            "session": format!("{:032x}", found.session.0), "name": found.name, "members": found.members, "size": found.size,
+            "migrates": found.migratable == Migratable::Yes, "host": name(found.host), "epoch": found.stamp.epoch.0,
+            "fork": found.stamp.fork, "doors": found.doors,
+        }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A session of this LAN: a new one, the one that is named, or any with room.
+fn on_lan(
+    options: &Options,
+    peer: &Peer,
+    settings: SessionOptions,
+    listeners: Vec<Registered>,
+) -> Result<Seat, ProcessError> {
+    let support = options.lan_host_migration.into();
+    let named = options.session.map(|session| session.0);
+    if named.is_none() && !options.find {
+        return Ok(peer.found_lan(NAME, support, settings, listeners)?);
+    }
+    let is_meant = |found: &lan::FoundSession| match named {
+        Some(session) => found.session == session,
+        None => found.name == NAME && found.members < found.size,
+    };
+    let found = lan::Search::start()?.find(FINDS_WITHIN, is_meant).ok_or(ProcessError::Unfound)?;
+    Ok(peer.join_lan(&found, support, settings, listeners)?)
+}
+
+fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Result<Seat, ProcessError> {
     let own = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
     let settings = settings(options, options.session.map_or(own, |session| session.0));
+    if options.lan || options.find {
+        return on_lan(options, peer, settings, listeners);
+    }
     let online = options.lobby.clone().map(|url| {
         let player = options.player.clone();
         Online { url, player, addresses: Vec::new() }
     });
-    match (online, options.session) {
+    let seat = match (online, options.session) {
         (None, None) => peer.found(settings, listeners),
         (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
         (Some(online), None) => {
-            let new = NewSession { name: "tugboat".to_owned(), size: SEATS };
+            let new = NewSession { name: NAME.to_owned(), size: SEATS };
             peer.found_online(&online, &new, settings, listeners)
         }
         (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),
-    }
+    };
+    Ok(seat?)
 }
 
 fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {

@@ -16,6 +16,7 @@ mod game;
 mod host_calls;
 mod images;
 mod joining;
+mod lan;
 mod listening;
 mod lives;
 mod lobby;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mainstay_migration::{
     Acting, ActorId, Admission, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Grant, Guards,
-    Input, Joined, Joining, Keys, Level, ListenerId, Migratable, NatType, Outcome, Output, Pass, PeerId,
-    Priority, Session, SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
+    Input, Joined, Joining, Keys, Level, ListenerId, MEMBERS_MAX, Migratable, NatType, Outcome, Output, Pass,
+    PeerId, Priority, Session, SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -163,6 +163,7 @@ impl<G: Guards> World<G> {
             migratable: Migratable::Yes,
             without_majority: self.scenario.without_majority,
             level: Level::Asynchronous,
+            size: MEMBERS_MAX,
             keys: Arc::new(NamedKeys(id)),
         };
         let known: Vec<PeerId> = self

@@ -64,17 +64,16 @@ fn gather(
     if let Some(url) = lobby {
         passed.extend(["--lobby".to_owned(), url.to_owned()]);
     }
-    let mut doors = Vec::new();
+    if arguments.lan {
+        passed.push("--lan".to_owned());
+    }
     for _ in 0..arguments.players {
         let program = std::env::current_exe().map_err(|error| {
             Failure::new(Exit::Failed, "MS-U046", "cannot find the program of a player's process").why(error)
         })?;
         let mut command = Command::new(program);
         command.args(["demo", "peer"]);
-        let address = crew.start(command, ANY_PORT, &passed, &doors)?;
-        if doors.is_empty() && lobby.is_none() {
-            doors.push(address);
-        }
+        crew.start(command, ANY_PORT, &passed, &[])?;
     }
     let host = crew.settled()?;
     let words = format!(
