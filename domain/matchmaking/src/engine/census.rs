@@ -4,7 +4,7 @@
 use super::block::{Block, Filter, Key, Mark, below};
 use super::index::{Index, Place};
 use super::lanes::LANES_MAX;
-use super::slab::WILD;
+use super::slab::{Handle, WILD};
 use super::walk::Window;
 
 /// The most blocks that are counted, some 700 tickets. Where more are within reach, enough of them fit, as a rule.
@@ -59,8 +59,21 @@ fn up_to(block: &Block, high: i64) -> u64 {
 
 impl Index {
     /// Whether the first entry or gap is of this number.
-    fn begins_with(&self, number: i64) -> bool {
+    pub(super) fn begins_with(&self, number: i64) -> bool {
         self.first().is_some_and(|first| self.runs[first.run].blocks[first.block].number(0) == number)
+    }
+
+    /// Who is of a key's number, from that key on.
+    pub(super) fn equals_from(&self, key: Key) -> impl Iterator<Item = Handle> {
+        let place = self.at(key).and_then(|place| self.first_from(place));
+        let blocks = place.into_iter().flat_map(|place| self.blocks_from(place));
+        let entries = blocks.flat_map(|(slots, block)| {
+            block
+                .slots()
+                .filter(move |slot| slots >> slot & 1 == 1)
+                .map(|slot| (block.number(slot), block.handle(slot)))
+        });
+        entries.take_while(move |(number, _)| *number == key.number()).map(|(_, handle)| handle)
     }
 
     /// The blocks from a place on, with the slots of each that are not before it.

@@ -82,21 +82,24 @@ impl Searcher {
         // Nobody tends to come after nobody: then counting comes first, where there is anything to count.
         if self.found_nobody
             && window.0 < window.1
-            && !census::could_be(
-                &part.ordinary,
-                window,
-                &filter,
-                self.lanes.marks(),
-                u32::from(least) + counted,
-            )
+            && !part.has_exact_for(primary(plan, seed))
+            && !census::could_be(&part.open, window, &filter, self.lanes.marks(), u32::from(least) + counted)
         {
             return self.complete(field);
         }
-        let mut walk = Walk::new(&part.ordinary, primary(plan, seed), window, filter);
+        let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter).with_exact(&part.exact);
         if !plan.is_ranked_by_walk() {
             let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
             self.meet(field, &mut walk, near, nearest);
-            self.rank(field, &Rank::new(plan, Card::of(plan, anchor, seed), seed), near);
+            // Some are met beyond those, as many as were met at a time: whoever does not fit is no reason to rank others.
+            let mut players = 0;
+            let enough = near.iter().take_while(|it| {
+                let before = players;
+                players += u32::from(it.card.players);
+                before < nearest
+            });
+            let enough = enough.count();
+            self.rank(field, &Rank::new(plan, Card::of(plan, anchor, seed), seed), &mut near[..enough]);
         }
         let mut at = 0;
         loop {
@@ -139,7 +142,8 @@ impl Searcher {
         let filter = self.filter(field, self.group.room_left(field.plan));
         let base = self.group.members().len();
         let mut tried = 0;
-        for met in Walk::new(&part.ordinary, from, self.group.window(), filter) {
+        let walk = Walk::new(&part.open, from, self.group.window(), filter).with_exact(&part.exact);
+        for met in walk {
             let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
             if !self.group.members().contains(&met.handle) && self.add(field, &card) {
                 if let Some(found) = self.complete(field) {

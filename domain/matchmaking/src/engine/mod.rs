@@ -40,12 +40,12 @@ pub use self::games::Game;
 use self::games::Games;
 use self::interner::Interner;
 use self::lanes::{Names, bits};
-use self::plan::Plan;
+use self::plan::{Plan, Stand};
 use self::pool::Pool;
 pub use self::search::Found;
 use self::search::{Field, Searcher};
 pub use self::slab::Kind;
-use self::slab::{ANY_TEXT, Handle as Slot, Layout, MIXED_TEXT, Shape, Slab, UNMEASURED, WILD};
+use self::slab::{ANY_TEXT, Company, Handle as Slot, Layout, MIXED_TEXT, Shape, Slab, UNMEASURED, WILD};
 use crate::attribute::{Facts, Text};
 use crate::spec::QueueSpec;
 
@@ -201,7 +201,7 @@ impl Engine {
         let kind = if game.is_some() { Kind::Backfill } else { Kind::Ordinary };
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
-        let shape = Shape { players: facts.players, room, step: 0, kind, any_sets };
+        let shape = Shape { players: facts.players, room, step: 0, kind, any_sets, company: Company::Alone };
         let mut latencies = [u64::MAX; REGIONS_MAX / 4];
         let mut before = None;
         for (region, latency) in &facts.latencies {
@@ -318,7 +318,7 @@ impl Engine {
     /// Lets a ticket go.
     pub fn remove(&mut self, handle: Handle) {
         if self.has_come(handle) {
-            self.pool.remove(&self.plan, &self.slab, handle);
+            self.pool.remove(&self.plan, &mut self.slab, handle);
         }
         self.agenda.remove(&self.slab, handle);
         let row = self.slab.get(handle);
@@ -349,7 +349,7 @@ impl Engine {
         let Some(due) = self.agenda.due(&self.slab, until) else { return Look::Nothing };
         let Due { cursor, handle, .. } = due;
         self.enter_steps(cursor.at);
-        self.pool.let_in(&self.plan, &self.slab);
+        self.pool.let_in(&self.plan, &mut self.slab);
         let field = Field {
             plan: &self.plan,
             slab: &self.slab,
@@ -379,13 +379,22 @@ impl Engine {
         let (coming, entering): (Vec<_>, Vec<_>) =
             self.agenda.entering(&self.slab, at, first).into_iter().partition(|(_, step)| *step == 0);
         coming.into_iter().for_each(|(handle, _)| self.pool.insert(handle));
+        let mut moving = Vec::new();
         for (handle, step) in entering {
-            let before = self.slab.get(handle).regions();
+            let row = self.slab.get(handle);
+            let (before, stands) = (row.regions(), self.plan.stands(row, row.shape().step));
+            let moves = self.plan.stands(row, step) != stands;
+            if moves {
+                self.pool.remove(&self.plan, &mut self.slab, handle);
+                moving.push(handle);
+            }
             self.slab.set_step(handle, step, self.plan.row(step));
-            if self.slab.get(handle).regions() != before {
-                self.pool.set_marks(&self.plan, &self.slab, handle);
+            // Nobody looks for the regions of those who meet their equals alone.
+            if !moves && stands != Stand::Exact && self.slab.get(handle).regions() != before {
+                self.pool.set_marks(&self.plan, &mut self.slab, handle);
             }
         }
+        moving.into_iter().for_each(|handle| self.pool.insert(handle));
     }
 
     /// Since when the ticket waits that has longest. Looks at all of them.

@@ -7,6 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::judged::Rule;
+use super::slab::{Kind, Ref, WILD};
 use crate::spec::{Enforced, Expansion, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
 /// No limit, as a difference or a sum: far beyond any two amounts, and far from what overflows.
@@ -49,6 +50,17 @@ pub(super) struct Step {
     pub reach: i64,
     /// How much of the list is shared at least.
     pub need: u16,
+}
+
+/// Where a ticket stands in the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// A game that goes on.
+    Game,
+    /// Its number may differ from others'.
+    Open,
+    /// Its number may not: it meets tickets of the same number alone, and those without one.
+    Exact,
 }
 
 /// A rule of equal texts.
@@ -216,6 +228,17 @@ impl Plan {
             && self.sets.is_empty()
             && self.totals.is_empty()
             && self.region.is_none()
+    }
+
+    /// Where a ticket stands in a step.
+    pub(super) fn stands(&self, row: Ref<'_>, step: u16) -> Stand {
+        match row.shape().kind {
+            Kind::Backfill => Stand::Game,
+            Kind::Ordinary if self.steps[usize::from(step)].reach == 0 && row.primary() != WILD => {
+                Stand::Exact
+            }
+            Kind::Ordinary => Stand::Open,
+        }
     }
 
     /// What a step allows.

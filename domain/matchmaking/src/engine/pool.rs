@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::block::{Entry, Key, Marks};
 use super::index::{Index, KEPT_MAX};
-use super::plan::{Plan, Reach};
-use super::slab::{ANY_TEXT, Handle, Kind, Ref, Slab, WILD};
+use super::plan::{Plan, Reach, Stand};
+use super::slab::{ANY_TEXT, Company, Handle, Ref, Slab, WILD};
 
 /// All parts.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +19,10 @@ pub(super) struct Pool {
 /// Tickets that could meet.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    pub ordinary: Index,
+    /// Who may be met from afar.
+    pub open: Index,
+    /// Who allows no difference by number yet: whoever looks for others passes them by at no cost, however many they are.
+    pub exact: Index,
     pub backfill: Index,
     /// Ordinary tickets by their players.
     sizes: [u32; 128],
@@ -32,12 +35,17 @@ pub(super) struct Part {
 impl Part {
     fn new(totals: usize) -> Self {
         Self {
-            ordinary: Index::new(totals),
+            open: Index::new(totals),
+            exact: Index::new(totals),
             backfill: Index::new(totals),
             sizes: [0; 128],
             reachable: 0,
             adding: alloc::vec![0; totals],
         }
+    }
+
+    fn eldest(&self) -> Option<u64> {
+        self.open.eldest().into_iter().chain(self.exact.eldest()).min()
     }
 
     /// Whether others could complete a match around a ticket at all, by sizes and totals alone. It spares the search among
@@ -48,6 +56,54 @@ impl Part {
         let totals = plan.totals.iter().enumerate();
         sums & sizes != 0
             && totals.into_iter().all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
+    }
+
+    /// Whether a ticket can meet nobody, since no other has its number.
+    pub(super) fn is_alone(&self, plan: &Plan, row: Ref<'_>) -> bool {
+        let shape = row.shape();
+        plan.stands(row, shape.step) == Stand::Exact
+            && shape.company == Company::Alone
+            && !self.open.begins_with(WILD)
+    }
+
+    /// Whether those who allow no difference could join one of this number, or of none.
+    pub(super) fn has_exact_for(&self, number: i64) -> bool {
+        match number {
+            WILD => self.exact.len() > 0,
+            _ => self.exact.equals_from(Key::new(number, 0)).next().is_some(),
+        }
+    }
+
+    /// Somebody has come: others of its number that allow no other are no longer alone, nor is it. Of those that were there the first and
+    /// the next are told; where there are more, they know.
+    fn tell_equals(&self, key: Key, handle: Handle, slab: &mut Slab) {
+        if self.exact.len() == 0 || key.number() == WILD {
+            return;
+        }
+        let first = self.exact.equals_from(Key::new(key.number(), 0)).next();
+        let next = self.exact.equals_from(key).find(|it| *it != handle);
+        let beside = self.open.equals_from(Key::new(key.number(), 0)).find(|it| *it != handle);
+        let others = first.into_iter().chain(next).filter(|it| *it != handle);
+        if beside.is_some() || others.clone().next().is_some() {
+            slab.set_company(handle);
+        }
+        others.for_each(|it| slab.set_company(it));
+    }
+
+    fn index(&mut self, stand: Stand) -> &mut Index {
+        match stand {
+            Stand::Game => &mut self.backfill,
+            Stand::Open => &mut self.open,
+            Stand::Exact => &mut self.exact,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.open.len() + self.exact.len() + self.backfill.len()
+    }
+
+    fn expects_nobody(&self) -> bool {
+        [&self.open, &self.exact, &self.backfill].into_iter().all(Index::expects_nobody)
     }
 
     fn count(&mut self, plan: &Plan, row: Ref<'_>, change: impl Fn(&mut u32)) {
@@ -93,7 +149,7 @@ impl Pool {
             return self.parts.get(&division).into_iter().collect();
         }
         let mut parts: Vec<(u64, &Part)> =
-            self.parts.values().filter_map(|part| Some((part.ordinary.eldest()?, part))).collect();
+            self.parts.values().filter_map(|part| Some((part.eldest()?, part))).collect();
         parts.sort_unstable_by_key(|(eldest, _)| *eldest);
         parts.into_iter().map(|(_, part)| part).collect()
     }
@@ -116,35 +172,42 @@ impl Pool {
     }
 
     /// Puts in all who have come: neighbours one after the other, so that each block is found, and fetched, once.
-    pub(super) fn let_in(&mut self, plan: &Plan, slab: &Slab) {
+    pub(super) fn let_in(&mut self, plan: &Plan, slab: &mut Slab) {
         if self.coming.is_empty() {
             return;
         }
         let (mut divisions, mut coming) = (Vec::new(), core::mem::take(&mut self.coming));
-        for handle in coming.drain(..) {
-            let row = slab.get(handle);
+        for handle in &coming {
+            let row = slab.get(*handle);
             let division = division(plan, row);
             let part = self.part_or_new(plan, division.clone());
-            if part.ordinary.expects_nobody() && part.backfill.expects_nobody() {
+            if part.expects_nobody() {
                 divisions.push(division);
             }
-            let entry = entry(plan, row, handle);
-            match row.shape().kind {
-                Kind::Backfill => part.backfill.expect(entry),
-                Kind::Ordinary => {
-                    part.ordinary.expect(entry);
-                    part.count(plan, row, |count| *count += 1);
-                }
+            let stand = plan.stands(row, row.shape().step);
+            part.index(stand).expect(entry(plan, row, *handle));
+            if stand != Stand::Game {
+                part.count(plan, row, |count| *count += 1);
             }
         }
         for division in divisions {
             if let Some(part) = self.parts.get_mut(&division) {
-                part.backfill.let_in(slab);
-                part.ordinary.let_in(slab);
+                for stand in [Stand::Game, Stand::Open, Stand::Exact] {
+                    part.index(stand).let_in(slab);
+                }
+            }
+        }
+        if plan.steps.iter().any(|step| step.reach == 0) {
+            for handle in &coming {
+                let row = slab.get(*handle);
+                if let Some(part) = self.parts.get(&division(plan, row)) {
+                    part.tell_equals(key(plan, row), *handle, slab);
+                }
             }
         }
         // Kept for the next, unless a crowd came.
         if coming.capacity() <= KEPT_MAX {
+            coming.clear();
             self.coming = coming;
         }
     }
@@ -154,38 +217,32 @@ impl Pool {
         self.parts.entry(division).or_insert_with(new)
     }
 
-    pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+    pub(super) fn remove(&mut self, plan: &Plan, slab: &mut Slab, handle: Handle) {
         self.let_in(plan, slab);
         let row = slab.get(handle);
         let division = division(plan, row);
         let Some(part) = self.parts.get_mut(&division) else { return };
-        let key = key(plan, row);
-        match row.shape().kind {
-            Kind::Backfill => part.backfill.remove(key, slab),
-            Kind::Ordinary => {
-                part.ordinary.remove(key, slab);
-                part.count(plan, row, |count| *count = count.saturating_sub(1));
-            }
+        let stand = plan.stands(row, row.shape().step);
+        part.index(stand).remove(key(plan, row), slab);
+        if stand != Stand::Game {
+            part.count(plan, row, |count| *count = count.saturating_sub(1));
         }
-        if part.ordinary.len() + part.backfill.len() == 0 && !division.is_empty() {
+        if part.len() == 0 && !division.is_empty() {
             self.parts.remove(&division);
         }
     }
 
     /// A ticket's regions have changed with its step.
-    pub(super) fn set_marks(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+    pub(super) fn set_marks(&mut self, plan: &Plan, slab: &mut Slab, handle: Handle) {
         self.let_in(plan, slab);
         let row = slab.get(handle);
         let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
-        let (key, marks) = (key(plan, row), marks(plan, row));
-        match row.shape().kind {
-            Kind::Backfill => part.backfill.set_marks(key, marks),
-            Kind::Ordinary => part.ordinary.set_marks(key, marks),
-        }
+        part.index(plan.stands(row, row.shape().step)).set_marks(key(plan, row), marks(plan, row));
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let part = |part: &Part| size_of::<Part>() + part.ordinary.bytes() + part.backfill.bytes();
+        let part =
+            |part: &Part| size_of::<Part>() + part.open.bytes() + part.exact.bytes() + part.backfill.bytes();
         self.parts.values().map(part).sum::<usize>() + self.coming.capacity() * size_of::<Handle>()
     }
 }
@@ -206,7 +263,12 @@ fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
 
 /// What no rule asks for has no marks.
 fn marks(plan: &Plan, row: Ref<'_>) -> Marks {
-    let regions = if plan.region.is_some() { row.regions() } else { 0 };
+    let regions = match plan.stands(row, row.shape().step) {
+        _ if plan.region.is_none() => 0,
+        // Theirs grow with their steps, and nobody would notice.
+        Stand::Exact => u64::MAX,
+        Stand::Open | Stand::Game => row.regions(),
+    };
     let values = match plan.sets.first() {
         None => 0,
         Some(_) if row.any_set(0) => u64::MAX,

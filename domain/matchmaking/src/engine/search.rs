@@ -89,6 +89,9 @@ impl Searcher {
         let row = field.slab.get(anchor);
         let part = field.pool.part(field.plan, row)?;
         self.tries = TRIES_MAX;
+        if field.games.is_empty() && part.is_alone(field.plan, row) {
+            return None;
+        }
         if !self.begin(field, &[anchor]) {
             return None;
         }
@@ -181,8 +184,8 @@ impl Searcher {
     /// A ticket that fits any number has none to walk from: it borrows those of the first it meets.
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let window = self.group.window();
-        let walk =
-            Walk::new(&part.ordinary, WILD, window, self.filter(field, self.group.room_left(field.plan)));
+        let filter = self.filter(field, self.group.room_left(field.plan));
+        let walk = Walk::new(&part.open, WILD, window, filter).with_exact(&part.exact);
         let fits = |met: &Handle| {
             *met != anchor && self.fits(field, &Card::of(field.plan, *met, field.slab.get(*met)))
         };

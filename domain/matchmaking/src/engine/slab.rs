@@ -110,6 +110,8 @@ pub(super) struct Shape {
     pub kind: Kind,
     /// Which lists fit any, one bit each.
     pub any_sets: u32,
+    /// Of one that allows no difference by number: whether there may be others of its number.
+    pub company: Company,
 }
 
 /// Which of the two kinds a ticket is. Backfill comes first.
@@ -121,13 +123,24 @@ pub enum Kind {
     Ordinary,
 }
 
+/// Whether a ticket has been seen beside another of its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    Alone,
+    Seen,
+}
+
+/// Queues have 20 rules at most.
+const ANY_SETS: u64 = (1 << 30) - 1;
+
 impl Shape {
     const fn word(self) -> u64 {
         self.players as u64
             | (self.room as u64) << 8
             | (self.step as u64) << 16
             | (matches!(self.kind, Kind::Ordinary) as u64) << 32
-            | (self.any_sets as u64) << 33
+            | (self.any_sets as u64 & ANY_SETS) << 33
+            | (matches!(self.company, Company::Seen) as u64) << 63
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "each part is cut out of its own bits")]
@@ -138,7 +151,8 @@ impl Shape {
             room: (word >> 8) as u8,
             step: (word >> 16) as u16,
             kind,
-            any_sets: (word >> 33) as u32,
+            any_sets: (word >> 33 & ANY_SETS) as u32,
+            company: if word >> 63 == 1 { Company::Seen } else { Company::Alone },
         }
     }
 }
@@ -251,6 +265,12 @@ impl Slab {
         if let Some(at) = at {
             words[at] = regions;
         }
+    }
+
+    /// There is another of its number.
+    pub(super) fn set_company(&mut self, handle: Handle) {
+        let shape = Shape { company: Company::Seen, ..self.get(handle).shape() };
+        self.row_mut(handle).1[SHAPE] = shape.word();
     }
 
     /// The least start of waiting of all rows in use.

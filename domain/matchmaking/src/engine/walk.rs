@@ -23,8 +23,10 @@ pub(super) struct Walk<'a> {
     any: Option<Up<'a>>,
     above: Option<Up<'a>>,
     below: Option<Down<'a>>,
+    /// Through another index: those of the number that the walk begins at; all, where it begins at none.
+    exact: Option<(Ground<'a>, Up<'a>)>,
     /// The next of each way, in this order.
-    heads: [Met; 3],
+    heads: [Met; 4],
     /// Whose head was met: that way goes on once somebody asks for the next.
     met: Option<usize>,
 }
@@ -93,13 +95,35 @@ impl<'a> Walk<'a> {
                 (first(WILD), above, Some(down))
             }
         };
-        let mut walk = Self { ground, any, above, below, heads: [OVER; 3], met: None };
+        let mut walk = Self { ground, any, above, below, exact: None, heads: [OVER; 4], met: None };
         [ANY, ABOVE, BELOW].into_iter().for_each(|way| walk.advance(way));
         walk
     }
 
+    /// Also through those who allow no difference by number.
+    pub(super) fn with_exact(mut self, index: &'a Index) -> Self {
+        if index.len() == 0 {
+            return self;
+        }
+        let Ground { from, window, ref filter, .. } = self.ground;
+        let ground = Ground { index, filter: filter.clone(), from, window };
+        let (first, until) = if from == WILD {
+            (index.first(), window.1)
+        } else {
+            (index.at(Key::new(from, 0)).and_then(|place| index.first_from(place)), from)
+        };
+        self.exact = first.and_then(|place| ground.up(place, until)).map(|up| (ground, up));
+        self.advance(EXACT);
+        self
+    }
+
     /// From now on only what passes this, too. What was fetched ahead may not.
     pub(super) fn narrow(&mut self, filter: Filter, window: Window) {
+        if let Some((ground, up)) = &mut self.exact {
+            ground.filter = filter.clone();
+            up.left &= ground.mask(up.block);
+            up.until = up.until.min(window.1);
+        }
         self.ground.filter = filter;
         self.ground.window = window;
         for way in [self.any.as_mut(), self.above.as_mut()].into_iter().flatten() {
@@ -121,15 +145,20 @@ impl<'a> Walk<'a> {
         let met = match way {
             ANY => self.any.as_mut().and_then(|up| ground.step_up(up)),
             ABOVE => self.above.as_mut().and_then(|up| ground.step_up(up)),
+            EXACT => self.exact.as_mut().and_then(|(ground, up)| ground.step_up(up)),
             _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
         };
         self.heads[way] = met.unwrap_or(OVER);
     }
 }
 
+/// Beyond every number, and half as far as numbers count.
+const NUMBERS_END: i64 = 1 << 62;
+
 const ANY: usize = 0;
 const ABOVE: usize = 1;
 const BELOW: usize = 2;
+const EXACT: usize = 3;
 
 impl<'a> Ground<'a> {
     fn block(&self, run: usize, at: usize) -> &'a Block {
@@ -259,7 +288,12 @@ impl<'a> Ground<'a> {
 
     const fn met(&self, key: Key, handle: Handle) -> Met {
         let number = key.number();
-        let away = if number == WILD || self.from == WILD { 0 } else { (number - self.from).abs() };
+        let away = match (number, self.from) {
+            (WILD, _) => 0,
+            // From nowhere they come in the order of their numbers.
+            (_, WILD) => number + NUMBERS_END,
+            _ => (number - self.from).abs(),
+        };
         Met { distance: away, arrival: key.arrival(), handle }
     }
 }
@@ -271,10 +305,13 @@ impl Iterator for Walk<'_> {
         if let Some(way) = self.met.take() {
             self.advance(way);
         }
-        let [any, above, below] = self.heads.each_ref().map(Met::order);
+        let [any, above, below, exact] = self.heads.each_ref().map(Met::order);
         let mut way = if below < above { BELOW } else { ABOVE };
         if any < above.min(below) {
             way = ANY;
+        }
+        if exact < any.min(above).min(below) {
+            way = EXACT;
         }
         let met = self.heads[way];
         if met.distance == OVER.distance {

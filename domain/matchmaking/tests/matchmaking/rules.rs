@@ -157,6 +157,42 @@ fn custom_differences() {
     assert!(world.formed().is_empty(), "they are never both in the open interval");
 }
 
+/// Who allows no difference yet meets equals, also those that allow one by now; and everybody near once it allows one, too.
+#[test]
+fn who_allows_no_difference_meets_its_equals() {
+    let allowed = Expansion::Custom { values: [Some(number(0.0)), Some(number(5.0))].into(), every: 10 };
+    let mut world = World::new(spec(2, 2, vec![difference("Skill", allowed)]));
+    world.solo("a", &[number_value(1.0)]);
+    world.solo("b", &[number_value(2.0)]);
+    assert!(world.formed().is_empty());
+    world.solo("c", &[number_value(2.0)]);
+    assert_eq!(world.matched(), [["b", "c"]]);
+    world.seconds(10);
+    world.solo("near", &[number_value(1.5)]);
+    assert_eq!(world.matched().len(), 1, "it has just come, and allows no difference");
+    world.solo("equal", &[number_value(1.0)]);
+    assert_eq!(world.matched()[1], ["a", "equal"]);
+    world.solo("other", &[number_value(4.0)]);
+    world.seconds(9);
+    assert_eq!(world.matched().len(), 2);
+    world.seconds(1);
+    assert_eq!(world.matched()[2], ["near", "other"]);
+}
+
+/// Equals of one number that a rule keeps apart wait beside each other until it gives way.
+#[test]
+fn equals_that_do_not_fit_are_tried_again() {
+    let build = optional(10, equality("Build", Missing::MatchAny));
+    let mut world = World::new(spec(2, 2, vec![difference("Skill", fixed(0.0)), build]));
+    world.solo("a", &[number_value(1.0), text("1.0")]);
+    world.seconds(3);
+    world.solo("b", &[number_value(1.0), text("1.1")]);
+    world.seconds(9);
+    assert!(world.formed().is_empty());
+    world.seconds(1);
+    assert_eq!(world.matched(), [["a", "b"]]);
+}
+
 /// Both must allow it: "The rule no longer restricts matches among tickets that have waited this time."
 #[test]
 fn who_has_just_come_keeps_its_own_limits() {
