@@ -271,6 +271,8 @@ fn metres(length: i32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use mainstay_peer::migration::{Epoch, NatType, Stamp};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -301,6 +303,7 @@ mod tests {
             anticipated: Some(me),
             nat: NatType::Unknown,
             members: vec![],
+            actors: BTreeMap::new(),
             linked: 0,
             hints: vec![],
         };
