@@ -18,3 +18,4 @@ pub mod object;
 pub mod peer;
 pub mod playfab;
 pub mod problem;
+pub mod relay;

@@ -1,7 +1,9 @@
 //! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
 //! they ask for.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod links;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -13,17 +15,18 @@ use mainstay_migration::{
     Admission, Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output,
     PeerId, Priority, Session, SessionId,
 };
-use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
+use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::key::{Key, SessionKeys, Whom};
 use crate::lan::{Farewell, FoundSession, Voice, Word};
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX};
+use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Mailbox, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
+use crate::relay::Moored;
 use crate::seat::{Doors, Event, Over, SessionOptions, Shown, To};
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
@@ -36,6 +39,8 @@ const SEEK_AGAIN: Duration = Duration::from_secs(1);
 const RIVAL_AGAIN: Duration = Duration::from_secs(5);
 /// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
 const DEEDS_MAX: usize = 64 * 20;
+/// How many members somebody who wants in asks, the host first: each of them knows who is host, and each try takes a moment.
+const ASKED_MAX: usize = 8;
 /// How long nobody is woken where nothing is due.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -49,9 +54,8 @@ pub(crate) enum Command {
     },
     Join {
         options: SessionOptions,
-        doors: Doors,
         seated: Seated,
-        under: Under,
+        way: Entrance,
     },
     Give {
         session: SessionId,
@@ -86,6 +90,17 @@ pub(crate) enum Under {
     Lobby(Box<Entered>),
 }
 
+/// How somebody comes into a session.
+#[derive(Debug)]
+pub(crate) enum Entrance {
+    /// By addresses, at least one of which is a member's.
+    Doors(Doors),
+    /// As it was announced on the LAN, where it will be announced again.
+    Lan(Box<Voice>, Doors),
+    /// The lobby has let it in, and names the members.
+    Lobby(Box<Entered>),
+}
+
 /// What a session's hands know of its game.
 #[derive(Debug, Clone)]
 pub(crate) struct Seated {
@@ -99,6 +114,8 @@ struct Place {
     seated: Seated,
     outside: Outside,
     life: Life,
+    /// Whom the lobby has named, and who is no member here yet.
+    expected: BTreeMap<PeerId, Instant>,
     /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
     deeds: VecDeque<Input>,
     /// How many deeds the game was told of.
@@ -111,13 +128,17 @@ enum Outside {
     Nobody,
     /// Whoever listens on the LAN.
     Lan(Box<Voice>),
-    /// Its lobby.
-    Lobby(Line),
+    Lobby {
+        /// To whom questions go; `None` where the system gave no thread for them.
+        line: Option<Line>,
+        /// At its relay, where it has one.
+        moored: Option<Moored>,
+    },
 }
 
 impl Place {
     const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
-        Self { config, seated, outside, life, deeds: VecDeque::new(), told: 0 }
+        Self { config, seated, outside, life, expected: BTreeMap::new(), deeds: VecDeque::new(), told: 0 }
     }
 }
 
@@ -203,7 +224,7 @@ impl Hands {
             let wake = tokio::time::Instant::from_std(self.wake_at());
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
-                Some(Brought { session, input }) = self.rulings.recv() => self.give(session, input),
+                Some(Brought { session, told }) = self.rulings.recv() => self.hear(session, told),
                 Some(seen_as) = self.mirror.next() => self.seen_as(seen_as),
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command),
@@ -217,6 +238,13 @@ impl Hands {
         left.into_iter().for_each(|id| self.forget(id));
         self.quic.close().await;
         Leaving { lines: self.lines, farewells: self.farewells }
+    }
+
+    fn hear(&mut self, id: SessionId, told: Told) {
+        match told {
+            Told::Rules(input) => self.give(id, *input),
+            Told::Members(cards) => self.expect(id, &cards),
+        }
     }
 
     /// This peer's own monotonic time: milliseconds since it began, from 1 on.
@@ -394,7 +422,7 @@ impl Hands {
     }
 
     fn errand(&self, id: SessionId, errand: Errand) {
-        if let Some(Place { outside: Outside::Lobby(line), .. }) = self.places.get(&id) {
+        if let Some(Place { outside: Outside::Lobby { line: Some(line), .. }, .. }) = self.places.get(&id) {
             line.send(errand);
         }
     }
@@ -536,12 +564,7 @@ impl Hands {
         let now = self.now();
         match command {
             Command::Found { options, seated, under } => self.found(now, &options, seated, under),
-            Command::Join { options, doors, seated, under } => {
-                let config = self.config(&options, &under);
-                let life = Life::Seeks { doors, until: now + SEEK_MAX, dialed: None };
-                let outside = self.outside(under);
-                self.places.insert(options.session, Place::new(config, seated, outside, life));
-            }
+            Command::Join { options, seated, way } => self.join(now, &options, seated, way),
             Command::Give { session, input: Input::Play(bytes) } if bytes.len() > GAME_BYTES_MAX => {
                 tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
             }
@@ -560,6 +583,27 @@ impl Hands {
                 let _gone = answer.send(self.look(session));
             }
         }
+    }
+
+    fn join(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, way: Entrance) {
+        let (under, doors, cards) = match way {
+            Entrance::Doors(doors) => (Under::Nobody, doors, Vec::new()),
+            Entrance::Lan(voice, doors) => (Under::Lan(voice), doors, Vec::new()),
+            Entrance::Lobby(entered) => {
+                let cards = entered.members.iter().take(ASKED_MAX).cloned().collect();
+                (Under::Lobby(entered), Doors::new(), cards)
+            }
+        };
+        let config = self.config(options, &under);
+        let life = if cards.is_empty() {
+            Life::Seeks { doors, until: now + SEEK_MAX, dialed: None }
+        } else {
+            cards.iter().for_each(|card: &Card| self.reach.learn(card));
+            let asked = cards.iter().map(|card| card.peer).collect();
+            Life::Joins(Box::new(Joining::new(now, config.clone(), asked)))
+        };
+        let outside = self.outside(under);
+        self.places.insert(options.session, Place::new(config, seated, outside, life));
     }
 
     fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
@@ -593,16 +637,19 @@ impl Hands {
             Under::Lan(voice) => return Outside::Lan(voice),
             Under::Lobby(entered) => entered,
         };
-        let Entered { session, lobby, .. } = *entered;
+        let Entered { session, lobby, berth, .. } = *entered;
+        let moored = berth.map(|berth| {
+            self.quic.hailer().enter(mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)), berth)
+        });
         match Line::start(session, Box::new(lobby), self.brought.clone()) {
             Ok((line, thread)) => {
                 self.lines.retain(|thread| !thread.is_finished());
                 self.lines.push(thread);
-                Outside::Lobby(line)
+                Outside::Lobby { line: Some(line), moored }
             }
             Err(error) => {
                 tracing::error!(%session, %error, "no thread for what is to be asked of the lobby");
-                Outside::Nobody
+                Outside::Lobby { line: None, moored }
             }
         }
     }
@@ -667,6 +714,7 @@ impl Hands {
             stamp: session.stamp(),
             anticipated: session.anticipated(),
             nat: self.mirror.reach().nat,
+            relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
             members,
             actors: session.roster().actors.clone(),
@@ -700,42 +748,5 @@ impl Hands {
             }
         }
         self.sought.retain(|_, sought| sought.elapsed() < RIVAL_AGAIN);
-    }
-
-    /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
-    fn tend(&mut self, now: Instant) {
-        let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
-        let mut news = Vec::new();
-        let mut trips = Vec::new();
-        for (id, place) in &self.places {
-            let session = match &place.life {
-                Life::Seeks { .. } => continue,
-                Life::Joins(joining) => {
-                    // Whoever lets it in need not be whose door it knew.
-                    asked.extend(joining.asks());
-                    continue;
-                }
-                Life::In(session) => session,
-            };
-            let mut members: BTreeSet<PeerId> = session.roster().members.keys().copied().collect();
-            members.extend(session.view().members.keys());
-            members.insert(session.leader());
-            members.remove(&self.me);
-            for peer in &members {
-                news.extend(self.reach.news(*peer, &members).map(|cards| (*peer, cards)));
-            }
-            trips.extend(self.reach.round_trip_ms(&members).map(|ping_ms| (*id, ping_ms)));
-            wanted.extend(members);
-        }
-        for (to, cards) in news {
-            self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
-        }
-        for card in self.reach.due(now, &wanted, &asked) {
-            card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
-        }
-        let nat = self.mirror.reach().nat;
-        for (id, ping_ms) in trips {
-            self.give(id, Input::Reachable { nat, ping_ms, upstream_bps: 0 });
-        }
     }
 }

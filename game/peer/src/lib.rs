@@ -9,7 +9,7 @@
 //! [`Peer::join_online`]).
 //!
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
-//! - `socket` is the one UDP socket, `mirror` asks over it how it is seen;
+//! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000;
 //! - `reach` knows who is linked and whom to dial; `hands` is the task that owns it all.
@@ -25,6 +25,7 @@ mod mailbox;
 mod mirror;
 mod quic;
 mod reach;
+mod relay;
 mod seat;
 mod socket;
 
@@ -36,7 +37,7 @@ use std::thread::{self, JoinHandle};
 use mainstay_migration::{LISTENERS_MAX, PeerId, SessionId};
 use tokio::sync::mpsc;
 
-use crate::hands::{Command, Hands, Seated, Under};
+use crate::hands::{Command, Entrance, Hands, Seated, Under};
 use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
 use crate::link::ARRIVALS_MAX;
@@ -176,8 +177,8 @@ impl Peer {
         doors: Doors,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let under = Under::Nobody;
-        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+        let way = Entrance::Doors(doors);
+        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
@@ -193,7 +194,7 @@ impl Peer {
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
         let options = SessionOptions { migratable: support.of(options.migratable), ..options };
-        let under = self.on_lan(name, options)?;
+        let under = Under::Lan(self.voice(name, options)?);
         self.sit(options, listeners, |seated| Command::Found { options, seated, under })
     }
 
@@ -216,15 +217,14 @@ impl Peer {
             size: found.size,
             ..options
         };
-        let under = self.on_lan(&found.name, options)?;
-        let doors = found.doors.clone();
-        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+        let way = Entrance::Lan(self.voice(&found.name, options)?, found.doors.clone());
+        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
     }
 
-    fn on_lan(&self, name: &str, options: SessionOptions) -> Result<Under, LanError> {
+    fn voice(&self, name: &str, options: SessionOptions) -> Result<Box<Voice>, LanError> {
         let SessionOptions { session, size, migratable, without_majority, .. } = options;
         let sign = Sign { session, name: name.to_owned(), size, migratable, without_majority };
-        Ok(Under::Lan(Box::new(Voice::new(self.key.peer, self.address, sign)?)))
+        Ok(Box::new(Voice::new(self.key.peer, self.address, sign)?))
     }
 
     /// Makes a session in a lobby, and is its first host: [`Seat::session`] is the id that the lobby gave it, whatever
@@ -261,9 +261,8 @@ impl Peer {
         let entered = lobby::join(online, &self.key, self.bound(), session)?;
         let (migratable, without_majority) = (entered.migratable, entered.without_majority);
         let options = SessionOptions { session: entered.session, migratable, without_majority, ..options };
-        let doors = entered.doors.clone();
-        let under = Under::Lobby(Box::new(entered));
-        self.sit(options, listeners, |seated| Command::Join { options, doors, seated, under })
+        let way = Entrance::Lobby(Box::new(entered));
+        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
     }
 
     fn sit(

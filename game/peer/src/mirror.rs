@@ -9,7 +9,7 @@ use mainstay_stun::{Classing, Reach};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::socket::Socket;
+use crate::socket::{Socket, canonical};
 
 /// How often it is asked again: routers keep what they have seen two packets of for two minutes (RFC 4787), and many what they
 /// have seen one of for thirty seconds.
@@ -194,11 +194,6 @@ impl Asking {
     }
 }
 
-/// A responder that listens on IPv6 sees addresses of IPv4 under other names.
-fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,8 +234,8 @@ mod tests {
     #[tokio::test]
     async fn a_responder_that_does_not_answer_holds_nobody_up_for_long() {
         let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let (socket, answers) = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-        let mirror = Mirror::start(socket, answers);
+        let (socket, heard) = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let mirror = Mirror::start(socket, heard.stun);
         assert_eq!(look(&mirror, silent.local_addr().unwrap()).await, None);
         assert_eq!(mirror.reach(), Reach::UNKNOWN);
     }

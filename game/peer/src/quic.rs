@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mainstay_migration::{MEMBERS_MAX, PeerId};
 use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
+use mainstay_wire::relay::Seat;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming, TokioRuntime,
@@ -22,7 +23,8 @@ use crate::StartError;
 use crate::key::{Key, Whom, fingerprint};
 use crate::link::{Arrival, Arrivals, Ending, Link, Way};
 use crate::mirror::Mirror;
-use crate::socket::Socket;
+use crate::relay::Hailer;
+use crate::socket::{Socket, canonical};
 
 /// How often a link that has nothing to say says so: a third of what a home router forgets a mapping after at the earliest
 /// (RFC 4787 asks for two minutes, many give thirty seconds), and three of them fit into [`IDLE_MAX`].
@@ -61,6 +63,8 @@ const NAME: &str = "peer";
 pub(crate) struct Quic {
     endpoint: Endpoint,
     mirror: Mirror,
+    hailer: Hailer,
+    socket: Arc<Socket>,
     key: Key,
     arrivals: Arrivals,
     unheard: Unheard,
@@ -101,7 +105,7 @@ impl Quic {
         let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
         config.transport_config(transport()?);
         let bind = |source| StartError::Bind { address, source };
-        let (socket, answers) = Socket::bind(address).map_err(bind)?;
+        let (socket, heard) = Socket::bind(address).map_err(bind)?;
         // The bit that tells QUIC from STUN stays what it is (RFC 9443).
         let mut endpoint = EndpointConfig::default();
         endpoint.grease_quic_bit(false);
@@ -112,7 +116,9 @@ impl Quic {
         let unheard = Unheard(Arc::new(watch::Sender::new(0)));
         let quic = Self {
             endpoint: endpoint.clone(),
-            mirror: Mirror::start(socket, answers),
+            mirror: Mirror::start(Arc::clone(&socket), heard.stun),
+            hailer: Hailer::start(Arc::clone(&socket), heard.relays),
+            socket,
             key: key.clone(),
             arrivals: arrivals.clone(),
             unheard: unheard.clone(),
@@ -131,12 +137,22 @@ impl Quic {
     }
 
     pub(crate) fn local_address(&self) -> Result<SocketAddr, StartError> {
-        self.endpoint.local_addr().map_err(StartError::Io)
+        self.endpoint.local_addr().map(canonical).map_err(StartError::Io)
     }
 
     /// How its socket is seen.
     pub(crate) const fn mirror(&self) -> &Mirror {
         &self.mirror
+    }
+
+    /// Where members of a session make themselves known to its relay.
+    pub(crate) const fn hailer(&self) -> &Hailer {
+        &self.hailer
+    }
+
+    /// A member can be dialed through that relay.
+    pub(crate) fn route(&self, seat: Seat, relay: SocketAddr) {
+        self.socket.route(seat, relay);
     }
 
     /// Dials; what comes of it arrives.
@@ -340,7 +356,7 @@ impl Link for QuicLink {
     }
 
     fn address(&self) -> Option<SocketAddr> {
-        Some(self.connection.remote_address())
+        Some(canonical(self.connection.remote_address()))
     }
 
     fn send(&self, bytes: Bytes, way: Way) {

@@ -3,6 +3,9 @@
 //! Every two members of a session keep a link, so that whoever becomes host has one to everybody already. The lower of two
 //! ids dials; the other waits a moment and dials too, for the first may be asleep or behind a wall. If both got through,
 //! both links stand, and what is sent takes the one that was heard last.
+//!
+//! Whom nobody reaches in a while is dialed through its lobby's relay. What is sent takes a direct way where there is one, and
+//! where there is none, one is tried for again now and then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -12,6 +15,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_migration::PeerId;
 use mainstay_wire::peer::{ADDRESSES_MAX, CARDS_MAX, Card};
+use mainstay_wire::relay::Seat;
 
 use crate::link::{Link, Way};
 
@@ -19,6 +23,12 @@ use crate::link::{Link, Way};
 const PATIENCE: Duration = Duration::from_millis(600);
 /// How long after a try the next one comes: a handshake's own repeats lie within.
 const AGAIN: Duration = Duration::from_millis(1_000);
+/// After how long without a link a peer is dialed through a relay: by then both have dialed each other twice.
+const DIRECT_FIRST: Duration = Duration::from_millis(1_500);
+/// How long a direct way is tried for as if there were no relay: the other end may learn later where this one is.
+const EAGERLY: Duration = Duration::from_secs(10);
+/// How often after that: routers rarely change, and a try costs a few packets.
+const AGAIN_DIRECTLY: Duration = Duration::from_secs(30);
 /// How many links two peers keep: one that each dialed, and one that a network change left behind.
 const LINKS_MAX: usize = 3;
 /// Of how many peers addresses are kept: those of four full sessions.
@@ -28,7 +38,7 @@ const KNOWN_MAX: usize = 4 * CARDS_MAX;
 #[derive(Debug)]
 pub(crate) struct Reach {
     me: PeerId,
-    /// By peer; the one that was heard last stands last.
+    /// By peer; those through a relay first, and of each kind the one that was heard last stands last.
     links: BTreeMap<PeerId, Vec<Arc<dyn Link>>>,
     addresses: BTreeMap<PeerId, Vec<SocketAddr>>,
     missing: BTreeMap<PeerId, Missing>,
@@ -68,14 +78,17 @@ impl Reach {
         if peer == self.me {
             return link.close();
         }
-        if let Some(address) = link.address() {
+        if let Some(address) = link.address().filter(|address| Seat::at(*address).is_none()) {
             self.learn(&Card { peer, addresses: vec![address] });
         }
-        self.missing.remove(&peer);
+        if !is_relayed(&link) {
+            self.missing.remove(&peer);
+        }
         // Whoever came anew knows nothing of what it was told before.
         self.told.remove(&peer);
         let links = self.links.entry(peer).or_default();
         links.push(link);
+        order(links);
         if links.len() > LINKS_MAX {
             links.remove(0).close();
         }
@@ -100,6 +113,7 @@ impl Reach {
         {
             let link = links.remove(at);
             links.push(link);
+            order(links);
         }
     }
 
@@ -113,6 +127,11 @@ impl Reach {
 
     pub(crate) fn is_linked(&self, peer: PeerId) -> bool {
         self.links.contains_key(&peer)
+    }
+
+    /// Whether there are only links through a relay.
+    pub(crate) fn is_relayed(&self, peer: PeerId) -> bool {
+        self.links.get(&peer).and_then(|links| links.last()).is_some_and(is_relayed)
     }
 
     /// The mean round trip to those that there are links to, in milliseconds; `None` without any.
@@ -180,12 +199,13 @@ impl Reach {
     }
 
     /// Whom to dial now, of those that should have a link, and of those that are asked to let this peer in: they do not know
-    /// of it, and nobody else dials.
+    /// of it, and nobody else dials. `relayed` are the addresses that stand for those whom a relay can reach.
     pub(crate) fn due(
         &mut self,
         now: Instant,
         wanted: &BTreeSet<PeerId>,
         asked: &BTreeSet<PeerId>,
+        relayed: &BTreeMap<PeerId, SocketAddr>,
     ) -> Vec<Card> {
         let is_meant = |peer: &PeerId| wanted.contains(peer) || asked.contains(peer);
         self.missing.retain(|peer, _| is_meant(peer));
@@ -193,18 +213,118 @@ impl Reach {
         self.told.retain(|peer, _| self.links.contains_key(peer));
         let mut cards = Vec::new();
         for peer in wanted.union(asked).copied() {
-            if peer == self.me || self.is_linked(peer) {
+            let is_relayed = self.is_relayed(peer);
+            if peer == self.me || (self.is_linked(peer) && !is_relayed) {
                 continue;
             }
+            let known = self.addresses.get(&peer).cloned().unwrap_or_default();
             let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
+            let through = relayed.get(&peer).filter(|_| now >= missing.since + DIRECT_FIRST);
+            let addresses: Vec<SocketAddr> = known.into_iter().chain(through.copied()).collect();
+            let is_eager = !is_relayed || now < missing.since + EAGERLY;
+            let again = if is_eager { AGAIN } else { AGAIN_DIRECTLY };
             let is_first = self.me < peer || asked.contains(&peer);
             let begins = if is_first { missing.since } else { missing.since + PATIENCE };
-            let due = missing.tried.is_none_or(|tried| now >= tried + AGAIN) && now >= begins;
-            if due && self.addresses.contains_key(&peer) {
+            let due = missing.tried.is_none_or(|tried| now >= tried + again) && now >= begins;
+            if due && !addresses.is_empty() {
                 missing.tried = Some(now);
-                cards.extend(self.card(peer));
+                cards.push(Card { peer, addresses });
             }
         }
         cards
+    }
+}
+
+fn is_relayed(link: &Arc<dyn Link>) -> bool {
+    link.address().is_some_and(|address| Seat::at(address).is_some())
+}
+
+/// Direct ways last; otherwise they stay as they were.
+fn order(links: &mut [Arc<dyn Link>]) {
+    links.sort_by_key(|link| !is_relayed(link));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainstay_core::SessionId;
+
+    const ME: PeerId = PeerId(1);
+    const OTHER: PeerId = PeerId(2);
+
+    /// A link that keeps nothing but where it leads.
+    #[derive(Debug)]
+    struct To(u64, SocketAddr);
+
+    impl Link for To {
+        fn peer(&self) -> PeerId {
+            OTHER
+        }
+        fn number(&self) -> u64 {
+            self.0
+        }
+        fn address(&self) -> Option<SocketAddr> {
+            Some(self.1)
+        }
+        fn send(&self, _bytes: Bytes, _way: Way) {}
+        fn round_trip(&self) -> Duration {
+            Duration::ZERO
+        }
+        fn close(&self) {}
+    }
+
+    fn direct() -> SocketAddr {
+        "192.0.2.2:5555".parse().unwrap()
+    }
+
+    fn through_relay() -> SocketAddr {
+        Seat::of(SessionId::LOWEST, OTHER).address()
+    }
+
+    fn knows_other() -> Reach {
+        let mut reach = Reach::new(ME);
+        reach.learn(&Card { peer: OTHER, addresses: vec![direct()] });
+        reach
+    }
+
+    fn dialed(reach: &mut Reach, now: Instant) -> Vec<SocketAddr> {
+        let (wanted, relayed) = (BTreeSet::from([OTHER]), BTreeMap::from([(OTHER, through_relay())]));
+        let linked = reach.is_linked(OTHER);
+        let relayed = if linked { BTreeMap::new() } else { relayed };
+        let due = reach.due(now, &wanted, &BTreeSet::new(), &relayed);
+        due.into_iter().flat_map(|card| card.addresses).collect()
+    }
+
+    #[test]
+    fn whom_nobody_reaches_is_dialed_through_the_relay_too() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        assert_eq!(dialed(&mut reach, began), [direct()]);
+        assert_eq!(dialed(&mut reach, began + AGAIN), [direct()], "the other end may just be dialing");
+        assert_eq!(dialed(&mut reach, began + 2 * AGAIN), [direct(), through_relay()]);
+        let mut unknown = Reach::new(ME);
+        assert_eq!(dialed(&mut unknown, began), []);
+        assert_eq!(dialed(&mut unknown, began + DIRECT_FIRST), [through_relay()], "also without an address");
+    }
+
+    #[test]
+    fn a_direct_way_wins_and_is_tried_for_until_it_stands() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        reach.up(Arc::new(To(1, through_relay())));
+        assert!(reach.is_relayed(OTHER));
+        assert_eq!(
+            reach.card(OTHER).unwrap().addresses,
+            [direct()],
+            "nobody is told of an address for here alone"
+        );
+        assert_eq!(dialed(&mut reach, began), [direct()]);
+        assert_eq!(dialed(&mut reach, began + EAGERLY - AGAIN), [direct()]);
+        assert_eq!(dialed(&mut reach, began + EAGERLY + AGAIN), [], "and then seldom");
+        assert_eq!(dialed(&mut reach, began + EAGERLY + AGAIN_DIRECTLY), [direct()]);
+        reach.up(Arc::new(To(2, direct())));
+        reach.heard(OTHER, 1);
+        assert!(!reach.is_relayed(OTHER), "whatever was heard last");
+        assert_eq!(dialed(&mut reach, began + 2 * AGAIN_DIRECTLY), []);
+        assert_eq!(reach.down(OTHER, 2), Left::Some);
+        assert!(reach.is_relayed(OTHER), "the relay is there still");
     }
 }

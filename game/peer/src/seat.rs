@@ -207,6 +207,8 @@ pub struct Shown {
     pub actors: BTreeMap<PeerId, ActorId>,
     /// How many of them it has a link to.
     pub linked: usize,
+    /// How many of those only through the lobby's relay.
+    pub relayed: usize,
     /// The hint list, while `net_show_new_host_hinting` is on.
     pub hints: Vec<(PeerId, Entry)>,
 }

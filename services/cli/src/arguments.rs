@@ -237,6 +237,9 @@ pub struct UpArguments {
     /// and port, without which nobody learns how strictly a router translates
     #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
     pub stun: Vec<SocketAddr>,
+    /// Carry packets between players whom their routers keep apart: a UDP address and port of this host
+    #[arg(long, value_name = "IP:PORT")]
+    pub relay: Option<SocketAddr>,
     /// Whether what other hosts reach is protected; `off` is for loopback alone
     #[arg(long, value_enum, default_value_t = TlsChoice::On)]
     pub tls: TlsChoice,

@@ -64,6 +64,9 @@ pub struct Config {
     pub playfab_builds: Builds,
     /// Where game peers ask how they are seen; `None`: nowhere. In the clear, and open to all: it tells each its own address.
     pub stun: Option<mainstay_stun::Addresses>,
+    /// Where packets are carried between members of the lobby's sessions whom their routers keep apart; `None`: nowhere. Open to
+    /// all, and of use to members alone.
+    pub relay: Option<SocketAddr>,
 }
 
 impl std::fmt::Debug for Config {

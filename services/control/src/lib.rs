@@ -32,6 +32,7 @@ mod playfab;
 mod providers;
 mod publish;
 mod queues;
+mod relay;
 mod samples;
 mod service;
 mod shards;

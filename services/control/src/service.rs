@@ -10,7 +10,7 @@ use mainstay_journal::ShardName;
 use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_players::Players;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
@@ -25,11 +25,12 @@ use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
-use crate::lobby::Lobbies;
+use crate::lobby::{Lobbies, Offers};
 use crate::playfab::Opened;
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
 use crate::queues::{Placement, QueueError, Queues};
+use crate::relay::Relay;
 use crate::samples::Samples;
 use crate::shards::{CATALOG, CatalogHands, Fleets, Keeper, catalog_due};
 use crate::store::Store;
@@ -89,6 +90,13 @@ impl Control {
             Some(addresses) => Some(Stun::bind(addresses, &config.clock, &config.metrics).await?),
             None => None,
         };
+        let relay = match config.relay {
+            Some(address) => {
+                let bound = UdpSocket::bind(address).await;
+                Some(bound.map_err(|cause| StartError::Listen { address, cause })?)
+            }
+            None => None,
+        };
         let store = config.builds.as_deref().map(open_store).transpose()?;
         let (closing, closed) = watch::channel(false);
         let (fail, failed) = watch::channel(None);
@@ -105,10 +113,16 @@ impl Control {
         let catalog = start_catalog(&config, hands).await?;
         let lobby = match config.lobby.take() {
             Some(lobby) => {
-                Some(Lobbies::open(lobby, &config.journal, stun.as_ref().and_then(Stun::address)).await?)
+                let offers = Offers {
+                    stun: stun.as_ref().and_then(Stun::address),
+                    relay: relay.as_ref().and_then(|socket| socket.local_addr().ok()),
+                };
+                Some(Lobbies::open(lobby, &config.journal, offers).await?)
             }
             None => None,
         };
+        let relay = relay.zip(lobby.clone());
+        let relay = relay.map(|(socket, lobby)| Relay::new(socket, lobby, &config.clock, &config.metrics));
         let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));
         let queues = Queues::open(config.journal.clone(), placement.clone(), config.playfab_builds).await?;
         let tokens = Arc::new(TokenKeys::of(&config.join_token));
@@ -228,6 +242,9 @@ impl Control {
         handle.serving.push(tokio::spawn(serve(api, faces, router(app), closed.clone())));
         if let Some(stun) = stun {
             handle.serving.push(tokio::spawn(stun.serve(closed.clone())));
+        }
+        if let Some(relay) = relay {
+            handle.serving.push(tokio::spawn(relay.serve(closed.clone())));
         }
         handle.serving.push(tokio::spawn(serve_agents(agents, agents_tls, streams, closed, fail)));
         Ok(handle)

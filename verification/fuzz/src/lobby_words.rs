@@ -8,6 +8,7 @@ use mainstay_wire::native::{
     BeatRequest, CertificateView, ClaimRequest, JoinRequest, MemberRequest, MemberUpdate, PassView,
     SessionRequest, SessionUpdate,
 };
+use mainstay_wire::relay::Frame;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -35,6 +36,9 @@ pub fn run(bytes: &[u8]) {
     if let Ok(request) = serde_json::from_slice::<SessionRequest>(bytes) {
         // Whatever was asked becomes settings, or is refused by the rules behind them.
         let _settings = request.settings();
+    }
+    if let Some(frame) = Frame::decode(bytes) {
+        assert_eq!(frame.encode(), bytes);
     }
     nothing_is_proven(bytes);
 }

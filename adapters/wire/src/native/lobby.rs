@@ -13,8 +13,8 @@ pub use self::asked::{
     SessionRequest, SessionUpdate,
 };
 pub use self::told::{
-    Addresses, BeatAnswer, CertificateView, LobbyView, Look, MemberAnswer, MemberView, PassView, SeatView,
-    SessionHostView, SessionView, lease_word,
+    Addresses, BeatAnswer, CertificateView, LobbyView, Look, MemberAnswer, MemberView, PassView, RelayView,
+    SeatView, SessionHostView, SessionView, lease_word,
 };
 
 /// Whether newcomers are let in.

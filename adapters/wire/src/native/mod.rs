@@ -33,8 +33,8 @@ pub use lobby::refused;
 pub use lobby::{
     Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
     LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,
-    PhaseView, RelayedRenewal, SeatView, SessionHostView, SessionRequest, SessionUpdate, SessionView,
-    TakeoverView, WithoutMajorityView, lease_word,
+    PhaseView, RelayView, RelayedRenewal, SeatView, SessionHostView, SessionRequest, SessionUpdate,
+    SessionView, TakeoverView, WithoutMajorityView, lease_word,
 };
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,

@@ -10,20 +10,22 @@ use mainstay_migration::{
     CanBeHost, Certificate, Epoch, Grant, Migratable, Pass, PeerId, Proof, Question, Ruling, SessionId,
     Signature, WithoutMajority,
 };
-use mainstay_wire::lobby::{Asks, LobbyKey, bytes, text};
+use mainstay_wire::lobby::{Asks, LobbyKey, PeerKey, bytes, text};
 use mainstay_wire::native::{
     BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView, LobbyView,
-    MemberAnswer, MemberRequest, MemberUpdate, SessionRequest, SessionView, TakeoverView,
+    MemberAnswer, MemberRequest, MemberUpdate, MemberView, SessionRequest, SessionView, TakeoverView,
     WithoutMajorityView, refused,
 };
-use mainstay_wire::peer::ADDRESSES_MAX;
+use mainstay_wire::peer::{ADDRESSES_MAX, Card};
 use mainstay_wire::problem::Problem;
+use mainstay_wire::relay::Ticket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 
 use super::{Bound, Done, Lobby, LobbyError, NewSession, News, Online};
 use crate::key::{Key, id_of};
+use crate::relay::Berth;
 
 /// How long one call may take: rules count a lobby that says nothing for two seconds as away.
 const CALL_WITHIN: Duration = Duration::from_millis(1_500);
@@ -47,8 +49,10 @@ pub(crate) struct Entered {
     pub(crate) as_of: Timestamp,
     /// Of the newest host.
     pub(crate) certificate: Option<Certificate>,
-    /// Where members may be found, the host first.
-    pub(crate) doors: Vec<SocketAddr>,
+    /// Where the other members may be found, the host first.
+    pub(crate) members: Vec<Card>,
+    /// What carries for it, where there is such a thing.
+    pub(crate) berth: Option<Berth>,
     pub(crate) migratable: Migratable,
     pub(crate) without_majority: WithoutMajority,
     pub(crate) lobby: HttpLobby,
@@ -63,10 +67,11 @@ pub(crate) struct HttpLobby {
     /// Members' keys as the lobby writes them.
     keys: BTreeMap<PeerId, String>,
     can_be_host: CanBeHost,
-    /// Of the session as it was read last.
+    /// How often the session has changed, as far as this member has read.
     revision: u64,
     /// When it joins again, for a new token and a new pass.
     joins_again: Instant,
+    /// Until the hands ask.
     news: Vec<News>,
 }
 
@@ -277,11 +282,10 @@ impl Site {
 
     fn entered(self, answer: MemberAnswer, can_be_host: CanBeHost) -> Result<Entered, LobbyError> {
         let session = &answer.session;
-        let host = session.host.as_ref().map(|host| host.peer.clone());
-        let mut members: Vec<_> = session.members.iter().filter(|member| member.peer != self.key).collect();
-        members.sort_by_key(|member| Some(&member.peer) != host.as_ref());
-        let doors =
-            members.iter().flat_map(|member| &member.addresses).filter_map(|it| it.parse().ok()).collect();
+        let host = session.host.as_ref().and_then(|host| bytes::<32>(&host.peer)).and_then(|key| id_of(&key));
+        let mut members = cards(session);
+        members.retain(|card| card.peer != self.me);
+        members.sort_by_key(|card| Some(card.peer) != host);
         let certificate = match &session.certificate {
             Some(view) => {
                 Some(certificate_of(view).ok_or_else(|| self.unreadable("its certificate is none"))?)
@@ -289,6 +293,10 @@ impl Site {
             None => None,
         };
         let pass = pass_of(&answer).ok_or_else(|| self.unreadable("its pass is none"))?;
+        let berth = answer.relay.as_ref().and_then(|told| {
+            let relay = at(&self.url, told.address.parse().ok()?)?;
+            Some(Berth { relay, peer: PeerKey(bytes(&self.key)?), ticket: Ticket(bytes(&told.ticket)?) })
+        });
         let mut lobby = HttpLobby {
             revision: answer.session.revision,
             joins_again: half_of(&answer),
@@ -306,7 +314,8 @@ impl Site {
             pass,
             as_of: Timestamp::from_unix_ms(answer.as_of),
             certificate,
-            doors,
+            members,
+            berth,
             migratable: if session.migrates { Migratable::Yes } else { Migratable::No },
             without_majority: match session.without_majority {
                 WithoutMajorityView::Fork => WithoutMajority::Fork,
@@ -356,6 +365,16 @@ impl Site {
     }
 }
 
+/// Where the members of a session say that they are.
+fn cards(session: &SessionView) -> Vec<Card> {
+    let card = |member: &MemberView| {
+        let peer = bytes::<32>(&member.peer).and_then(|key| id_of(&key))?;
+        let addresses = member.addresses.iter().filter_map(|told| told.parse().ok());
+        Some(Card { peer, addresses: addresses.take(ADDRESSES_MAX).collect() })
+    };
+    session.members.iter().filter_map(card).collect()
+}
+
 fn address_of(url: &str) -> Option<SocketAddr> {
     let host = url.trim_start_matches("http://").trim_start_matches("https://");
     host.split('/').next()?.to_socket_addrs().ok()?.next()
@@ -394,6 +413,8 @@ impl HttpLobby {
         self.revision = session.revision;
         let kicked = session.kicked.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key)));
         self.news.extend(kicked.map(News::Kicked));
+        self.news.retain(|news| !matches!(news, News::Members(_)));
+        self.news.push(News::Members(cards(session)));
     }
 
     fn place(&self, of: &str) -> String {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{Admission, CanBeHost, Epoch, Input, MEMBERS_MAX, PeerId, Question, SessionId};
+use mainstay_wire::peer::Card;
 use tokio::sync::mpsc;
 
 use super::{Done, Lobby, News};
@@ -33,11 +34,26 @@ pub(crate) enum Errand {
     Kick { peer: PeerId, epoch: Epoch },
 }
 
-/// What the lobby said, as the rules hear it.
+/// What came from the lobby of a session.
 #[derive(Debug)]
 pub(crate) struct Brought {
     pub(crate) session: SessionId,
-    pub(crate) input: Input,
+    pub(crate) told: Told,
+}
+
+/// Whom it is for.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// The rules.
+    Rules(Box<Input>),
+    /// Whoever looks after links: who is a member as the lobby knows it, and where.
+    Members(Vec<Card>),
+}
+
+impl Told {
+    fn rules(input: Input) -> Self {
+        Self::Rules(Box::new(input))
+    }
 }
 
 /// The way to the thread. Dropped, the member leaves.
@@ -48,12 +64,12 @@ impl Line {
     pub(crate) fn start(
         session: SessionId,
         lobby: Box<dyn Lobby>,
-        rulings: mpsc::Sender<Brought>,
+        brought: mpsc::Sender<Brought>,
     ) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (errands, heard) = sync_channel(ERRANDS_MAX);
         let thread = thread::Builder::new()
             .name("mainstay-lobby".to_owned())
-            .spawn(move || serve(session, lobby, &heard, &rulings))?;
+            .spawn(move || serve(session, lobby, &heard, &brought))?;
         Ok((Self(errands), thread))
     }
 
@@ -96,19 +112,22 @@ fn serve(
     session: SessionId,
     mut lobby: Box<dyn Lobby>,
     errands: &Receiver<Errand>,
-    rulings: &mpsc::Sender<Brought>,
+    brought: &mpsc::Sender<Brought>,
 ) {
     let mut owed = Owed::default();
-    let bring = |input| rulings.blocking_send(Brought { session, input }).map_err(|_closed| Closing);
+    let bring = |told| brought.blocking_send(Brought { session, told }).map_err(|_closed| Closing);
     loop {
         match errands.recv_timeout(AGAIN) {
             Ok(Errand::Ask { asked, question }) => {
                 // Whoever claims has to be known as one who can be host.
                 owed.pay(lobby.as_mut());
-                let ruling = lobby.ask(&question).map(|ruling| Input::Lobby { asked, ruling });
+                let ruling = lobby.ask(&question).map(|ruling| Told::rules(Input::Lobby { asked, ruling }));
                 let news = lobby.news().into_iter().map(|news| match news {
-                    News::Admitted { pass, as_of } => Input::Admitted(Admission { pass, as_of, at: asked }),
-                    News::Kicked(peer) => Input::Kick(peer),
+                    News::Admitted { pass, as_of } => {
+                        Told::rules(Input::Admitted(Admission { pass, as_of, at: asked }))
+                    }
+                    News::Kicked(peer) => Told::rules(Input::Kick(peer)),
+                    News::Members(cards) => Told::Members(cards),
                 });
                 if ruling.into_iter().chain(news).try_for_each(bring).is_err() {
                     break;

@@ -11,11 +11,12 @@ use std::net::SocketAddr;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Epoch, Pass, PeerId, Question, Ruling};
+use mainstay_wire::peer::Card;
 
 use crate::mirror::Mirror;
 
 pub(crate) use self::http::{Entered, create, is_of_lobby, is_pass, join};
-pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX};
+pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
 
 /// Where a lobby is, and as whom this process comes to it.
 #[derive(Debug, Clone)]
@@ -68,6 +69,8 @@ pub enum News {
     },
     /// It keeps somebody out, for the host to know.
     Kicked(PeerId),
+    /// Who is a member as the lobby knows it, and where each may be found.
+    Members(Vec<Card>),
 }
 
 /// One member's way to its lobby. Calls wait for an answer, a few seconds at most.

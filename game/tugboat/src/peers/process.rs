@@ -686,7 +686,7 @@ impl Player {
             "event": "stands", "is": shown.role.text(), "shows": shown.identification.map(Identification::text),
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
-            "nat": format!("{:?}", shown.nat).to_lowercase(),
+            "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
             "tick": self.harbour.tick().0, "durable": self.durable.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
             "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hints": hints,
         }))

@@ -305,6 +305,7 @@ mod tests {
             members: vec![],
             actors: BTreeMap::new(),
             linked: 0,
+            relayed: 0,
             hints: vec![],
         };
         let desk = Desk::default();

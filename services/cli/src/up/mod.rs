@@ -225,6 +225,7 @@ impl Up<'_> {
             playfab: Some(self.playfab()),
             playfab_builds: self.playfab_builds(),
             stun: self.stun()?,
+            relay: self.arguments.relay,
             lobby: Some(self.lobby()),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))

@@ -4,6 +4,7 @@
 
 mod allocations;
 mod applying;
+mod behind_routers;
 mod builds;
 mod by_hand;
 mod caller;

@@ -16,7 +16,7 @@ use mainstay_journal::ShardName;
 use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Service, Session, Support};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
-use mainstay_wire::native::{Addresses, CertificateView, LobbyView, Look, PassView, SessionView};
+use mainstay_wire::native::{Addresses, CertificateView, LobbyView, Look, PassView, RelayView, SessionView};
 
 pub(crate) use self::limits::Limits;
 pub use self::signer::KeyError;
@@ -24,9 +24,13 @@ use self::signer::Signer;
 use self::watched::LobbyHands;
 pub(crate) use self::watched::{Watched, Watching};
 use crate::error::StartError;
+use crate::relay::Tickets;
 
 /// The name of the lobby's shard: the first slice, and for now the only one.
 pub(crate) const LOBBY: &str = "lobby/0";
+
+/// What the relay's secret is made for.
+const RELAY_SECRET: &[u8] = b"relay tickets 1";
 
 /// How a lobby is served.
 #[derive(Debug, Clone)]
@@ -45,19 +49,30 @@ pub(crate) struct Lobbies {
     watched: Watched,
     limits: Arc<Limits>,
     logins: crate::playfab::Logins,
-    stun: Option<SocketAddr>,
+    offers: Offers,
+    tickets: Tickets,
+}
+
+/// What a lobby sends peers to, so that they reach each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offers {
+    /// Where they ask how they are seen.
+    pub(crate) stun: Option<SocketAddr>,
+    /// What carries for them.
+    pub(crate) relay: Option<SocketAddr>,
 }
 
 impl Lobbies {
-    /// Reads the key, and replays the shard. `stun` is where peers are sent to ask how they are seen.
+    /// Reads the key, and replays the shard.
     pub(crate) async fn open(
         config: LobbyConfig,
         journal: &JournalHandle,
-        stun: Option<SocketAddr>,
+        offers: Offers,
     ) -> Result<Self, StartError> {
         let LobbyConfig { dir, logins } = config;
         let opened = tokio::task::spawn_blocking(move || Signer::open(&dir)).await;
         let signer = Arc::new(opened.map_err(|_| StartError::Thread)??);
+        let tickets = Tickets::new(&signer.secret(RELAY_SECRET));
         let watched = Watched::default();
         let shard = Shard::start(mainstay_runtime::Config {
             name: ShardName::new(LOBBY).expect("`lobby/0` is a shard name"),
@@ -69,7 +84,7 @@ impl Lobbies {
             mailbox_max: MAILBOX_MAX,
         })
         .await?;
-        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins, stun })
+        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins, offers, tickets })
     }
 
     /// The shard itself.
@@ -94,12 +109,22 @@ impl Lobbies {
 
     /// What is told of a lobby service.
     pub(crate) fn service(&self, service: Service, support: Support) -> LobbyView {
-        LobbyView::of(service, support, &self.key(), self.stun)
+        LobbyView::of(service, support, &self.key(), self.offers.stun)
     }
 
     /// What certificates and passes are signed with.
     pub(crate) fn key(&self) -> LobbyKey {
         self.signer.key()
+    }
+
+    /// What lets members of its sessions be carried for.
+    pub(crate) const fn tickets(&self) -> &Tickets {
+        &self.tickets
+    }
+
+    /// A member's place at the relay, if there is one.
+    pub(crate) fn relay(&self, session: SessionId, peer: &PeerKey) -> Option<RelayView> {
+        self.offers.relay.map(|address| RelayView::of(address, &self.tickets.of(session, peer)))
     }
 
     /// Asks; a full mailbox is an error. Answers once what was decided is durable.

@@ -86,6 +86,12 @@ impl Signer {
         self.key
     }
 
+    /// A secret of this lobby for one purpose, always the same: a signature that is never told to anybody. No statement begins
+    /// like it.
+    pub(super) fn secret(&self, purpose: &[u8]) -> [u8; 64] {
+        self.sign(&[b"mainstay lobby secret 1\0", purpose].concat()).0
+    }
+
     /// The same for the same bytes, always.
     pub(super) fn sign(&self, bytes: &[u8]) -> Signature {
         let signature = self.pair.sign(bytes);

@@ -18,6 +18,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
@@ -33,6 +34,8 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 /// What every name begins with.
 const PREFIX: &str = "mainstay";
 
+/// The word for what a relay has carried on.
+pub(crate) const RELAY_CARRIED: &str = "carried";
 /// Where calls' times are told apart, in seconds: from an answer of memory to a client that gave up.
 const CALL_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 /// Where starts' times are told apart, in seconds: a small game, a large world, one that never comes up.
@@ -126,6 +129,10 @@ pub struct Metrics {
     memory_ratios: Histograms<FleetLabels>,
     sdk_calls: Family<SdkLabels, Counter>,
     stun_requests: Family<AnswerLabels, Counter>,
+    relay_seats: Gauge,
+    relay_hails: Family<AnswerLabels, Counter>,
+    relay_packets: Family<AnswerLabels, Counter>,
+    relay_bytes: Counter,
     sync_seconds: Histogram,
     heard: Mutex<Heard>,
     follow: Mutex<Follow>,
@@ -224,6 +231,30 @@ impl Default for Metrics {
             "Datagrams that the STUN responder was sent, by what became of them",
             stun_requests.clone(),
         );
+        let relay_seats = Gauge::default();
+        registry.register(
+            "relay_seats",
+            "Members of sessions that the relay carries for",
+            relay_seats.clone(),
+        );
+        let relay_hails = Family::default();
+        registry.register(
+            "relay_hails",
+            "Members that made themselves known to the relay, by what became of it",
+            relay_hails.clone(),
+        );
+        let relay_packets = Family::default();
+        registry.register(
+            "relay_packets",
+            "What the relay was given to carry, by what became of it",
+            relay_packets.clone(),
+        );
+        let relay_bytes = Counter::default();
+        registry.register(
+            "relay_bytes",
+            "What the relay has carried, without its own heads",
+            relay_bytes.clone(),
+        );
         let sync_seconds = Histogram::new(SYNC_SECONDS);
         registry.register(
             "event_log_fsync_seconds",
@@ -248,6 +279,10 @@ impl Default for Metrics {
             memory_ratios,
             sdk_calls,
             stun_requests,
+            relay_seats,
+            relay_hails,
+            relay_packets,
+            relay_bytes,
             sync_seconds,
             heard: Mutex::default(),
             follow: Mutex::default(),
@@ -260,6 +295,24 @@ impl Metrics {
     /// Somebody asked the STUN responder.
     pub(crate) fn stun_asked(&self, result: &'static str) {
         self.stun_requests.get_or_create(&AnswerLabels { result }).inc();
+    }
+
+    /// How many members the relay carries for.
+    pub(crate) fn relay_seats(&self, seats: usize) {
+        self.relay_seats.set(i64::try_from(seats).unwrap_or(i64::MAX));
+    }
+
+    /// A member made itself known to the relay.
+    pub(crate) fn relay_hailed(&self, result: &'static str) {
+        self.relay_hails.get_or_create(&AnswerLabels { result }).inc();
+    }
+
+    /// The relay was given a packet of so many bytes.
+    pub(crate) fn relay_carried(&self, result: &'static str, bytes: usize) {
+        self.relay_packets.get_or_create(&AnswerLabels { result }).inc();
+        if result == RELAY_CARRIED {
+            self.relay_bytes.inc_by(u64::try_from(bytes).unwrap_or(u64::MAX));
+        }
     }
 
     /// A call was answered.

@@ -143,6 +143,8 @@ fn the_page_of_metrics_is_what_is_served() {
     metrics.called("/metrics", "GET", 200, Duration::ZERO);
     metrics.asked("hold", "done");
     metrics.stun_asked("answered");
+    metrics.relay_hailed("heard");
+    metrics.relay_carried("carried", 1);
     metrics.used(number, Some(0.5), Some(0.5));
     metrics.synced(Duration::ZERO);
     metrics.timed(number, "fulfilled", mainstay_core::Timestamp::EPOCH, mainstay_core::Timestamp::EPOCH);

@@ -36,6 +36,7 @@ fn config(listen: Listen, tls: Option<Tls>) -> Config {
         playfab: None,
         playfab_builds: mainstay_control::Builds::default(),
         stun: None,
+        relay: None,
         lobby: None,
     }
 }

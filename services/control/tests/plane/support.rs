@@ -219,6 +219,7 @@ impl World {
             providers: mainstay_control::Programs::new(),
             playfab_builds: mainstay_control::Builds::default(),
             stun: None,
+            relay: None,
             lobby: Some(mainstay_control::LobbyConfig {
                 dir: dir.path().join("identity"),
                 logins: Logins::Vouched,

@@ -72,6 +72,7 @@ impl World {
             playfab: None,
             playfab_builds: mainstay_control::Builds::default(),
             stun: None,
+            relay: None,
             lobby: None,
         })
         .await?;

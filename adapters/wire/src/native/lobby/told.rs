@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::{JoiningView, PhaseView, TakeoverView, WithoutMajorityView};
 use crate::lobby::{Certificate, LobbyKey, Pass, Signature, text};
 use crate::multiplay::instant;
+use crate::relay::Ticket;
 
 /// A lobby service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -67,6 +68,19 @@ pub struct MemberAnswer {
     pub pass: PassView,
     /// The lobby's clock, in milliseconds since 1970: the passes of others are measured by it.
     pub as_of: u64,
+    /// What carries its packets where routers let nothing through; absent where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<RelayView>,
+}
+
+/// A place at the lobby's relay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RelayView {
+    /// IP address and port, an unspecified address standing for the one that the lobby is reached at.
+    pub address: String,
+    /// What the member shows there, in base64url; for nobody else's eyes.
+    pub ticket: String,
 }
 
 /// Who is the host of an epoch, as the lobby signed it.
@@ -285,6 +299,14 @@ impl CertificateView {
             host: text(&certificate.host.0),
             signature: text(&signature.0),
         }
+    }
+}
+
+impl RelayView {
+    /// As it is told.
+    #[must_use]
+    pub fn of(address: SocketAddr, ticket: &Ticket) -> Self {
+        Self { address: address.to_string(), ticket: text(&ticket.0) }
     }
 }
 

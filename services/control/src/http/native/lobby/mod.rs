@@ -287,5 +287,6 @@ async fn welcome(app: &App, session: SessionId, by: &Joiner) -> Result<MemberAns
         token_expires: expires.unix_ms(),
         pass: lobbies.pass(session, by.peer, &by.player, expires),
         as_of: seen.now.unix_ms(),
+        relay: lobbies.relay(session, &by.peer),
     })
 }

@@ -1,0 +1,90 @@
+//! Who should have a link and has none: members, whoever is asked to let this peer in, and whom the lobby has named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use mainstay_migration::{Input, PeerId, SessionId};
+use mainstay_wire::peer::{Card, Packet};
+
+use super::{Hands, Life, Outside, Place, SEEK_MAX};
+use crate::key::Whom;
+use crate::link::Way;
+use crate::relay::Moored;
+
+/// How long a newcomer that the lobby named is dialed: as long as it asks to be let in. Behind routers both ends have to.
+const EXPECTED_FOR: Duration = SEEK_MAX;
+
+impl Outside {
+    const fn moored(&self) -> Option<&Moored> {
+        match self {
+            Self::Lobby { moored, .. } => moored.as_ref(),
+            Self::Nobody | Self::Lan(_) => None,
+        }
+    }
+}
+
+impl Hands {
+    /// The lobby has let them in: whoever is no member yet is on its way here.
+    pub(super) fn expect(&mut self, id: SessionId, cards: &[Card]) {
+        let until = Instant::now() + EXPECTED_FOR;
+        let Some(Place { life: Life::In(session), expected, .. }) = self.places.get_mut(&id) else { return };
+        let members = &session.roster().members;
+        for card in cards.iter().filter(|card| card.peer != self.me) {
+            self.reach.learn(card);
+            if !members.contains_key(&card.peer) {
+                expected.entry(card.peer).or_insert(until);
+            }
+        }
+        expected.retain(|peer, _| cards.iter().any(|card| card.peer == *peer));
+    }
+
+    /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
+    pub(super) fn tend(&mut self, now: Instant) {
+        let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
+        let mut news = Vec::new();
+        let mut trips = Vec::new();
+        let mut relayed = BTreeMap::new();
+        for (id, place) in &mut self.places {
+            let mut through = |moored: Option<&Moored>, peers: &mut dyn Iterator<Item = PeerId>| {
+                let Some(moored) = moored else { return };
+                for peer in peers.filter(|peer| !self.reach.is_linked(*peer)) {
+                    let seat = moored.seat(peer);
+                    self.quic.route(seat, moored.relay);
+                    relayed.insert(peer, seat.address());
+                }
+            };
+            let session = match &place.life {
+                Life::Seeks { .. } => continue,
+                Life::Joins(joining) => {
+                    // Whoever lets it in need not be whose door it knew.
+                    asked.extend(joining.asks());
+                    through(place.outside.moored(), &mut joining.asks().iter().copied());
+                    continue;
+                }
+                Life::In(session) => session,
+            };
+            place.expected.retain(|peer, until| now < *until && !session.roster().members.contains_key(peer));
+            asked.extend(place.expected.keys());
+            let mut members: BTreeSet<PeerId> = session.roster().members.keys().copied().collect();
+            members.extend(session.view().members.keys());
+            members.insert(session.leader());
+            members.remove(&self.me);
+            through(place.outside.moored(), &mut members.iter().chain(place.expected.keys()).copied());
+            for peer in &members {
+                news.extend(self.reach.news(*peer, &members).map(|cards| (*peer, cards)));
+            }
+            trips.extend(self.reach.round_trip_ms(&members).map(|ping_ms| (*id, ping_ms)));
+            wanted.extend(members);
+        }
+        for (to, cards) in news {
+            self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
+        }
+        for card in self.reach.due(now, &wanted, &asked, &relayed) {
+            card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
+        }
+        let nat = self.mirror.reach().nat;
+        for (id, ping_ms) in trips {
+            self.give(id, Input::Reachable { nat, ping_ms, upstream_bps: 0 });
+        }
+    }
+}
