@@ -279,7 +279,7 @@ fn request(fleet: &OpenFleet, ask: &Ask, of: &ServerAllocation) -> Result<Reques
 }
 
 /// What the game server reads of who comes: what `GetMatch` will say, and the queue. Attributes are left out where they would not
-/// fit, and then the players: the server asks `GetMatch` for them.
+/// fit: the server asks `GetMatch` for them. Players never are: a payload that is too large without attributes the fleet refuses.
 fn payload(ask: &Ask) -> String {
     let shown = |objects| {
         let formed = Match {
@@ -292,15 +292,10 @@ fn payload(ask: &Ask) -> String {
         let answer = serde_json::to_value(MatchAnswer::of(&formed, objects));
         let mut answer = answer.expect("a match is plain data");
         answer["QueueName"] = serde_json::Value::from(&*ask.queue);
-        answer
+        answer.to_string()
     };
-    let fits = |text: &String| text.len() <= Request::PAYLOAD_MAX;
-    let mut whole = [Some(Objects::Plain), None].into_iter().map(|objects| shown(objects).to_string());
-    whole.find(fits).unwrap_or_else(|| {
-        let mut bare = shown(None);
-        bare["Members"] = serde_json::json!([]);
-        bare.to_string()
-    })
+    let whole = shown(Some(Objects::Plain));
+    if whole.len() <= Request::PAYLOAD_MAX { whole } else { shown(None) }
 }
 
 /// Asks until there is an answer.
@@ -344,5 +339,47 @@ pub(super) async fn wait_for(error: Error) -> Result<(), Error> {
             Ok(())
         }
         Error::Stopping | Error::Lost(_) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_matchmaking::{Attributes, Entity, Member, Seated};
+
+    use super::*;
+
+    /// A match of the most players there can be, with ids and attributes of these many bytes.
+    fn ask(id: usize, attributes: usize) -> Ask {
+        let player = |at: usize| {
+            let entity = Entity::new(Entity::PLAYER, &format!("{at:0id$}")).unwrap();
+            let raw = Some(format!("{{\"DataObject\":\"{}\"}}", "x".repeat(attributes)).into());
+            let attributes = Attributes { raw, values: [].into() };
+            Seated { member: Member { entity, attributes }, team: None }
+        };
+        Ask {
+            id: MatchId(uuid::Uuid::from_u128(1)),
+            queue: "arena".into(),
+            members: (0..100).map(player).collect(),
+            region: None,
+            regions: [].into(),
+            venue: Arc::new(Venue::Server(ServerAllocation {
+                fleet: "f".into(),
+                build_configuration: "b".into(),
+                build: None,
+            })),
+            refusals: 0,
+            from: Timestamp::EPOCH,
+        }
+    }
+
+    /// Attributes make room, players never; and those of the largest match fit with the longest ids.
+    #[test]
+    fn no_payload_loses_a_player() {
+        for (id, attributes) in [(16, 10), (16, 1_000), (128, 1_000)] {
+            let payload = payload(&ask(id, attributes));
+            let read: serde_json::Value = serde_json::from_str(&payload).unwrap();
+            assert_eq!(read["Members"].as_array().map(Vec::len), Some(100), "{id} {attributes}");
+            assert!(payload.len() <= Request::PAYLOAD_MAX, "{id} {attributes}: {} bytes", payload.len());
+        }
     }
 }
