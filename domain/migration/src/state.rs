@@ -48,12 +48,7 @@ pub struct StateId {
 
 impl StateId {
     /// Of no state.
-    pub const NONE: Self = Self {
-        stamp: Stamp { epoch: crate::Epoch(0), fork: 0 },
-        number: 0,
-        tick: Tick(0),
-        hash: StateHash(0),
-    };
+    pub const NONE: Self = Self { stamp: Stamp::NOBODY, number: 0, tick: Tick(0), hash: StateHash(0) };
 }
 
 impl Default for StateId {

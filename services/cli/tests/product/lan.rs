@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use mainstay_tugboat::peers::crew::{Crew, Life};
 use serde_json::{Value, json};
 
+use crate::namespaces::{ip, must};
 use crate::product::until;
 
 static NEXT: AtomicU8 = AtomicU8::new(1);
@@ -17,17 +18,6 @@ static NEXT: AtomicU8 = AtomicU8::new(1);
 struct Lan {
     name: String,
     hosts: usize,
-}
-
-fn ip(words: &str) -> bool {
-    let done = Command::new("ip").args(words.split(' ')).output();
-    done.is_ok_and(|done| done.status.success())
-}
-
-#[track_caller]
-fn must(words: &str) {
-    let done = Command::new("ip").args(words.split(' ')).output().unwrap();
-    assert!(done.status.success(), "ip {words}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
 impl Lan {

@@ -32,13 +32,15 @@ struct Namespace {
     there: (Option<IpAddr>, Ipv6Addr),
 }
 
-fn ip(words: &str) -> bool {
+/// Whether a command of iproute2 succeeds.
+pub fn ip(words: &str) -> bool {
     let done = Command::new("ip").args(words.split(' ')).output();
     done.is_ok_and(|done| done.status.success())
 }
 
+/// A command of iproute2 that has to succeed.
 #[track_caller]
-fn must(words: &str) {
+pub fn must(words: &str) {
     let done = Command::new("ip").args(words.split(' ')).output().unwrap();
     assert!(done.status.success(), "ip {words}: {}", String::from_utf8_lossy(&done.stderr));
 }
