@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::message::{MESSAGE_BYTES_MAX, Reason, Reply, Request, State};
@@ -10,6 +11,8 @@ use crate::world::{BoatId, Helm};
 
 /// How long an answer may take before the question is repeated.
 const REPEAT: Duration = Duration::from_millis(200);
+/// Pause between two commands to a game that is not there yet: most games listen within some tens of milliseconds.
+const ABSENT: Duration = Duration::from_millis(20);
 
 /// A player in a game.
 #[derive(Debug)]
@@ -152,10 +155,11 @@ pub fn look(server: SocketAddr, patience: Duration) -> Result<State, ClientError
 }
 
 /// Commands a fault (see [`crate::fault::Fault`]), once: faults such as `eat-memory` add up. The server obeys right after
-/// it has answered.
+/// it has answered. A game has a process before it has a socket, so one that is not there yet is waited for.
 ///
 /// # Errors
-/// Where the server is silent (it is so to a wrong token, and to other machines), not there, or knows no such command.
+/// Where the server is silent (it is so to a wrong token, and to other machines) or not there for all of `patience`, or
+/// knows no such command.
 pub fn control(
     server: SocketAddr,
     token: &str,
@@ -165,11 +169,24 @@ pub fn control(
     let nonce = nonce();
     let request = Request::Control { nonce, token: token.to_owned(), command: command.to_owned() };
     let link = Link::open(server)?;
-    link.send(&request)?;
     let until = Instant::now() + patience;
+    loop {
+        match command_once(&link, &request, nonce, until) {
+            // Nobody had the socket, so nobody heard it, and asking again adds nothing up.
+            Err(ClientError::Io(error)) if error.kind() == io::ErrorKind::ConnectionRefused => sleep(ABSENT),
+            Ok(false) => return Err(ClientError::Silent(patience)),
+            Ok(true) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether the server obeyed before `until`.
+fn command_once(link: &Link, request: &Request, nonce: u32, until: Instant) -> Result<bool, ClientError> {
+    link.send(request)?;
     while let Some(reply) = link.receive(until)? {
         match reply {
-            Reply::Obeyed { nonce: theirs } if theirs == nonce => return Ok(()),
+            Reply::Obeyed { nonce: theirs } if theirs == nonce => return Ok(true),
             Reply::Refused { nonce: theirs, reason } if theirs == nonce => {
                 return Err(ClientError::Refused(reason));
             }
@@ -180,7 +197,7 @@ pub fn control(
             | Reply::Gone { .. } => {}
         }
     }
-    Err(ClientError::Silent(patience))
+    Ok(false)
 }
 
 fn checked(state: State) -> Result<State, ClientError> {

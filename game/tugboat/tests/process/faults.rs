@@ -1,6 +1,8 @@
 //! Misbehaving, by argument and by command: each fault does what it says to the real process.
 
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::process::ExitStatusExt;
+use std::thread;
 use std::time::Duration;
 
 use mainstay_tugboat::client::{ClientError, control, look};
@@ -50,6 +52,20 @@ fn deaths_by_command() {
         let status = server.ended();
         assert_eq!((status.code(), status.signal()), (code, signal), "{command}");
     }
+}
+
+#[test]
+fn a_command_waits_for_a_game_that_is_not_there_yet() {
+    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let absent = control(free, TOKEN, "exit=7", Duration::from_millis(100));
+    assert!(matches!(absent, Err(ClientError::Silent(_))), "{absent:?}");
+    let mut server = thread::scope(|scope| {
+        let commanded = scope.spawn(|| control(free, TOKEN, "exit=7", PATIENCE));
+        let server = Server::start(&["--port", &free.port().to_string()]);
+        commanded.join().unwrap().unwrap();
+        server
+    });
+    assert_eq!(server.ended().code(), Some(7));
 }
 
 #[test]
