@@ -1,6 +1,7 @@
 //! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
 //! they ask for.
 
+mod lan;
 mod links;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +20,7 @@ use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::key::{Key, SessionKeys, Whom};
-use crate::lan::{Farewell, FoundSession, Voice, Word};
+use crate::lan::{Farewell, Voice};
 use crate::link::{Arrival, Ending, Way};
 use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Mailbox, Room};
@@ -35,8 +36,6 @@ const TEND: Duration = Duration::from_millis(100);
 const SEEK_MAX: Duration = Duration::from_secs(15);
 /// How often it dials the same door again.
 const SEEK_AGAIN: Duration = Duration::from_secs(1);
-/// How often the host of another side is dialed, of whom the LAN may remember more than there is.
-const RIVAL_AGAIN: Duration = Duration::from_secs(5);
 /// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
 const DEEDS_MAX: usize = 64 * 20;
 /// How many members somebody who wants in asks, the host first: each of them knows who is host, and each try takes a moment.
@@ -720,33 +719,5 @@ impl Hands {
             actors: session.roster().actors.clone(),
             hints: session.shown_hints(),
         })
-    }
-
-    /// Whoever is host says so on its LAN; and where another side of its session does, the two are brought together.
-    fn speak_up(&mut self) {
-        let mut found = Vec::new();
-        for (id, place) in &mut self.places {
-            let (Outside::Lan(voice), Life::In(session)) = (&mut place.outside, &place.life) else {
-                continue;
-            };
-            if session.role() != Identification::Host {
-                voice.hush();
-                continue;
-            }
-            voice.say(Word { stamp: session.stamp(), members: session.roster().members.len() });
-            let rivals = voice.rivals().into_iter();
-            found.extend(
-                rivals.filter(|it| !session.roster().members.contains_key(&it.host)).map(|it| (*id, it)),
-            );
-        }
-        for (id, FoundSession { host, doors, .. }) in found {
-            if self.reach.is_linked(host) {
-                self.give(id, Input::Found(host));
-            } else if self.sought.get(&host).is_none_or(|sought| sought.elapsed() >= RIVAL_AGAIN) {
-                self.sought.insert(host, Instant::now());
-                doors.iter().for_each(|door| self.dial(*door, Whom::Peer(host)));
-            }
-        }
-        self.sought.retain(|_, sought| sought.elapsed() < RIVAL_AGAIN);
     }
 }
