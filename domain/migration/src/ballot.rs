@@ -18,6 +18,7 @@ use core::marker::PhantomData;
 
 use crate::certificate::{Certificate, Forged, Proof, Vote};
 use crate::lobby::Arbiter;
+use crate::seal::Sealed;
 use crate::view::{View, ViewId};
 use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Signature};
 
@@ -335,6 +336,18 @@ impl<G: Guards> Ballot<G> {
             Arbiter::Lobby | Arbiter::Majority => self.standing = Standing::Follows,
         }
         Ok(Accepted::Newer)
+    }
+
+    /// Whether anything can come of it here. Of what is known nothing does, so nobody has to ask who signed it: of a large
+    /// session's certificates the votes of a majority.
+    pub(crate) fn heeds(&self, sealed: Sealed<'_>) -> bool {
+        match sealed {
+            Sealed::Certificate(certificate) => certificate.epoch > self.epoch || !G::EPOCH,
+            Sealed::View(view) => *view != self.view,
+            Sealed::Vote(vote) => {
+                matches!(&self.standing, Standing::Asks { epoch, .. } if *epoch == vote.epoch)
+            }
+        }
     }
 
     fn crown(&mut self, certificate: &Certificate) {

@@ -32,6 +32,11 @@ pub enum CanBeHost {
     NotYet,
 }
 
+/// By how much the mean round trip has to change before it is told anew, in milliseconds, and as a part of what it was: each
+/// change is a new list for every member.
+const PING_STEP_MS: u16 = 10;
+const PING_STEP_PART: u16 = 4;
+
 /// What a peer tells of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hint {
@@ -56,6 +61,14 @@ impl Hint {
         ping_ms: u16::MAX,
         upstream_bps: 0,
     };
+
+    /// What it tells of its mean round trip, where that was just measured.
+    pub(crate) const fn steady_ping(self, measured_ms: u16) -> u16 {
+        let told = self.ping_ms;
+        let part = told / PING_STEP_PART;
+        let step = if part > PING_STEP_MS { part } else { PING_STEP_MS };
+        if measured_ms.abs_diff(told) < step { told } else { measured_ms }
+    }
 }
 
 /// Which list: those of a later host come after.

@@ -5,6 +5,7 @@
 //! and which scheme they are signed with is the hands' matter: [`Keys`] is pure, and reads neither clock nor chance (Ed25519
 //! signs without chance).
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -109,21 +110,47 @@ impl Pass {
     }
 }
 
+/// Something in a message that somebody has signed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sealed<'a> {
+    Certificate(&'a Certificate),
+    View(&'a View),
+    Vote(&'a Vote),
+}
+
+impl Sealed<'_> {
+    pub(crate) fn is_genuine(self, session: SessionId, keys: &dyn Keys) -> bool {
+        match self {
+            Self::Certificate(certificate) => certificate.is_genuine(session, keys),
+            Self::View(view) => view.is_genuine(session, keys),
+            Self::Vote(vote) => vote.is_genuine(session, keys),
+        }
+    }
+}
+
 impl Message {
     /// Whether everything in it that is signed is signed by whom it names.
     #[must_use]
     pub fn is_genuine(&self, keys: &dyn Keys) -> bool {
-        let session = self.session;
-        let all = |certificates: &[Certificate]| certificates.iter().all(|it| it.is_genuine(session, keys));
+        self.sealed().into_iter().all(|sealed| sealed.is_genuine(self.session, keys))
+    }
+
+    /// Everything in it that is signed.
+    pub(crate) fn sealed(&self) -> Vec<Sealed<'_>> {
+        let all = |certificates| <[Certificate]>::iter(certificates).map(Sealed::Certificate);
         match &self.body {
-            Body::Claim(claim) => claim.view.is_genuine(session, keys),
-            Body::Vote(vote) => vote.is_genuine(session, keys),
-            Body::Refusal { why: Refusal::Passed(certificates), .. } => all(certificates),
+            Body::Claim(claim) => vec![Sealed::View(&claim.view)],
+            Body::Vote(vote) => vec![Sealed::Vote(vote)],
+            Body::Refusal { why: Refusal::Passed(certificates), .. } => all(certificates).collect(),
             Body::Refusal { why: Refusal::NewerView(view), .. } | Body::View(view) => {
-                view.is_genuine(session, keys)
+                vec![Sealed::View(view)]
             }
-            Body::Announce { certificates, view, .. } => all(certificates) && view.is_genuine(session, keys),
-            Body::Welcome(welcome) => all(&welcome.certificates) && welcome.view.is_genuine(session, keys),
+            Body::Announce { certificates, view, .. } => {
+                all(certificates).chain([Sealed::View(view)]).collect()
+            }
+            Body::Welcome(welcome) => {
+                all(&welcome.certificates).chain([Sealed::View(&welcome.view)]).collect()
+            }
             Body::Refusal {
                 why: Refusal::Promised(_) | Refusal::NotMine | Refusal::HostLives | Refusal::Unsuitable,
                 ..
@@ -143,7 +170,7 @@ impl Message {
             | Body::Present(_)
             | Body::Redirect(_)
             | Body::Leave
-            | Body::Refused(_) => true,
+            | Body::Refused(_) => Vec::new(),
         }
     }
 }

@@ -18,7 +18,7 @@ impl<G: Guards> Session<G> {
         if message.session != self.config.session
             || from == self.me()
             || matches!(self.leadership, Leadership::Over)
-            || (G::CERTIFICATE && !message.is_genuine(self.config.keys.as_ref()))
+            || (G::CERTIFICATE && !self.is_genuine(&message))
         {
             return;
         }
@@ -59,13 +59,19 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// Whether whatever in it matters here is signed by whom it names.
+    fn is_genuine(&self, message: &Message) -> bool {
+        let (session, keys) = (self.config.session, self.config.keys.as_ref());
+        message.sealed().into_iter().all(|it| !self.ballot.heeds(it) || it.is_genuine(session, keys))
+    }
+
     fn hear(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, body: Body) {
         let is_old = stamp < self.stamp() && G::EPOCH;
         if is_old {
             return self.announce_to(now, from);
         }
         match body {
-            Body::Ask => self.answer_whether_heard(now, from),
+            Body::Ask => self.answer_whether_heard(now, from, stamp),
             Body::Answer(hears) if stamp == self.stamp() => self.note_answer(now, from, hears),
             Body::View(view) => self.take_view(now, from, &view),
             Body::Taken(id) => self.ballot.taken(from, id),
@@ -152,17 +158,26 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Says to whom it matters how things stand: to everybody as host, as a standby or while there is no host; else to host
-    /// and standbys alone, so that sixty-four peers stay cheap.
+    /// Says to whom it matters how things stand: to everybody as host, as a standby or, more rarely, while there is no host;
+    /// else to host and standbys alone, so that sixty-four peers stay cheap.
     pub(super) fn beat(&mut self, now: Timestamp) {
         if self.is_failing() {
             return;
         }
         let leader = self.leader();
         let standbys = self.standbys();
-        let to_all = match self.leadership {
-            Leadership::Follows => standbys.contains(&self.me()),
-            Leadership::Reigns(_) | Leadership::Doubts(_) | Leadership::Vacant(_) => true,
+        let is_standby = standbys.contains(&self.me());
+        let to_all = match &mut self.leadership {
+            // Whoever doubts asks, too.
+            Leadership::Follows | Leadership::Doubts(_) => is_standby,
+            Leadership::Reigns(_) => true,
+            Leadership::Vacant(vacancy) => {
+                let is_due = now >= vacancy.beaten + AGAIN;
+                if is_due {
+                    vacancy.beaten = now;
+                }
+                is_due || is_standby
+            }
             Leadership::Outside { .. } | Leadership::Over => return,
         };
         let peers: Vec<PeerId> = self

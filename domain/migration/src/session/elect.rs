@@ -38,6 +38,8 @@ pub(super) struct Vacancy {
     waits: Option<(PeerId, Timestamp)>,
     claimed: Option<Timestamp>,
     asked: Timestamp,
+    /// When this peer said to all others that it lives.
+    pub(super) beaten: Timestamp,
     /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
     short: Option<Timestamp>,
 }
@@ -67,6 +69,7 @@ impl Vacancy {
             waits: None,
             claimed: None,
             asked: now,
+            beaten: now,
             short: None,
         }
     }
@@ -91,7 +94,7 @@ impl<G: Guards> Session<G> {
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
             if now >= vacancy.asked + AGAIN {
                 vacancy.asked = now;
-                self.ask_others();
+                self.ask_others(now);
             }
             if self.others_miss(now).0 >= self.view().majority() {
                 self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
@@ -437,8 +440,13 @@ impl<G: Guards> Session<G> {
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));
         contact.rhythm = Rhythm::starting(now);
         contact.gone = Presence::Here;
+        let helps = self.is_standby();
         for contact in self.contacts.values_mut() {
             contact.hears = None;
+            // The host tells them itself, and its standbys tell whoever they hear obey another: of sixty-four that is enough.
+            if !helps {
+                contact.announced = Some(now);
+            }
         }
         self.elected(Role::Client);
         self.outputs.push(Output::Follow { leader, stamp });

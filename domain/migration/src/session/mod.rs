@@ -333,6 +333,7 @@ impl<G: Guards> Session<G> {
             Input::Play(bytes) => self.play(bytes),
             Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
             Input::Reachable { nat, ping_ms, upstream_bps } => {
+                let ping_ms = self.hint.steady_ping(ping_ms);
                 self.hint = Hint { nat, ping_ms, upstream_bps, ..self.hint };
             }
             Input::Set { name, value } => match self.settings.set(&name, &value) {
@@ -439,6 +440,7 @@ impl<G: Guards> Session<G> {
         self.live_through(now);
         if now >= self.beat_at {
             self.beat_at = now + BEAT;
+            self.keep_hints();
             self.beat(now);
         }
         self.due = self.next_deadline().unwrap_or(now);

@@ -140,7 +140,6 @@ impl<G: Guards> Session<G> {
             }
             Phase::HandingOver { .. } => self.hand_over(now),
         }
-        self.keep_hints();
         self.act();
     }
 
@@ -281,7 +280,12 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    fn keep_hints(&mut self) {
+    /// What members told since the last beat, as one list: of many small ones, each for another member, no two would agree on
+    /// who comes next.
+    pub(super) fn keep_hints(&mut self) {
+        if !matches!(self.leadership, Leadership::Reigns(_)) {
+            return;
+        }
         let members = self.roster.members.clone();
         let me = self.me();
         let hint = self.reported_hint();
@@ -340,6 +344,10 @@ impl<G: Guards> Session<G> {
         let mut standbys = self.candidates(out);
         standbys.truncate(STANDBYS);
         standbys
+    }
+
+    pub(super) fn is_standby(&self) -> bool {
+        self.standbys().contains(&self.me())
     }
 
     /// Everybody who could follow this host, the best first: it hears them all.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, Cause, Certificate, End, Failure, Handover, Identification, Input, Leads, Migratable,
-    Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick, Vote, WithoutMajority,
+    NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick, Vote,
+    WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -49,6 +50,35 @@ fn a_crashed_host_is_followed_by_the_anticipated_one() {
     assert_eq!(report.cause, Cause::Catastrophic);
     let Outcome::Moved { host, role, .. } = &report.outcome else { panic!("{report:?}") };
     assert_eq!((*host, *role), (peer(2), Role::Client));
+}
+
+/// Sixty-four members do not all ask and tell each other of a dead host: where they did, a move took three times the messages of
+/// play within a fifth of a second, and a machine that had to carry them all never got through it.
+#[test]
+fn a_move_of_the_largest_session_costs_no_storm() {
+    let mut net = Net::of(64);
+    let second = Duration::from_secs(1);
+    net.sent = 0;
+    net.run(2 * second);
+    let playing = std::mem::take(&mut net.sent);
+    net.kill(peer(1));
+    net.run(2 * second);
+    assert_eq!(net.host(), peer(2));
+    let moving = net.sent;
+    assert!(4 * moving < 5 * playing, "{moving} messages, and {playing} while nothing happens");
+}
+
+/// "propagated to all clients": each change is a list for every member, so what only trembles is none.
+#[test]
+fn a_mean_round_trip_that_trembles_is_no_news() {
+    let mut net = Net::of(3);
+    let told = |net: &Net| net.session(peer(3)).shown_hints().last().map(|(_, entry)| entry.hint.ping_ms);
+    net.set(peer(3), "net_show_new_host_hinting", "1");
+    for (ping_ms, expected) in [(45, 40), (31, 40), (50, 50), (59, 50), (200, 200), (240, 200), (150, 150)] {
+        net.give(peer(2), Input::Reachable { nat: NatType::Open, ping_ms, upstream_bps: 0 });
+        net.run(Duration::from_millis(500));
+        assert_eq!(told(&net), Some(expected), "{ping_ms} ms");
+    }
 }
 
 /// "the host migration process is monitored so that if the new host quits, crashes or suffers a power loss, another host is

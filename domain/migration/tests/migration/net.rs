@@ -50,6 +50,8 @@ pub struct Net {
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
     pub travels: Travels,
+    /// How many messages were sent.
+    pub sent: usize,
     pub config: Config,
     pub lobby: Lobby,
     questions: VecDeque<(Timestamp, PeerId, Question)>,
@@ -224,6 +226,7 @@ impl Net {
             frozen: BTreeSet::new(),
             stepped: now,
             travels: |_| WAY,
+            sent: 0,
             config: config.clone(),
             lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
             questions: VecDeque::new(),
@@ -408,6 +411,7 @@ impl Net {
             if let Output::Send { to, message } = output
                 && !self.cut.contains(&(from, to))
             {
+                self.sent += 1;
                 let at = self.now + (self.travels)(&message.body);
                 let after = self.under_way.partition_point(|(due, ..)| *due <= at);
                 self.under_way.insert(after, (at, from, to, message));
