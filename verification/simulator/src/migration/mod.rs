@@ -113,7 +113,7 @@ pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
 #[must_use]
 pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
-    let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
+    let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) }.crowded(mix(!seed));
     live::<G>(seed, random, scenario, text)
 }
 

@@ -1,11 +1,16 @@
 //! What kind of world a seed draws: how many peers, what their network is like, and which faults strike.
 
-use mainstay_migration::{Arbiter, Order, WithoutMajority};
+use mainstay_migration::{Arbiter, MEMBERS_MAX, Order, WithoutMajority};
 
 use crate::random::Random;
 
 /// One in how many worlds has no fault but hosts that crash: there it is known how soon a session has to go on.
 const CRASHES_ONLY_IN: u64 = 4;
+
+/// One in how many worlds has more players than a small game: each costs as much as thirty others.
+const CROWD_IN: u64 = 64;
+/// The fewest who join the founder of a crowd.
+const CROWD_MIN: u64 = 16;
 
 /// A world of peers.
 #[derive(Debug, Clone)]
@@ -82,6 +87,17 @@ impl Scenario {
             // Somebody's radio pauses once in a second and a half, so each one's every twelve seconds.
             pause: 3_000_000,
         }
+    }
+
+    /// The same world, now and then of as many players as a session may have. The lot is none of those that the world itself
+    /// draws from.
+    pub(super) fn crowded(self, lot: u64) -> Self {
+        if !lot.is_multiple_of(CROWD_IN) {
+            return self;
+        }
+        let span = MEMBERS_MAX as u64 - CROWD_MIN;
+        let peers = usize::try_from(CROWD_MIN + (lot / CROWD_IN) % span).unwrap_or(MEMBERS_MAX - 1);
+        Self { peers, ..self }
     }
 
     pub(super) fn draw(random: &mut Random) -> Self {
