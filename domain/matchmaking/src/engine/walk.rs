@@ -1,5 +1,7 @@
 //! From one number outwards through an index: candidates in the order of distance, and of arrival among equals.
 
+use alloc::boxed::Box;
+
 use super::block::{Block, Filter, Key, below};
 use super::index::{Index, Place};
 use super::slab::{Handle, WILD};
@@ -23,12 +25,20 @@ pub(super) struct Walk<'a> {
     any: Option<Up<'a>>,
     above: Option<Up<'a>>,
     below: Option<Down<'a>>,
-    /// Through another index: those of the number that the walk begins at; all, where it begins at none.
-    exact: Option<(Ground<'a>, Up<'a>)>,
+    /// There only where somebody stands there: whoever walks without it does not pay for it.
+    beside: Option<Box<Beside<'a>>>,
     /// The next of each way, in this order.
-    heads: [Met; 4],
+    heads: [Met; 3],
     /// Whose head was met: that way goes on once somebody asks for the next.
     met: Option<usize>,
+}
+
+/// A way through another index: those of the number that the walk begins at; all, where it begins at none.
+#[derive(Debug)]
+struct Beside<'a> {
+    ground: Ground<'a>,
+    up: Up<'a>,
+    head: Met,
 }
 
 /// Of a way that is over: further than anybody.
@@ -95,16 +105,21 @@ impl<'a> Walk<'a> {
                 (first(WILD), above, Some(down))
             }
         };
-        let mut walk = Self { ground, any, above, below, exact: None, heads: [OVER; 4], met: None };
+        let mut walk = Self { ground, any, above, below, beside: None, heads: [OVER; 3], met: None };
         [ANY, ABOVE, BELOW].into_iter().for_each(|way| walk.advance(way));
         walk
     }
 
     /// Also through those who allow no difference by number.
     pub(super) fn with_exact(mut self, index: &'a Index) -> Self {
-        if index.len() == 0 {
-            return self;
+        if index.len() > 0 {
+            self.beside = self.beside(index);
         }
+        self
+    }
+
+    #[inline(never)]
+    fn beside(&self, index: &'a Index) -> Option<Box<Beside<'a>>> {
         let Ground { from, window, ref filter, .. } = self.ground;
         let ground = Ground { index, filter: filter.clone(), from, window };
         let (first, until) = if from == WILD {
@@ -112,14 +127,15 @@ impl<'a> Walk<'a> {
         } else {
             (index.at(Key::new(from, 0)).and_then(|place| index.first_from(place)), from)
         };
-        self.exact = first.and_then(|place| ground.up(place, until)).map(|up| (ground, up));
-        self.advance(EXACT);
-        self
+        let mut up = ground.up(first?, until)?;
+        let head = ground.step_up(&mut up)?;
+        Some(Box::new(Beside { ground, up, head }))
     }
 
     /// From now on only what passes this, too. What was fetched ahead may not.
     pub(super) fn narrow(&mut self, filter: Filter, window: Window) {
-        if let Some((ground, up)) = &mut self.exact {
+        if let Some(beside) = &mut self.beside {
+            let Beside { ground, up, .. } = beside.as_mut();
             ground.filter = filter.clone();
             up.left &= ground.mask(up.block);
             up.until = up.until.min(window.1);
@@ -145,7 +161,6 @@ impl<'a> Walk<'a> {
         let met = match way {
             ANY => self.any.as_mut().and_then(|up| ground.step_up(up)),
             ABOVE => self.above.as_mut().and_then(|up| ground.step_up(up)),
-            EXACT => self.exact.as_mut().and_then(|(ground, up)| ground.step_up(up)),
             _ => self.below.as_mut().and_then(|down| ground.step_down(down)),
         };
         self.heads[way] = met.unwrap_or(OVER);
@@ -158,7 +173,6 @@ const NUMBERS_END: i64 = 1 << 62;
 const ANY: usize = 0;
 const ABOVE: usize = 1;
 const BELOW: usize = 2;
-const EXACT: usize = 3;
 
 impl<'a> Ground<'a> {
     fn block(&self, run: usize, at: usize) -> &'a Block {
@@ -305,19 +319,38 @@ impl Iterator for Walk<'_> {
         if let Some(way) = self.met.take() {
             self.advance(way);
         }
-        let [any, above, below, exact] = self.heads.each_ref().map(Met::order);
+        let [any, above, below] = self.heads.each_ref().map(Met::order);
         let mut way = if below < above { BELOW } else { ABOVE };
         if any < above.min(below) {
             way = ANY;
         }
-        if exact < any.min(above).min(below) {
-            way = EXACT;
-        }
         let met = self.heads[way];
+        if self.beside.is_some()
+            && let Some(nearer) = self.nearer_beside(&met)
+        {
+            return Some(nearer);
+        }
         if met.distance == OVER.distance {
             return None;
         }
         self.met = Some(way);
+        Some(met)
+    }
+}
+
+impl Walk<'_> {
+    /// The next of the way beside, where that is nearer.
+    #[inline(never)]
+    fn nearer_beside(&mut self, than: &Met) -> Option<Met> {
+        let Beside { ground, up, head } = self.beside.as_deref_mut()?;
+        let met = *head;
+        if met.order() >= than.order() {
+            return None;
+        }
+        match ground.step_up(up) {
+            Some(next) => *head = next,
+            None => self.beside = None,
+        }
         Some(met)
     }
 }
