@@ -343,16 +343,16 @@ impl<P: Party + ?Sized> Reader<'_, P> {
             // A region named twice counts by its worst.
             own.sort_unstable_by(|a: &(Arc<str>, u32), b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             own.dedup_by(|later, first| later.0 == first.0);
+            if own.is_empty() {
+                return Err(AttributeFault::UnknownRegions { rule: self.rule.clone(), path: self.path() });
+            }
             common = Some(match common {
                 None => own,
                 Some(before) => worst_of_both(&before, &own),
             });
         }
-        let common = common.unwrap_or_default();
-        if common.is_empty() && self.party.players() > 0 {
-            return Err(AttributeFault::UnknownRegions { rule: self.rule.clone(), path: self.path() });
-        }
-        Ok(common)
+        // Players without a region in common are no fault of one of them: their ticket breaks the rule by itself.
+        Ok(common.unwrap_or_default())
     }
 }
 

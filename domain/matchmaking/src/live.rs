@@ -158,9 +158,8 @@ impl Live {
     }
 
     fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
-        let read = self.read.take();
-        let facts = read.unwrap_or_else(|| Facts::of(spec, &*ticket.members).unwrap_or_default());
-        let room = self.engine.max();
+        let read = self.read.take().or_else(|| Facts::of(spec, &*ticket.members).ok());
+        let (facts, room) = read.map_or_else(unread, |facts| (facts, self.engine.max()));
         self.insert(ticket.id, &facts, searching, room, None, looked_at);
     }
 
@@ -171,9 +170,9 @@ impl Live {
         searching: Searching,
         looked_at: Option<LookedAt>,
     ) {
-        let facts = Facts::of(spec, &ticket.party()).unwrap_or_default();
         let room = ticket.room().and_then(|room| u8::try_from(room).ok());
         let room = room.map_or(self.engine.max(), |room| room.min(self.engine.max()));
+        let (facts, room) = Facts::of(spec, &ticket.party()).map_or_else(|_| unread(), |facts| (facts, room));
         self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
     }
 
@@ -211,6 +210,11 @@ impl Live {
             self.engine.remove(handle);
         }
     }
+}
+
+/// Of a ticket that the rules cannot read, as only a journal from before that was looked at may have: it has room for nobody.
+fn unread() -> (Facts, u8) {
+    (Facts::default(), 0)
 }
 
 enum Waiting<'a> {

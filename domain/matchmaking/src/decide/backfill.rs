@@ -88,10 +88,7 @@ pub(super) fn admitted(
     making_way: &BTreeSet<TicketId>,
 ) -> Result<Vec<Seated>, Rejection> {
     timely(state, asked)?;
-    let max = spec.max_match_size - 1;
-    if game.members.len() > usize::try_from(max).unwrap_or(usize::MAX) {
-        return Err(Rejection::NumberOfPlayersTooLarge { players: game.members.len(), max });
-    }
+    leaves_room(spec, game.members.len())?;
     if game.places == Some(0) {
         return Err(Rejection::BadRequest("a backfill ticket that wants nobody"));
     }
@@ -101,13 +98,22 @@ pub(super) fn admitted(
     on_teams(spec, game.members)
 }
 
+/// A match is of one player more than its game at least.
+pub(super) fn leaves_room(spec: &QueueSpec, players: usize) -> Result<(), Rejection> {
+    let max = spec.max_match_size - 1;
+    if players > usize::try_from(max).unwrap_or(usize::MAX) {
+        return Err(Rejection::NumberOfPlayersTooLarge { players, max });
+    }
+    Ok(())
+}
+
 fn plays_in(state: &Queue, tickets: &BTreeSet<TicketId>, player: &Entity) -> bool {
     state.playing.of(player, Kind::Backfill).is_some_and(|open| tickets.contains(&open))
 }
 
 /// "If the backfill ticket is submitted to a queue with teams, each member may also be specified with a TeamId". Names become
 /// the queue's own; no team holds more than it may; in a queue without teams there is nothing to be on.
-fn on_teams(spec: &QueueSpec, members: &[Seated]) -> Result<Vec<Seated>, Rejection> {
+pub(super) fn on_teams(spec: &QueueSpec, members: &[Seated]) -> Result<Vec<Seated>, Rejection> {
     let mut sizes = alloc::vec![0_u32; spec.teams.len()];
     let seat = |seated: &Seated| -> Result<Seated, Rejection> {
         let Some(name) = seated.team.as_ref().filter(|name| !name.is_empty()) else {

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::expansion::{Delta, Expansion};
-use super::rule::{RuleKind, Wanted};
+use super::rule::{Missing, RuleKind, Wanted};
 use super::{Declared, Rule};
 use crate::amount::Amount;
+use crate::attribute::{TEXT_BYTES_MAX, TEXTS_MAX};
 
 /// "The minimum match size must be greater than or equal to 2".
 pub const MATCH_SIZE_MIN: u32 = 2;
@@ -111,6 +112,21 @@ impl QueueSpec {
     }
 }
 
+/// Whether a match can be made of teams whose sizes differ by no more than that.
+fn can_be_even(queue: &Declared, allowed: u32) -> bool {
+    let teams = &queue.teams;
+    (0..=queue.max_match_size).any(|smallest| {
+        let sizes =
+            |team: &super::TeamSpec| (team.min.max(smallest), team.max.min(smallest.saturating_add(allowed)));
+        let sum = |of: fn((u32, u32)) -> u32| {
+            teams.iter().fold(0_u32, |all, team| all.saturating_add(of(sizes(team))))
+        };
+        teams.iter().map(sizes).all(|(least, most)| least <= most)
+            && sum(|(least, _)| least) <= queue.max_match_size
+            && sum(|(_, most)| most) >= queue.min_match_size
+    })
+}
+
 struct Faults(Vec<Fault>);
 
 impl Faults {
@@ -181,7 +197,7 @@ impl Faults {
                 | RuleKind::MatchTotal { .. }
                 | RuleKind::TeamDifference { .. } => {}
             }
-            self.rule(&place, rule);
+            self.rule(queue, &place, rule);
         }
         let single = ["RegionSelectionRule", "TeamSizeBalanceRule", "TeamTicketSizeSimilarityRule"];
         for (kind, count) in single.into_iter().zip(alone) {
@@ -189,18 +205,31 @@ impl Faults {
         }
     }
 
-    fn rule(&mut self, place: &str, rule: &Rule) {
+    fn rule(&mut self, queue: &Declared, place: &str, rule: &Rule) {
         if let Some(attribute) = rule.kind.attribute() {
             self.ensure(!attribute.path.is_empty(), place, || "its attribute has no path".into());
         }
         match &rule.kind {
-            RuleKind::StringEquality { enforced, .. } => self.expansion(place, enforced, |_| None),
+            RuleKind::StringEquality { missing, enforced, .. } => {
+                self.expansion(place, enforced, |_| None);
+                if let Missing::UseDefault(text) = missing {
+                    self.text(place, text);
+                }
+            }
             RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
                 self.expansion(place, allowed, |it| (it < Amount::ZERO).then_some("a negative difference"));
             }
             RuleKind::SetIntersection { missing, shared, .. } => {
                 self.expansion(place, shared, |_| None);
-                if let super::Missing::UseDefault(texts) = missing {
+                let ever = |least: u32| usize::try_from(least).is_ok_and(|least| least <= TEXTS_MAX);
+                self.ensure(rule.lets(shared, ever), place, || {
+                    alloc::format!("it can never hold: a list has at most {TEXTS_MAX} values")
+                });
+                if let Missing::UseDefault(texts) = missing {
+                    texts.iter().for_each(|text| self.text(place, text));
+                    self.ensure(texts.len() <= TEXTS_MAX, place, || {
+                        alloc::format!("its default has {} values, at most {TEXTS_MAX}", texts.len())
+                    });
                     let distinct: BTreeSet<&Arc<str>> = texts.iter().collect();
                     self.ensure(distinct.len() == texts.len(), place, || {
                         "its default names a value twice".into()
@@ -209,9 +238,21 @@ impl Faults {
             }
             RuleKind::MatchTotal { min, max, .. } => self.totals(place, min, max),
             RuleKind::RegionSelection { latency, .. } => self.expansion(place, latency, |_| None),
-            RuleKind::TeamSizeBalance { allowed } => self.expansion(place, allowed, |_| None),
+            RuleKind::TeamSizeBalance { allowed } => {
+                self.expansion(place, allowed, |_| None);
+                self.ensure(rule.lets(allowed, |most| can_be_even(queue, most)), place, || {
+                    "it can never hold: no match has teams whose sizes differ by so little".into()
+                });
+            }
             RuleKind::TeamTicketSizeSimilarity => {}
         }
+    }
+
+    /// A text that stands for a missing one is no longer than those that are sent.
+    fn text(&mut self, place: &str, text: &str) {
+        self.ensure(text.len() <= TEXT_BYTES_MAX, place, || {
+            alloc::format!("its default has {} bytes, at most {TEXT_BYTES_MAX}", text.len())
+        });
     }
 
     fn totals(&mut self, place: &str, min: &Expansion<Amount>, max: &Expansion<Amount>) {

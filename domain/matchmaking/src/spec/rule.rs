@@ -4,7 +4,7 @@
 
 use alloc::sync::Arc;
 
-use super::expansion::Expansion;
+use super::expansion::{Expansion, Threshold};
 use crate::amount::Amount;
 
 /// One rule of a queue.
@@ -16,6 +16,14 @@ pub struct Rule {
     pub optional_after: Option<u32>,
     /// What it asks for.
     pub kind: RuleKind,
+}
+
+impl Rule {
+    /// Whether it lets tickets be, now or once they have waited: by asking nothing, or a limit that allows it.
+    pub(super) fn lets<T: Threshold>(&self, limit: &Expansion<T>, allows: impl Fn(T) -> bool) -> bool {
+        let mut limits = core::iter::once(0).chain(limit.boundaries()).map(|at| limit.after(at));
+        self.optional_after.is_some() || limits.any(|limit| limit.is_none_or(&allows))
+    }
 }
 
 /// What a rule asks for. The first five restrict and rank; the last three look at whole teams.
@@ -136,7 +144,7 @@ pub enum Merge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Enforced;
 
-impl super::expansion::Threshold for Enforced {
+impl Threshold for Enforced {
     fn up(self, _by: Self, _times: u32) -> Self {
         self
     }

@@ -16,6 +16,7 @@ mod rehearsal;
 mod rules;
 mod seed_004;
 mod tickets;
+mod unmatchable;
 mod weights;
 mod why;
 mod world;
