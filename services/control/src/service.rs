@@ -26,7 +26,7 @@ use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
 use crate::lobby::{Lobbies, Offers};
-use crate::playfab::Opened;
+use crate::playfab::{self, Opened};
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
 use crate::queues::{Placement, QueueError, Queues};
@@ -124,11 +124,16 @@ impl Control {
         let relay = relay.zip(lobby.clone());
         let relay = relay.map(|(socket, lobby)| Relay::new(socket, lobby, &config.clock, &config.metrics));
         let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));
-        let queues = Queues::open(config.journal.clone(), placement.clone(), config.playfab_builds).await?;
+        let players = match &config.playfab {
+            Some(_) => Some(playfab::players(&config.journal).await?),
+            None => None,
+        };
+        let read = (config.playfab_builds, players.clone());
+        let queues = Queues::open(config.journal.clone(), placement.clone(), read).await?;
         let tokens = Arc::new(TokenKeys::of(&config.join_token));
-        let playfab = match config.playfab.take() {
-            Some(playfab) => {
-                Some(playfab.open(queues.clone(), &config.journal, &config.clock, Arc::clone(&tokens)).await?)
+        let playfab = match config.playfab.take().zip(players.clone()) {
+            Some((playfab, players)) => {
+                Some(playfab.open((queues.clone(), players), &config.clock, Arc::clone(&tokens)).await?)
             }
             None => None,
         };
@@ -146,7 +151,7 @@ impl Control {
             fleets: fleets.clone(),
             queues: queues.clone(),
             playfab: playfab.as_ref().map(|open| addresses(&open.listeners)).unwrap_or_default(),
-            players: playfab.as_ref().map(|open| open.players.clone()),
+            players,
             lobby: lobby.clone(),
             closing,
             failed,

@@ -69,6 +69,9 @@ pub struct PlayerOfTicket {
 pub struct TicketRequest {
     /// Who.
     pub players: Vec<PlayerOfTicket>,
+    /// Whom the one player invites: the ticket searches once each of them has joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invited: Vec<String>,
     /// How many seconds it waits: 1 to 86400.
     pub give_up_after_seconds: u32,
 }

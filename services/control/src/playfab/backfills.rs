@@ -1,6 +1,6 @@
 //! Backfill tickets: a game looks for more players (seed 004). Servers' alone.
 
-use mainstay_matchmaking::{Command, Entity, Lease, Member, Rejection, Seated, Terms};
+use mainstay_matchmaking::{Command, Entity, Lease, Rejection, Terms};
 use mainstay_wire::playfab::answer::{BackfillAnswer, Created, Done, Listed};
 use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket};
 
@@ -26,24 +26,17 @@ impl Face {
         self.limits.backfill(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let ticket = new_ticket()?;
-        let command = |members: Vec<Member>, form| {
-            let teams = players.iter().map(|player| player.team.clone());
-            Command::CreateBackfill {
-                ticket,
-                caller: server.caller.clone(),
-                members: members
-                    .into_iter()
-                    .zip(teams)
-                    .map(|(member, team)| Seated { member, team })
-                    .collect(),
-                server: details.clone(),
-                places: asked.places,
-                give_up_after,
-                terms: Terms { lease, ..Terms::default() },
-                form,
-            }
+        let command = |members, form| Command::CreateBackfill {
+            ticket,
+            caller: server.caller.clone(),
+            members,
+            server: details.clone(),
+            places: asked.places,
+            give_up_after,
+            terms: Terms { lease, ..Terms::default() },
+            form,
         };
-        let answer = self.ask_with(&queue, &players, command).await?;
+        let answer = self.queues.ask_with(&queue.open, &players, command).await?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 

@@ -30,8 +30,8 @@ use mainstay_players::Players;
 use mainstay_runtime::{Clock, Handle};
 
 use self::limits::Limits;
-pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
+pub(crate) use self::opened::{Opened, players};
 use crate::http::TokenKeys;
 use crate::identity::Identity;
 use crate::queues::Queues;

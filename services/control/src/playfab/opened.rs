@@ -35,15 +35,27 @@ pub(crate) struct Opened {
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) router: Router,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) players: Handle<Players>,
+}
+
+/// What players have stored, replayed.
+pub(crate) async fn players(journal: &JournalHandle) -> Result<Handle<Players>, StartError> {
+    let started = Shard::start(mainstay_runtime::Config {
+        name: ShardName::new(PLAYERS).expect("`players/0` is a shard name"),
+        journal: journal.clone(),
+        initial: Players::default(),
+        codec: StoredCodec,
+        hands: NoHands,
+        due: players_due,
+        mailbox_max: MAILBOX_MAX,
+    });
+    Ok(started.await?)
 }
 
 impl PlayFab {
-    /// Binds, reads the title's keys, and replays its players' objects.
+    /// Binds, and reads the title's keys.
     pub(crate) async fn open(
         self,
-        queues: Queues,
-        journal: &JournalHandle,
+        (queues, players): (Queues, Handle<Players>),
         clock: &Arc<dyn Clock>,
         tokens: Arc<TokenKeys>,
     ) -> Result<Opened, StartError> {
@@ -51,23 +63,9 @@ impl PlayFab {
         let (title, now) = (self.title, clock.now());
         let opened = tokio::task::spawn_blocking(move || Identity::open(title, now)).await;
         let identity = Arc::new(opened.map_err(|_| StartError::Thread)??);
-        let players = Shard::start(mainstay_runtime::Config {
-            name: ShardName::new(PLAYERS).expect("`players/0` is a shard name"),
-            journal: journal.clone(),
-            initial: Players::default(),
-            codec: StoredCodec,
-            hands: NoHands,
-            due: players_due,
-            mailbox_max: MAILBOX_MAX,
-        })
-        .await?;
-        let face = Face::new(
-            (Arc::clone(&identity), self.logins, tokens),
-            queues,
-            players.clone(),
-            Arc::clone(clock),
-        );
-        Ok(Opened { listeners, router: router(Arc::new(face)), identity, players })
+        let face =
+            Face::new((Arc::clone(&identity), self.logins, tokens), queues, players, Arc::clone(clock));
+        Ok(Opened { listeners, router: router(Arc::new(face)), identity })
     }
 }
 

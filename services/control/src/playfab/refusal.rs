@@ -10,7 +10,7 @@ use mainstay_wire::playfab::Failure;
 
 use crate::identity::{self, IdentityError, TooMany};
 use crate::limiter::Exceeded;
-use crate::queues::QueueError;
+use crate::queues::{NotTaken, QueueError};
 
 /// A refusal, before it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,12 +154,6 @@ impl Refusal {
     /// Attributes that are no object.
     pub(super) fn attributes(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ("MatchmakingPlayerAttributesInvalid", 2002), message)
-    }
-
-    /// Attributes that are too large.
-    pub(super) fn attributes_too_large(bytes: usize, max: usize) -> Self {
-        let message = format!("a player's attributes have {bytes} bytes, at most {max}");
-        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingPlayerAttributesTooLarge", 2043), message)
     }
 
     /// A queue that cannot be.
@@ -306,6 +300,20 @@ impl From<QueueError> for Refusal {
             QueueError::Refused(rejection) => rejection.into(),
             QueueError::Runtime(error) => error.into(),
             QueueError::Start(_) | QueueError::Read(_) => Self::bug(&error),
+        }
+    }
+}
+
+impl From<NotTaken> for Refusal {
+    fn from(not: NotTaken) -> Self {
+        match not {
+            NotTaken::AttributesTooLarge { .. } => Self::new(
+                StatusCode::BAD_REQUEST,
+                ("MatchmakingPlayerAttributesTooLarge", 2043),
+                not.to_string(),
+            ),
+            NotTaken::Refused(rejection) => rejection.into(),
+            NotTaken::Unanswered(error) => error.into(),
         }
     }
 }

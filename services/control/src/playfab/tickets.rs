@@ -1,7 +1,7 @@
 //! Tickets of players: made by themselves or by a server, joined, looked at, and ended.
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Caller, Command, Entity};
+use mainstay_matchmaking::{Caller, Command, Entity, Seated};
 use mainstay_wire::playfab::answer::{Created, Done, Listed, TicketAnswer};
 use mainstay_wire::playfab::request::{CreateServerTicket, CreateTicket, JoinTicket, OfPlayer, OfTicket};
 use mainstay_wire::playfab::{EntityKey, Objects};
@@ -11,6 +11,7 @@ use super::callers::Server;
 use super::limits;
 use super::members::{Named, give_up_after, id, made, new_ticket, player_of, sent};
 use super::refusal::Refusal;
+use crate::queues::members;
 
 impl Face {
     /// `CreateMatchmakingTicket`.
@@ -27,15 +28,15 @@ impl Face {
             asked.members_to_match_with.iter().map(player_of).collect::<Result<_, _>>()?;
         self.joins(caller, &queue)?;
         let ticket = new_ticket()?;
-        let command = |mut members: Vec<_>, form| Command::CreateTicket {
+        let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
             ticket,
             caller: caller.clone(),
-            creator: members.swap_remove(0),
+            creator: players.swap_remove(0).member,
             invited: invited.clone(),
             give_up_after,
             form,
         };
-        let answer = self.ask_with(&queue, std::slice::from_ref(&creator), command).await?;
+        let answer = self.queues.ask_with(&queue.open, std::slice::from_ref(&creator), command).await?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
@@ -51,15 +52,15 @@ impl Face {
         let charged = players.iter().map(|player| &player.entity);
         self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let ticket = new_ticket()?;
-        let command = |members, form| Command::CreateServerTicket {
+        let command = |players, form| Command::CreateServerTicket {
             ticket,
             caller: server.caller.clone(),
             creator: server.entity.clone(),
-            members,
+            members: members(players),
             give_up_after,
             form,
         };
-        let answer = self.ask_with(&queue, &players, command).await?;
+        let answer = self.queues.ask_with(&queue.open, &players, command).await?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
@@ -70,13 +71,13 @@ impl Face {
         let member = asked.member.as_ref().ok_or_else(|| Refusal::field("Member", "it is missing"))?;
         let member = sent(member)?;
         self.joins(caller, &queue)?;
-        let command = |mut members: Vec<_>, form| Command::JoinTicket {
+        let command = |mut players: Vec<Seated>, form| Command::JoinTicket {
             ticket,
             caller: caller.clone(),
-            member: members.swap_remove(0),
+            member: players.swap_remove(0).member,
             form,
         };
-        self.ask_with(&queue, std::slice::from_ref(&member), command).await?;
+        self.queues.ask_with(&queue.open, std::slice::from_ref(&member), command).await?;
         Ok(Done {})
     }
 

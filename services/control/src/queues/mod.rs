@@ -3,6 +3,7 @@
 //! A queue's own shard is where it is configured: no other list knows it. Whoever configures it, a file or a call, comes
 //! through [`Queues::set`], and the last one is right. What a file does not name stays as it is.
 
+mod arrivals;
 mod builds;
 mod changes;
 mod hosts;
@@ -17,10 +18,12 @@ use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
 use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
+use mainstay_players::Players;
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
+pub(crate) use self::arrivals::{NotTaken, Sent, members};
 pub use self::builds::{BuildTarget, Builds};
 use self::changes::Changes;
 pub(crate) use self::hosts::{Hosts, NotAdmitted};
@@ -48,6 +51,8 @@ struct Inner {
     placement: Placement,
     hosts: Hosts,
     builds: Builds,
+    /// Their stored objects; `None`: nobody stores any.
+    players: Option<Handle<Players>>,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
     open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
     /// Every shard that runs, also of removed queues: a shard is led once. Locked while a queue is opened or changed.
@@ -75,10 +80,6 @@ pub(crate) struct Rules {
     pub(crate) spec: Arc<QueueSpec>,
     pub(crate) form: u32,
 }
-
-/// How often attributes are read anew because the queue's rules changed meanwhile: each time somebody configured it, so this
-/// many would have to do so in a row.
-pub(crate) const READINGS_MAX: usize = 8;
 
 /// Why a queue did not open or change.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +109,7 @@ impl Queues {
     pub(crate) async fn open(
         journal: JournalHandle,
         placement: Placement,
-        builds: Builds,
+        (builds, players): (Builds, Option<Handle<Players>>),
     ) -> Result<Self, QueueError> {
         let heads = journal.work(|journal| journal.heads()).await??;
         let hosts = Hosts::new(placement.fleets().clone(), placement.clock(), &journal);
@@ -117,6 +118,7 @@ impl Queues {
             placement,
             hosts,
             builds,
+            players,
             open: RwLock::default(),
             shards: Mutex::new(BTreeMap::new()),
         }));
@@ -286,25 +288,6 @@ impl OpenQueue {
     pub(crate) async fn ask(&self, command: Command) -> Result<Reply<Queue>, mainstay_runtime::Error> {
         let growth = growth(&command);
         self.running.shard.try_command(command, growth).await
-    }
-
-    /// Asks with attributes: `read` reads them for the rules and form it is given, and does so anew where these changed
-    /// meanwhile.
-    pub(crate) async fn ask_reading(
-        &self,
-        read: impl Fn(&QueueSpec, u32) -> Command,
-    ) -> Result<Reply<Queue>, mainstay_runtime::Error> {
-        let mut readings = 1;
-        loop {
-            let Rules { spec, form } = self.rules();
-            match self.ask(read(&spec, form)).await? {
-                Err(Rejection::OtherForm { .. }) if readings < READINGS_MAX => readings += 1,
-                answered => return Ok(answered),
-            }
-            if let Err(rejection) = self.learn().await? {
-                return Ok(Err(rejection));
-            }
-        }
     }
 
     /// What attributes are read by, as far as it is known here.

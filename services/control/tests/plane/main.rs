@@ -15,6 +15,7 @@ mod native;
 mod operating;
 mod played;
 mod playfab;
+mod queues;
 mod refusals;
 mod series;
 mod streams;

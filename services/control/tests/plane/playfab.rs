@@ -9,7 +9,7 @@ use crate::support::{Answer, TITLE, TITLE_SECRET, World};
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// POSTs JSON.
-async fn post(world: &World, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+pub async fn post(world: &World, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
     let headers = [&[JSON], headers].concat();
     world.playfab("POST", path, &headers, body.to_string().into_bytes()).await
 }
@@ -25,7 +25,7 @@ fn refused(answer: &Answer, status: u16, (name, number): (&str, u32)) {
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
 }
 
-async fn title_token(world: &World) -> String {
+pub async fn title_token(world: &World) -> String {
     let answer =
         post(world, "/Authentication/GetEntityToken", &[("x-secretkey", TITLE_SECRET)], &json!({})).await;
     answer.body["data"]["EntityToken"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()

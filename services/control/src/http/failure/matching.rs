@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Failure;
 use crate::limiter::Exceeded;
-use crate::queues::QueueError;
+use crate::queues::{NotTaken, QueueError};
 
 impl Failure {
     /// A queue that may not be used: every fault at once.
@@ -114,6 +114,19 @@ impl From<Rejection> for Failure {
             Rejection::Unauthorized { .. } => (StatusCode::FORBIDDEN, "MS-M013", SEE),
         };
         Self::new(status, code, rejection.to_string(), fix)
+    }
+}
+
+impl From<NotTaken> for Failure {
+    fn from(not: NotTaken) -> Self {
+        match not {
+            NotTaken::AttributesTooLarge { .. } => {
+                let fix = "send only what the queue's rules read, and what the game server is to be told";
+                Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
+            }
+            NotTaken::Refused(rejection) => rejection.into(),
+            NotTaken::Unanswered(error) => error.into(),
+        }
     }
 }
 

@@ -17,9 +17,9 @@ use utoipa_axum::routes;
 
 use super::super::super::App;
 use super::super::super::access::Permission;
-use super::super::super::failure::{Failure, Native};
+use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, create, entities, new_ticket, queue_of, seated, tickets};
+use super::{OfPlayer, new_ticket, queue_of, sent, ticket_for};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -46,27 +46,21 @@ async fn make(
     let asker = super::asker(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
     let ticket = new_ticket(&headers, &caller, &name)?;
-    let (players, server) = (entities(&asked.players)?, asked.server.details());
+    let (players, server) = (sent(asked.players)?, asked.server.details());
     let lease = app.queues.lease(server.server_id.as_deref(), asked.lease_seconds).await?;
     let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };
-    let made = create(&queue, |spec, form| Command::CreateBackfill {
+    let command = |members, form| Command::CreateBackfill {
         ticket,
         caller: asker.clone(),
-        members: players
-            .iter()
-            .zip(&asked.players)
-            .map(|(entity, sent)| seated(spec, entity, sent))
-            .collect(),
+        members,
         server: server.clone(),
         places: asked.places,
         give_up_after: asked.give_up_after_seconds,
         terms,
         form,
-    });
-    let made = made.await?;
-    let view = queue.read(move |queue, _| tickets::view(queue, made)).await?;
-    let view = view.ok_or_else(|| Failure::no_ticket(made))?;
-    Ok((StatusCode::CREATED, Json(TicketView { queue: name, ..view })).into_response())
+    };
+    let made = ticket_for(&app, (&queue, name), &players, command).await?;
+    Ok((StatusCode::CREATED, Json(made)).into_response())
 }
 
 const fn taken_out(asked: OnPlayerTakenOut) -> TakenOut {

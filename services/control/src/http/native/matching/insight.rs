@@ -11,8 +11,7 @@ use axum::http::HeaderMap;
 use mainstay_core::{MatchId, TicketId, Timestamp};
 use mainstay_journal::history::{About, History, HistoryError, HistoryRow};
 use mainstay_matchmaking::rehearsal::{REHEARSED_MAX, REHEARSED_SECONDS_MAX, rehearse};
-use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_matchmaking::{Caller as Asker, Entity, Member, Queue};
+use mainstay_matchmaking::{Caller as Asker, Queue};
 use mainstay_wire::native::{
     FunnelView, PartyView, QueueStatisticsView, RehearsalRequest, RehearsalView, WaterfallView,
 };
@@ -24,7 +23,8 @@ use uuid::Uuid;
 use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
-use super::{entities, matches, member, queue_of, queues, title};
+use super::{matches, queue_of, queues, sent, title};
+use crate::queues::members;
 
 /// The most events of a match that are told: those of its tickets, of its group and of its allocation.
 const STEPS_MAX: u32 = 200;
@@ -110,8 +110,11 @@ async fn attempt(
     };
     let parties: Vec<(TicketId, PartyView)> =
         (1..).map(|n| TicketId(Uuid::from_u128(n))).zip(asked.tickets).collect();
-    let tickets = parties.iter().map(|(ticket, party)| Ok((*ticket, title(), members(&spec, party)?)));
-    let tickets = tickets.collect::<Result<Vec<_>, Native>>()?;
+    let mut tickets = Vec::with_capacity(parties.len());
+    for (ticket, party) in &parties {
+        let players = app.queues.read(&spec, &sent(party.players.clone())?).await?;
+        tickets.push((*ticket, title(), members(players)));
+    }
     let within = asked.within_seconds;
     let tried = tokio::task::spawn_blocking(move || {
         rehearse(&spec, tickets, within).map(|rehearsed| RehearsalView::of(&rehearsed, &spec, &parties))
@@ -133,11 +136,6 @@ fn check(asked: &RehearsalRequest) -> Result<(), Failure> {
         return Err(Failure::bad_request(detail, "look less far ahead"));
     }
     Ok(())
-}
-
-fn members(spec: &QueueSpec, party: &PartyView) -> Result<Vec<Member>, Native> {
-    let players: Vec<Entity> = entities(&party.players)?;
-    Ok(players.iter().zip(&party.players).map(|(entity, sent)| member(spec, entity, sent)).collect())
 }
 
 /// Where the time of a match went: its tickets, its group, its server.

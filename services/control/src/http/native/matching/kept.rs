@@ -7,8 +7,8 @@ use mainstay_wire::agent::{Outcome, Refusal};
 use mainstay_wire::native::{BackfillStands, GameStands, MatchView, TicketView};
 
 use super::super::super::failure::{Failure, Native};
-use super::{entities, random, seated};
-use crate::queues::Queues;
+use super::{random, sent};
+use crate::queues::{NotTaken, Queues};
 
 /// Why a game's word is not followed: of what kind, and in which words.
 struct No(Refusal, Box<Failure>);
@@ -42,22 +42,21 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     let tenure = tenure.ok_or_else(no_session)?;
     let queue =
         queues.named(&game.queue).ok_or_else(|| No::new(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
-    let players =
-        entities(&game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
+    let players = sent(game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
     let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
     let bytes = random().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;
     let ticket = TicketId(uuid::Builder::from_random_bytes(bytes).into_uuid());
-    let asked = queue.ask_reading(|spec, form| Command::KeepBackfill {
+    let asked = queues.ask_with(&queue, &players, |members, form| Command::KeepBackfill {
         ticket,
         tenure,
-        members: players.iter().zip(&game.players).map(|(entity, sent)| seated(spec, entity, sent)).collect(),
+        members,
         server: server.clone(),
         places: game.places,
         known: game.known,
         form,
     });
-    let ticket = match asked.await?? {
+    let ticket = match asked.await? {
         Answer::Ticket(ticket) => ticket,
         Answer::Done | Answer::Cancelled(_) => return Ok(BackfillStands::default()),
     };
@@ -79,6 +78,16 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
 impl From<Error> for No {
     fn from(error: Error) -> Self {
         Self::new(Refusal::Unavailable, error.into())
+    }
+}
+
+impl From<NotTaken> for No {
+    fn from(not: NotTaken) -> Self {
+        match not {
+            NotTaken::AttributesTooLarge { .. } => Self::new(Refusal::Invalid, not.into()),
+            NotTaken::Refused(rejection) => rejection.into(),
+            NotTaken::Unanswered(error) => error.into(),
+        }
     }
 }
 

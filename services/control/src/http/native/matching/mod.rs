@@ -14,10 +14,8 @@ use std::sync::Arc;
 use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::HeaderMap;
 use mainstay_core::TicketId;
-use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Member, Rejection, Seated};
-use mainstay_wire::native::PlayerOfTicket;
-use mainstay_wire::playfab::{Stored, attributes};
+use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Rejection, Seated};
+use mainstay_wire::native::{PlayerOfTicket, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -29,7 +27,7 @@ use super::super::failure::{Failure, Native};
 use super::keyed;
 use super::tokens::random;
 use crate::declare::named;
-use crate::queues::{NotAdmitted, OpenQueue};
+use crate::queues::{NotAdmitted, OpenQueue, Sent};
 
 pub(crate) use self::kept::keep;
 
@@ -85,13 +83,13 @@ fn ticket_of(text: &str) -> Result<TicketId, Native> {
         .map_err(|_| Failure::bad_request(format!("`{text}` is no ticket id: it is a UUID"), fix).into())
 }
 
-/// The entities of players that were sent; all who are none at once.
-fn entities(players: &[PlayerOfTicket]) -> Result<Vec<Entity>, Native> {
+/// Players as they were sent; all who are none are told at once.
+fn sent(players: Vec<PlayerOfTicket>) -> Result<Vec<Sent>, Native> {
     let mut found = Vec::with_capacity(players.len());
     let mut wrong = Vec::new();
-    for (index, player) in players.iter().enumerate() {
-        match PlayerOfTicket::entity(&player.player) {
-            Some(entity) => found.push(entity),
+    for (index, PlayerOfTicket { player, team, attributes }) in players.into_iter().enumerate() {
+        match PlayerOfTicket::entity(&player) {
+            Some(entity) => found.push(Sent { entity, team: team.map(Into::into), attributes }),
             None => wrong.push(format!("players[{index}]")),
         }
     }
@@ -122,27 +120,29 @@ fn player(query: Result<Query<OfPlayer>, QueryRejection>) -> Result<Entity, Nati
             "name the player: ?player=ID; without one nothing is cancelled",
         )
     })?;
-    let mut found = entities(&[PlayerOfTicket { player, ..PlayerOfTicket::default() }])?;
-    Ok(found.remove(0))
+    player_named(player)
 }
 
-/// A player with what the rules of a queue find in its attributes.
-fn member(spec: &QueueSpec, entity: &Entity, sent: &PlayerOfTicket) -> Member {
-    let stored = Stored::new();
-    Member { entity: entity.clone(), attributes: attributes(spec, sent.attributes.as_ref(), &stored) }
+/// A player by its id.
+fn player_named(player: String) -> Result<Entity, Native> {
+    Ok(sent(vec![PlayerOfTicket { player, ..PlayerOfTicket::default() }])?.swap_remove(0).entity)
 }
 
-fn seated(spec: &QueueSpec, entity: &Entity, sent: &PlayerOfTicket) -> Seated {
-    Seated { member: member(spec, entity, sent), team: sent.team.as_deref().map(Into::into) }
-}
-
-/// Makes a ticket.
-async fn create(queue: &OpenQueue, read: impl Fn(&QueueSpec, u32) -> Command) -> Result<TicketId, Native> {
-    match queue.ask_reading(read).await?? {
-        Answer::Ticket(id) => Ok(id),
-        // Only a creation is asked for, and a creation answers with its ticket.
-        Answer::Done | Answer::Cancelled(_) => Err(Native::from(Rejection::QueueNotFound)),
-    }
+/// Asks for a ticket, or to join one, and shows it.
+async fn ticket_for(
+    app: &App,
+    (queue, name): (&OpenQueue, String),
+    players: &[Sent],
+    command: impl Fn(Vec<Seated>, u32) -> Command,
+) -> Result<TicketView, Native> {
+    let ticket = match app.queues.ask_with(queue, players, command).await? {
+        Answer::Ticket(id) => id,
+        // Only that is asked for, and both answer with their ticket.
+        Answer::Done | Answer::Cancelled(_) => return Err(Native::from(Rejection::QueueNotFound)),
+    };
+    let view = queue.read(move |queue, _| tickets::view(queue, ticket)).await?;
+    let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
+    Ok(TicketView { queue: name, ..view })
 }
 
 fn title() -> Entity {

@@ -9,9 +9,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::{Caller as Asker, Command, Queue, Stage};
+use mainstay_matchmaking::{Caller as Asker, Command, Queue, Seated, Stage};
 use mainstay_wire::multiplay::instant;
-use mainstay_wire::native::{Page, TicketRequest, TicketView, WhyView};
+use mainstay_wire::native::{Page, PlayerOfTicket, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,18 +20,20 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, create, entities, events, member, new_ticket, queue_of, ticket_of, title};
+use super::{OfPlayer, events, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of, title};
+use crate::queues::members;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(list, make, cancel_all))
         .routes(routes!(read, cancel))
+        .routes(routes!(join))
         .routes(routes!(why))
         .routes(routes!(watch))
         .routes(routes!(renew))
 }
 
-/// Makes a ticket for players that the caller vouches for. With an `Idempotency-Key`, a repeat answers with the same ticket.
+/// Makes a ticket for players that the caller vouches for, or for one who invites others: it searches once they have joined. With an `Idempotency-Key`, a repeat answers with the same ticket.
 #[utoipa::path(
     post,
     operation_id = "createTicket",
@@ -52,23 +54,68 @@ async fn make(
     caller.may(Permission::Match)?;
     let queue = queue_of(&app, &name)?;
     let ticket = new_ticket(&headers, &caller, &name)?;
-    let players = entities(&asked.players)?;
-    let made = create(&queue, |spec, form| Command::CreateServerTicket {
+    let give_up_after = asked.give_up_after_seconds;
+    let players = sent(asked.players)?;
+    let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
+    let made = match (&players[..], &invited[..]) {
+        (_, []) => {
+            let command = |players, form| Command::CreateServerTicket {
+                ticket,
+                caller: Asker::Title,
+                creator: title(),
+                members: members(players),
+                give_up_after,
+                form,
+            };
+            ticket_for(&app, (&queue, name), &players, command).await?
+        }
+        ([one], _) => {
+            let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
+                ticket,
+                caller: Asker::Player(one.entity.clone()),
+                creator: players.swap_remove(0).member,
+                invited: invited.clone(),
+                give_up_after,
+                form,
+            };
+            ticket_for(&app, (&queue, name), &players, command).await?
+        }
+        (several, _) => {
+            let detail =
+                format!("`players` has {} and `invited` some: one player invites others", several.len());
+            return Err(Failure::bad_request(detail, "name one in `players`, or nobody in `invited`").into());
+        }
+    };
+    Ok((StatusCode::CREATED, Json(made)).into_response())
+}
+
+/// A player who was invited joins, with what it brings; once all have, the search begins.
+#[utoipa::path(
+    post,
+    operation_id = "joinTicket",
+    path = "/v1/queues/{queue}/tickets/{ticket}/players",
+    tag = "matchmaking",
+    params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id")),
+    request_body = PlayerOfTicket,
+    responses((status = 200, description = "It has joined, which is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 403, description = "It was not invited", body = Problem), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It has joined before, is in another ticket, or this one is over", body = Problem)),
+)]
+async fn join(
+    State(app): State<Arc<App>>,
+    Path((name, ticket)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<TicketView>, Native> {
+    app.permit(&headers, Permission::Match)?;
+    let player: PlayerOfTicket = super::super::body(body)?;
+    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let player = sent(vec![player])?;
+    let command = |mut players: Vec<Seated>, form| Command::JoinTicket {
         ticket,
-        caller: Asker::Title,
-        creator: title(),
-        members: players
-            .iter()
-            .zip(&asked.players)
-            .map(|(entity, sent)| member(spec, entity, sent))
-            .collect(),
-        give_up_after: asked.give_up_after_seconds,
+        caller: Asker::Player(player[0].entity.clone()),
+        member: players.swap_remove(0).member,
         form,
-    });
-    let made = made.await?;
-    let view =
-        queue.read(move |queue, _| view(queue, made)).await?.ok_or_else(|| Failure::no_ticket(made))?;
-    Ok((StatusCode::CREATED, Json(TicketView { queue: name, ..view })).into_response())
+    };
+    Ok(Json(ticket_for(&app, (&queue, name), &player, command).await?))
 }
 
 #[utoipa::path(
