@@ -19,6 +19,8 @@ use mainstay_migration::{
 use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
+use links::Known;
+
 use crate::key::{Key, SessionKeys, Whom};
 use crate::lan::{Farewell, Voice};
 use crate::link::{Arrival, Ending, Way};
@@ -115,6 +117,10 @@ struct Place {
     life: Life,
     /// Whom the lobby has named, and who is no member here yet.
     expected: BTreeMap<PeerId, Instant>,
+    /// When the round trips of its links were measured last.
+    measured: Option<Instant>,
+    /// What was told of where members are.
+    known: Option<Known>,
     /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
     deeds: VecDeque<Input>,
     /// How many deeds the game was told of.
@@ -137,7 +143,17 @@ enum Outside {
 
 impl Place {
     const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
-        Self { config, seated, outside, life, expected: BTreeMap::new(), deeds: VecDeque::new(), told: 0 }
+        Self {
+            config,
+            seated,
+            outside,
+            life,
+            expected: BTreeMap::new(),
+            measured: None,
+            known: None,
+            deeds: VecDeque::new(),
+            told: 0,
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 //! - `reach` knows who is linked and whom to dial; `hands` is the task that owns it all.
 #![forbid(unsafe_code)]
 
+mod book;
 mod hands;
 mod key;
 pub mod lan;

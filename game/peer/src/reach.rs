@@ -1,4 +1,4 @@
-//! Which peers this one has links to, where others can be found, and whom to dial next.
+//! Which peers this one has links to, and whom to dial next.
 //!
 //! Every two members of a session keep a link, so that whoever becomes host has one to everybody already. The lower of two
 //! ids dials; the other waits a moment and dials too, for the first may be asleep or behind a wall. If both got through,
@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_migration::PeerId;
-use mainstay_wire::peer::{ADDRESSES_MAX, CARDS_MAX, Card};
+use mainstay_wire::peer::Card;
 use mainstay_wire::relay::Seat;
 
+use crate::book::{Book, Revision};
 use crate::link::{Link, Way};
 
 /// How long the higher of two ids waits for the lower to dial: two handshakes of a slow link.
@@ -31,18 +32,15 @@ const EAGERLY: Duration = Duration::from_secs(10);
 const AGAIN_DIRECTLY: Duration = Duration::from_secs(30);
 /// How many links two peers keep: one that each dialed, and one that a network change left behind.
 const LINKS_MAX: usize = 3;
-/// Of how many peers addresses are kept: those of four full sessions.
-const KNOWN_MAX: usize = 4 * CARDS_MAX;
 
-/// Links and addresses.
+/// Links, and where to find whoever has none.
 #[derive(Debug)]
 pub(crate) struct Reach {
     me: PeerId,
     /// By peer; those through a relay first, and of each kind the one that was heard last stands last.
     links: BTreeMap<PeerId, Vec<Arc<dyn Link>>>,
-    addresses: BTreeMap<PeerId, Vec<SocketAddr>>,
     missing: BTreeMap<PeerId, Missing>,
-    told: BTreeMap<PeerId, Vec<Card>>,
+    book: Book,
 }
 
 /// A peer that should have a link and has none.
@@ -62,14 +60,8 @@ pub(crate) enum Left {
 }
 
 impl Reach {
-    pub(crate) const fn new(me: PeerId) -> Self {
-        Self {
-            me,
-            links: BTreeMap::new(),
-            addresses: BTreeMap::new(),
-            missing: BTreeMap::new(),
-            told: BTreeMap::new(),
-        }
+    pub(crate) fn new(me: PeerId) -> Self {
+        Self { me, links: BTreeMap::new(), missing: BTreeMap::new(), book: Book::default() }
     }
 
     /// A link stands.
@@ -84,8 +76,7 @@ impl Reach {
         if !is_relayed(&link) {
             self.missing.remove(&peer);
         }
-        // Whoever came anew knows nothing of what it was told before.
-        self.told.remove(&peer);
+        self.book.comes_anew(peer);
         let links = self.links.entry(peer).or_default();
         links.push(link);
         order(links);
@@ -160,42 +151,24 @@ impl Reach {
 
     /// Somebody may be found there.
     pub(crate) fn learn(&mut self, card: &Card) {
-        if card.peer == self.me
-            || (!self.addresses.contains_key(&card.peer) && self.addresses.len() >= KNOWN_MAX)
-        {
-            return;
+        if card.peer != self.me {
+            self.book.learn(card);
         }
-        let known = self.addresses.entry(card.peer).or_default();
-        for address in &card.addresses {
-            known.retain(|one| one != address);
-            known.push(*address);
-        }
-        let surplus = known.len().saturating_sub(ADDRESSES_MAX);
-        known.drain(..surplus);
     }
 
     /// Where that peer can be found, as far as this one knows.
     pub(crate) fn card(&self, peer: PeerId) -> Option<Card> {
-        let addresses = self.addresses.get(&peer).filter(|addresses| !addresses.is_empty())?.clone();
-        Some(Card { peer, addresses })
+        self.book.card(peer)
+    }
+
+    /// Changes with whatever may be news to somebody.
+    pub(crate) const fn revision(&self) -> Revision {
+        self.book.revision()
     }
 
     /// What `to` has not been told yet of where these peers can be found.
     pub(crate) fn news(&mut self, to: PeerId, members: &BTreeSet<PeerId>) -> Option<Vec<Card>> {
-        if !self.is_linked(to) {
-            return None;
-        }
-        let cards: Vec<Card> = members
-            .iter()
-            .filter(|peer| **peer != to)
-            .filter_map(|peer| self.card(*peer))
-            .take(CARDS_MAX)
-            .collect();
-        if cards.is_empty() || self.told.get(&to) == Some(&cards) {
-            return None;
-        }
-        self.told.insert(to, cards.clone());
-        Some(cards)
+        if self.is_linked(to) { self.book.news(to, members) } else { None }
     }
 
     /// Whom to dial now, of those that should have a link, and of those that are asked to let this peer in: they do not know
@@ -209,18 +182,17 @@ impl Reach {
     ) -> Vec<Card> {
         let is_meant = |peer: &PeerId| wanted.contains(peer) || asked.contains(peer);
         self.missing.retain(|peer, _| is_meant(peer));
-        self.addresses.retain(|peer, _| is_meant(peer) || self.links.contains_key(peer));
-        self.told.retain(|peer, _| self.links.contains_key(peer));
+        self.book.keep(is_meant, |peer| self.links.contains_key(peer));
         let mut cards = Vec::new();
         for peer in wanted.union(asked).copied() {
             let is_relayed = self.is_relayed(peer);
             if peer == self.me || (self.is_linked(peer) && !is_relayed) {
                 continue;
             }
-            let known = self.addresses.get(&peer).cloned().unwrap_or_default();
             let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
             let through = relayed.get(&peer).filter(|_| now >= missing.since + DIRECT_FIRST);
-            let addresses: Vec<SocketAddr> = known.into_iter().chain(through.copied()).collect();
+            let known = self.book.addresses(peer);
+            let addresses: Vec<SocketAddr> = known.iter().chain(through).copied().collect();
             let is_eager = !is_relayed || now < missing.since + EAGERLY;
             let again = if is_eager { AGAIN } else { AGAIN_DIRECTLY };
             let is_first = self.me < peer || asked.contains(&peer);

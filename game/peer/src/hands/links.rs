@@ -3,16 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use mainstay_migration::{Input, PeerId, SessionId};
+use mainstay_migration::{Identification, Input, PeerId, SessionId};
 use mainstay_wire::peer::{Card, Packet};
 
 use super::{Hands, Life, Outside, Place, SEEK_MAX};
+use crate::book::Revision;
 use crate::key::Whom;
 use crate::link::Way;
 use crate::relay::Moored;
 
 /// How long a newcomer that the lobby named is dialed: as long as it asks to be let in. Behind routers both ends have to.
 const EXPECTED_FOR: Duration = SEEK_MAX;
+
+/// How often the mean round trip is measured.
+const MEASURE_EVERY: Duration = Duration::from_secs(1);
+/// How many are told at once where others are: a new host's whole book goes to everybody, beside its game.
+const BOOKS_AT_ONCE: usize = 8;
+
+/// Who has been told everything as of which revision of the book: nobody needs to be looked at again until it changes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    revision: Revision,
+    listeners: Vec<PeerId>,
+    members: BTreeSet<PeerId>,
+}
 
 impl Outside {
     const fn moored(&self) -> Option<&Moored> {
@@ -70,11 +84,27 @@ impl Hands {
             members.insert(session.leader());
             members.remove(&self.me);
             through(place.outside.moored(), &mut members.iter().chain(place.expected.keys()).copied());
-            for peer in &members {
-                news.extend(self.reach.news(*peer, &members).map(|cards| (*peer, cards)));
+            if place.measured.is_none_or(|at| now >= at + MEASURE_EVERY)
+                && let Some(ping_ms) = self.reach.round_trip_ms(&members)
+            {
+                place.measured = Some(now);
+                trips.push((*id, ping_ms));
             }
-            trips.extend(self.reach.round_trip_ms(&members).map(|ping_ms| (*id, ping_ms)));
-            wanted.extend(members);
+            let listeners: Vec<PeerId> = match session.role() {
+                Identification::Host => members.iter().copied().collect(),
+                Identification::AnticipatedNewHost | Identification::Member => vec![session.leader()],
+            };
+            wanted.extend(&members);
+            let known = Known { revision: self.reach.revision(), listeners, members };
+            if place.known.as_ref() != Some(&known) {
+                let untold = known
+                    .listeners
+                    .iter()
+                    .filter_map(|to| Some((*to, self.reach.news(*to, &known.members)?)));
+                let some: Vec<(PeerId, Vec<Card>)> = untold.take(BOOKS_AT_ONCE).collect();
+                place.known = (some.len() < BOOKS_AT_ONCE).then_some(known);
+                news.extend(some);
+            }
         }
         for (to, cards) in news {
             self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);

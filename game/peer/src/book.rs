@@ -1,0 +1,163 @@
+//! Where other peers can be found, and who has been told of it.
+//!
+//! Members tell their host what they learn, and the host tells everybody: of a newcomer each member hears once, not from
+//! sixty-two others. Only what is new to somebody is said, so a member that goes costs nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use mainstay_migration::PeerId;
+use mainstay_wire::peer::{ADDRESSES_MAX, CARDS_MAX, Card};
+
+/// Of how many peers addresses are kept: those of four full sessions.
+const KNOWN_MAX: usize = 4 * CARDS_MAX;
+
+/// Addresses by peer.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    entries: BTreeMap<PeerId, Entry>,
+    /// Of whom each was told, and as of which revision.
+    told: BTreeMap<PeerId, BTreeMap<PeerId, Revision>>,
+    revision: Revision,
+}
+
+/// Counts whatever may be news to somebody.
+pub(crate) type Revision = u64;
+
+#[derive(Debug)]
+struct Entry {
+    /// The one that was heard of last stands last.
+    addresses: Vec<SocketAddr>,
+    /// When one was added.
+    revision: Revision,
+}
+
+impl Book {
+    /// Somebody may be found there.
+    pub(crate) fn learn(&mut self, card: &Card) {
+        if card.addresses.is_empty()
+            || (!self.entries.contains_key(&card.peer) && self.entries.len() >= KNOWN_MAX)
+        {
+            return;
+        }
+        let revision = self.revision + 1;
+        let entry =
+            self.entries.entry(card.peer).or_insert_with(|| Entry { addresses: Vec::new(), revision });
+        for address in &card.addresses {
+            let known = entry.addresses.len();
+            entry.addresses.retain(|one| one != address);
+            if entry.addresses.len() == known {
+                entry.revision = revision;
+                self.revision = revision;
+            }
+            entry.addresses.push(*address);
+        }
+        let surplus = entry.addresses.len().saturating_sub(ADDRESSES_MAX);
+        entry.addresses.drain(..surplus);
+    }
+
+    /// Where that peer can be found.
+    pub(crate) fn addresses(&self, peer: PeerId) -> &[SocketAddr] {
+        self.entries.get(&peer).map_or(&[], |entry| &entry.addresses)
+    }
+
+    pub(crate) fn card(&self, peer: PeerId) -> Option<Card> {
+        let entry = self.entries.get(&peer)?;
+        Some(Card { peer, addresses: entry.addresses.clone() })
+    }
+
+    /// Changes with whatever may be news to somebody.
+    pub(crate) const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Whoever came anew knows nothing of what it was told before.
+    pub(crate) fn comes_anew(&mut self, peer: PeerId) {
+        self.told.remove(&peer);
+        self.revision += 1;
+    }
+
+    /// Only these are still of interest, and only those listen.
+    pub(crate) fn keep(&mut self, is_meant: impl Fn(&PeerId) -> bool, is_linked: impl Fn(&PeerId) -> bool) {
+        self.entries.retain(|peer, _| is_meant(peer) || is_linked(peer));
+        self.told.retain(|peer, _| is_linked(peer));
+        for told in self.told.values_mut() {
+            told.retain(|peer, _| self.entries.contains_key(peer));
+        }
+    }
+
+    /// What `to` has not been told yet of these members. It counts as told from now on.
+    pub(crate) fn news(&mut self, to: PeerId, members: &BTreeSet<PeerId>) -> Option<Vec<Card>> {
+        let told = self.told.entry(to).or_default();
+        let mut cards = Vec::new();
+        for peer in members.iter().filter(|peer| **peer != to) {
+            let Some(entry) = self.entries.get(peer) else { continue };
+            if cards.len() < CARDS_MAX && told.insert(*peer, entry.revision) != Some(entry.revision) {
+                cards.push(Card { peer: *peer, addresses: entry.addresses.clone() });
+            }
+        }
+        (!cards.is_empty()).then_some(cards)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peers(numbers: impl IntoIterator<Item = u128>) -> BTreeSet<PeerId> {
+        numbers.into_iter().map(PeerId).collect()
+    }
+
+    fn card(peer: u128, last: u8) -> Card {
+        Card { peer: PeerId(peer), addresses: vec![([192, 0, 2, last], 5_555).into()] }
+    }
+
+    fn told(book: &mut Book, to: u128, members: &BTreeSet<PeerId>) -> Vec<u128> {
+        book.news(PeerId(to), members).unwrap_or_default().iter().map(|card| card.peer.0).collect()
+    }
+
+    #[test]
+    fn everybody_is_told_once_of_everybody_else() {
+        let mut book = Book::default();
+        (1..=4).for_each(|peer| book.learn(&card(peer, 1)));
+        let members = peers(1..=4);
+        assert_eq!(told(&mut book, 2, &members), [1, 3, 4]);
+        assert_eq!(told(&mut book, 2, &members), []);
+        assert_eq!(told(&mut book, 2, &peers(2..=4)), [], "who goes is no news");
+        book.learn(&card(5, 1));
+        assert_eq!(told(&mut book, 2, &peers(1..=5)), [5]);
+        book.comes_anew(PeerId(2));
+        assert_eq!(told(&mut book, 2, &peers(1..=3)), [1, 3]);
+    }
+
+    #[test]
+    fn only_a_new_address_is_news() {
+        let mut book = Book::default();
+        let members = peers(1..=2);
+        book.learn(&card(1, 1));
+        assert_eq!(told(&mut book, 2, &members), [1]);
+        let before = book.revision();
+        book.learn(&card(1, 1));
+        assert_eq!((book.revision(), told(&mut book, 2, &members)), (before, vec![]));
+        book.learn(&card(1, 2));
+        assert_eq!(told(&mut book, 2, &members), [1]);
+        book.learn(&card(1, 1));
+        assert_eq!(told(&mut book, 2, &members), [], "in another order");
+        assert_eq!(book.addresses(PeerId(1)).last(), card(1, 1).addresses.last());
+    }
+
+    #[test]
+    fn a_book_has_an_end() {
+        let mut book = Book::default();
+        (0..2 * KNOWN_MAX as u128).for_each(|peer| book.learn(&card(peer, 1)));
+        assert_eq!(book.entries.len(), KNOWN_MAX);
+        (0..2 * ADDRESSES_MAX).for_each(|last| book.learn(&card(1, u8::try_from(last).unwrap())));
+        assert_eq!(book.addresses(PeerId(1)).len(), ADDRESSES_MAX);
+        let members = peers(0..KNOWN_MAX as u128);
+        assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX);
+        assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX, "the next");
+        book.keep(|peer| peer.0 < 10, |peer| peer.0 == 20);
+        assert_eq!(book.entries.len(), 11);
+        assert!(book.told.is_empty());
+    }
+}
