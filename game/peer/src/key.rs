@@ -54,6 +54,11 @@ impl Key {
         })
     }
 
+    /// What TLS reckons with, here as everywhere in this process.
+    pub(crate) fn provider(&self) -> Arc<CryptoProvider> {
+        Arc::clone(&self.provider)
+    }
+
     /// Its public half.
     pub(crate) fn public(&self) -> [u8; KEY_BYTES] {
         let mut public = [0; KEY_BYTES];

@@ -43,7 +43,7 @@ use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
-pub use crate::lobby::{Done, Lobby, LobbyError, NewSession, News, Online};
+pub use crate::lobby::{Authorities, Done, Lobby, LobbyError, NewSession, News, Online, Trust, TrustError};
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;

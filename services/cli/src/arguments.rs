@@ -170,6 +170,9 @@ pub struct PeersArguments {
     /// With the lobby that runs there, instead of one of its own
     #[arg(long, value_name = "URL", conflicts_with = "lan")]
     pub lobby: Option<String>,
+    /// Certificates (PEM) of the authorities that alone vouch for it over https; else whom this system trusts
+    #[arg(long, value_name = "FILE", requires = "lobby")]
+    pub lobby_ca: Option<PathBuf>,
     /// Make the host go away, tell of it, and end
     #[arg(long, value_enum)]
     pub kill_host: Option<KillHost>,

@@ -21,8 +21,10 @@ use mainstay_wire::problem::Problem;
 use mainstay_wire::relay::Ticket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use ureq::http::StatusCode;
+use ureq::http::uri::Scheme;
+use ureq::http::{StatusCode, Uri};
 
+use super::trust::refusal;
 use super::{Bound, Done, Lobby, LobbyError, NewSession, News, Online};
 use crate::key::{Key, id_of};
 use crate::relay::Berth;
@@ -84,6 +86,7 @@ struct Site {
     key: String,
     proof: String,
     player: Option<String>,
+    entity_token: Option<String>,
     addresses: Vec<SocketAddr>,
     lobby_key: LobbyKey,
 }
@@ -119,7 +122,7 @@ pub(crate) fn create(
         attributes: BTreeMap::new(),
         member: site.member(CanBeHost::Yes),
     };
-    match site.post("/v1/lobbies/online/sessions", None, &request)? {
+    match site.come("/v1/lobbies/online/sessions", &request)? {
         Answered::Yes(answer) => site.entered(answer, CanBeHost::Yes),
         Answered::No(_, problem) => Err(told(*problem)),
     }
@@ -217,6 +220,7 @@ impl Site {
             .timeout_global(Some(CALL_WITHIN))
             .http_status_as_error(false)
             .proxy(None)
+            .tls_config(online.trust.config(key.provider()))
             .max_redirects(0);
         let url = online.url.trim_end_matches('/').to_owned();
         let addresses = if online.addresses.is_empty() {
@@ -231,10 +235,11 @@ impl Site {
             key: text(&key.public()),
             proof: String::new(),
             player: Some(online.player.clone().unwrap_or_else(|| format!("peer-{:032x}", key.peer.0))),
+            entity_token: online.entity_token.clone(),
             addresses,
             lobby_key: LobbyKey([0; 32]),
         };
-        let request = site.agent.get(format!("{}/v1/lobbies/online", site.url));
+        let request = site.as_player(site.agent.get(format!("{}/v1/lobbies/online", site.url)));
         let lobby: LobbyView = match site.read(request.call())? {
             Answered::Yes(lobby) => lobby,
             Answered::No(_, problem) => return Err(told(*problem)),
@@ -277,7 +282,7 @@ impl Site {
 
     fn enter(&self, session: &str, can_be_host: CanBeHost) -> Result<Answered<MemberAnswer>, LobbyError> {
         let request = JoinRequest { member: self.member(can_be_host) };
-        self.post(&format!("/v1/sessions/{session}/members"), None, &request)
+        self.come(&format!("/v1/sessions/{session}/members"), &request)
     }
 
     fn entered(self, answer: MemberAnswer, can_be_host: CanBeHost) -> Result<Entered, LobbyError> {
@@ -326,25 +331,32 @@ impl Site {
         })
     }
 
-    fn post<T: DeserializeOwned>(
+    /// What a player asks that is no member yet.
+    fn come<T: DeserializeOwned>(
         &self,
         path: &str,
-        token: Option<&str>,
         body: &impl Serialize,
     ) -> Result<Answered<T>, LobbyError> {
-        let mut request = self.agent.post(format!("{}{path}", self.url));
-        if let Some(token) = token {
-            request = request.header("Authorization", format!("Bearer {token}"));
-        }
+        let request = self.as_player(self.agent.post(format!("{}{path}", self.url)));
         self.read(request.send_json(body))
+    }
+
+    /// Shows who plays, to a lobby that believes no names.
+    fn as_player<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
+        match &self.entity_token {
+            Some(token) => request.header("X-EntityToken", token),
+            None => request,
+        }
     }
 
     fn read<T: DeserializeOwned>(
         &self,
         response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     ) -> Result<Answered<T>, LobbyError> {
-        let unreachable =
-            |source| LobbyError::Unreachable { url: self.url.clone(), source: Box::new(source) };
+        let unreachable = |source| match refusal(&source) {
+            Some(why) => LobbyError::Untrusted { url: self.url.clone(), why: why.clone() },
+            None => LobbyError::Unreachable { url: self.url.clone(), source: Box::new(source) },
+        };
         let mut response = response.map_err(unreachable)?;
         let status = response.status();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
@@ -376,8 +388,10 @@ fn cards(session: &SessionView) -> Vec<Card> {
 }
 
 fn address_of(url: &str) -> Option<SocketAddr> {
-    let host = url.trim_start_matches("http://").trim_start_matches("https://");
-    host.split('/').next()?.to_socket_addrs().ok()?.next()
+    let url: Uri = url.parse().ok()?;
+    let host = url.host()?.trim_matches(['[', ']']);
+    let usual = if url.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    (host, url.port_u16().unwrap_or(usual)).to_socket_addrs().ok()?.next()
 }
 
 /// What a lobby offers at an address of its own that it does not know: the one it is reached at.
@@ -422,7 +436,9 @@ impl HttpLobby {
     }
 
     fn post<T: DeserializeOwned>(&self, of: &str, body: &impl Serialize) -> Option<Answered<T>> {
-        self.heard(self.site.post(&self.place(of), Some(&self.token), body))
+        let request = self.site.agent.post(format!("{}{}", self.site.url, self.place(of)));
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
+        self.heard(self.site.read(request.send_json(body)))
     }
 
     fn heard<T>(&self, answered: Result<Answered<T>, LobbyError>) -> Option<Answered<T>> {

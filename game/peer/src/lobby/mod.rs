@@ -5,6 +5,7 @@
 
 mod http;
 mod line;
+mod trust;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,12 +18,17 @@ use crate::mirror::Mirror;
 
 pub(crate) use self::http::{Entered, create, is_of_lobby, is_pass, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
+pub use self::trust::{Authorities, Trust, TrustError};
 
 /// Where a lobby is, and as whom this process comes to it.
 #[derive(Debug, Clone)]
 pub struct Online {
-    /// Its address, such as `http://127.0.0.1:7700`.
+    /// Its address, such as `https://games.example:7700`; `http` is answered to callers on the lobby's own host alone.
     pub url: String,
+    /// Who vouches for it, over https.
+    pub trust: Trust,
+    /// What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it.
+    pub entity_token: Option<String>,
     /// Whose process this is: read by lobbies that ask nobody for credentials. Without it, a name that nobody else has.
     pub player: Option<String>,
     /// How others reach this peer; without any, the address that the lobby's STUN responder sees it at, and the one that it
@@ -100,6 +106,18 @@ pub enum LobbyError {
         /// Why.
         #[source]
         source: Box<ureq::Error>,
+    },
+    /// Over https, nobody whom this peer trusts vouches for who answers there.
+    #[error(
+        "what answers at {url} cannot prove that it is the lobby; if its authority is not one of this system's, \
+         name that authority's certificate"
+    )]
+    Untrusted {
+        /// Where.
+        url: String,
+        /// What is wrong.
+        #[source]
+        why: rustls::Error,
     },
     /// It refused.
     #[error("the lobby refused: {detail} ({code})")]

@@ -1,6 +1,7 @@
 //! The command line of one peer of the game.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
@@ -20,6 +21,12 @@ pub struct Options {
     /// The lobby that the session is in, and that certifies its hosts
     #[arg(long, value_name = "URL", group = "way")]
     pub lobby: Option<String>,
+    /// Certificates (PEM) of the authorities that alone vouch for a lobby over https; else whom this system trusts
+    #[arg(long, value_name = "FILE", requires = "lobby")]
+    pub lobby_ca: Option<PathBuf>,
+    /// A file with the player's entity token, which a lobby asks for that other hosts reach
+    #[arg(long, value_name = "FILE", requires = "lobby")]
+    pub entity_token_file: Option<PathBuf>,
     /// On this LAN, where nobody is told an address: say that a new session is there, or find the one of --session
     #[arg(long, group = "way")]
     pub lan: bool,

@@ -1,6 +1,7 @@
 //! One player's process: it reads what its session says, steps the game where it is the host, steers, listens to its console,
 //! and tells whatever happens as one JSON object a line on standard output.
 
+use std::fs;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -17,8 +18,8 @@ use mainstay_peer::migration::{
     Priority, Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError, SessionOptions, Shown,
-    StartError, To,
+    Authorities, Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError, SessionOptions,
+    Shown, StartError, To, Trust, TrustError,
 };
 use nix::sys::signal::{SigSet, Signal};
 use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
@@ -66,6 +67,9 @@ pub(crate) enum ProcessError {
     /// No multicast DNS.
     #[error("cannot look for sessions on this LAN")]
     Lan(#[from] LanError),
+    /// Nobody vouches for its lobby.
+    #[error("cannot use the authorities that are to vouch for the lobby")]
+    Trust(#[from] TrustError),
     /// Nobody on this LAN hosts it.
     #[error("no such session is found on this LAN in {} s", FINDS_WITHIN.as_secs())]
     Unfound,
@@ -86,7 +90,7 @@ impl ProcessError {
     pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::Start(_) => "MS-S220",
-            Self::Seat(_) | Self::Lan(_) | Self::Unfound | Self::Closing(_) => "MS-S221",
+            Self::Seat(_) | Self::Trust(_) | Self::Lan(_) | Self::Unfound | Self::Closing(_) => "MS-S221",
             Self::System { .. } => "MS-S222",
         }
     }
@@ -173,11 +177,7 @@ fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Resu
     if options.lan || options.find {
         return on_lan(options, peer, settings, listeners);
     }
-    let online = options.lobby.clone().map(|url| {
-        let player = options.player.clone();
-        Online { url, player, addresses: Vec::new() }
-    });
-    let seat = match (online, options.session) {
+    let seat = match (online(options)?, options.session) {
         (None, None) => peer.found(settings, listeners),
         (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
         (Some(online), None) => {
@@ -187,6 +187,26 @@ fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Resu
         (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),
     };
     Ok(seat?)
+}
+
+/// The lobby, and as whom this process comes to it.
+fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
+    let Some(url) = options.lobby.clone() else { return Ok(None) };
+    let trust = match &options.lobby_ca {
+        None => Trust::System,
+        Some(path) => {
+            let pem = fs::read(path).map_err(unreadable("read the authorities' certificates"))?;
+            Trust::Only(Authorities::from_pem(&pem)?)
+        }
+    };
+    let entity_token = options.entity_token_file.as_ref().map(fs::read_to_string).transpose();
+    let entity_token = entity_token.map_err(unreadable("read the entity token"))?;
+    let entity_token = entity_token.map(|token| token.trim().to_owned());
+    Ok(Some(Online { url, trust, entity_token, player: options.player.clone(), addresses: Vec::new() }))
+}
+
+fn unreadable(what: &'static str) -> impl Fn(io::Error) -> ProcessError {
+    move |source| ProcessError::System { what, source }
 }
 
 fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {

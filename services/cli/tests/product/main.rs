@@ -34,6 +34,7 @@ mod providing;
 mod query;
 mod reach;
 mod refusals;
+mod secure_lobby;
 mod stock;
 mod stopping;
 mod tokens;

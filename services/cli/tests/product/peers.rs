@@ -131,10 +131,10 @@ fn passes(caller: TcpStream, lobby: TcpStream) {
 }
 
 /// One player's process and its words.
-struct Player {
+pub struct Player {
     process: Child,
     said: Receiver<String>,
-    session: String,
+    pub session: String,
     address: String,
 }
 
@@ -144,7 +144,7 @@ impl Player {
     }
 
     /// One that knows its way to the session.
-    fn with(way: &[&str], session: Option<&str>) -> Self {
+    pub fn with(way: &[&str], session: Option<&str>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
         command.args(["demo", "peer", "--bot", "--with-parent", "--bind", "127.0.0.1:0"]).args(way);
         command.args(session.iter().flat_map(|session| ["--session", session]));
@@ -159,7 +159,7 @@ impl Player {
 
     /// The next line that is meant.
     #[track_caller]
-    fn says(&self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
+    pub fn says(&self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
         until(what, || {
             let line = self.said.recv_timeout(LIMIT).ok()?;
             serde_json::from_str(&line).ok().filter(|line| is_meant(line))

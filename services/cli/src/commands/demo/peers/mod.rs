@@ -64,6 +64,9 @@ fn gather(
     if let Some(url) = lobby {
         passed.extend(["--lobby".to_owned(), url.to_owned()]);
     }
+    if let Some(path) = &arguments.lobby_ca {
+        passed.extend(["--lobby-ca".to_owned(), path.display().to_string()]);
+    }
     if arguments.lan {
         passed.push("--lan".to_owned());
     }

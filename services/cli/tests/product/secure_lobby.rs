@@ -1,0 +1,93 @@
+//! A lobby that other hosts reach: over https alone, and for players that somebody vouches for. Real processes come in, and the
+//! session outlives its host; who cannot prove that it is the lobby is told nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::far::beyond;
+use crate::peers::Player;
+use crate::product::{Home, Product};
+
+/// What the studio's backend gives a player of its title: the file of its entity token.
+#[track_caller]
+fn vouched(home: &Home, up: &Product<'_>, player: &str) -> String {
+    let (ports, credentials) = (up.file("ports.json"), up.file("credentials.json"));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let url = format!("{}/Server/LoginWithServerCustomId", text(&ports["playfab"]));
+    let body = json!({ "ServerCustomId": player, "CreateAccount": true });
+    let request = ureq::post(url).header("X-SecretKey", text(&credentials["playfabSecretKey"]));
+    let answer: Value = request.send_json(&body).unwrap().body_mut().read_json().unwrap();
+    let file = home.path().with_file_name(format!("{player}.token"));
+    std::fs::write(&file, answer["data"]["EntityToken"]["EntityToken"].as_str().unwrap()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// What a player's process says that does not come in.
+#[track_caller]
+fn is_kept_out(way: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+    let ended = command.args(["demo", "peer", "--bot"]).args(way).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && said.contains("MS-S221"), "{said}");
+    said
+}
+
+fn is_reached_at(up: &Product<'_>) -> String {
+    let ports = up.file("ports.json");
+    let all = ports["listening"]["api"].as_array().unwrap();
+    all.iter().filter_map(Value::as_str).find(|url| url.starts_with("https://")).unwrap().to_owned()
+}
+
+fn authority(path: &Path) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap();
+    std::fs::write(path, certificate.pem()).unwrap();
+}
+
+/// Issue 5, sections 4 and 5: "HTTP and event stream for games"; "encrypted". Issue 3, section 4: "The HTTP faces beyond loopback:
+/// TLS with a given certificate or the generated one".
+#[test]
+fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_for_the_lobby() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
+    let (lobby, ca) = (is_reached_at(&up), home.path().join("tls/ca.pem"));
+    let ca = ca.to_str().unwrap();
+    let tokens = ["ann", "ben", "cat"].map(|player| vouched(&home, &up, player));
+    let way = |token| ["--lobby", &lobby, "--lobby-ca", ca, "--entity-token-file", token];
+    let first = Player::with(&way(&tokens[0]), None);
+    let session = first.session.clone();
+    let others = [1, 2].map(|at: usize| Player::with(&way(&tokens[at]), Some(&session)));
+    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    first.says("somebody could follow", |line| is_settled(line) && !line["anticipated"].is_null());
+    for player in &others {
+        player.says("all are linked", is_settled);
+    }
+    drop(first);
+    for player in &others {
+        let moved = player.says("it moved", |line| line["event"] == "moved");
+        assert_eq!((&moved["epoch"], &moved["fork"]), (&json!(2), &json!(0)), "certified: {moved}");
+    }
+
+    // A player that nobody vouches for is refused by the lobby itself, over a line that both trust.
+    let said = is_kept_out(&["--lobby", &lobby, "--lobby-ca", ca]);
+    assert!(said.contains("the lobby refused") && said.contains("MS-A"), "{said}");
+    // Neither this system nor another authority has ever heard of this one.
+    let (other, none) = (home.path().with_file_name("other.pem"), home.path().with_file_name("none.pem"));
+    authority(&other);
+    std::fs::write(&none, "no certificate\n").unwrap();
+    let [other, none] = [&other, &none].map(|path| path.to_str().unwrap());
+    for way in [&["--lobby", &lobby][..], &["--lobby", &lobby, "--lobby-ca", other]] {
+        let said = is_kept_out(way);
+        assert!(said.contains("cannot prove that it is the lobby") && said.contains(&lobby), "{said}");
+        assert!(said.contains("name that authority's certificate"), "{said}");
+    }
+    let said = is_kept_out(&["--lobby", &lobby, "--lobby-ca", none]);
+    assert!(said.contains("there is no certificate"), "{said}");
+    // Nothing readable crosses a network, be it that somebody asks for it.
+    let said = is_kept_out(&["--lobby", &lobby.replace("https://", "http://")]);
+    assert!(said.contains("MS-A006"), "{said}");
+}
