@@ -87,7 +87,8 @@ impl Searcher {
         {
             return self.complete(field);
         }
-        let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter).with_exact(&part.exact);
+        let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter);
+        walk.through(&part.exact);
         if !plan.is_ranked_by_walk() {
             let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
             self.meet(field, &mut walk, near, nearest);
@@ -142,8 +143,9 @@ impl Searcher {
         let filter = self.filter(field, self.group.room_left(field.plan));
         let base = self.group.members().len();
         let mut tried = 0;
-        let walk = Walk::new(&part.open, from, self.group.window(), filter).with_exact(&part.exact);
-        for met in walk {
+        let mut walk = Walk::new(&part.open, from, self.group.window(), filter);
+        walk.through(&part.exact);
+        for met in walk.by_ref() {
             let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
             if !self.group.members().contains(&met.handle) && self.add(field, &card) {
                 if let Some(found) = self.complete(field) {

@@ -41,6 +41,8 @@ pub(super) struct Plan {
     pub rows: Vec<Row>,
     /// What each step allows by the rules that are asked most.
     pub steps: Vec<Step>,
+    /// Whether a step allows no difference by number. In most queues none does, and nobody is asked.
+    pub asks_equals: bool,
 }
 
 /// What one step allows by the primary number and the first list.
@@ -171,6 +173,7 @@ impl Plan {
             starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
             rows,
             steps: Vec::new(),
+            asks_equals: false,
         };
         for rule in &spec.rules {
             plan.rules.push(match rule.kind {
@@ -218,6 +221,7 @@ impl Plan {
                 need: row.sets.first().copied().unwrap_or(0),
             })
             .collect();
+        plan.asks_equals = plan.steps.iter().any(|step| step.reach == 0);
         plan
     }
 
@@ -234,11 +238,13 @@ impl Plan {
     pub(super) fn stands(&self, row: Ref<'_>, step: u16) -> Stand {
         match row.shape().kind {
             Kind::Backfill => Stand::Game,
-            Kind::Ordinary if self.steps[usize::from(step)].reach == 0 && row.primary() != WILD => {
-                Stand::Exact
-            }
+            Kind::Ordinary if self.asks_equals && self.is_exact(row, step) => Stand::Exact,
             Kind::Ordinary => Stand::Open,
         }
+    }
+
+    fn is_exact(&self, row: Ref<'_>, step: u16) -> bool {
+        self.steps[usize::from(step)].reach == 0 && row.primary() != WILD
     }
 
     /// What a step allows.

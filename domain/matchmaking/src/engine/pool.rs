@@ -197,7 +197,7 @@ impl Pool {
                 }
             }
         }
-        if plan.steps.iter().any(|step| step.reach == 0) {
+        if plan.asks_equals {
             for handle in &coming {
                 let row = slab.get(*handle);
                 if let Some(part) = self.parts.get(&division(plan, row)) {

@@ -89,7 +89,7 @@ impl Searcher {
         let row = field.slab.get(anchor);
         let part = field.pool.part(field.plan, row)?;
         self.tries = TRIES_MAX;
-        if field.games.is_empty() && part.is_alone(field.plan, row) {
+        if field.plan.asks_equals && field.games.is_empty() && part.is_alone(field.plan, row) {
             return None;
         }
         if !self.begin(field, &[anchor]) {
@@ -185,7 +185,8 @@ impl Searcher {
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let window = self.group.window();
         let filter = self.filter(field, self.group.room_left(field.plan));
-        let walk = Walk::new(&part.open, WILD, window, filter).with_exact(&part.exact);
+        let mut walk = Walk::new(&part.open, WILD, window, filter);
+        walk.through(&part.exact);
         let fits = |met: &Handle| {
             *met != anchor && self.fits(field, &Card::of(field.plan, *met, field.slab.get(*met)))
         };

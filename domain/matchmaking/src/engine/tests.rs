@@ -163,7 +163,8 @@ proptest! {
                     // A group always has something that all of it can play by.
                     let common = if regions & narrowed == 0 { regions } else { regions & narrowed };
                     let narrower = Asked { regions: common, ..asked };
-                    let mut walk = Walk::new(&index, from, window, asked.filter()).with_exact(&exact);
+                    let mut walk = Walk::new(&index, from, window, asked.filter());
+                    walk.through(&exact);
                     let mut met = Vec::new();
                     for _ in 0..after {
                         met.extend(walk.next().map(|met| met.handle));

@@ -111,11 +111,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Also through those who allow no difference by number.
-    pub(super) fn with_exact(mut self, index: &'a Index) -> Self {
-        if index.len() > 0 {
-            self.beside = self.beside(index);
+    pub(super) fn through(&mut self, exact: &'a Index) {
+        if exact.len() > 0 {
+            self.beside = self.beside(exact);
         }
-        self
     }
 
     #[inline(never)]
