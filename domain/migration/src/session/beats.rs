@@ -8,7 +8,7 @@ use mainstay_core::Timestamp;
 use crate::message::{Beat, Body, Leads, Message};
 use crate::session::reign::Phase;
 use crate::session::words::End;
-use crate::session::{AGAIN, Leadership, Presence, Session};
+use crate::session::{AGAIN, Leadership, Session};
 use crate::view::View;
 use crate::{Guards, HintList, PeerId, Stamp};
 
@@ -22,12 +22,10 @@ impl<G: Guards> Session<G> {
         {
             return;
         }
-        let Message { stamp, body, .. } = message;
         if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.rhythm.hear(now);
-            contact.gone = Presence::Here;
-            contact.stamp = stamp;
+            contact.hear(now, &message);
         }
+        let Message { stamp, body, .. } = message;
         match body {
             // These prove themselves, or ask for nothing but an answer.
             Body::Announce { certificates, view, roster, cause } => {
@@ -40,7 +38,7 @@ impl<G: Guards> Session<G> {
             Body::Join(_) => self.let_in(now, from, None),
             Body::Present(pass) => self.let_in(now, from, Some(&pass)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
-            Body::Leave => self.let_go(from),
+            Body::Leave => self.let_go(now, from),
             Body::Pull(held) => self.give_state(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
             Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
@@ -161,6 +159,7 @@ impl<G: Guards> Session<G> {
     /// Says to whom it matters how things stand: to everybody as host, as a standby or, more rarely, while there is no host;
     /// else to host and standbys alone, so that sixty-four peers stay cheap.
     pub(super) fn beat(&mut self, now: Timestamp) {
+        self.beat_at = now + self.beat_gap(now);
         if self.is_failing() {
             return;
         }
@@ -235,7 +234,9 @@ impl<G: Guards> Session<G> {
     pub(super) fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
         let mut since = crate::Epoch::FIRST;
         if let Some(contact) = self.contacts.get_mut(&peer) {
-            if contact.announced.is_some_and(|announced| now < announced + AGAIN) {
+            // Whoever has heard something later and obeys another still has lost it.
+            let is_on_its_way = |announced| now < announced + AGAIN && contact.echoed <= Some(announced);
+            if contact.announced.is_some_and(is_on_its_way) {
                 return;
             }
             contact.announced = Some(now);

@@ -78,9 +78,9 @@ impl<G: Guards> Session<G> {
     }
 
     /// A member goes by itself.
-    pub(super) fn let_go(&mut self, from: PeerId) {
+    pub(super) fn let_go(&mut self, now: Timestamp, from: PeerId) {
         if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.gone = Presence::Gone;
+            contact.presence = Presence::Left(now);
         }
         if self.roster.members.contains_key(&from) {
             self.as_host(|reign| reign.remove.insert(from));
@@ -142,8 +142,7 @@ impl<G: Guards> Session<G> {
         let contact = self.contacts.get(&peer);
         let silent =
             |patience: Duration| contact.is_none_or(|contact| contact.rhythm.silence(now) >= patience);
-        let has_left =
-            reign.remove.contains(&peer) || contact.is_some_and(|contact| contact.gone == Presence::Gone);
+        let has_left = reign.remove.contains(&peer) || contact.is_some_and(Contact::is_gone);
         let patience = if reign.mandate == Mandate::Confirmed { MEMBER_LOST } else { LEASE };
         self.roster.kicked.contains(&peer) || (has_left && silent(SUSPECT_MIN)) || silent(patience)
     }
@@ -234,7 +233,7 @@ impl<G: Guards> Session<G> {
         }
         self.roster.version += 1;
         // On a side without a majority whoever is silent may be on another, and they have to meet.
-        let left = self.contacts.get(&peer).is_none_or(|contact| contact.gone == Presence::Gone);
+        let left = self.contacts.get(&peer).is_none_or(Contact::is_gone);
         if self.fork.is_some() && !left && !self.roster.kicked.contains(&peer) {
             self.be_guest(now, peer);
         }

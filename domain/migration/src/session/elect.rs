@@ -17,6 +17,7 @@ use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
+use crate::state::StateId;
 use crate::view::View;
 use crate::{Epoch, Guards, PeerId, Stamp};
 
@@ -33,6 +34,8 @@ pub(super) struct Vacancy {
     pub(super) quorum: Quorum,
     /// Whom the old host, or this peer's own vote, has named.
     pub(super) endorsed: Option<PeerId>,
+    /// The last state of the host that named this peer: it goes on from there, and need not ask who holds a newer one.
+    handed: Option<StateId>,
     /// Candidates that did not get there in time.
     passed: BTreeSet<PeerId>,
     waits: Option<(PeerId, Timestamp)>,
@@ -65,6 +68,7 @@ impl Vacancy {
             cause,
             quorum,
             endorsed,
+            handed: None,
             passed: BTreeSet::new(),
             waits: None,
             claimed: None,
@@ -72,6 +76,11 @@ impl Vacancy {
             beaten: now,
             short: None,
         }
+    }
+
+    /// The host stands still with that, until this peer goes on from there.
+    pub(super) fn handing(self, state: StateId) -> Self {
+        Self { handed: Some(state), ..self }
     }
 }
 
@@ -81,8 +90,11 @@ impl<G: Guards> Session<G> {
         if let Begun::No = self.begin_event(now, vacancy.cause) {
             return;
         }
-        if vacancy.cause == Cause::Catastrophic {
-            self.lost.insert(self.leader());
+        match vacancy.cause {
+            Cause::Catastrophic | Cause::Controlled => {
+                self.lost.insert(self.leader());
+            }
+            Cause::Lobby | Cause::Fenced | Cause::Merge => {}
         }
         self.leadership = Leadership::Vacant(vacancy);
     }
@@ -246,6 +258,7 @@ impl<G: Guards> Session<G> {
         };
         match considered {
             Ok(vote) => {
+                self.as_host(|reign| reign.given = Some(vote.epoch));
                 self.change_vacancy(|vacancy| {
                     if vacancy.endorsed != Some(from) {
                         vacancy.endorsed = Some(from);
@@ -357,8 +370,18 @@ impl<G: Guards> Session<G> {
                 | Leadership::Outside { .. }
                 | Leadership::Over => cause,
             };
+            let handed = match &self.leadership {
+                // Only a host that has promised it to this peer stands still until it is known who is host.
+                Leadership::Vacant(vacancy) if !self.has_lobby() => vacancy.handed,
+                Leadership::Vacant(_)
+                | Leadership::Follows
+                | Leadership::Doubts(_)
+                | Leadership::Reigns(_)
+                | Leadership::Outside { .. }
+                | Leadership::Over => None,
+            };
             let lost = self.lost.clone();
-            self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost));
+            self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost).from(handed));
             self.elected(Role::Host);
         }
         self.announce_to_all(now);
@@ -439,7 +462,7 @@ impl<G: Guards> Session<G> {
         self.meet_members(now);
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));
         contact.rhythm = Rhythm::starting(now);
-        contact.gone = Presence::Here;
+        contact.presence = Presence::Here;
         let helps = self.is_standby();
         for contact in self.contacts.values_mut() {
             contact.hears = None;
@@ -450,6 +473,8 @@ impl<G: Guards> Session<G> {
         }
         self.elected(Role::Client);
         self.outputs.push(Output::Follow { leader, stamp });
+        // The new host waits for nothing but this.
+        self.beat_to(now, leader);
     }
 
     /// The host is heard after all, and hears this peer: it goes on obeying it.

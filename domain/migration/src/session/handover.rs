@@ -121,7 +121,9 @@ impl<G: Guards> Session<G> {
             return;
         }
         let quorum = if self.fork.is_some() { Quorum::Missing } else { Quorum::Majority };
-        self.vacate(now, Vacancy::beginning(now, Cause::of(*why), quorum, Some(*to)));
+        let vacancy = Vacancy::beginning(now, Cause::of(*why), quorum, Some(*to));
+        let vacancy = if *to == self.me() { vacancy.handing(*state) } else { vacancy };
+        self.vacate(now, vacancy);
     }
 
     /// A host that hands over because it leaves has done so. `true` where it is over.

@@ -29,7 +29,7 @@ use crate::ballot::{Ballot, Root};
 use crate::certificate::{Certificate, Forged};
 use crate::hint::{CanBeHost, Hint, HintList};
 use crate::message::{Beat, Body, Hears, Message, Welcome};
-use crate::rhythm::{BEAT, Rhythm};
+use crate::rhythm::{BEAT, Rhythm, SUSPECT_MIN};
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View, ViewId};
@@ -51,6 +51,8 @@ pub use words::{Acting, Cause, Config, End, Input, Migratable, Outcome, Output, 
 const STALL: Duration = Duration::from_millis(300);
 /// How often something that nobody answered is said again.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How often a host beats that is just coming or going: a lost word is missed for so long, and not for a whole [`BEAT`].
+const BEAT_MOVING: Duration = Duration::from_millis(25);
 /// How many peers hold the newest state besides the host.
 const STANDBYS: usize = 2;
 
@@ -139,14 +141,17 @@ struct Contact {
     hears: Option<(Timestamp, Hears)>,
     /// When the present host was announced to it last.
     announced: Option<Timestamp>,
-    /// It has said that it goes, or its link broke.
-    gone: Presence,
+    presence: Presence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Here,
+    /// Its link broke. Whatever comes shows that it is here.
     Gone,
+    /// It has said that it goes, then. What it said before may come after, so only its asking to be let in shows that it is here,
+    /// or that something comes when nothing can be on its way any more.
+    Left(Timestamp),
 }
 
 impl Contact {
@@ -161,16 +166,35 @@ impl Contact {
             lacks: None,
             hears: None,
             announced: None,
-            gone: Presence::Here,
+            presence: Presence::Here,
         }
     }
 
+    /// Something came from it.
+    fn hear(&mut self, now: Timestamp, message: &Message) {
+        let is_late = match self.presence {
+            Presence::Here | Presence::Gone => false,
+            Presence::Left(at) => {
+                now.since(at) < SUSPECT_MIN && !matches!(message.body, Body::Join(_) | Body::Present(_))
+            }
+        };
+        if !is_late {
+            self.presence = Presence::Here;
+            self.rhythm.hear(now);
+            self.stamp = message.stamp;
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.presence != Presence::Here
+    }
+
     fn is_lost(&self, now: Timestamp) -> bool {
-        self.gone == Presence::Gone || self.rhythm.is_suspect(now)
+        self.is_gone() || self.rhythm.is_suspect(now)
     }
 
     fn is_doubtful(&self, now: Timestamp) -> bool {
-        self.gone == Presence::Gone || self.rhythm.is_doubtful(now)
+        self.is_gone() || self.rhythm.is_doubtful(now)
     }
 }
 
@@ -317,8 +341,10 @@ impl<G: Guards> Session<G> {
             Input::Wake => {}
             Input::Message { from, message } => self.receive(now, from, message),
             Input::LinkLost(peer) => {
-                if let Some(contact) = self.contacts.get_mut(&peer) {
-                    contact.gone = Presence::Gone;
+                if let Some(contact) = self.contacts.get_mut(&peer)
+                    && contact.presence == Presence::Here
+                {
+                    contact.presence = Presence::Gone;
                 }
             }
             Input::Found(peer) => self.find(now, peer),
@@ -439,11 +465,22 @@ impl<G: Guards> Session<G> {
         }
         self.live_through(now);
         if now >= self.beat_at {
-            self.beat_at = now + BEAT;
             self.keep_hints();
             self.beat(now);
         }
         self.due = self.next_deadline().unwrap_or(now);
+    }
+
+    fn beat_gap(&self, now: Timestamp) -> Duration {
+        match &self.leadership {
+            Leadership::Reigns(reign) if reign.is_moving(now) => BEAT_MOVING,
+            Leadership::Reigns(_)
+            | Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => BEAT,
+        }
     }
 
     /// Whether the game has given up: it says nothing any more, so that the others go on without it.

@@ -14,10 +14,10 @@ use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
-use crate::session::{AGAIN, Contact, Leadership, Presence, STANDBYS, Session};
+use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
 use crate::stages::Failure;
 use crate::state::StateId;
-use crate::{ChannelId, Guards, PeerId, Stamp};
+use crate::{ChannelId, Epoch, Guards, PeerId, Stamp};
 
 /// A host that has not heard from a majority for so long stands still: longer than the silence that its members bear, so
 /// that a passing fault stops nobody.
@@ -25,12 +25,19 @@ pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a new host waits for members and states: who takes longer comes later.
 const ACCESSION_MAX: Duration = Duration::from_millis(1_000);
 
+/// How long a host that has just become one beats quicker: a few round trips of the slowest link.
+const ARRIVAL: Duration = Duration::from_millis(400);
+
 /// What a host knows.
 #[derive(Debug, Clone)]
 pub(super) struct Reign {
     since: Timestamp,
     pub(super) phase: Phase,
     pub(super) mandate: Mandate,
+    /// In which epoch it voted for another.
+    pub(super) given: Option<Epoch>,
+    /// What the host before stood still with, where it gave the session to this one.
+    handed: Option<StateId>,
     /// When the majority was last missing, while it is.
     lapsed: Timestamp,
     /// Who is no member any more, as soon as the view can say so.
@@ -96,6 +103,8 @@ impl Reign {
             since: now,
             phase: Phase::Accession,
             mandate,
+            given: None,
+            handed: None,
             lapsed: now,
             remove,
             joining: BTreeSet::new(),
@@ -112,9 +121,22 @@ impl Reign {
         }
     }
 
+    /// The host before stood still with that.
+    pub(super) fn from(self, handed: Option<StateId>) -> Self {
+        Self { handed, ..self }
+    }
+
     /// Whether it has told that one to be host in its place.
     pub(super) fn yields_to(&self, other: PeerId) -> bool {
         matches!(self.phase, Phase::HandingOver { to, .. } if to == other)
+    }
+
+    /// Whether it is just coming or going: then whoever misses a word of it holds the session up.
+    pub(super) fn is_moving(&self, now: Timestamp) -> bool {
+        match self.phase {
+            Phase::Accession | Phase::Reigning => now < self.since + ARRIVAL,
+            Phase::HandingOver { .. } => true,
+        }
     }
 
     /// A majority has voted for it anew. Returns what it was before.
@@ -233,7 +255,7 @@ impl<G: Guards> Session<G> {
             .map(|(peer, _)| *peer)
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
-        let is_over = now >= reign.since + ACCESSION_MAX;
+        let is_over = now >= reign.since + ACCESSION_MAX || reign.handed == Some(mine);
         if !is_over && (!all_here || newest > mine) {
             if newest > mine && reign.pulled.is_none_or(|pulled| now >= pulled + AGAIN) {
                 reign.pulled = Some(now);
@@ -308,6 +330,8 @@ impl<G: Guards> Session<G> {
     fn act(&mut self) {
         let Leadership::Reigns(reign) = &self.leadership else { return };
         let acting = match (reign.phase, reign.mandate) {
+            // It has voted for another, who may be certified yet and goes on from what it was handed.
+            (Phase::Reigning, Mandate::Confirmed) if reign.given > Some(self.ballot.epoch()) => Acting::No,
             (Phase::Reigning, Mandate::Confirmed | Mandate::Unconfirmed) => Acting::Yes,
             (Phase::Reigning, Mandate::Lapsed) | (Phase::Accession | Phase::HandingOver { .. }, _) => {
                 Acting::No
@@ -339,7 +363,7 @@ impl<G: Guards> Session<G> {
     /// Whoever would be host next, and next but one, as any member reckons it from the list.
     pub(super) fn standbys(&self) -> Vec<PeerId> {
         let leader = self.leader();
-        let is_gone = |peer: &PeerId| self.contacts.get(peer).is_some_and(|it| it.gone == Presence::Gone);
+        let is_gone = |peer: &PeerId| self.contacts.get(peer).is_some_and(Contact::is_gone);
         let out = |peer: PeerId| peer == leader || self.lost.contains(&peer) || is_gone(&peer);
         let mut standbys = self.candidates(out);
         standbys.truncate(STANDBYS);
@@ -353,13 +377,16 @@ impl<G: Guards> Session<G> {
     /// Everybody who could follow this host, the best first: it hears them all.
     pub(super) fn successors(&self, now: Timestamp) -> Vec<PeerId> {
         let me = self.me();
-        let is_lost = |peer: &PeerId| self.contacts.get(peer).is_none_or(|contact| contact.is_lost(now));
-        self.candidates(|peer| peer == me || is_lost(&peer))
+        let goes = |peer: &PeerId| {
+            matches!(&self.leadership, Leadership::Reigns(reign) if reign.remove.contains(peer))
+                || self.contacts.get(peer).is_none_or(|contact| contact.is_lost(now))
+        };
+        self.candidates(|peer| peer == me || goes(&peer))
     }
 
     /// Hints by peer, for whoever draws them.
     pub(super) fn reported_hint(&self) -> Hint {
-        let connections = self.contacts.values().filter(|contact| contact.gone == Presence::Here).count();
+        let connections = self.contacts.values().filter(|contact| !contact.is_gone()).count();
         let connections = u8::try_from(connections).unwrap_or(u8::MAX);
         self.settings.reported(Hint { connections, ..self.hint })
     }
