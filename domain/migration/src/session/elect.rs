@@ -84,6 +84,20 @@ impl Vacancy {
     }
 }
 
+impl Vacancy {
+    /// The old host names who is to follow it, without anybody's vote.
+    pub(super) fn name(&mut self, to: PeerId) {
+        self.quorum = Quorum::Missing;
+        self.endorsed = Some(to);
+        self.waits = None;
+    }
+
+    /// Whether the old host itself has given the session up.
+    fn is_given(&self) -> bool {
+        matches!(self.cause, Cause::Lobby | Cause::Controlled)
+    }
+}
+
 impl<G: Guards> Session<G> {
     /// The host is given up.
     pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
@@ -145,8 +159,11 @@ impl<G: Guards> Session<G> {
     /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
     fn watch_quorum(&mut self, now: Timestamp) {
         if self.has_lobby() {
-            let quorum = if self.line.is_silent(now) { Quorum::Missing } else { Quorum::Majority };
+            let (is_silent, is_forked) = (self.line.is_silent(now), self.fork.is_some());
             return self.change_vacancy(|vacancy| {
+                // A side that nobody certifies is its host's to give.
+                let is_missing = is_silent || is_forked && vacancy.is_given();
+                let quorum = if is_missing { Quorum::Missing } else { Quorum::Majority };
                 // Nobody could get there while nobody was answered: the best is the first to go on without, or with, the lobby.
                 if vacancy.quorum != quorum {
                     vacancy.quorum = quorum;
@@ -170,7 +187,7 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {
+    pub(super) fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {
         if let Leadership::Vacant(vacancy) = &mut self.leadership {
             change(vacancy);
         }

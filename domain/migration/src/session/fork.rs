@@ -44,7 +44,11 @@ impl<G: Guards> Session<G> {
     /// Both sides together are no majority either: they are one larger side then.
     pub(super) fn merge_without_majority(&mut self, now: Timestamp) {
         let theirs = self.contacts.values().map(|contact| contact.stamp.fork).max().unwrap_or_default();
-        let number = self.stamp().fork.max(theirs).saturating_add(1);
+        self.lead_uncertified(now, self.stamp().fork.max(theirs).saturating_add(1));
+    }
+
+    /// This host is one that nobody certifies from now on.
+    pub(super) fn lead_uncertified(&mut self, now: Timestamp, number: u32) {
         self.fork = Some(Fork { number, head: self.me() });
         self.own_roster();
         self.ballot.withdraw();
@@ -110,11 +114,17 @@ impl<G: Guards> Session<G> {
             (Leads::Yes(_) | Leads::Accedes, Leadership::Outside { .. }) if stamp > self.stamp() => {
                 self.follow_fork(now, from, stamp);
             }
-            (Leads::Yes(_) | Leads::Accedes, Leadership::Follows | Leadership::Doubts(_))
+            (
+                Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. },
+                Leadership::Follows | Leadership::Doubts(_),
+            ) if from == self.leader() && stamp > self.stamp() => {
+                // The own host's side has grown, or is certified no longer.
+                self.follow_fork(now, from, stamp);
+            }
+            (Leads::HandsOver { to, .. }, Leadership::Vacant(_))
                 if from == self.leader() && stamp > self.stamp() =>
             {
-                // The own host's side has grown.
-                self.follow_fork(now, from, stamp);
+                self.be_handed_a_side(from, stamp, *to);
             }
             (Leads::Yes(_), Leadership::Follows) if from != self.leader() => {
                 // The two hosts may not know of each other; whoever hears both tells.

@@ -3,6 +3,9 @@
 //!
 //! Nothing is lost: the game stands still from its last tick on, and the successor goes on from exactly that one. If the
 //! successor does not get there in time, the old host goes on.
+//!
+//! Under a lobby one swap there makes the successor host. Where the lobby says nothing and the session may go on without, the
+//! host says that nobody certifies it any more, and hands that over: its successor asks the lobby for the next epoch itself.
 
 use core::time::Duration;
 
@@ -10,15 +13,18 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads};
 use crate::session::elect::{Quorum, Vacancy};
+use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
-use crate::session::words::{Cause, End, Migratable, Output};
+use crate::session::words::{Cause, End, Migratable, Output, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::{Piece, StateError, StateId};
-use crate::{Guards, PeerId};
+use crate::{Guards, PeerId, Stamp};
 
 /// How long a host waits for its successor.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
+/// How much of that it waits for its lobby, where it is not known to be away: half, for the successor needs some of it, too.
+const LOBBY_PATIENCE: Duration = Duration::from_secs(1);
 
 impl<G: Guards> Session<G> {
     /// `last` is what the game gives; without it, what is held is handed on.
@@ -98,10 +104,21 @@ impl<G: Guards> Session<G> {
         if why != Handover::Merge && holds < state && now >= self.beat_at {
             self.give_state(to, holds);
         }
-        // Merges are asked for by whoever goes on.
-        if self.has_lobby() && why != Handover::Merge && holds >= state {
+        // Merges are asked for by whoever goes on, and what nobody certifies needs no lobby to be handed over.
+        if self.has_lobby() && self.fork.is_none() && why != Handover::Merge && holds >= state {
+            let is_silent = self.line.is_silent(now) || now >= since + LOBBY_PATIENCE && self.line.waits();
+            if is_silent && self.config.without_majority == WithoutMajority::Fork {
+                return self.lead_uncertified(now, self.stamp().fork.saturating_add(1));
+            }
             self.claim_of_lobby(now, Some(to));
         }
+    }
+
+    /// A host that its lobby does not answer gives a side up that nobody certifies: it names its successor itself, and everybody
+    /// who hears of it gives that one up to the lobby alone.
+    pub(super) fn be_handed_a_side(&mut self, from: PeerId, stamp: Stamp, to: PeerId) {
+        self.fork = Some(Fork { number: stamp.fork, head: from });
+        self.change_vacancy(|vacancy| vacancy.name(to));
     }
 
     /// The successor did not get there: the host goes on.

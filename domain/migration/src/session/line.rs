@@ -70,6 +70,11 @@ impl Line {
         self.waits.is_some_and(|since| now >= since + QUORUM_PATIENCE)
     }
 
+    /// Whether something is asked that is not answered yet.
+    pub(super) const fn waits(&self) -> bool {
+        self.waits.is_some()
+    }
+
     /// Whether this host's lease stands, by its own clock.
     pub(super) fn is_leased(&self, now: Timestamp) -> bool {
         now + MARGIN < self.leased + LOBBY_LEASE

@@ -71,6 +71,90 @@ fn a_host_hands_over_through_the_lobby() {
     assert_eq!((report.cause, &report.outcome), (Cause::Controlled, &moved));
 }
 
+/// Issue 5, section 7: "lobby down, lobby back". A host that leaves while its lobby says nothing gives the session to
+/// whom it names, and nothing is lost; nobody certifies that one until the lobby is back, and then nobody lives through anything.
+#[test]
+fn a_host_hands_over_while_its_lobby_is_away() {
+    // It knows that the lobby is away; or that is to be found out.
+    for (away, within_ms) in [(10, 400), (0, 1_400)] {
+        let mut net = of(4);
+        net.lobby.down = true;
+        net.run(Duration::from_secs(away));
+        let tick = net.seen[&peer(1)].tick;
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last: snapshot(tick) });
+        net.run(Duration::from_millis(within_ms));
+        assert_eq!(net.seen[&peer(2)].led_from, Some(tick), "{away}: within {within_ms} ms");
+        assert!(net.seen[&peer(1)].outputs.contains(&Output::Ended(End::Left)), "{away}");
+        net.kill(peer(1));
+        net.run(Duration::from_secs(8));
+        let stamp = net.session(peer(4)).stamp();
+        assert_eq!((net.host(), stamp.epoch, stamp.fork > 0), (peer(2), Epoch::FIRST, true), "{away}");
+        assert_eq!(net.session(peer(2)).standing(), Some(Standing::Unconfirmed), "{away}");
+        for id in 2..=4 {
+            let reports = &net.seen[&peer(id)].reports;
+            assert_eq!(
+                (reports.len(), reports[0].cause),
+                (1, Cause::Controlled),
+                "{away}, {id}: {reports:?}"
+            );
+        }
+        net.lobby.down = false;
+        net.run(Duration::from_secs(3));
+        assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+        assert_eq!(net.session(peer(2)).standing(), Some(Standing::Confirmed), "{away}");
+        assert!((2..=4).all(|id| net.seen[&peer(id)].reports.len() == 1), "{away}: only the number is new");
+    }
+}
+
+/// The same where the old host stays, before the game begins: it is a client of the new one.
+#[test]
+fn a_more_suitable_host_is_found_while_the_lobby_is_away() {
+    let mut net = of(3);
+    net.lobby.down = true;
+    let tick = net.seen[&peer(1)].tick;
+    let to = Some(peer(3));
+    net.give(peer(1), Input::HandOver { to, why: Handover::Lobby, last: snapshot(tick) });
+    net.run(Duration::from_secs(2));
+    assert_eq!((net.host(), net.seen[&peer(3)].led_from), (peer(3), Some(tick)));
+    assert!((1..=3).all(|id| net.seen[&peer(id)].reports.len() == 1), "each lived through it once");
+    net.lobby.down = false;
+    net.run(Duration::from_secs(8));
+    assert_eq!((net.host(), net.session(peer(1)).stamp()), (peer(3), Stamp::certified(Epoch(2))));
+}
+
+/// The lobby comes back while the session is on its way, with whatever it was asked before: one host comes of it.
+#[test]
+fn a_lobby_that_comes_back_during_a_handover_gives_one_host() {
+    for back_ms in (100..2_200).step_by(100) {
+        let mut net = of(4);
+        net.lobby.down = true;
+        let tick = net.seen[&peer(1)].tick;
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last: snapshot(tick) });
+        net.run(Duration::from_millis(back_ms));
+        net.lobby.down = false;
+        net.run(Duration::from_secs(4));
+        net.kill(peer(1));
+        net.run(Duration::from_secs(4));
+        assert_eq!((net.host(), net.seen[&peer(2)].led_from), (peer(2), Some(tick)), "after {back_ms} ms");
+        assert_eq!(net.session(peer(4)).stamp(), Stamp::certified(Epoch(2)), "after {back_ms} ms");
+        assert_eq!(net.session(peer(2)).standing(), Some(Standing::Confirmed), "after {back_ms} ms");
+        assert!((2..=4).all(|id| net.seen[&peer(id)].reports.len() == 1), "after {back_ms} ms");
+    }
+}
+
+/// Where nobody may go on without the lobby, the host does, which has a lease of it.
+#[test]
+fn what_may_not_go_on_without_its_lobby_is_not_handed_over_without_it() {
+    for without_majority in [WithoutMajority::Hold, WithoutMajority::End] {
+        let mut net = Net::under_lobby(3, without_majority);
+        net.lobby.down = true;
+        let tick = net.seen[&peer(1)].tick;
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last: snapshot(tick) });
+        net.run(Duration::from_millis(2_500));
+        assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(1), Stamp::certified(Epoch::FIRST)));
+    }
+}
+
 /// "Lobby down" while the host lives: nobody migrates; after its lease the host says that it is unconfirmed. "Lobby back": the
 /// same host, of the same epoch, is confirmed again.
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::product::{Home, LIMIT, lines_of, until};
@@ -212,6 +213,45 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
     }
     let seen = up.caller().get(&format!("/v1/sessions/{}", uuid::Uuid::parse_str(&session).unwrap())).json();
     assert_eq!((&seen["epoch"], &seen["lease"]), (&json!(2), &json!("held")), "{seen}");
+}
+
+/// Issue 5, section 7: "lobby down, lobby back". The lobby stands still, and nobody knows yet; the host leaves, and
+/// gives the session to another all the same, from the very tick it stood at. The lobby goes on: it certifies that one.
+#[test]
+fn a_host_that_leaves_while_its_lobby_stands_still_hands_over() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let lobby = up.caller().api;
+    let mut first = Player::new(&lobby, None);
+    let others = [0, 1].map(|_| Player::new(&lobby, Some(&first.session)));
+    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    first.says("somebody could follow", |line| {
+        is_settled(line) && !line["anticipated"].is_null() && line["durable"].as_u64() > Some(0)
+    });
+    for player in &others {
+        player.says("all are linked", |line| is_settled(line) && line["deeds"].as_u64() > Some(0));
+    }
+    up.signal(Signal::SIGSTOP);
+    first.process.stdin.as_mut().unwrap().write_all(b"leave\n").unwrap();
+    let moved = others.each_ref().map(|player| player.says("it moved", |line| line["event"] == "moved"));
+    for line in &moved {
+        assert_eq!((&line["cause"], &line["epoch"]), (&json!("controlled"), &json!(1)), "{line}");
+        assert_eq!(line["newHost"], moved[0]["newHost"], "{line}");
+        assert!(line["fork"].as_u64() > Some(0), "nobody certified it: {line}");
+        assert_eq!(line["ackedLost"], 0, "{line}");
+        // A second for the lobby; the rest is the machine's.
+        assert!(line["gapMs"].as_u64() < Some(2_000), "{line}");
+    }
+    up.signal(Signal::SIGCONT);
+    for player in &others {
+        let stands = player.says("it is certified", |line| {
+            assert_ne!(line["event"], "moved", "only the number is new");
+            line["epoch"] == 2 && line["fork"] == 0 && line["event"] == "stands"
+        });
+        assert_eq!(stands["host"], moved[0]["newHost"], "{stands}");
+    }
 }
 
 /// 0053: "a signed pass for peers, which is worth nothing without the private key". Somebody knows where the host and a member of a
