@@ -100,6 +100,9 @@ impl Client {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(CALL_TIMEOUT))
             .http_status_as_error(false)
+            // The instance is this machine's own: neither a proxy nor anybody it sent us to is to see the credentials.
+            .proxy(None)
+            .max_redirects(0)
             .build();
         Ok(Self { agent: config.into(), ports, authorization: basic(&credentials) })
     }
