@@ -33,12 +33,12 @@ struct Entry {
 }
 
 impl Book {
-    /// Somebody may be found there.
-    pub(crate) fn learn(&mut self, card: &Card) {
+    /// Somebody may be found there. Whether that was not known before.
+    pub(crate) fn learn(&mut self, card: &Card) -> bool {
         if card.addresses.is_empty()
             || (!self.entries.contains_key(&card.peer) && self.entries.len() >= KNOWN_MAX)
         {
-            return;
+            return false;
         }
         let revision = self.revision + 1;
         let entry =
@@ -54,6 +54,7 @@ impl Book {
         }
         let surplus = entry.addresses.len().saturating_sub(ADDRESSES_MAX);
         entry.addresses.drain(..surplus);
+        self.revision == revision
     }
 
     /// Where that peer can be found.
@@ -71,8 +72,8 @@ impl Book {
         self.revision
     }
 
-    /// Whoever came anew knows nothing of what it was told before.
-    pub(crate) fn comes_anew(&mut self, peer: PeerId) {
+    /// Whoever came anew knows nothing of what it was told before, and what was on its way over a link that ended is lost.
+    pub(crate) fn tell_anew(&mut self, peer: PeerId) {
         self.told.remove(&peer);
         self.revision += 1;
     }
@@ -119,14 +120,14 @@ mod tests {
     #[test]
     fn everybody_is_told_once_of_everybody_else() {
         let mut book = Book::default();
-        (1..=4).for_each(|peer| book.learn(&card(peer, 1)));
+        assert!((1..=4).all(|peer| book.learn(&card(peer, 1))));
         let members = peers(1..=4);
         assert_eq!(told(&mut book, 2, &members), [1, 3, 4]);
         assert_eq!(told(&mut book, 2, &members), []);
         assert_eq!(told(&mut book, 2, &peers(2..=4)), [], "who goes is no news");
-        book.learn(&card(5, 1));
+        assert!(book.learn(&card(5, 1)));
         assert_eq!(told(&mut book, 2, &peers(1..=5)), [5]);
-        book.comes_anew(PeerId(2));
+        book.tell_anew(PeerId(2));
         assert_eq!(told(&mut book, 2, &peers(1..=3)), [1, 3]);
     }
 
@@ -134,14 +135,14 @@ mod tests {
     fn only_a_new_address_is_news() {
         let mut book = Book::default();
         let members = peers(1..=2);
-        book.learn(&card(1, 1));
+        assert!(book.learn(&card(1, 1)));
         assert_eq!(told(&mut book, 2, &members), [1]);
         let before = book.revision();
-        book.learn(&card(1, 1));
+        assert!(!book.learn(&card(1, 1)));
         assert_eq!((book.revision(), told(&mut book, 2, &members)), (before, vec![]));
-        book.learn(&card(1, 2));
+        assert!(book.learn(&card(1, 2)));
         assert_eq!(told(&mut book, 2, &members), [1]);
-        book.learn(&card(1, 1));
+        assert!(!book.learn(&card(1, 1)));
         assert_eq!(told(&mut book, 2, &members), [], "in another order");
         assert_eq!(book.addresses(PeerId(1)).last(), card(1, 1).addresses.last());
     }
@@ -149,9 +150,12 @@ mod tests {
     #[test]
     fn a_book_has_an_end() {
         let mut book = Book::default();
-        (0..2 * KNOWN_MAX as u128).for_each(|peer| book.learn(&card(peer, 1)));
+        assert!((0..KNOWN_MAX as u128).all(|peer| book.learn(&card(peer, 1))));
+        assert!(!book.learn(&card(KNOWN_MAX as u128, 1)));
         assert_eq!(book.entries.len(), KNOWN_MAX);
-        (0..2 * ADDRESSES_MAX).for_each(|last| book.learn(&card(1, u8::try_from(last).unwrap())));
+        for last in 0..2 * ADDRESSES_MAX {
+            book.learn(&card(1, u8::try_from(last).unwrap()));
+        }
         assert_eq!(book.addresses(PeerId(1)).len(), ADDRESSES_MAX);
         let members = peers(0..KNOWN_MAX as u128);
         assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX);

@@ -76,7 +76,7 @@ impl Reach {
         if !is_relayed(&link) {
             self.missing.remove(&peer);
         }
-        self.book.comes_anew(peer);
+        self.book.tell_anew(peer);
         let links = self.links.entry(peer).or_default();
         links.push(link);
         order(links);
@@ -86,6 +86,7 @@ impl Reach {
     }
 
     pub(crate) fn down(&mut self, peer: PeerId, number: u64) -> Left {
+        self.book.tell_anew(peer);
         let Some(links) = self.links.get_mut(&peer) else { return Left::None };
         links.retain(|link| link.number() != number);
         if links.is_empty() {
@@ -149,10 +150,13 @@ impl Reach {
             .collect()
     }
 
-    /// Somebody may be found there.
+    /// Somebody may be found there. What is new is tried at once.
     pub(crate) fn learn(&mut self, card: &Card) {
-        if card.peer != self.me {
-            self.book.learn(card);
+        if card.peer != self.me
+            && self.book.learn(card)
+            && let Some(missing) = self.missing.get_mut(&card.peer)
+        {
+            missing.tried = None;
         }
     }
 
@@ -276,6 +280,19 @@ mod tests {
         let mut unknown = Reach::new(ME);
         assert_eq!(dialed(&mut unknown, began), []);
         assert_eq!(dialed(&mut unknown, began + DIRECT_FIRST), [through_relay()], "also without an address");
+    }
+
+    #[test]
+    fn an_address_that_is_new_is_tried_at_once() {
+        let (mut reach, began) = (Reach::new(ME), Instant::now());
+        assert_eq!(dialed(&mut reach, began), []);
+        reach.up(Arc::new(To(1, through_relay())));
+        let late = began + EAGERLY;
+        reach.learn(&Card { peer: OTHER, addresses: vec!["198.51.100.2:5555".parse().unwrap()] });
+        assert_eq!(dialed(&mut reach, late).len(), 1);
+        assert_eq!(dialed(&mut reach, late + AGAIN), [], "seldom, for it did not answer");
+        reach.learn(&Card { peer: OTHER, addresses: vec![direct()] });
+        assert_eq!(dialed(&mut reach, late + 2 * AGAIN).last(), Some(&direct()));
     }
 
     #[test]
