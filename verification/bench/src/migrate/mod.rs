@@ -101,8 +101,9 @@ impl Cause {
         // The first state of the new host is on its way for half a round trip.
         let told = round_trip_ms / 2;
         match self {
-            // The least silence that is suspected; then the others are asked whether they miss the host too, and for votes.
-            Self::PowerCut if players > 2 => 800 + 2 * round_trip_ms + told,
+            // The least silence that is suspected; then the others' word that they miss the host too is on its way, and they are
+            // asked for votes.
+            Self::PowerCut if players > 2 => 800 + round_trip_ms / 2 + round_trip_ms + told,
             // Whoever is alone asks nobody, and waits two seconds for a majority.
             Self::PowerCut => 800 + 2_000,
             // Two players: the successor votes with its host, and is the only survivor.
