@@ -45,7 +45,8 @@ pub enum SessionVerb {
     Kick {
         #[command(flatten)]
         session: OneSession,
-        /// The member's key, as candidates shows it
+        /// The member's key, as candidates shows it; write -- before one that begins with -o or -h
+        #[arg(allow_hyphen_values = true)]
         peer: String,
     },
     /// End one
@@ -57,4 +58,27 @@ pub enum SessionVerb {
 pub struct OneSession {
     /// Its id
     pub id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(subcommand)]
+        verb: SessionVerb,
+    }
+
+    #[test]
+    fn one_key_in_sixty_four_begins_with_a_hyphen() {
+        for line in [&["session", "kick", "s", "-abc"][..], &["session", "kick", "s", "--", "-o"]] {
+            let Line { verb: SessionVerb::Kick { session, peer } } = Line::parse_from(line) else {
+                panic!("{line:?}")
+            };
+            assert_eq!((session.id.as_str(), Some(&peer.as_str())), ("s", line.last()));
+        }
+    }
 }

@@ -45,7 +45,7 @@ pub enum QueueVerb {
         #[command(flatten)]
         of: OfQueue,
         /// A player who comes alone, by its id, and =JSON with the attributes that the rules read
-        #[arg(long = "player", value_name = "ID[=JSON]", required = true)]
+        #[arg(long = "player", value_name = "ID[=JSON]", required = true, allow_hyphen_values = true)]
         players: Vec<String>,
         /// How many seconds to look ahead
         #[arg(long, default_value_t = 120)]
@@ -75,7 +75,7 @@ pub enum TicketVerb {
         #[command(flatten)]
         of: OfQueue,
         /// A player by its id, and =JSON with the attributes that the queue's rules read
-        #[arg(long = "player", value_name = "ID[=JSON]", required = true)]
+        #[arg(long = "player", value_name = "ID[=JSON]", required = true, allow_hyphen_values = true)]
         players: Vec<String>,
         /// How long they look, in seconds
         #[arg(long, default_value_t = 120)]
@@ -139,7 +139,7 @@ pub struct OneTicket {
 #[derive(Debug, Args)]
 pub struct OnePlayer {
     /// Its id
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub player: String,
     #[command(flatten)]
     pub of: OfQueue,
