@@ -233,9 +233,11 @@ impl<G: Guards> Session<G> {
     /// Tells who is host, from the epoch on that the other stopped at.
     pub(super) fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
         let mut since = crate::Epoch::FIRST;
+        let is_quick = self.is_quick();
         if let Some(contact) = self.contacts.get_mut(&peer) {
             // Whoever has heard something later and obeys another still has lost it.
-            let is_on_its_way = |announced| now < announced + AGAIN && contact.echoed <= Some(announced);
+            let has_lost_it = |announced| is_quick && contact.echoed > Some(announced);
+            let is_on_its_way = |announced| now < announced + AGAIN && !has_lost_it(announced);
             if contact.announced.is_some_and(is_on_its_way) {
                 return;
             }

@@ -53,6 +53,8 @@ const STALL: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(200);
 /// How often a host beats that is just coming or going: a lost word is missed for so long, and not for a whole [`BEAT`].
 const BEAT_MOVING: Duration = Duration::from_millis(25);
+/// In sessions of how many others words are said again so soon: in larger ones that alone would be more than all play.
+const QUICK_MAX: usize = 16;
 /// How many peers hold the newest state besides the host.
 const STANDBYS: usize = 2;
 
@@ -471,9 +473,14 @@ impl<G: Guards> Session<G> {
         self.due = self.next_deadline().unwrap_or(now);
     }
 
+    /// Whether whoever lost a word is told again within a round trip.
+    fn is_quick(&self) -> bool {
+        self.contacts.len() <= QUICK_MAX
+    }
+
     fn beat_gap(&self, now: Timestamp) -> Duration {
         match &self.leadership {
-            Leadership::Reigns(reign) if reign.is_moving(now) => BEAT_MOVING,
+            Leadership::Reigns(reign) if reign.is_moving(now) && self.is_quick() => BEAT_MOVING,
             Leadership::Reigns(_)
             | Leadership::Follows
             | Leadership::Doubts(_)
