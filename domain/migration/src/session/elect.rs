@@ -82,9 +82,7 @@ impl Vacancy {
     pub(super) fn handing(self, state: StateId) -> Self {
         Self { handed: Some(state), ..self }
     }
-}
 
-impl Vacancy {
     /// The old host names who is to follow it, without anybody's vote.
     pub(super) fn name(&mut self, to: PeerId) {
         self.quorum = Quorum::Missing;
@@ -379,24 +377,16 @@ impl<G: Guards> Session<G> {
                 self.outputs.push(Output::Confirmed(stamp));
             }
         } else {
-            self.moved_by = match &self.leadership {
-                Leadership::Vacant(vacancy) => vacancy.cause,
+            let (moved_by, handed) = match &self.leadership {
+                // Only a host that has promised it to this peer stands still until it is known who is host.
+                Leadership::Vacant(vacancy) => (vacancy.cause, vacancy.handed.filter(|_| !self.has_lobby())),
                 Leadership::Follows
                 | Leadership::Doubts(_)
                 | Leadership::Reigns(_)
                 | Leadership::Outside { .. }
-                | Leadership::Over => cause,
+                | Leadership::Over => (cause, None),
             };
-            let handed = match &self.leadership {
-                // Only a host that has promised it to this peer stands still until it is known who is host.
-                Leadership::Vacant(vacancy) if !self.has_lobby() => vacancy.handed,
-                Leadership::Vacant(_)
-                | Leadership::Follows
-                | Leadership::Doubts(_)
-                | Leadership::Reigns(_)
-                | Leadership::Outside { .. }
-                | Leadership::Over => None,
-            };
+            self.moved_by = moved_by;
             let lost = self.lost.clone();
             self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost).from(handed));
             self.elected(Role::Host);
