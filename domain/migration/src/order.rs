@@ -1,7 +1,5 @@
 //! Who would be the best host: the same order on every peer that has the same list.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 
 use crate::hint::{CanBeHost, Entry, HintList};
@@ -31,23 +29,18 @@ impl Order {
         by_key.then(one.channel.cmp(&other.channel))
     }
 
-    /// Everybody of these that may be host, the best first, without those for whom `is_out` says so.
+    /// The best of those that may be host and that `is_meant` says so of: it is asked of few, only of whoever is better than the
+    /// best before.
     #[must_use]
-    pub fn candidates(
-        self,
-        list: &HintList,
-        members: &BTreeMap<PeerId, ChannelId>,
-        is_out: impl Fn(PeerId) -> bool,
-    ) -> Vec<PeerId> {
-        let mut able: Vec<(&PeerId, &Entry)> = list
-            .entries
-            .iter()
-            .filter(|(peer, entry)| {
-                entry.hint.can_be_host == CanBeHost::Yes && members.contains_key(peer) && !is_out(**peer)
-            })
-            .collect();
-        able.sort_by(|one, other| self.compare(one.1, other.1));
-        able.into_iter().map(|(peer, _)| *peer).collect()
+    pub fn first(self, list: &HintList, is_meant: impl Fn(PeerId) -> bool) -> Option<PeerId> {
+        let mut first: Option<(PeerId, &Entry)> = None;
+        for (peer, entry) in &list.entries {
+            let is_better = || first.is_none_or(|(_, best)| self.compare(entry, best) == Ordering::Less);
+            if entry.hint.can_be_host == CanBeHost::Yes && is_better() && is_meant(*peer) {
+                first = Some((*peer, entry));
+            }
+        }
+        first.map(|(peer, _)| peer)
     }
 
     /// Whether one is better than the other on what it can do, and not on its channel alone: only that is a reason to move

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Arbiter, Body, Config, End, Forged, Identification, Input, Joined, Joining, Message, Output,
-    PeerId, Priority, Session, SessionId,
+    Admission, Arbiter, Body, Config, End, Forged, Input, Joined, Joining, Message, Output, PeerId, Priority,
+    Session, SessionId,
 };
 use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
@@ -541,7 +541,7 @@ impl Hands {
         let is_deed = is_told || matches!(input, Input::Play(_));
         if is_deed
             && let Some(Place { life: Life::In(session), deeds, .. }) = self.places.get_mut(&id)
-            && session.role() == Identification::Host
+            && session.is_host()
         {
             if deeds.len() < DEEDS_MAX {
                 deeds.push_back(input);
@@ -567,7 +567,7 @@ impl Hands {
     fn play(&mut self, from: PeerId, game: Game) {
         let Game { session: id, stamp, bytes } = game;
         let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
-        let leads = session.role() == Identification::Host;
+        let leads = session.is_host();
         if leads && stamp == session.stamp() && session.roster().members.contains_key(&from) {
             self.tell(id, Event::FromMember { peer: from, bytes });
         } else if !leads && session.is_of_host(from, stamp) {
@@ -671,7 +671,7 @@ impl Hands {
 
     fn kick_online(&self, id: SessionId, peer: PeerId) {
         if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
-            && session.role() == Identification::Host
+            && session.is_host()
         {
             self.errand(id, Errand::Kick { peer, epoch: session.stamp().epoch });
         }
@@ -705,7 +705,7 @@ impl Hands {
         if bytes.len() > GAME_BYTES_MAX {
             return tracing::warn!(length = bytes.len(), "a message of the game is too long");
         }
-        let leads = session.role() == Identification::Host;
+        let leads = session.is_host();
         let members: Vec<PeerId> = match to {
             To::Host if leads => return,
             To::Host => vec![session.leader()],

@@ -29,6 +29,7 @@ mod reach;
 mod relay;
 mod seat;
 mod socket;
+mod udp;
 
 use std::io;
 use std::net::SocketAddr;

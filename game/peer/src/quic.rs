@@ -12,8 +12,8 @@ use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
 use mainstay_wire::relay::Seat;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
-    Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming, TokioRuntime,
-    TransportConfig, VarInt,
+    AckFrequencyConfig, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming,
+    TokioRuntime, TransportConfig, VarInt,
 };
 use rustls::pki_types::CertificateDer;
 use tokio::sync::{mpsc, watch};
@@ -26,9 +26,10 @@ use crate::mirror::Mirror;
 use crate::relay::Hailer;
 use crate::socket::{Socket, canonical};
 
-/// How often a link that has nothing to say says so: a third of what a home router forgets a mapping after at the earliest
-/// (RFC 4787 asks for two minutes, many give thirty seconds), and three of them fit into [`IDLE_MAX`].
-const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// How often a link that has nothing to say says so: well before a home router forgets a mapping (RFC 4787 asks for two minutes,
+/// many give thirty seconds). Half of [`IDLE_MAX`] is left for its repetitions, should it get lost: the first five of them.
+/// With 64 peers most links have nothing to say, and this is what they cost.
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// After how long without a packet a link is given up. Rules have given up the peer long before; a peer that sleeps longer
 /// has to dial anew.
 const IDLE_MAX: Duration = Duration::from_secs(10);
@@ -48,6 +49,11 @@ const WAITING_MAX: usize = 64;
 const WINDOW_BYTES: u32 = 2 * (1 << 20);
 /// How many datagrams' bytes wait, each way: a second of states at 2 Mbit/s.
 const DATAGRAMS_BYTES: usize = 256 * 1024;
+/// How long what came may wait to be acknowledged: so long as until the next beat, which that then goes along with. QUIC waits
+/// no longer than a round trip, whatever is asked.
+const ACKNOWLEDGED_IN: Duration = Duration::from_millis(100);
+/// After how many packets it is acknowledged at once: of states that come in a burst the sender has to know soon.
+const ACKNOWLEDGED_AFTER: VarInt = VarInt::from_u32(8);
 /// The first guess of a round trip: what most players' links stay below.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(100);
 /// How long a peer that goes waits until its last words have arrived, where some were lost: a repetition or two. A host that
@@ -199,8 +205,11 @@ impl Quic {
 }
 
 fn transport() -> Result<Arc<TransportConfig>, StartError> {
+    let mut acknowledged = AckFrequencyConfig::default();
+    acknowledged.max_ack_delay(Some(ACKNOWLEDGED_IN)).ack_eliciting_threshold(ACKNOWLEDGED_AFTER);
     let mut config = TransportConfig::default();
     config
+        .ack_frequency_config(Some(acknowledged))
         .keep_alive_interval(Some(KEEP_ALIVE))
         .max_idle_timeout(Some(IdleTimeout::try_from(IDLE_MAX).map_err(|_| StartError::NoCipher)?))
         .max_concurrent_bidi_streams(VarInt::from_u32(0))

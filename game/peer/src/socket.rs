@@ -14,8 +14,10 @@ use mainstay_migration::MEMBERS_MAX;
 use mainstay_stun::{MESSAGE_BYTES_MAX, is_stun};
 use mainstay_wire::relay::{FRAME_BYTES_MAX, Frame, Seat};
 use quinn::udp::{RecvMeta, Transmit};
-use quinn::{AsyncUdpSocket, Runtime as _, TokioRuntime, UdpPoller};
+use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::sync::mpsc;
+
+use crate::udp;
 
 /// How many messages that are not QUIC's wait to be read, of each kind. There is one question at a time: more are strangers'.
 const SPOKEN_MAX: usize = 16;
@@ -30,6 +32,7 @@ const RELAYS_MAX: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: Arc<dyn AsyncUdpSocket>,
+    bound: SocketAddr,
     stun: mpsc::Sender<Vec<u8>>,
     relays: mpsc::Sender<Spoken>,
     carried: Mutex<Carried>,
@@ -75,10 +78,11 @@ impl Carried {
 impl Socket {
     /// Binds it. Needs a tokio runtime to live in.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<(Arc<Self>, Heard)> {
-        let udp = TokioRuntime.wrap_udp_socket(UdpSocket::bind(address)?)?;
+        let udp = udp::wrap(UdpSocket::bind(address)?)?;
+        let bound = udp.local_addr()?;
         let (stun, stun_heard) = mpsc::channel(SPOKEN_MAX);
         let (relays, relays_heard) = mpsc::channel(SPOKEN_MAX);
-        let socket = Arc::new(Self { udp, stun, relays, carried: Mutex::default() });
+        let socket = Arc::new(Self { udp, bound, stun, relays, carried: Mutex::default() });
         Ok((socket, Heard { stun: stun_heard, relays: relays_heard }))
     }
 
@@ -115,10 +119,10 @@ impl Socket {
 
     /// An address as the system's socket has it, whatever name it comes by; `None` where that cannot reach it.
     fn as_sent(&self, to: SocketAddr) -> Option<SocketAddr> {
-        match (canonical(to), self.udp.local_addr()) {
-            (to, Ok(SocketAddr::V6(_))) => Some(named(to)),
-            (to @ SocketAddr::V4(_), _) => Some(to),
-            (SocketAddr::V6(_), _) => None,
+        match (canonical(to), self.bound) {
+            (to, SocketAddr::V6(_)) => Some(named(to)),
+            (to @ SocketAddr::V4(_), SocketAddr::V4(_)) => Some(to),
+            (SocketAddr::V6(_), SocketAddr::V4(_)) => None,
         }
     }
 
@@ -248,7 +252,7 @@ impl AsyncUdpSocket for Socket {
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.udp.local_addr().map(named)
+        Ok(named(self.bound))
     }
 
     fn max_transmit_segments(&self) -> usize {

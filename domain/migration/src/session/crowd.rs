@@ -29,10 +29,21 @@ const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
 
 impl<G: Guards> Session<G> {
     /// Who could be host, the best first. Whoever votes comes before whoever only plays, for only voters can be certified.
-    pub(super) fn candidates(&self, is_out: impl Fn(PeerId) -> bool) -> Vec<PeerId> {
-        let mut candidates = self.config.order.candidates(&self.hints, &self.roster.members, is_out);
-        candidates.sort_by_key(|peer| !self.is_voter(*peer));
-        candidates
+    ///
+    /// Each is looked for when it is asked for: a session of 64 asks for one or two, some dozen times a second.
+    pub(super) fn candidates(&self, is_out: impl Fn(PeerId) -> bool) -> impl Iterator<Item = PeerId> {
+        let mut named: Vec<PeerId> = Vec::new();
+        core::iter::from_fn(move || {
+            let could = |peer: PeerId| {
+                self.roster.members.contains_key(&peer) && !named.contains(&peer) && !is_out(peer)
+            };
+            let order = self.config.order;
+            let next = order
+                .first(&self.hints, |peer| self.is_voter(peer) && could(peer))
+                .or_else(|| order.first(&self.hints, could))?;
+            named.push(next);
+            Some(next)
+        })
     }
 
     pub(super) fn is_voter(&self, peer: PeerId) -> bool {

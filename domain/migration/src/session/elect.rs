@@ -216,8 +216,8 @@ impl<G: Guards> Session<G> {
         };
         // Votes are given to voters alone.
         let of_voters = vacancy.quorum == Quorum::Majority;
-        let candidates = self.candidates(is_out);
-        let first = candidates.into_iter().find(|peer| !of_voters || self.is_voter(*peer));
+        // Voters come first.
+        let first = self.candidates(is_out).next().filter(|peer| !of_voters || self.is_voter(*peer));
         if first.is_none() && !vacancy.passed.is_empty() {
             self.change_vacancy(|vacancy| vacancy.passed.clear());
         }

@@ -45,7 +45,7 @@ impl<G: Guards> Session<G> {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
         let successor = match to {
             Some(peer) => Some(peer).filter(lives),
-            None => self.successors(now).first().copied(),
+            None => self.successors(now).next(),
         };
         // On a side without a majority nobody votes; else only voters can be certified.
         let successor = successor.filter(|peer| self.fork.is_some() || self.is_voter(*peer));

@@ -133,7 +133,8 @@ impl<G: Guards> Session<G> {
         }
         if self.append(piece) && self.config.level != Level::None {
             let newest: Vec<Part> = self.held.parts().last().cloned().into_iter().collect();
-            for standby in self.successors(now).into_iter().take(STANDBYS) {
+            let standbys: Vec<PeerId> = self.successors(now).take(STANDBYS).collect();
+            for standby in standbys {
                 self.send(standby, Body::State(newest.clone()));
             }
         }
@@ -169,7 +170,7 @@ impl<G: Guards> Session<G> {
     /// A standby that lacks something for a while is sent it.
     pub(super) fn send_lacking(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
         let is_standby = self.config.level != Level::None
-            && self.successors(now).into_iter().take(STANDBYS).any(|standby| standby == to);
+            && self.successors(now).take(STANDBYS).any(|standby| standby == to);
         let newest = self.held.id();
         let Some(contact) = self.contacts.get_mut(&to) else { return };
         if !is_standby || beat.holds == newest {
@@ -237,8 +238,8 @@ impl<G: Guards> Session<G> {
         let mut held: Vec<StateId> =
             self.contacts.values().map(|it| it.holds).filter(|id| id.stamp == stamp).collect();
         held.sort_unstable();
-        let standbys = if self.config.level == Level::None { 0 } else { self.successors(now).len() };
-        let copies = STANDBYS.min(standbys);
+        let copies =
+            if self.config.level == Level::None { 0 } else { self.successors(now).take(STANDBYS).count() };
         let held_by_enough = match (copies, held.len().checked_sub(copies)) {
             (0, _) => newest,
             (_, Some(at)) => held[at].min(newest),

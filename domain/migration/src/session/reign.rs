@@ -365,9 +365,7 @@ impl<G: Guards> Session<G> {
         let leader = self.leader();
         let is_gone = |peer: &PeerId| self.contacts.get(peer).is_some_and(Contact::is_gone);
         let out = |peer: PeerId| peer == leader || self.lost.contains(&peer) || is_gone(&peer);
-        let mut standbys = self.candidates(out);
-        standbys.truncate(STANDBYS);
-        standbys
+        self.candidates(out).take(STANDBYS).collect()
     }
 
     pub(super) fn is_standby(&self) -> bool {
@@ -375,13 +373,13 @@ impl<G: Guards> Session<G> {
     }
 
     /// Everybody who could follow this host, the best first: it hears them all.
-    pub(super) fn successors(&self, now: Timestamp) -> Vec<PeerId> {
+    pub(super) fn successors(&self, now: Timestamp) -> impl Iterator<Item = PeerId> {
         let me = self.me();
-        let goes = |peer: &PeerId| {
+        let goes = move |peer: &PeerId| {
             matches!(&self.leadership, Leadership::Reigns(reign) if reign.remove.contains(peer))
                 || self.contacts.get(peer).is_none_or(|contact| contact.is_lost(now))
         };
-        self.candidates(|peer| peer == me || goes(&peer))
+        self.candidates(move |peer| peer == me || goes(&peer))
     }
 
     /// Hints by peer, for whoever draws them.

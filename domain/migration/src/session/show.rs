@@ -60,13 +60,19 @@ impl<G: Guards> Session<G> {
     /// What this peer is in this session.
     #[must_use]
     pub fn role(&self) -> Identification {
-        if matches!(self.leadership, Leadership::Reigns(_)) {
+        if self.is_host() {
             Identification::Host
         } else if self.anticipated() == Some(self.config.me) {
             Identification::AnticipatedNewHost
         } else {
             Identification::Member
         }
+    }
+
+    /// Whether it is the host.
+    #[must_use]
+    pub const fn is_host(&self) -> bool {
+        matches!(self.leadership, Leadership::Reigns(_))
     }
 
     /// Whether a majority stands behind it, where this peer is the host: without one it stands still for a while, and then goes on

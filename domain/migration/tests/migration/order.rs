@@ -16,9 +16,12 @@ fn ranked(order: Order, entries: impl IntoIterator<Item = (u128, Entry)>) -> Vec
     let version = HintVersion { epoch: Epoch::FIRST, number: 1 };
     let entries: BTreeMap<PeerId, Entry> =
         entries.into_iter().map(|(id, entry)| (PeerId(id), entry)).collect();
-    let members = entries.iter().map(|(id, entry)| (*id, entry.channel)).collect();
     let list = HintList { version, entries };
-    order.candidates(&list, &members, |_| false).into_iter().map(|peer| peer.0).collect()
+    let mut ranked = Vec::new();
+    while let Some(peer) = order.first(&list, |peer| !ranked.contains(&peer.0)) {
+        ranked.push(peer.0);
+    }
+    ranked
 }
 
 /// "NAT type (open is better than moderate, which is better than strict, with unknown NAT's being considered the worst)."

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use mainstay_migration::{Identification, Input, PeerId, SessionId};
+use mainstay_migration::{Input, PeerId, SessionId};
 use mainstay_wire::peer::{Card, Packet};
 
 use super::{Hands, Life, Outside, Place, SEEK_MAX};
@@ -90,10 +90,8 @@ impl Hands {
                 place.measured = Some(now);
                 trips.push((*id, ping_ms));
             }
-            let listeners: Vec<PeerId> = match session.role() {
-                Identification::Host => members.iter().copied().collect(),
-                Identification::AnticipatedNewHost | Identification::Member => vec![session.leader()],
-            };
+            let listeners: Vec<PeerId> =
+                if session.is_host() { members.iter().copied().collect() } else { vec![session.leader()] };
             wanted.extend(&members);
             let known = Known { revision: self.reach.revision(), listeners, members };
             if place.known.as_ref() != Some(&known) {
