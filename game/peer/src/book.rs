@@ -5,12 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use mainstay_migration::PeerId;
 use mainstay_wire::peer::{ADDRESSES_MAX, CARDS_MAX, Card};
 
 /// Of how many peers addresses are kept: those of four full sessions.
 const KNOWN_MAX: usize = 4 * CARDS_MAX;
+
+/// For how long somebody is remembered who is no member as far as this peer knows: its host may have told where a newcomer is
+/// before the word that it is one came through, and says nothing twice. As long as a newcomer asks to be let in.
+const STRANGER_FOR: Duration = Duration::from_secs(15);
 
 /// Addresses by peer.
 #[derive(Debug, Default)]
@@ -30,19 +35,19 @@ struct Entry {
     addresses: Vec<SocketAddr>,
     /// When one was added.
     revision: Revision,
+    /// Since when nobody has asked for it.
+    stranger: Option<Instant>,
 }
 
 impl Book {
     /// Somebody may be found there. Whether that was not known before.
     pub(crate) fn learn(&mut self, card: &Card) -> bool {
-        if card.addresses.is_empty()
-            || (!self.entries.contains_key(&card.peer) && self.entries.len() >= KNOWN_MAX)
-        {
+        if card.addresses.is_empty() || (!self.entries.contains_key(&card.peer) && !self.has_room()) {
             return false;
         }
         let revision = self.revision + 1;
-        let entry =
-            self.entries.entry(card.peer).or_insert_with(|| Entry { addresses: Vec::new(), revision });
+        let new = || Entry { addresses: Vec::new(), revision, stranger: None };
+        let entry = self.entries.entry(card.peer).or_insert_with(new);
         for address in &card.addresses {
             let known = entry.addresses.len();
             entry.addresses.retain(|one| one != address);
@@ -55,6 +60,16 @@ impl Book {
         let surplus = entry.addresses.len().saturating_sub(ADDRESSES_MAX);
         entry.addresses.drain(..surplus);
         self.revision == revision
+    }
+
+    /// Makes room for one more: whoever was of no interest for longest gives way.
+    fn has_room(&mut self) -> bool {
+        if self.entries.len() >= KNOWN_MAX {
+            let strangers = self.entries.iter().filter_map(|(peer, entry)| Some((entry.stranger?, *peer)));
+            let Some((_, longest)) = strangers.min() else { return false };
+            self.entries.remove(&longest);
+        }
+        true
     }
 
     /// Where that peer can be found.
@@ -78,9 +93,20 @@ impl Book {
         self.revision += 1;
     }
 
-    /// Only these are still of interest, and only those listen.
-    pub(crate) fn keep(&mut self, is_meant: impl Fn(&PeerId) -> bool, is_linked: impl Fn(&PeerId) -> bool) {
-        self.entries.retain(|peer, _| is_meant(peer) || is_linked(peer));
+    /// Only these are of interest now, and only those listen.
+    pub(crate) fn keep(
+        &mut self,
+        now: Instant,
+        is_meant: impl Fn(&PeerId) -> bool,
+        is_linked: impl Fn(&PeerId) -> bool,
+    ) {
+        self.entries.retain(|peer, entry| {
+            entry.stranger = match entry.stranger {
+                _ if is_meant(peer) || is_linked(peer) => None,
+                since => since.or(Some(now)),
+            };
+            entry.stranger.is_none_or(|since| now < since + STRANGER_FOR)
+        });
         self.told.retain(|peer, _| is_linked(peer));
         for told in self.told.values_mut() {
             told.retain(|peer, _| self.entries.contains_key(peer));
@@ -160,8 +186,32 @@ mod tests {
         let members = peers(0..KNOWN_MAX as u128);
         assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX);
         assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX, "the next");
-        book.keep(|peer| peer.0 < 10, |peer| peer.0 == 20);
-        assert_eq!(book.entries.len(), 11);
+        let began = Instant::now();
+        let keep = |book: &mut Book, after: Duration| {
+            book.keep(began + after, |peer| peer.0 < 10, |peer| peer.0 == 20);
+            book.entries.len()
+        };
+        assert_eq!(keep(&mut book, Duration::ZERO), KNOWN_MAX);
         assert!(book.told.is_empty());
+        assert!(book.learn(&card(KNOWN_MAX as u128, 1)), "a stranger gives way");
+        assert_eq!(keep(&mut book, STRANGER_FOR), 12, "and who is new is waited for");
+        assert_eq!(keep(&mut book, 2 * STRANGER_FOR), 11);
+    }
+
+    /// Where a newcomer is may come before the word that it is a member, which was lost and is said again.
+    #[test]
+    fn whoever_is_no_member_yet_is_remembered() {
+        let (mut book, began) = (Book::default(), Instant::now());
+        assert!(book.learn(&card(1, 1)));
+        let keep = |book: &mut Book, after, is_meant: bool| {
+            book.keep(began + after, |_| is_meant, |_| false);
+            !book.addresses(PeerId(1)).is_empty()
+        };
+        let nearly = STRANGER_FOR - Duration::from_millis(1);
+        assert!(keep(&mut book, Duration::ZERO, false));
+        assert!(keep(&mut book, nearly, true), "it has become one");
+        assert!(keep(&mut book, 2 * nearly, false));
+        assert!(keep(&mut book, 3 * nearly, false));
+        assert!(!keep(&mut book, 2 * nearly + STRANGER_FOR, false));
     }
 }

@@ -25,6 +25,8 @@ pub trait Link: fmt::Debug + Send + Sync {
     fn number(&self) -> u64;
     /// Where its packets go, if its transport knows addresses.
     fn address(&self) -> Option<SocketAddr>;
+    /// Whether a relay carries them.
+    fn is_relayed(&self) -> bool;
     /// Sends and does not wait. Where more is under way than the link takes, the packet is lost.
     fn send(&self, bytes: Bytes, way: Way);
     /// The present round trip.

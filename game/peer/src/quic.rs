@@ -240,7 +240,8 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
     let (waiting, streams) = mpsc::channel(WAITING_MAX);
-    let link = QuicLink { connection: connection.clone(), peer, number, waiting, unheard };
+    let is_relayed = Seat::at(connection.remote_address()).is_some();
+    let link = QuicLink { connection: connection.clone(), peer, number, is_relayed, waiting, unheard };
     if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
         return;
     }
@@ -351,6 +352,8 @@ struct QuicLink {
     connection: Connection,
     peer: PeerId,
     number: u64,
+    /// As it began: one of the two never becomes the other.
+    is_relayed: bool,
     waiting: mpsc::Sender<(Bytes, Said)>,
     unheard: Unheard,
 }
@@ -366,6 +369,10 @@ impl Link for QuicLink {
 
     fn address(&self) -> Option<SocketAddr> {
         Some(canonical(self.connection.remote_address()))
+    }
+
+    fn is_relayed(&self) -> bool {
+        self.is_relayed
     }
 
     fn send(&self, bytes: Bytes, way: Way) {

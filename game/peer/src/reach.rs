@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mainstay_migration::PeerId;
 use mainstay_wire::peer::Card;
-use mainstay_wire::relay::Seat;
 
 use crate::book::{Book, Revision};
 use crate::link::{Link, Way};
@@ -70,11 +69,11 @@ impl Reach {
         if peer == self.me {
             return link.close();
         }
-        if let Some(address) = link.address().filter(|address| Seat::at(*address).is_none()) {
-            self.learn(&Card { peer, addresses: vec![address] });
-        }
-        if !is_relayed(&link) {
+        if !link.is_relayed() {
             self.missing.remove(&peer);
+            if let Some(address) = link.address() {
+                self.learn(&Card { peer, addresses: vec![address] });
+            }
         }
         self.book.tell_anew(peer);
         let links = self.links.entry(peer).or_default();
@@ -123,7 +122,7 @@ impl Reach {
 
     /// Whether there are only links through a relay.
     pub(crate) fn is_relayed(&self, peer: PeerId) -> bool {
-        self.links.get(&peer).and_then(|links| links.last()).is_some_and(is_relayed)
+        self.links.get(&peer).and_then(|links| links.last()).is_some_and(|link| link.is_relayed())
     }
 
     /// The mean round trip to those that there are links to, in milliseconds; `None` without any.
@@ -186,7 +185,7 @@ impl Reach {
     ) -> Vec<Card> {
         let is_meant = |peer: &PeerId| wanted.contains(peer) || asked.contains(peer);
         self.missing.retain(|peer, _| is_meant(peer));
-        self.book.keep(is_meant, |peer| self.links.contains_key(peer));
+        self.book.keep(now, is_meant, |peer| self.links.contains_key(peer));
         let mut cards = Vec::new();
         for peer in wanted.union(asked).copied() {
             let is_relayed = self.is_relayed(peer);
@@ -211,19 +210,16 @@ impl Reach {
     }
 }
 
-fn is_relayed(link: &Arc<dyn Link>) -> bool {
-    link.address().is_some_and(|address| Seat::at(address).is_some())
-}
-
 /// Direct ways last; otherwise they stay as they were.
 fn order(links: &mut [Arc<dyn Link>]) {
-    links.sort_by_key(|link| !is_relayed(link));
+    links.sort_by_key(|link| !link.is_relayed());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mainstay_core::SessionId;
+    use mainstay_wire::relay::Seat;
 
     const ME: PeerId = PeerId(1);
     const OTHER: PeerId = PeerId(2);
@@ -241,6 +237,9 @@ mod tests {
         }
         fn address(&self) -> Option<SocketAddr> {
             Some(self.1)
+        }
+        fn is_relayed(&self) -> bool {
+            Seat::at(self.1).is_some()
         }
         fn send(&self, _bytes: Bytes, _way: Way) {}
         fn round_trip(&self) -> Duration {

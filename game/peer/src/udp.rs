@@ -28,6 +28,7 @@ mod unix {
     use std::net::{SocketAddr, UdpSocket};
     use std::pin::Pin;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::{Context, Poll, ready};
 
     use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
@@ -39,13 +40,16 @@ mod unix {
     pub(super) struct Udp {
         arrivals: AsyncFd<UdpSocket>,
         state: UdpSocketState,
+        /// Whether the system took no more when somebody last sent.
+        is_full: AtomicBool,
     }
 
     impl Udp {
         pub(super) fn new(socket: UdpSocket) -> io::Result<Self> {
             socket.set_nonblocking(true)?;
             let state = UdpSocketState::new((&socket).into())?;
-            Ok(Self { arrivals: watch(socket, Interest::READABLE)?, state })
+            let arrivals = watch(socket, Interest::READABLE)?;
+            Ok(Self { arrivals, state, is_full: AtomicBool::new(false) })
         }
     }
 
@@ -67,6 +71,10 @@ mod unix {
     impl UdpPoller for Room {
         fn poll_writable(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             let room = self.get_mut();
+            // QUIC asks before each packet.
+            if !room.udp.is_full.load(Ordering::Relaxed) {
+                return Poll::Ready(Ok(()));
+            }
             let watched = match &room.watched {
                 Some(watched) => watched,
                 None => {
@@ -76,6 +84,7 @@ mod unix {
             };
             ready!(watched.poll_write_ready(cx))?.retain_ready();
             room.watched = None;
+            room.udp.is_full.store(false, Ordering::Relaxed);
             Poll::Ready(Ok(()))
         }
     }
@@ -86,7 +95,11 @@ mod unix {
         }
 
         fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-            self.state.send(self.arrivals.get_ref().into(), transmit)
+            let sent = self.state.send(self.arrivals.get_ref().into(), transmit);
+            if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+                self.is_full.store(true, Ordering::Relaxed);
+            }
+            sent
         }
 
         fn poll_recv(
@@ -151,13 +164,21 @@ mod unix {
         }
 
         #[tokio::test]
-        async fn there_is_room_as_often_as_somebody_asks() {
+        async fn whoever_found_it_full_waits_until_it_is_not() {
             let udp = Arc::new(Udp::new(bound()).unwrap());
+            udp.is_full.store(true, Ordering::Relaxed);
             let mut room = Arc::clone(&udp).create_io_poller();
-            for _ in 0..2 {
-                poll_fn(|cx| room.as_mut().poll_writable(cx)).await.unwrap();
-                udp.try_send(&to(udp.local_addr().unwrap(), &[0; 1_000])).unwrap();
-            }
+            let mut polls = 0;
+            poll_fn(|cx| {
+                polls += 1;
+                room.as_mut().poll_writable(cx)
+            })
+            .await
+            .unwrap();
+            assert!(polls > 1, "the system is asked");
+            udp.try_send(&to(udp.local_addr().unwrap(), b"hello")).unwrap();
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            assert!(room.as_mut().poll_writable(&mut cx).is_ready(), "and not again");
         }
 
         /// The system's word that nobody listens where something was sent is no end of what comes.
