@@ -8,7 +8,8 @@
  * Threads: a peer may be used from any thread, by one at a time; so may a seat. Listeners are called by mainstay_seat_next, on
  * the thread that calls it. The library has a thread of its own, which never calls the game.
  *
- * Errors: every function that can fail answers with a MainstayStatus and leaves `out` alone where that is not OK. No panic
+ * Errors: every function that can fail answers with a MainstayStatus and leaves `out` alone where that is not OK;
+ * mainstay_last_error tells why, for people, and by what code a lobby has refused. No panic
  * crosses: it becomes MAINSTAY_STATUS_PANICKED, and what it was called with is to be freed and not used any more.
  */
 
@@ -25,6 +26,15 @@
 
 // How long the name of a session is at most, the zero byte at its end included.
 #define MAINSTAY_NAME_LENGTH 129
+
+// How long an address is at most, the zero byte at its end included.
+#define MAINSTAY_ADDRESS_LENGTH 64
+
+// How long the code of a refusal is at most, the zero byte at its end included.
+#define MAINSTAY_CODE_LENGTH 16
+
+// How long the reason of an error is at most, the zero byte at its end included; what is longer is cut.
+#define MAINSTAY_WHY_LENGTH 512
 
 // What came of a call.
 typedef enum MainstayStatus {
@@ -54,10 +64,20 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_TOO_SHORT = 11,
   // A bug of the library: what it was called with is to be freed and not used any more.
   MAINSTAY_STATUS_PANICKED = 12,
-  // The lobby gives no place.
-  MAINSTAY_STATUS_LOBBY = 13,
+  // The lobby refuses, and MainstayError has its code.
+  MAINSTAY_STATUS_LOBBY_REFUSED = 13,
   // Nothing can be found or announced on the LAN: the system refuses multicast DNS, or a name is too long.
   MAINSTAY_STATUS_LAN = 14,
+  // No lobby answers there: it may later.
+  MAINSTAY_STATUS_LOBBY_UNREACHABLE = 15,
+  // What answers there cannot prove that it is the lobby, and was told nothing.
+  MAINSTAY_STATUS_LOBBY_UNTRUSTED = 16,
+  // What answers there is no lobby.
+  MAINSTAY_STATUS_NOT_A_LOBBY = 17,
+  // A text holds no certificates of authorities in PEM form, or one that cannot be read.
+  MAINSTAY_STATUS_NOT_AUTHORITIES = 18,
+  // The lobby's address is none, or the entity token holds what no token does, such as the end of a line.
+  MAINSTAY_STATUS_LOBBY_UNASKABLE = 19,
 } MainstayStatus;
 
 // For what a listener is called.
@@ -79,6 +99,18 @@ typedef enum MainstayStage {
   // `OnReset`
   MAINSTAY_STAGE_RESET = 7,
 } MainstayStage;
+
+// How others reach a peer, as far as that was found out.
+typedef enum MainstayNat {
+  // Nobody has found out, or the lobby has no two addresses to ask.
+  MAINSTAY_NAT_UNKNOWN = 0,
+  // Anybody reaches it.
+  MAINSTAY_NAT_OPEN = 1,
+  // Whoever it has written to reaches it.
+  MAINSTAY_NAT_MODERATE = 2,
+  // Only whoever it writes to, from a port that others cannot foresee.
+  MAINSTAY_NAT_STRICT = 3,
+} MainstayNat;
 
 // What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
 typedef enum MainstayEventKind {
@@ -198,6 +230,26 @@ typedef enum MainstayHandover {
   MAINSTAY_HANDOVER_LEAVES = 1,
 } MainstayHandover;
 
+// By what hosts are chosen.
+typedef enum MainstayOrder {
+  // By NAT type, then active connections, then channel.
+  MAINSTAY_ORDER_DOCUMENTED = 0,
+  // As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
+  MAINSTAY_ORDER_CRYENGINE = 1,
+} MainstayOrder;
+
+// How much of a game's state goes along.
+typedef enum MainstayLevel {
+  // The standbys are sent all of it, and nobody waits for them.
+  MAINSTAY_LEVEL_ASYNCHRONOUS = 0,
+  // Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
+  MAINSTAY_LEVEL_NONE = 1,
+  // An event is told once it is held; everything else at once.
+  MAINSTAY_LEVEL_DURABLE_EVENTS = 2,
+  // Nothing is told before it is held.
+  MAINSTAY_LEVEL_SYNCHRONOUS = 3,
+} MainstayLevel;
+
 // A migration, as long as its listener is called.
 typedef struct MainstayMigrating MainstayMigrating;
 
@@ -250,11 +302,44 @@ typedef struct MainstayOptions {
   bool migratable;
   // A MainstayWithoutMajority.
   uint32_t without_majority;
+  // A MainstayOrder.
+  uint32_t order;
+  // A MainstayLevel.
+  uint32_t level;
+  // How many members it has at most, up to 64; 0 is 64.
+  uint32_t size;
   // Called for each stage of a migration; may be null.
   MainstayListener listener;
   // What the listener is called with. It has to outlive the seat.
   void *user;
 } MainstayOptions;
+
+// Where a lobby is, and as whom this process comes to it. All zero but `url` is a player without a name, in a lobby that whomever this
+// system trusts vouches for.
+typedef struct MainstayOnline {
+  // Its address, such as `https://games.example:7700`; `http` is answered to callers on the lobby's own host alone.
+  const char *url;
+  // Certificates in PEM form of who alone vouches for it: a studio's own authority, or `tls/ca.pem` of a control plane's data
+  // directory. Null for whomever this system trusts.
+  const char *authorities;
+  // What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it. Null for none.
+  const char *entity_token;
+  // Whose process this is: read by lobbies that ask nobody for credentials. Null for a name that nobody else has.
+  const char *player;
+  // How others reach this peer, such as `192.0.2.1:5555`; without any, the address that the lobby's STUN responder sees it at, and
+  // the one that it reaches the lobby from.
+  const char *const *addresses;
+  // How many.
+  size_t addresses_length;
+} MainstayOnline;
+
+// How others see a peer.
+typedef struct MainstayReach {
+  // How strictly its router translates.
+  enum MainstayNat nat;
+  // At which address, with a zero byte at its end; empty where nothing has answered.
+  char seen_as[MAINSTAY_ADDRESS_LENGTH];
+} MainstayReach;
 
 // One part of a game's state.
 typedef struct MainstayPart {
@@ -318,7 +403,19 @@ typedef struct MainstayShown {
   size_t members;
   // To how many of them it has a link.
   size_t linked;
+  // To how many of those only through the lobby's relay.
+  size_t relayed;
 } MainstayShown;
+
+// Why a call came to nothing.
+typedef struct MainstayError {
+  // What the call answered; MAINSTAY_STATUS_OK where none has failed on this thread yet.
+  enum MainstayStatus status;
+  // By what code the lobby has refused, such as `MS-G007` (docs/reference/error-codes.md); otherwise empty. Ends with a zero byte.
+  char code[MAINSTAY_CODE_LENGTH];
+  // For people: what, where and why, in UTF-8, with a zero byte at its end.
+  char why[MAINSTAY_WHY_LENGTH];
+} MainstayError;
 
 #ifdef __cplusplus
 extern "C" {
@@ -381,6 +478,29 @@ enum MainstayStatus mainstay_no_longer_needed(const struct MainstayMigrating *mi
                                               const uint64_t *entities,
                                               size_t length);
 
+// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
+// for people, 64 characters at most. Waits for the lobby's answers, some seconds at most.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
+enum MainstayStatus mainstay_peer_found_online(const struct MainstayPeer *peer,
+                                               const struct MainstayOnline *online,
+                                               const char *name,
+                                               const struct MainstayOptions *options,
+                                               struct MainstaySeat **out);
+
+// Joins a session of a lobby: one that somebody has made there, or a match's, whose id is the match's. It has what it was made with,
+// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. MAINSTAY_EVENT_KIND_ENTERED says that it
+// is in.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
+enum MainstayStatus mainstay_peer_join_online(const struct MainstayPeer *peer,
+                                              const struct MainstayOnline *online,
+                                              const struct MainstayId *session,
+                                              const struct MainstayOptions *options,
+                                              struct MainstaySeat **out);
+
 // Makes a key, binds a UDP socket at an address such as `0.0.0.0:0`, and starts a thread.
 //
 // # Safety
@@ -400,11 +520,19 @@ enum MainstayStatus mainstay_peer_free(struct MainstayPeer *peer);
 // `peer` is of mainstay_peer_start and not freed, `out` a place for an id.
 enum MainstayStatus mainstay_peer_id(const struct MainstayPeer *peer, struct MainstayId *out);
 
-// Where its socket is, as a text that ends with a zero byte: 64 bytes are always enough.
+// Where its socket is, as a text that ends with a zero byte: MAINSTAY_ADDRESS_LENGTH is always enough.
 //
 // # Safety
 // `peer` is of mainstay_peer_start and not freed, `out` a place for `length` bytes.
 enum MainstayStatus mainstay_peer_address(const struct MainstayPeer *peer, char *out, size_t length);
+
+// How others see this peer, and how strictly its router translates: known some seconds after it entered a session of a lobby that
+// answers STUN, and as long as it runs.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `out` a place for the answer.
+enum MainstayStatus mainstay_peer_reach(const struct MainstayPeer *peer,
+                                        struct MainstayReach *out);
 
 // Founds a session: this peer is its first host.
 //
@@ -430,7 +558,7 @@ enum MainstayStatus mainstay_peer_join(const struct MainstayPeer *peer,
 // Leaves the session, and frees the seat. A host that wants no gap hands over first. Null is freed already.
 //
 // # Safety
-// `seat` is null, or of mainstay_peer_found or mainstay_peer_join and not freed.
+// `seat` is null, or of a function that takes a seat and not freed.
 enum MainstayStatus mainstay_seat_free(struct MainstaySeat *seat);
 
 // What happened next, waiting for it so many milliseconds: MAINSTAY_STATUS_NOTHING if nothing did. Calls listeners.
@@ -438,6 +566,12 @@ enum MainstayStatus mainstay_seat_free(struct MainstaySeat *seat);
 // # Safety
 // `seat` is not freed and used by nobody else meanwhile, `out` a place for an event.
 enum MainstayStatus mainstay_seat_next(struct MainstaySeat *seat, uint32_t patience_ms, struct MainstayEvent *out);
+
+// Which session: of one that was founded in a lobby the id that the lobby gave it, which others join by.
+//
+// # Safety
+// `seat` is not freed, `out` a place for an id.
+enum MainstayStatus mainstay_seat_session(const struct MainstaySeat *seat, struct MainstayId *out);
 
 // Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
 //
@@ -518,6 +652,12 @@ enum MainstayStatus mainstay_seat_leave(const struct MainstaySeat *seat);
 // # Safety
 // `seat` is not freed, `out` a place for the answer.
 enum MainstayStatus mainstay_seat_shown(const struct MainstaySeat *seat, struct MainstayShown *out);
+
+// Why the last call that failed on this thread did: one that answered neither MAINSTAY_STATUS_OK nor MAINSTAY_STATUS_NOTHING.
+//
+// # Safety
+// `out` is a place for an error.
+enum MainstayStatus mainstay_last_error(struct MainstayError *out);
 
 #ifdef __cplusplus
 }  // extern "C"

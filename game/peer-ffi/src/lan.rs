@@ -7,9 +7,10 @@ use mainstay_peer::lan::{FoundSession, NAME_BYTES_MAX, Search, Support};
 use mainstay_peer::migration::Migratable;
 
 use crate::MainstayId;
+use crate::memory::{change, fixed, free, read, read_text};
 use crate::peer::{MainstayOptions, MainstayPeer, open};
 use crate::seat::MainstaySeat;
-use crate::status::{MainstayStatus, change, guard, read, read_text};
+use crate::status::{MainstayStatus, guard};
 
 /// How long the name of a session is at most, the zero byte at its end included.
 pub const MAINSTAY_NAME_LENGTH: usize = 129;
@@ -45,11 +46,6 @@ pub struct MainstayFound {
 
 impl From<&FoundSession> for MainstayFound {
     fn from(found: &FoundSession) -> Self {
-        let mut name = [0; MAINSTAY_NAME_LENGTH];
-        // What is longer was not taken from the LAN.
-        for (to, from) in name.iter_mut().take(NAME_BYTES_MAX).zip(found.name.bytes()) {
-            *to = c_char::from_ne_bytes([from]);
-        }
         Self {
             session: found.session.into(),
             host: found.host.into(),
@@ -58,7 +54,7 @@ impl From<&FoundSession> for MainstayFound {
             members: found.members,
             size: found.size,
             migratable: found.migratable == Migratable::Yes,
-            name,
+            name: fixed(&found.name),
         }
     }
 }
@@ -76,7 +72,7 @@ pub unsafe extern "C" fn mainstay_search_start(out: *mut *mut MainstaySearch) ->
     guard(|| {
         // SAFETY: the caller's promise.
         let out = unsafe { change(out)? };
-        let search = Search::start().map_err(|_| MainstayStatus::Lan)?;
+        let search = Search::start()?;
         *out = Box::into_raw(Box::new(MainstaySearch { search }));
         Ok(())
     })
@@ -99,7 +95,7 @@ pub unsafe extern "C" fn mainstay_search_list(
         // SAFETY: the caller's promise.
         let (search, length) = unsafe { (change(search)?, change(length)?) };
         if out.is_null() && capacity > 0 {
-            return Err(MainstayStatus::NullPointer);
+            return Err(MainstayStatus::NullPointer.into());
         }
         let _none = search.search.find(Duration::from_millis(patience_ms.into()), |_| false);
         let found = search.search.sessions();
@@ -118,13 +114,8 @@ pub unsafe extern "C" fn mainstay_search_list(
 /// `search` is null, or of mainstay_search_start and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mainstay_search_free(search: *mut MainstaySearch) -> MainstayStatus {
-    guard(|| {
-        if !search.is_null() {
-            // SAFETY: it was made by `Box::into_raw`, and the caller gives it back.
-            drop(unsafe { Box::from_raw(search) });
-        }
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { free(search) })
 }
 
 /// Founds a session that everybody on this LAN can find, whoever of those who came by mainstay_peer_join_lan is its host. `name` has at

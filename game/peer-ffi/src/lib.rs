@@ -3,10 +3,11 @@
 //! `include/mainstay_peer.h` is made from this crate and says what a caller in C has to know: who owns what, which threads may
 //! call, and what errors are. Games link the shared library or the static one.
 //!
-//! - [`status`] are the answers, and the wall that no panic crosses;
+//! - [`status`] are the answers, and the wall that no panic crosses; `memory` reads arguments;
 //! - [`peer`] is one process: a key, a socket, and places in sessions;
 //! - [`seat`] is one place: what happens comes out, what the game does goes in;
 //! - [`lan`] finds sessions on a LAN, and lets them be found;
+//! - [`online`] founds and joins them in a lobby;
 //! - [`event`] is what happens, as a C structure;
 //! - [`listener`] are the eight callbacks of seed 000 behind one function pointer.
 #![expect(
@@ -17,6 +18,8 @@
 pub mod event;
 pub mod lan;
 pub mod listener;
+mod memory;
+pub mod online;
 pub mod peer;
 pub mod seat;
 pub mod status;

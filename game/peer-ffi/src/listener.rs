@@ -6,7 +6,8 @@ use mainstay_peer::listener::{Listener, Migrating};
 use mainstay_peer::migration::{Answer, EntityId, Stage};
 
 use crate::MainstayId;
-use crate::status::{MainstayStatus, guard, read};
+use crate::memory::{read, read_list};
+use crate::status::{MainstayStatus, guard};
 
 /// For what a listener is called.
 #[repr(C)]
@@ -76,13 +77,7 @@ pub unsafe extern "C" fn mainstay_no_longer_needed(
 ) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise: the library's own call of the listener, which holds the other one, has not returned.
-        let info = unsafe { read(read(migrating)?.info)? };
-        let entities = match (entities.is_null(), length) {
-            (_, 0) => &[],
-            (true, _) => return Err(MainstayStatus::NullPointer),
-            // SAFETY: it is not null, and the caller promises the length.
-            (false, _) => unsafe { std::slice::from_raw_parts(entities, length) },
-        };
+        let (info, entities) = unsafe { (read(read(migrating)?.info)?, read_list(entities, length)?) };
         Ok(info.no_longer_needed(entities.iter().copied().map(EntityId).collect())?)
     })
 }

@@ -1,16 +1,16 @@
 //! One process: a key, a socket, and places in sessions.
 
 use std::ffi::{c_char, c_void};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use mainstay_peer::migration::{Migratable, Priority, WithoutMajority};
+use mainstay_peer::migration::{Level, MEMBERS_MAX, Migratable, NatType, Order, Priority, WithoutMajority};
 use mainstay_peer::{Peer, Registered, Seat, SessionOptions};
 
 use crate::MainstayId;
 use crate::listener::{Called, MainstayListener};
+use crate::memory::{address, change, fixed, free, read, read_addresses, read_text};
 use crate::seat::MainstaySeat;
-use crate::status::{MainstayStatus, change, guard, read, read_text};
+use crate::status::{Fault, MainstayStatus, guard};
 
 /// One life of one process: a key, one UDP socket and a thread.
 #[derive(Debug)]
@@ -32,6 +32,30 @@ pub enum MainstayWithoutMajority {
     Hold = 2,
 }
 
+/// By what hosts are chosen.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayOrder {
+    /// By NAT type, then active connections, then channel.
+    Documented = 0,
+    /// As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
+    Cryengine = 1,
+}
+
+/// How much of a game's state goes along.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayLevel {
+    /// The standbys are sent all of it, and nobody waits for them.
+    Asynchronous = 0,
+    /// Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
+    None = 1,
+    /// An event is told once it is held; everything else at once.
+    DurableEvents = 2,
+    /// Nothing is told before it is held.
+    Synchronous = 3,
+}
+
 /// What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +64,12 @@ pub struct MainstayOptions {
     pub migratable: bool,
     /// A MainstayWithoutMajority.
     pub without_majority: u32,
+    /// A MainstayOrder.
+    pub order: u32,
+    /// A MainstayLevel.
+    pub level: u32,
+    /// How many members it has at most, up to 64; 0 is 64.
+    pub size: u32,
     /// Called for each stage of a migration; may be null.
     pub listener: MainstayListener,
     /// What the listener is called with. It has to outlive the seat.
@@ -47,16 +77,36 @@ pub struct MainstayOptions {
 }
 
 impl MainstayOptions {
-    fn read(&self, session: &MainstayId) -> Result<(SessionOptions, Vec<Registered>), MainstayStatus> {
+    fn read(&self, session: &MainstayId) -> Result<(SessionOptions, Vec<Registered>), Fault> {
         let without_majority = match self.without_majority {
             0 => WithoutMajority::Fork,
             1 => WithoutMajority::End,
             2 => WithoutMajority::Hold,
-            _ => return Err(MainstayStatus::NotAChoice),
+            _ => return Err(MainstayStatus::NotAChoice.into()),
+        };
+        let order = match self.order {
+            0 => Order::Documented,
+            1 => Order::CryEngine51,
+            _ => return Err(MainstayStatus::NotAChoice.into()),
+        };
+        let level = match self.level {
+            0 => Level::Asynchronous,
+            1 => Level::None,
+            2 => Level::DurableEvents,
+            3 => Level::Synchronous,
+            _ => return Err(MainstayStatus::NotAChoice.into()),
+        };
+        let defaults = SessionOptions::new(session.session());
+        let size = match self.size {
+            0 => defaults.size,
+            size if size as usize <= MEMBERS_MAX => size,
+            size => {
+                let why = format!("a session of {size}: the largest has {MEMBERS_MAX}");
+                return Err(Fault::new(MainstayStatus::NotAChoice, why));
+            }
         };
         let migratable = if self.migratable { Migratable::Yes } else { Migratable::No };
-        let options =
-            SessionOptions { migratable, without_majority, ..SessionOptions::new(session.session()) };
+        let options = SessionOptions { migratable, without_majority, order, level, size, ..defaults };
         let listener = self.listener.map(|function| Registered {
             name: "C".to_owned(),
             priority: Priority::PostEngine,
@@ -95,11 +145,10 @@ pub unsafe extern "C" fn mainstay_peer_free(peer: *mut MainstayPeer) -> Mainstay
         // SAFETY: the caller's promise.
         let Ok(kept) = (unsafe { read(peer) }) else { return Ok(()) };
         if Arc::strong_count(&kept.seats) > 1 {
-            return Err(MainstayStatus::SeatsLeft);
+            return Err(MainstayStatus::SeatsLeft.into());
         }
-        // SAFETY: it was made by `Box::into_raw`, and the caller gives it back.
-        drop(unsafe { Box::from_raw(peer) });
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { free(peer) }
     })
 }
 
@@ -117,7 +166,7 @@ pub unsafe extern "C" fn mainstay_peer_id(peer: *const MainstayPeer, out: *mut M
     })
 }
 
-/// Where its socket is, as a text that ends with a zero byte: 64 bytes are always enough.
+/// Where its socket is, as a text that ends with a zero byte: MAINSTAY_ADDRESS_LENGTH is always enough.
 ///
 /// # Safety
 /// `peer` is of mainstay_peer_start and not freed, `out` a place for `length` bytes.
@@ -132,16 +181,69 @@ pub unsafe extern "C" fn mainstay_peer_address(
         let peer = unsafe { read(peer)? };
         let text = peer.peer.address().to_string();
         if out.is_null() {
-            return Err(MainstayStatus::NullPointer);
+            return Err(MainstayStatus::NullPointer.into());
         }
         if text.len() >= length {
-            return Err(MainstayStatus::TooShort);
+            return Err(MainstayStatus::TooShort.into());
         }
         // SAFETY: there is room for the text and its zero byte, and the text is not in that place.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr().cast(), out, text.len());
             *out.add(text.len()) = 0;
         }
+        Ok(())
+    })
+}
+
+/// How others reach a peer, as far as that was found out.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayNat {
+    /// Nobody has found out, or the lobby has no two addresses to ask.
+    Unknown = 0,
+    /// Anybody reaches it.
+    Open = 1,
+    /// Whoever it has written to reaches it.
+    Moderate = 2,
+    /// Only whoever it writes to, from a port that others cannot foresee.
+    Strict = 3,
+}
+
+/// How long an address is at most, the zero byte at its end included.
+pub const MAINSTAY_ADDRESS_LENGTH: usize = 64;
+
+/// How others see a peer.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayReach {
+    /// How strictly its router translates.
+    pub nat: MainstayNat,
+    /// At which address, with a zero byte at its end; empty where nothing has answered.
+    pub seen_as: [c_char; MAINSTAY_ADDRESS_LENGTH],
+}
+
+/// How others see this peer, and how strictly its router translates: known some seconds after it entered a session of a lobby that
+/// answers STUN, and as long as it runs.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `out` a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_reach(
+    peer: *const MainstayPeer,
+    out: *mut MainstayReach,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (peer, out) = unsafe { (read(peer)?, change(out)?) };
+        let reach = peer.peer.reach();
+        let nat = match reach.nat {
+            NatType::Unknown => MainstayNat::Unknown,
+            NatType::Open => MainstayNat::Open,
+            NatType::Moderate => MainstayNat::Moderate,
+            NatType::Strict => MainstayNat::Strict,
+        };
+        let seen_as = reach.seen_as.map(|address| address.to_string()).unwrap_or_default();
+        *out = MainstayReach { nat, seen_as: fixed(&seen_as) };
         Ok(())
     })
 }
@@ -180,7 +282,7 @@ pub unsafe extern "C" fn mainstay_peer_join(
     // SAFETY: the caller's promise.
     unsafe {
         open(peer, session, options, out, |peer, options, listeners| {
-            Ok(peer.join(options, read_doors(doors, doors_length)?, listeners)?)
+            Ok(peer.join(options, read_addresses(doors, doors_length)?, listeners)?)
         })
     }
 }
@@ -194,7 +296,7 @@ pub(crate) unsafe fn open(
     session: *const MainstayId,
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
-    sit: impl FnOnce(&Peer, SessionOptions, Vec<Registered>) -> Result<Seat, MainstayStatus>,
+    sit: impl FnOnce(&Peer, SessionOptions, Vec<Registered>) -> Result<Seat, Fault>,
 ) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise.
@@ -205,21 +307,4 @@ pub(crate) unsafe fn open(
         *out = Box::into_raw(Box::new(MainstaySeat::new(seat, Arc::clone(&peer.seats))));
         Ok(())
     })
-}
-
-/// # Safety
-/// `doors` points to `length` texts, each ending with a zero byte, or `length` is 0.
-unsafe fn read_doors(doors: *const *const c_char, length: usize) -> Result<Vec<SocketAddr>, MainstayStatus> {
-    let doors = match (doors.is_null(), length) {
-        (_, 0) => return Ok(Vec::new()),
-        (true, _) => return Err(MainstayStatus::NullPointer),
-        // SAFETY: it is not null, and the caller promises the length.
-        (false, _) => unsafe { std::slice::from_raw_parts(doors, length) },
-    };
-    // SAFETY: the caller's promise.
-    doors.iter().map(|door| address(unsafe { read_text(*door)? })).collect()
-}
-
-fn address(text: &str) -> Result<SocketAddr, MainstayStatus> {
-    text.parse().map_err(|_| MainstayStatus::NotAnAddress)
 }

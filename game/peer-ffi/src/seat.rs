@@ -10,7 +10,8 @@ use mainstay_peer::{Seat, To};
 
 use crate::MainstayId;
 use crate::event::{Held, MainstayEvent};
-use crate::status::{MainstayStatus, change, guard, read, read_bytes, read_text};
+use crate::memory::{change, free, read, read_list, read_text};
+use crate::status::{Fault, MainstayStatus, guard};
 
 /// A place in one session.
 #[derive(Debug)]
@@ -79,14 +80,13 @@ pub struct MainstayShown {
     pub members: usize,
     /// To how many of them it has a link.
     pub linked: usize,
+    /// To how many of those only through the lobby's relay.
+    pub relayed: usize,
 }
 
 /// # Safety
 /// As [`read`]. Runs something with a seat.
-unsafe fn with(
-    seat: *const MainstaySeat,
-    run: impl FnOnce(&Seat) -> Result<(), MainstayStatus>,
-) -> MainstayStatus {
+unsafe fn with(seat: *const MainstaySeat, run: impl FnOnce(&Seat) -> Result<(), Fault>) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise.
         run(unsafe { &read(seat)?.seat })
@@ -96,16 +96,11 @@ unsafe fn with(
 /// Leaves the session, and frees the seat. A host that wants no gap hands over first. Null is freed already.
 ///
 /// # Safety
-/// `seat` is null, or of mainstay_peer_found or mainstay_peer_join and not freed.
+/// `seat` is null, or of a function that takes a seat and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mainstay_seat_free(seat: *mut MainstaySeat) -> MainstayStatus {
-    guard(|| {
-        if !seat.is_null() {
-            // SAFETY: it was made by `Box::into_raw`, and the caller gives it back.
-            drop(unsafe { Box::from_raw(seat) });
-        }
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { free(seat) })
 }
 
 /// What happened next, waiting for it so many milliseconds: MAINSTAY_STATUS_NOTHING if nothing did. Calls listeners.
@@ -126,6 +121,24 @@ pub unsafe extern "C" fn mainstay_seat_next(
         *out = seat.held.tell(event);
         Ok(())
     })
+}
+
+/// Which session: of one that was founded in a lobby the id that the lobby gave it, which others join by.
+///
+/// # Safety
+/// `seat` is not freed, `out` a place for an id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_session(
+    seat: *const MainstaySeat,
+    out: *mut MainstayId,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            *change(out)? = seat.session().into();
+            Ok(())
+        })
+    }
 }
 
 /// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
@@ -166,7 +179,7 @@ pub unsafe extern "C" fn mainstay_seat_play(
     length: usize,
 ) -> MainstayStatus {
     // SAFETY: the caller's promise.
-    unsafe { with(seat, |seat| Ok(seat.play(read_bytes(bytes, length)?)?)) }
+    unsafe { with(seat, |seat| Ok(seat.play(read_list(bytes, length)?.to_vec())?)) }
 }
 
 /// As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
@@ -189,9 +202,9 @@ pub unsafe extern "C" fn mainstay_seat_hold(
                 0 => Kind::Snapshot,
                 1 => Kind::Delta,
                 2 => Kind::Event,
-                _ => return Err(MainstayStatus::NotAChoice),
+                _ => return Err(MainstayStatus::NotAChoice.into()),
             };
-            Ok(seat.hold(Piece { tick: Tick(tick), kind, bytes: read_bytes(bytes, length)? })?)
+            Ok(seat.hold(Piece { tick: Tick(tick), kind, bytes: read_list(bytes, length)?.to_vec() })?)
         })
     }
 }
@@ -216,9 +229,10 @@ pub unsafe extern "C" fn mainstay_seat_hand_over(
             let why = match why {
                 0 => Handover::Lobby,
                 1 => Handover::Leaves,
-                _ => return Err(MainstayStatus::NotAChoice),
+                _ => return Err(MainstayStatus::NotAChoice.into()),
             };
-            let last = Piece { tick: Tick(tick), kind: Kind::Snapshot, bytes: read_bytes(bytes, length)? };
+            let last =
+                Piece { tick: Tick(tick), kind: Kind::Snapshot, bytes: read_list(bytes, length)?.to_vec() };
             Ok(seat.hand_over(to.as_ref().map(|to| to.peer()), why, last)?)
         })
     }
@@ -245,14 +259,14 @@ pub unsafe extern "C" fn mainstay_seat_say(
                 0 => To::Host,
                 1 => To::Members,
                 2 => To::Member(read(peer)?.peer()),
-                _ => return Err(MainstayStatus::NotAChoice),
+                _ => return Err(MainstayStatus::NotAChoice.into()),
             };
             let way = match way {
                 0 => Way::Datagram,
                 1 => Way::Stream,
-                _ => return Err(MainstayStatus::NotAChoice),
+                _ => return Err(MainstayStatus::NotAChoice.into()),
             };
-            Ok(seat.say(to, way, read_bytes(bytes, length)?)?)
+            Ok(seat.say(to, way, read_list(bytes, length)?.to_vec())?)
         })
     }
 }
@@ -317,6 +331,7 @@ pub unsafe extern "C" fn mainstay_seat_shown(
                 anticipated: shown.anticipated.map_or_else(MainstayId::default, MainstayId::from),
                 members: shown.members.len(),
                 linked: shown.linked,
+                relayed: shown.relayed,
             };
             Ok(())
         })

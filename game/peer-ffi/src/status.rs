@@ -1,9 +1,14 @@
-//! What functions answer, how arguments are read, and the wall that no panic crosses.
+//! What functions answer, why a call came to nothing, and the wall that no panic crosses.
 
-use std::ffi::{CStr, c_char};
+use std::cell::RefCell;
+use std::error::Error;
+use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mainstay_peer::{Closing, SeatError, StartError};
+use mainstay_peer::lan::LanError;
+use mainstay_peer::{Closing, LobbyError, SeatError, StartError, TrustError};
+
+use crate::memory::{change, fixed};
 
 /// What came of a call.
 #[repr(C)]
@@ -35,102 +40,220 @@ pub enum MainstayStatus {
     TooShort = 11,
     /// A bug of the library: what it was called with is to be freed and not used any more.
     Panicked = 12,
-    /// The lobby gives no place.
-    Lobby = 13,
+    /// The lobby refuses, and MainstayError has its code.
+    LobbyRefused = 13,
     /// Nothing can be found or announced on the LAN: the system refuses multicast DNS, or a name is too long.
     Lan = 14,
+    /// No lobby answers there: it may later.
+    LobbyUnreachable = 15,
+    /// What answers there cannot prove that it is the lobby, and was told nothing.
+    LobbyUntrusted = 16,
+    /// What answers there is no lobby.
+    NotALobby = 17,
+    /// A text holds no certificates of authorities in PEM form, or one that cannot be read.
+    NotAuthorities = 18,
+    /// The lobby's address is none, or the entity token holds what no token does, such as the end of a line.
+    LobbyUnaskable = 19,
 }
 
-impl From<StartError> for MainstayStatus {
+impl MainstayStatus {
+    /// For people.
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Ok => "it is done",
+            Self::Nothing => "nothing has happened",
+            Self::NullPointer => "a pointer that may not be null is",
+            Self::NotText => "a text is not UTF-8",
+            Self::NotAnAddress => "a text is no address",
+            Self::NotAChoice => "a number stands for none of its choices: the header names them",
+            Self::NotBound => "the address is taken, or none of this machine's",
+            Self::System => "the system refuses",
+            Self::TooManyListeners => "a seat has one listener at most",
+            Self::Closing => "the peer is shut down",
+            Self::SeatsLeft => "seats of this peer are left: they are to be freed first",
+            Self::TooShort => "the place for the answer is too short",
+            Self::Panicked => "a bug of the library: what it was called with is to be freed",
+            Self::LobbyRefused => "the lobby refuses",
+            Self::Lan => "nothing can be found or announced on the LAN",
+            Self::LobbyUnreachable => "no lobby answers",
+            Self::LobbyUntrusted => "what answers cannot prove that it is the lobby",
+            Self::NotALobby => "what answers is no lobby",
+            Self::LobbyUnaskable => "the lobby's address is none, or the entity token is none",
+            Self::NotAuthorities => "a text holds no certificates of authorities",
+        }
+    }
+}
+
+/// How long the code of a refusal is at most, the zero byte at its end included.
+pub const MAINSTAY_CODE_LENGTH: usize = 16;
+/// How long the reason of an error is at most, the zero byte at its end included; what is longer is cut.
+pub const MAINSTAY_WHY_LENGTH: usize = 512;
+
+/// Why a call came to nothing.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayError {
+    /// What the call answered; MAINSTAY_STATUS_OK where none has failed on this thread yet.
+    pub status: MainstayStatus,
+    /// By what code the lobby has refused, such as `MS-G007` (docs/reference/error-codes.md); otherwise empty. Ends with a zero byte.
+    pub code: [c_char; MAINSTAY_CODE_LENGTH],
+    /// For people: what, where and why, in UTF-8, with a zero byte at its end.
+    pub why: [c_char; MAINSTAY_WHY_LENGTH],
+}
+
+/// What stands against a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) status: MainstayStatus,
+    code: String,
+    why: String,
+}
+
+impl Fault {
+    pub(crate) fn new(status: MainstayStatus, why: impl Into<String>) -> Self {
+        Self { status, code: String::new(), why: why.into() }
+    }
+
+    /// With everything that led to it.
+    fn of(status: MainstayStatus, error: &(dyn Error + 'static)) -> Self {
+        let causes = std::iter::successors(Some(error), |error| (*error).source());
+        let why: Vec<String> = causes.map(ToString::to_string).collect();
+        Self::new(status, why.join(": "))
+    }
+}
+
+impl From<MainstayStatus> for Fault {
+    fn from(status: MainstayStatus) -> Self {
+        Self::new(status, status.says())
+    }
+}
+
+impl From<StartError> for Fault {
     fn from(error: StartError) -> Self {
-        match error {
-            StartError::Bind { .. } => Self::NotBound,
+        let status = match error {
+            StartError::Bind { .. } => MainstayStatus::NotBound,
             StartError::Io(_) | StartError::NoRandomness | StartError::Key(_) | StartError::NoCipher => {
-                Self::System
+                MainstayStatus::System
             }
-        }
+        };
+        Self::of(status, &error)
     }
 }
 
-impl From<SeatError> for MainstayStatus {
+impl From<SeatError> for Fault {
     fn from(error: SeatError) -> Self {
-        match error {
-            SeatError::Closing(_) => Self::Closing,
-            SeatError::Listeners { .. } => Self::TooManyListeners,
-            SeatError::Lobby(_) => Self::Lobby,
-            SeatError::Lan(_) => Self::Lan,
-        }
+        let status = match &error {
+            SeatError::Closing(_) => MainstayStatus::Closing,
+            SeatError::Listeners { .. } => MainstayStatus::TooManyListeners,
+            SeatError::Lobby(LobbyError::Unreachable { .. }) => MainstayStatus::LobbyUnreachable,
+            SeatError::Lobby(LobbyError::Unaskable { .. }) => MainstayStatus::LobbyUnaskable,
+            SeatError::Lobby(LobbyError::Untrusted { .. }) => MainstayStatus::LobbyUntrusted,
+            SeatError::Lobby(LobbyError::Refused { .. }) => MainstayStatus::LobbyRefused,
+            SeatError::Lobby(LobbyError::Unreadable { .. }) => MainstayStatus::NotALobby,
+            SeatError::Lan(_) => MainstayStatus::Lan,
+        };
+        let code = match &error {
+            SeatError::Lobby(LobbyError::Refused { code, .. }) => code.clone(),
+            SeatError::Lobby(_) | SeatError::Closing(_) | SeatError::Listeners { .. } | SeatError::Lan(_) => {
+                String::new()
+            }
+        };
+        Self { code, ..Self::of(status, &error) }
     }
 }
 
-impl From<Closing> for MainstayStatus {
+impl From<Closing> for Fault {
     fn from(_: Closing) -> Self {
-        Self::Closing
+        MainstayStatus::Closing.into()
     }
 }
 
-/// Runs the inside of a function of the ABI: whatever goes wrong becomes a status.
-pub(crate) fn guard(run: impl FnOnce() -> Result<(), MainstayStatus>) -> MainstayStatus {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => MainstayStatus::Ok,
-        Ok(Err(status)) => status,
-        Err(_panic) => MainstayStatus::Panicked,
+impl From<LanError> for Fault {
+    fn from(error: LanError) -> Self {
+        Self::of(MainstayStatus::Lan, &error)
     }
 }
 
-/// # Safety
-/// `pointer` is null, or points to a value that nobody changes meanwhile.
-pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, MainstayStatus> {
-    // SAFETY: the caller's promise; null becomes `None`.
-    unsafe { pointer.as_ref() }.ok_or(MainstayStatus::NullPointer)
-}
-
-/// # Safety
-/// `pointer` is null, or points to a value that nobody else uses meanwhile.
-pub(crate) unsafe fn change<'a, T>(pointer: *mut T) -> Result<&'a mut T, MainstayStatus> {
-    // SAFETY: the caller's promise; null becomes `None`.
-    unsafe { pointer.as_mut() }.ok_or(MainstayStatus::NullPointer)
-}
-
-/// # Safety
-/// `text` is null, or points to a text that ends with a zero byte.
-pub(crate) unsafe fn read_text<'a>(text: *const c_char) -> Result<&'a str, MainstayStatus> {
-    if text.is_null() {
-        return Err(MainstayStatus::NullPointer);
+impl From<TrustError> for Fault {
+    fn from(error: TrustError) -> Self {
+        Self::of(MainstayStatus::NotAuthorities, &error)
     }
-    // SAFETY: it is not null, and the caller promises the zero byte.
-    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| MainstayStatus::NotText)
 }
 
+thread_local! {
+    /// Of the last call of this thread that failed.
+    static LAST: RefCell<Option<Fault>> = const { RefCell::new(None) };
+}
+
+/// Runs the inside of a function of the ABI: whatever goes wrong becomes a status, and what is an error is kept for who asks why.
+pub(crate) fn guard(run: impl FnOnce() -> Result<(), Fault>) -> MainstayStatus {
+    let fault = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return MainstayStatus::Ok,
+        Ok(Err(Fault { status: MainstayStatus::Nothing, .. })) => return MainstayStatus::Nothing,
+        Ok(Err(fault)) => fault,
+        Err(_panic) => MainstayStatus::Panicked.into(),
+    };
+    let status = fault.status;
+    LAST.set(Some(fault));
+    status
+}
+
+/// Why the last call that failed on this thread did: one that answered neither MAINSTAY_STATUS_OK nor MAINSTAY_STATUS_NOTHING.
+///
 /// # Safety
-/// `bytes` points to `length` of them, or `length` is 0.
-pub(crate) unsafe fn read_bytes(bytes: *const u8, length: usize) -> Result<Vec<u8>, MainstayStatus> {
-    match (bytes.is_null(), length) {
-        (_, 0) => Ok(Vec::new()),
-        (true, _) => Err(MainstayStatus::NullPointer),
-        // SAFETY: it is not null, and the caller promises the length.
-        (false, _) => Ok(unsafe { std::slice::from_raw_parts(bytes, length) }.to_vec()),
-    }
+/// `out` is a place for an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_last_error(out: *mut MainstayError) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let out = unsafe { change(out)? };
+        let last = LAST.with_borrow(Clone::clone);
+        let Fault { status, code, why } = last.unwrap_or_else(|| Fault::new(MainstayStatus::Ok, ""));
+        *out = MainstayError { status, code: fixed(&code), why: fixed(&why) };
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
+
     use super::*;
+
+    fn last() -> (MainstayStatus, String, String) {
+        let mut error =
+            MainstayError { status: MainstayStatus::Ok, code: fixed("old"), why: fixed("as old") };
+        // SAFETY: there is a place for it, and both texts end with zero.
+        unsafe {
+            assert_eq!(mainstay_last_error(&raw mut error), MainstayStatus::Ok);
+            let read = |text: &[c_char]| CStr::from_ptr(text.as_ptr()).to_str().unwrap().to_owned();
+            (error.status, read(&error.code), read(&error.why))
+        }
+    }
 
     #[test]
     fn no_panic_crosses() {
         assert_eq!(guard(|| panic!("a bug")), MainstayStatus::Panicked);
-        assert_eq!(guard(|| Err(MainstayStatus::Nothing)), MainstayStatus::Nothing);
+        assert_eq!(last().0, MainstayStatus::Panicked);
+        assert_eq!(guard(|| Err(MainstayStatus::Nothing.into())), MainstayStatus::Nothing);
+        assert_eq!(last().0, MainstayStatus::Panicked, "that nothing happened is no error");
     }
 
     #[test]
-    fn null_and_what_is_no_text_are_told() {
-        // SAFETY: null is allowed, and the text ends with zero.
-        let (null, text, none) = unsafe {
-            (read_text(std::ptr::null()), read_text(c"\xff".as_ptr()), read_bytes(std::ptr::null(), 3))
-        };
-        assert_eq!(null, Err(MainstayStatus::NullPointer));
-        assert_eq!(text, Err(MainstayStatus::NotText));
-        assert_eq!(none, Err(MainstayStatus::NullPointer));
+    fn who_asks_is_told_why() {
+        assert_eq!(last(), (MainstayStatus::Ok, String::new(), String::new()), "before anything failed");
+        let refused = LobbyError::Refused { code: "MS-G006".to_owned(), detail: "it is full".to_owned() };
+        assert_eq!(guard(|| Err(SeatError::from(refused).into())), MainstayStatus::LobbyRefused);
+        let (_, code, why) = last();
+        assert_eq!((code.as_str(), why.contains("it is full")), ("MS-G006", true), "{why}");
+        let source = std::io::Error::other("no route");
+        let unbound = StartError::Bind { address: ([127, 0, 0, 1], 7).into(), source };
+        assert_eq!(guard(|| Err(unbound.into())), MainstayStatus::NotBound);
+        assert_eq!(
+            last(),
+            (MainstayStatus::NotBound, String::new(), "cannot bind UDP 127.0.0.1:7: no route".to_owned())
+        );
+        let elsewhere = std::thread::spawn(last).join().unwrap();
+        assert_eq!(elsewhere.0, MainstayStatus::Ok, "each thread has its own");
     }
 }

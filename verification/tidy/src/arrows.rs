@@ -162,6 +162,7 @@ const BELOW_CLI_AND_BENCH: &[&str] = &[
     "mainstay-config",
     "mainstay-sdk",
     "mainstay-peer",
+    "mainstay-peer-ffi",
     "mainstay-tugboat",
     "mainstay-holder",
     "mainstay-runtime",

@@ -1,8 +1,12 @@
 /*
  * One player of a game in C: a counter that everybody adds to. Its host holds it, and whoever is host next goes on from it.
  *
- *     session found            founds a session and prints where it is
- *     session join ID ADDRESS  joins it
+ *     session found                       founds a session and prints where it is
+ *     session join ID ADDRESS             joins it
+ *     session announce NAME               founds one that this LAN can find
+ *     session find NAME                   joins that
+ *     session open URL [CA TOKEN]         founds one in a lobby, as the player whose token is in a file, vouched for by that authority
+ *     session enter ID URL [CA TOKEN]     joins that
  *
  * What happens is a line on standard output; the number a line begins with is the counter.
  */
@@ -14,7 +18,9 @@
 
 static void must(MainstayStatus status, const char *what) {
     if (status != MAINSTAY_STATUS_OK) {
-        fprintf(stderr, "%s: status %d\n", what, (int)status);
+        MainstayError error;
+        if (mainstay_last_error(&error) != MAINSTAY_STATUS_OK || error.status != status) exit(3);
+        fprintf(stderr, "%s: status %d code [%s] %s\n", what, (int)status, error.code, error.why);
         exit(1);
     }
 }
@@ -117,13 +123,50 @@ static void read_id(const char *text, MainstayId *id) {
     }
 }
 
+/* A whole file as a text. */
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 65536);
+    if (file == NULL || text == NULL || fread(text, 1, 65535, file) == 0) exit(2);
+    fclose(file);
+    return text;
+}
+
+/* URL [CA TOKEN] */
+static MainstayOnline online_of(int count, char **words) {
+    MainstayOnline online = {.url = words[0]};
+    if (count == 3) {
+        online.authorities = read_file(words[1]);
+        online.entity_token = read_file(words[2]);
+    }
+    return online;
+}
+
+/* Looks around until a session of that name stands. */
+static void find(MainstayPeer *peer, const char *name, const MainstayOptions *options, MainstaySeat **seat) {
+    MainstaySearch *search = NULL;
+    must(mainstay_search_start(&search), "search");
+    for (int looks = 0; *seat == NULL && looks < 100; looks++) {
+        MainstayFound found[4];
+        size_t length = 0;
+        must(mainstay_search_list(search, 200, found, 4, &length), "list");
+        for (size_t i = 0; i < length && i < 4 && *seat == NULL; i++) {
+            if (strcmp(found[i].name, name) != 0 || !found[i].migratable) continue;
+            MainstayStatus status = mainstay_peer_join_lan(peer, search, &found[i].session, true, options, seat);
+            if (status != MAINSTAY_STATUS_NOTHING) must(status, "join on the LAN");
+        }
+    }
+    must(mainstay_search_free(search), "end of the search");
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     MainstayPeer *peer = NULL;
-    must(mainstay_peer_start("127.0.0.1:0", &peer), "start");
+    const char *bind = getenv("BIND");
+    must(mainstay_peer_start(bind == NULL ? "127.0.0.1:0" : bind, &peer), "start");
     MainstayId me, session;
     must(mainstay_peer_id(peer, &me), "id");
-    char address[64];
+    char address[MAINSTAY_ADDRESS_LENGTH];
     must(mainstay_peer_address(peer, address, sizeof address), "address");
     unsigned called = 0;
     MainstayOptions options = {.migratable = true, .listener = listen, .user = &called};
@@ -137,14 +180,32 @@ int main(int argc, char **argv) {
         const char *doors[] = {argv[3]};
         read_id(argv[2], &session);
         must(mainstay_peer_join(peer, &session, &options, doors, 1, &game.seat), "join");
-    } else {
-        fprintf(stderr, "usage: session found | session join ID ADDRESS\n");
+    } else if (argc == 3 && strcmp(argv[1], "announce") == 0) {
+        session = me;
+        must(mainstay_peer_found_lan(peer, &session, argv[2], true, &options, &game.seat), "found on the LAN");
+        must(mainstay_seat_can_be_host(game.seat, true), "can be host");
+    } else if (argc == 3 && strcmp(argv[1], "find") == 0) {
+        find(peer, argv[2], &options, &game.seat);
+    } else if ((argc == 3 || argc == 5) && strcmp(argv[1], "open") == 0) {
+        MainstayOnline online = online_of(argc - 2, argv + 2);
+        must(mainstay_peer_found_online(peer, &online, "a game in C", &options, &game.seat), "found online");
+        must(mainstay_seat_can_be_host(game.seat, true), "can be host");
+    } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "enter") == 0) {
+        MainstayOnline online = online_of(argc - 3, argv + 3);
+        read_id(argv[2], &session);
+        must(mainstay_peer_join_online(peer, &online, &session, &options, &game.seat), "join online");
+    }
+    if (game.seat == NULL) {
+        fprintf(stderr, "usage: see above; or nobody has found what was looked for\n");
         return 2;
     }
+    must(mainstay_seat_session(game.seat, &session), "session");
     /* What the header promises of wrong arguments. */
     if (mainstay_peer_free(peer) != MAINSTAY_STATUS_SEATS_LEFT) return 3;
     if (mainstay_seat_hold(game.seat, 1, 9, NULL, 0) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
     if (mainstay_seat_next(NULL, 0, NULL) != MAINSTAY_STATUS_NULL_POINTER) return 3;
+    MainstayOptions large = {.size = 65};
+    if (mainstay_peer_found(peer, &session, &large, &game.seat) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
 
     printf("0 started ");
     print_id(&me);
@@ -162,13 +223,16 @@ int main(int argc, char **argv) {
         if (game.is_host && game.acts) step(&game);
         MainstayShown shown;
         if (mainstay_seat_shown(game.seat, &shown) != MAINSTAY_STATUS_OK) continue;
+        MainstayReach reach;
+        must(mainstay_peer_reach(peer, &reach), "reach");
         if (round % 4 == 0) {
             const uint8_t one = 1;
             must(mainstay_seat_play(game.seat, &one, 1), "play");
         }
         printf("%llu stands host ", (unsigned long long)game.counter);
         print_id(&shown.host);
-        printf(" epoch %u members %zu linked %zu next %d called %u\n", shown.epoch, shown.members, shown.linked,
-               (int)shown.has_anticipated, called);
+        printf(" epoch %u members %zu linked %zu next %d called %u fork %u relayed %zu nat %d seen %s\n", shown.epoch,
+               shown.members, shown.linked, (int)shown.has_anticipated, called, shown.fork, shown.relayed, (int)reach.nat,
+               reach.seen_as);
     }
 }

@@ -353,14 +353,11 @@ impl Site {
         &self,
         response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     ) -> Result<Answered<T>, LobbyError> {
-        let unreachable = |source| match refusal(&source) {
-            Some(why) => LobbyError::Untrusted { url: self.url.clone(), why: why.clone() },
-            None => LobbyError::Unreachable { url: self.url.clone(), source: Box::new(source) },
-        };
-        let mut response = response.map_err(unreachable)?;
+        let failed = |source| self.failed(source);
+        let mut response = response.map_err(failed)?;
         let status = response.status();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
-        let read = body.read_to_vec().map_err(unreachable)?;
+        let read = body.read_to_vec().map_err(failed)?;
         if status.is_success() {
             let answer =
                 serde_json::from_slice(&read).map_err(|_| self.unreadable("an answer has another form"))?;
@@ -369,6 +366,21 @@ impl Site {
             let problem =
                 serde_json::from_slice(&read).map_err(|_| self.unreadable("a refusal has another form"))?;
             Ok(Answered::No(status, problem))
+        }
+    }
+
+    /// What came instead of an answer.
+    fn failed(&self, source: ureq::Error) -> LobbyError {
+        let url = self.url.clone();
+        if let Some(why) = refusal(&source) {
+            return LobbyError::Untrusted { url, why: why.clone() };
+        }
+        let was_never_sent = matches!(source, ureq::Error::BadUri(_) | ureq::Error::Http(_));
+        let source = Box::new(source);
+        if was_never_sent {
+            LobbyError::Unaskable { url, source }
+        } else {
+            LobbyError::Unreachable { url, source }
         }
     }
 

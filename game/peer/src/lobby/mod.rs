@@ -107,6 +107,15 @@ pub enum LobbyError {
         #[source]
         source: Box<ureq::Error>,
     },
+    /// It could not be asked: the address is none, or the entity token holds what no header does, such as the end of a line.
+    #[error("{url} cannot be asked: it is no address of a lobby, or the entity token is none")]
+    Unaskable {
+        /// Where.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<ureq::Error>,
+    },
     /// Over https, nobody whom this peer trusts vouches for who answers there.
     #[error(
         "what answers at {url} cannot prove that it is the lobby; if its authority is not one of this system's, \

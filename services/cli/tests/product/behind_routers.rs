@@ -19,14 +19,14 @@ const PORT: u16 = 5555;
 const LOBBY: u16 = 7400;
 
 /// A network whose first host runs a lobby, and players on all others.
-struct World<'a> {
-    network: &'a Network,
+pub struct World<'a> {
+    pub network: &'a Network,
     crew: Crew,
     up: Product<'a>,
 }
 
 #[track_caller]
-fn network(players: &[Place]) -> Option<Network> {
+pub fn network(players: &[Place]) -> Option<Network> {
     let places: Vec<Place> = [Place::Twice].iter().chain(players).copied().collect();
     match Network::new(&places, Line::FIGURES, 29) {
         Ok(network) => Some(network),
@@ -58,7 +58,7 @@ fn open_door(listener: TcpListener, to: SocketAddr) {
 
 impl<'a> World<'a> {
     #[track_caller]
-    fn new(network: &'a Network, home: &'a Home, more: &[&str]) -> Self {
+    pub fn new(network: &'a Network, home: &'a Home, more: &[&str]) -> Self {
         let server = network.host(0);
         let (first, second) = (server.address(), server.second_address().unwrap());
         let stun = format!("{first}:3478,{second}:3479");
@@ -76,14 +76,18 @@ impl<'a> World<'a> {
         Self { network, crew: Crew::default(), up }
     }
 
+    /// Where the lobby is reached from every host.
+    pub fn lobby(&self) -> String {
+        format!("http://{}:{LOBBY}", self.network.host(0).address())
+    }
+
     /// Somebody plays on a host; the first founds the session.
     #[track_caller]
     fn enter(&mut self, place: usize) {
         let host = self.network.host(place);
         let mut command = host.command(env!("CARGO_BIN_EXE_mainstay"));
         command.args(["demo", "peer"]);
-        let lobby = format!("http://{}:{LOBBY}", self.network.host(0).address());
-        let arguments = ["--lobby".to_owned(), lobby];
+        let arguments = ["--lobby".to_owned(), self.lobby()];
         self.crew.start(command, SocketAddr::from((host.own_address(), PORT)), &arguments, &[]).unwrap();
     }
 

@@ -3,6 +3,7 @@
 //! say loudly that they did not run.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -15,14 +16,14 @@ use crate::product::until;
 static NEXT: AtomicU8 = AtomicU8::new(1);
 
 /// Hosts of one switch.
-struct Lan {
+pub struct Lan {
     name: String,
     hosts: usize,
 }
 
 impl Lan {
     /// `None` where this host does not let us make one.
-    fn new(hosts: usize) -> Option<Self> {
+    pub fn new(hosts: usize) -> Option<Self> {
         let name = format!("msl-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let switch = format!("{name}-0");
         if !nix::unistd::geteuid().is_root() || !ip(&format!("netns add {switch}")) {
@@ -50,9 +51,16 @@ impl Lan {
         format!("{}-{host}", self.name)
     }
 
-    fn command(&self, host: usize) -> Command {
+    /// A program on that host.
+    pub fn run(&self, host: usize, program: &Path) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.place(host), env!("CARGO_BIN_EXE_mainstay"), "demo", "peer"]);
+        command.args(["netns", "exec", &self.place(host)]).arg(program);
+        command
+    }
+
+    fn command(&self, host: usize) -> Command {
+        let mut command = self.run(host, Path::new(env!("CARGO_BIN_EXE_mainstay")));
+        command.args(["demo", "peer"]);
         command
     }
 

@@ -16,6 +16,7 @@ mod full_disk;
 mod game;
 mod host_calls;
 mod images;
+mod in_c;
 mod joining;
 mod lan;
 mod listening;

@@ -40,6 +40,37 @@ fn is_reached_at(up: &Product<'_>) -> String {
     all.iter().filter_map(Value::as_str).find(|url| url.starts_with("https://")).unwrap().to_owned()
 }
 
+/// A lobby that other hosts reach, and three players that are vouched for.
+pub struct Beyond<'a> {
+    pub up: Product<'a>,
+    pub lobby: String,
+    /// The file of who vouches for it.
+    pub ca: String,
+    /// The files of their entity tokens.
+    pub tokens: [String; 3],
+}
+
+impl<'a> Beyond<'a> {
+    #[track_caller]
+    pub fn new(home: &'a Home) -> Self {
+        let file = home.path().with_file_name("mainstay.yaml");
+        std::fs::write(&file, "version: 1.0\n").unwrap();
+        let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
+        let lobby = is_reached_at(&up);
+        let ca = home.path().join("tls/ca.pem").to_str().unwrap().to_owned();
+        let tokens = ["ann", "ben", "cat"].map(|player| vouched(home, &up, player));
+        Self { up, lobby, ca, tokens }
+    }
+}
+
+/// Two files of an authority that nobody has heard of, and of none.
+pub fn strangers(home: &Home) -> [String; 2] {
+    let [other, none] = ["other.pem", "none.pem"].map(|name| home.path().with_file_name(name));
+    authority(&other);
+    std::fs::write(&none, "nothing").unwrap();
+    [other, none].map(|path| path.to_str().unwrap().to_owned())
+}
+
 fn authority(path: &Path) {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = rcgen::CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap();
@@ -51,12 +82,8 @@ fn authority(path: &Path) {
 #[test]
 fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_for_the_lobby() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
-    let (lobby, ca) = (is_reached_at(&up), home.path().join("tls/ca.pem"));
-    let ca = ca.to_str().unwrap();
-    let tokens = ["ann", "ben", "cat"].map(|player| vouched(&home, &up, player));
+    let Beyond { up: _up, lobby, ca, tokens } = Beyond::new(&home);
+    let ca = ca.as_str();
     let way = |token| ["--lobby", &lobby, "--lobby-ca", ca, "--entity-token-file", token];
     let first = Player::with(&way(&tokens[0]), None);
     let session = first.session.clone();
@@ -76,16 +103,13 @@ fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_fo
     let said = is_kept_out(&["--lobby", &lobby, "--lobby-ca", ca]);
     assert!(said.contains("the lobby refused") && said.contains("MS-A"), "{said}");
     // Neither this system nor another authority has ever heard of this one.
-    let (other, none) = (home.path().with_file_name("other.pem"), home.path().with_file_name("none.pem"));
-    authority(&other);
-    std::fs::write(&none, "no certificate\n").unwrap();
-    let [other, none] = [&other, &none].map(|path| path.to_str().unwrap());
-    for way in [&["--lobby", &lobby][..], &["--lobby", &lobby, "--lobby-ca", other]] {
+    let [other, none] = strangers(&home);
+    for way in [&["--lobby", &lobby][..], &["--lobby", &lobby, "--lobby-ca", &other]] {
         let said = is_kept_out(way);
         assert!(said.contains("cannot prove that it is the lobby") && said.contains(&lobby), "{said}");
         assert!(said.contains("name that authority's certificate"), "{said}");
     }
-    let said = is_kept_out(&["--lobby", &lobby, "--lobby-ca", none]);
+    let said = is_kept_out(&["--lobby", &lobby, "--lobby-ca", &none]);
     assert!(said.contains("there is no certificate"), "{said}");
     // Nothing readable crosses a network, be it that somebody asks for it.
     let said = is_kept_out(&["--lobby", &lobby.replace("https://", "http://")]);

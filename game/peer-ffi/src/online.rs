@@ -1,0 +1,107 @@
+//! Sessions in a lobby, which proves their hosts.
+
+use std::ffi::c_char;
+
+use mainstay_peer::{Authorities, NewSession, Online, Trust};
+
+use crate::MainstayId;
+use crate::memory::{read, read_addresses, read_optional_text, read_text};
+use crate::peer::{MainstayOptions, MainstayPeer, open};
+use crate::seat::MainstaySeat;
+use crate::status::{Fault, MainstayStatus};
+
+/// Where a lobby is, and as whom this process comes to it. All zero but `url` is a player without a name, in a lobby that whomever this
+/// system trusts vouches for.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayOnline {
+    /// Its address, such as `https://games.example:7700`; `http` is answered to callers on the lobby's own host alone.
+    pub url: *const c_char,
+    /// Certificates in PEM form of who alone vouches for it: a studio's own authority, or `tls/ca.pem` of a control plane's data
+    /// directory. Null for whomever this system trusts.
+    pub authorities: *const c_char,
+    /// What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it. Null for none.
+    pub entity_token: *const c_char,
+    /// Whose process this is: read by lobbies that ask nobody for credentials. Null for a name that nobody else has.
+    pub player: *const c_char,
+    /// How others reach this peer, such as `192.0.2.1:5555`; without any, the address that the lobby's STUN responder sees it at, and
+    /// the one that it reaches the lobby from.
+    pub addresses: *const *const c_char,
+    /// How many.
+    pub addresses_length: usize,
+}
+
+impl MainstayOnline {
+    /// # Safety
+    /// The fields point to what they say.
+    unsafe fn read(&self) -> Result<Online, Fault> {
+        // SAFETY: the caller's promise.
+        let (url, authorities, entity_token, player, addresses) = unsafe {
+            (
+                read_text(self.url)?,
+                read_optional_text(self.authorities)?,
+                read_optional_text(self.entity_token)?,
+                read_optional_text(self.player)?,
+                read_addresses(self.addresses, self.addresses_length)?,
+            )
+        };
+        let trust = match authorities {
+            Some(pem) => Trust::Only(Authorities::from_pem(pem.as_bytes())?),
+            None => Trust::System,
+        };
+        Ok(Online {
+            url: url.to_owned(),
+            trust,
+            entity_token: entity_token.map(str::to_owned),
+            player: player.map(str::to_owned),
+            addresses,
+        })
+    }
+}
+
+/// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
+/// for people, 64 characters at most. Waits for the lobby's answers, some seconds at most.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_found_online(
+    peer: *const MainstayPeer,
+    online: *const MainstayOnline,
+    name: *const c_char,
+    options: *const MainstayOptions,
+    out: *mut *mut MainstaySeat,
+) -> MainstayStatus {
+    let none_yet = MainstayId::default();
+    // SAFETY: the caller's promise.
+    unsafe {
+        open(peer, &raw const none_yet, options, out, |peer, options, listeners| {
+            let (online, name) = (read(online)?.read()?, read_text(name)?.to_owned());
+            let new = NewSession { name, size: options.size };
+            Ok(peer.found_online(&online, &new, options, listeners)?)
+        })
+    }
+}
+
+/// Joins a session of a lobby: one that somebody has made there, or a match's, whose id is the match's. It has what it was made with,
+/// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. MAINSTAY_EVENT_KIND_ENTERED says that it
+/// is in.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_join_online(
+    peer: *const MainstayPeer,
+    online: *const MainstayOnline,
+    session: *const MainstayId,
+    options: *const MainstayOptions,
+    out: *mut *mut MainstaySeat,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        open(peer, session, options, out, |peer, options, listeners| {
+            let online = read(online)?.read()?;
+            Ok(peer.join_online(&online, options.session, options, listeners)?)
+        })
+    }
+}
