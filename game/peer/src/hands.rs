@@ -370,6 +370,9 @@ impl Hands {
     }
 
     fn over(&mut self, id: SessionId, over: Over) {
+        if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) {
+            tracing::debug!(me = %self.me, session = %id, ?over, stood = session.shown(), "over");
+        }
         self.tell(id, Event::Over(over));
         self.forget(id);
     }
@@ -411,8 +414,14 @@ impl Hands {
             Output::Send { to, message } => self.send(to, message),
             Output::Call(call) => self.mail(id, Mail::Call(call)),
             Output::AskLobby { asked, question } => self.errand(id, Errand::Ask { asked, question }),
-            Output::Lead { stamp, state } => self.tell(id, Event::Lead { stamp, state }),
-            Output::Follow { leader, stamp } => self.tell(id, Event::Follow { leader, stamp }),
+            Output::Lead { stamp, state } => {
+                tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
+                self.tell(id, Event::Lead { stamp, state });
+            }
+            Output::Follow { leader, stamp } => {
+                tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
+                self.tell(id, Event::Follow { leader, stamp });
+            }
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
             Output::Connected { peer, channel, actor } => {
                 self.tell(id, Event::Connected { peer, channel, actor })
@@ -430,7 +439,10 @@ impl Hands {
             Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
             Output::Rewritten { host, told, known } => self.tell(id, Event::Rewritten { host, told, known }),
             Output::Confirmed(stamp) => self.tell(id, Event::Confirmed(stamp)),
-            Output::Migrated(report) => self.tell(id, Event::Migrated(report)),
+            Output::Migrated(report) => {
+                tracing::debug!(me = %self.me, session = %id, ?report, "migrated");
+                self.tell(id, Event::Migrated(report));
+            }
             Output::NotSet(why) => self.tell(id, Event::NotSet(why)),
             Output::Ended(end) => self.over(id, Over::Ended(end)),
         }

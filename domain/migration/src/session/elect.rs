@@ -285,21 +285,22 @@ impl<G: Guards> Session<G> {
             }
             Err(why) => {
                 if matches!(why, Refusal::Promised(_)) {
-                    self.give_way(from);
+                    self.give_way(claim);
                 }
                 self.send(from, Body::Refusal { epoch: claim.epoch, why });
             }
         }
     }
 
-    /// Two candidates ask at once, for their lists differ: they would outbid each other for ever if they did it in step. The one
-    /// with the higher id waits for the other.
-    fn give_way(&mut self, to: PeerId) {
+    /// Two candidates ask at once, for their lists differ: they would outbid each other for ever if they did it in step. In one
+    /// epoch the one with the higher id waits for the other. Whoever asks in an earlier one waits anyway, for it votes for the later.
+    fn give_way(&mut self, claim: &Claim) {
         let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
-        if is_vacant && to < self.me() && self.ballot.open_claim().is_some() {
+        let asks_too = self.ballot.open_claim().is_some_and(|own| own.epoch == claim.epoch);
+        if is_vacant && asks_too && claim.candidate < self.me() {
             self.ballot.withdraw();
             self.change_vacancy(|vacancy| {
-                vacancy.endorsed = Some(to);
+                vacancy.endorsed = Some(claim.candidate);
                 vacancy.waits = None;
             });
         }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_migration::{
-    CanBeHost, ChannelId, Epoch, Hint, HintList, Input, ListenerId, NatType, Outcome, Stage, Stamp,
+    Body, CanBeHost, ChannelId, Claim, Epoch, Hint, HintList, Input, ListenerId, NatType, Outcome, Refusal,
+    Stage, Stamp,
 };
 
 use crate::net::{Net, peer};
@@ -24,6 +25,33 @@ fn b3_lists_that_differ_make_no_second_host() {
     let host = net.host();
     let leads = [2, 3, 4, 5].into_iter().filter(|id| net.stages(peer(*id)).contains(&Stage::PromoteToServer));
     assert_eq!(leads.collect::<Vec<_>>(), [host.0], "one was promoted, and all obey it");
+}
+
+/// Of two who ask for votes in different epochs the earlier gives way, for it hears of the later one. If the later gave way, too, both
+/// would wait for each other; so it was in a session of 64 whose host died while many came in, until its game was over.
+#[test]
+fn whoever_asks_in_a_later_epoch_gives_way_to_nobody() {
+    let mut net = Net::of(5);
+    net.set(peer(4), "net_hostHintingActiveConnectionsOverride", "200");
+    net.run(Duration::from_millis(400));
+    let answers: Vec<_> = [2, 3, 5].into_iter().map(|id| (peer(id), peer(4))).collect();
+    net.kill(peer(1));
+    let asks_in =
+        |net: &Net, epoch: u64| net.session(peer(4)).shown().contains(&format!("promised epoch-{epoch},"));
+    while !asks_in(&net, 2) {
+        net.run(Duration::from_millis(10));
+    }
+    net.cut.extend(answers.iter().copied());
+    let refusal = Body::Refusal { epoch: Epoch(2), why: Refusal::Promised(Epoch(5)) };
+    net.say(peer(3), peer(4), refusal);
+    while !asks_in(&net, 7) {
+        net.run(Duration::from_millis(10));
+    }
+    net.cut.retain(|cut| !answers.contains(cut));
+    let (epoch, candidate, view) = (Epoch(6), peer(2), net.session(peer(2)).view().clone());
+    net.say(peer(2), peer(4), Body::Claim(Claim { epoch, candidate, view }));
+    net.run(Duration::from_millis(300));
+    assert_eq!((net.host(), net.session(peer(2)).stamp().epoch), (peer(4), Epoch(7)));
 }
 
 /// B4: whoever is lost is who is taken out, not whoever stands first in the list.

@@ -266,7 +266,8 @@ impl Crew {
             Some("leads") => player.led.push(Stamp::of(&line)),
             Some("over" | "closed") if player.life == Life::Plays => {
                 player.life = Life::Gone;
-                self.left.push(format!("{} left the game: {}", player.peer, line["why"]));
+                let (peer, why, stood) = (&player.peer, &line["why"], &player.stands);
+                self.left.push(format!("{peer} left the game: {why}; before that it stood so: {stood}"));
             }
             Some(_) | None => {}
         }
