@@ -351,6 +351,8 @@ impl<G: Guards> Session<G> {
             Refusal::NewerView(view) => {
                 if self.ballot.learn_view(view).is_ok() {
                     self.meet_members(now);
+                    // Its claim is void: it asks anew at once.
+                    self.change_vacancy(|vacancy| vacancy.claimed = None);
                 }
             }
             Refusal::NotMine | Refusal::HostLives | Refusal::Unsuitable => {}

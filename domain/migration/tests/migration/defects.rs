@@ -54,6 +54,29 @@ fn whoever_asks_in_a_later_epoch_gives_way_to_nobody() {
     assert_eq!((net.host(), net.session(peer(2)).stamp().epoch), (peer(4), Epoch(7)));
 }
 
+/// A candidate that has missed a change of the view learns of it by being refused, and asks again without waiting.
+#[test]
+fn whoever_asks_with_an_old_view_asks_again_at_once() {
+    let mut net = Net::of(5);
+    net.run(Duration::from_millis(400));
+    net.cut.insert((peer(1), peer(2)));
+    net.join(peer(6));
+    net.run(Duration::from_millis(350));
+    assert!(net.session(peer(2)).view().id < net.session(peer(3)).view().id);
+    net.kill(peer(1));
+    let epoch_of = |net: &Net, id| net.session(peer(id)).stamp().epoch;
+    let asks = |net: &Net| net.session(peer(2)).shown().contains("promised epoch-2,");
+    while !asks(&net) {
+        net.run(Duration::from_millis(5));
+    }
+    net.run(Duration::from_millis(100));
+    assert_eq!(
+        (net.host(), epoch_of(&net, 2)),
+        (peer(2), Epoch(3)),
+        "asked, refused, asked and elected: four ways of 20 ms"
+    );
+}
+
 /// B4: whoever is lost is who is taken out, not whoever stands first in the list.
 #[test]
 fn b4_only_the_lost_are_passed_over() {
