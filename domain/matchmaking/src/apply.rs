@@ -33,7 +33,7 @@ impl Queue {
             Event::Closed => {
                 (self.spec, self.engine, self.tally, self.paused) = (None, None, None, None);
             }
-            Event::Paused => (self.paused, self.engine) = (Some(at), None),
+            Event::Paused => self.paused = Some(at),
             Event::Resumed => {
                 self.paused = None;
                 (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });

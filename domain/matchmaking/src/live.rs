@@ -1,5 +1,6 @@
 //! The engine beside the tickets it knows: built from the state whenever it is missing, and kept in step by each event.
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -26,12 +27,14 @@ pub(crate) struct Live {
     pub looked_at: Cursor,
     /// What the rules see of the ticket that the next event makes, where that was read already.
     pub read: Option<Facts>,
+    /// Open tickets that the rules cannot read, as only the journal of an earlier version may hold: they are told so and end.
+    pub unread: BTreeSet<TicketId>,
 }
 
 impl Queue {
-    /// Builds the engine where it is missing and somebody is to be matched.
+    /// Builds the engine where it is missing.
     pub(crate) fn open_engine(&mut self) {
-        if self.engine.is_none() && self.paused.is_none() {
+        if self.engine.is_none() {
             self.engine = self.spec.clone().map(|spec| Live::build(self, &spec));
         }
     }
@@ -92,6 +95,7 @@ impl Live {
             look: Look::Nothing,
             looked_at: queue.looked_at.until,
             read: None,
+            unread: BTreeSet::new(),
         };
         live.engine.goes_on(queue.looked_at.until.at);
         let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
@@ -158,9 +162,10 @@ impl Live {
     }
 
     fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
-        let read = self.read.take().or_else(|| Facts::of(spec, &*ticket.members).ok());
-        let (facts, room) = read.map_or_else(unread, |facts| (facts, self.engine.max()));
-        self.insert(ticket.id, &facts, searching, room, None, looked_at);
+        match self.read.take().map_or_else(|| Facts::of(spec, &*ticket.members), Ok) {
+            Ok(facts) => self.insert(ticket.id, &facts, searching, self.engine.max(), None, looked_at),
+            Err(_) => _ = self.unread.insert(ticket.id),
+        }
     }
 
     fn add_game(
@@ -172,8 +177,12 @@ impl Live {
     ) {
         let room = ticket.room().and_then(|room| u8::try_from(room).ok());
         let room = room.map_or(self.engine.max(), |room| room.min(self.engine.max()));
-        let (facts, room) = Facts::of(spec, &ticket.party()).map_or_else(|_| unread(), |facts| (facts, room));
-        self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
+        match Facts::of(spec, &ticket.party()) {
+            Ok(facts) => {
+                self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
+            }
+            Err(_) => _ = self.unread.insert(ticket.id),
+        }
     }
 
     fn insert(
@@ -201,7 +210,7 @@ impl Live {
 
     /// How many tickets it knows.
     pub(crate) fn len(&self) -> usize {
-        self.handles.len()
+        self.handles.len() + self.unread.len()
     }
 
     /// A ticket is over.
@@ -209,12 +218,8 @@ impl Live {
         if let Some(handle) = self.handles.remove(&id) {
             self.engine.remove(handle);
         }
+        self.unread.remove(&id);
     }
-}
-
-/// Of a ticket that the rules cannot read, as only a journal from before that was looked at may have: it has room for nobody.
-fn unread() -> (Facts, u8) {
-    (Facts::default(), 0)
 }
 
 enum Waiting<'a> {

@@ -272,16 +272,15 @@ impl Queue {
     fn deadline(&self) -> Option<(Timestamp, Why)> {
         let gives_up = self.give_ups.first().map(|(at, _)| (*at, Why::GiveUp));
         let lease = self.leases.as_ref().and_then(Leases::next).map(|(at, _)| (at, Why::Lease));
-        let search = match &self.engine {
-            Some(live) => match live.look {
+        let search = match (&self.engine, self.paused) {
+            (Some(live), _) if !live.unread.is_empty() => Some(Timestamp::EPOCH),
+            (_, Some(_)) => None,
+            (Some(live), None) => match live.look {
                 Look::Match(cursor, _) => Some(cursor.at),
                 Look::Nothing | Look::Nobody(_) => live.engine.next().map(|cursor| cursor.at),
             },
             // What is due is known once it is built.
-            None => {
-                let matches = self.spec.is_some() && self.paused.is_none();
-                (self.open > 0 && matches).then_some(Timestamp::EPOCH)
-            }
+            (None, None) => (self.open > 0 && self.spec.is_some()).then_some(Timestamp::EPOCH),
         };
         let search = search.map(|at| (at, Why::Search));
         // Who gives up at the same moment is gone first: "Expired tickets are removed".

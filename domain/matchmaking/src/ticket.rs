@@ -95,7 +95,7 @@ pub enum Cancellation {
     TicketUnmatchable,
     /// The queue changed in a way that its attributes were not read for: a new ticket may match.
     RetryRequired,
-    /// A fault of ours.
+    /// A fault of ours: it was taken in, and the queue's rules cannot read it.
     Internal,
 }
 

@@ -28,6 +28,7 @@ mod kept;
 mod limiter;
 mod lobby;
 mod metrics;
+mod objects;
 mod playfab;
 mod providers;
 mod publish;

@@ -8,7 +8,6 @@ use mainstay_fleet::FleetSpec;
 use mainstay_fleet::catalog::{Catalog, CatalogCommand, CredentialDeclaration, Declaration, Edit};
 use mainstay_journal::ShardName;
 use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_players::Players;
 use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -26,7 +25,8 @@ use crate::far_files::FarFiles;
 use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve, sha256};
 use crate::invitations::Invitations;
 use crate::lobby::{Lobbies, Offers};
-use crate::playfab::{self, Opened};
+use crate::objects::Objects;
+use crate::playfab::Opened;
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
 use crate::queues::{Placement, QueueError, Queues};
@@ -66,8 +66,7 @@ pub struct Handle {
     fleets: Fleets,
     queues: Queues,
     playfab: Vec<SocketAddr>,
-    /// Where players' stored objects are, where PlayFab's SDKs are served.
-    players: Option<mainstay_runtime::Handle<Players>>,
+    objects: Objects,
     lobby: Option<Lobbies>,
     closing: watch::Sender<bool>,
     failed: watch::Receiver<Option<Arc<str>>>,
@@ -124,16 +123,14 @@ impl Control {
         let relay = relay.zip(lobby.clone());
         let relay = relay.map(|(socket, lobby)| Relay::new(socket, lobby, &config.clock, &config.metrics));
         let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));
-        let players = match &config.playfab {
-            Some(_) => Some(playfab::players(&config.journal).await?),
-            None => None,
-        };
-        let read = (config.playfab_builds, players.clone());
+        let objects = Objects::open(&config.journal).await?;
+        let read = (config.playfab_builds, objects.clone());
         let queues = Queues::open(config.journal.clone(), placement.clone(), read).await?;
         let tokens = Arc::new(TokenKeys::of(&config.join_token));
-        let playfab = match config.playfab.take().zip(players.clone()) {
-            Some((playfab, players)) => {
-                Some(playfab.open((queues.clone(), players), &config.clock, Arc::clone(&tokens)).await?)
+        let playfab = match config.playfab.take() {
+            Some(playfab) => {
+                let kept = (queues.clone(), objects.clone());
+                Some(playfab.open(kept, &config.clock, Arc::clone(&tokens)).await?)
             }
             None => None,
         };
@@ -151,7 +148,7 @@ impl Control {
             fleets: fleets.clone(),
             queues: queues.clone(),
             playfab: playfab.as_ref().map(|open| addresses(&open.listeners)).unwrap_or_default(),
-            players,
+            objects: objects.clone(),
             lobby: lobby.clone(),
             closing,
             failed,
@@ -206,6 +203,7 @@ impl Control {
             desk: Arc::clone(&desk),
             fleets: fleets.clone(),
             queues: queues.clone(),
+            objects,
             lobby,
             identity,
             access,
@@ -384,9 +382,7 @@ impl Handle {
             fleet.shard.drain().await?;
         }
         self.queues.drain().await?;
-        if let Some(players) = self.players {
-            players.drain().await?;
-        }
+        self.objects.drain().await?;
         if let Some(lobby) = self.lobby {
             lobby.shard().drain().await?;
         }

@@ -71,23 +71,54 @@ fn seat(team: Option<&str>) -> Seated {
     Seated { member, team: team.map(Arc::from) }
 }
 
+fn stood(stage: Stage) -> Event {
+    Event::TicketStood(Arc::new(Ticket {
+        id: id(),
+        creator: player("A"),
+        members: [].into(),
+        invited: [].into(),
+        created: at(300),
+        give_up_after: 120,
+        changes: 3,
+        stage,
+    }))
+}
+
+/// A queue whose matches are played somewhere.
+fn configured(venue: Venue) -> Event {
+    let spec = QueueSpec::kept(Declared {
+        name: "q".into(),
+        min_match_size: 2,
+        max_match_size: 2,
+        max_ticket_size: None,
+        teams: Vec::new(),
+        rules: Vec::new(),
+        regions: Vec::new(),
+        visibility: Visibility::default(),
+        venue: Some(venue),
+    });
+    Event::Configured { spec: Arc::new(spec), form: 3 }
+}
+
+/// A group that waits to be played there.
+fn hold(venue: Venue) -> Hold {
+    Hold {
+        id: id(),
+        tickets: [].into(),
+        regions: [].into(),
+        venue: Arc::new(venue),
+        held: at(1),
+        refusals: 2,
+        refused: None,
+        from: at(2),
+    }
+}
+
 #[test]
 fn tickets_keep_their_bytes() {
     let (ticket, formed): (TicketId, MatchId) = (id(), id());
     let (creator, members, invited) = (player("A"), [of_all_kinds()], [player("B")]);
     let reason = Cancellation::TicketUnmatchable;
-    let stood = |stage| {
-        Event::TicketStood(Arc::new(Ticket {
-            id: ticket,
-            creator: player("A"),
-            members: [].into(),
-            invited: [].into(),
-            created: at(300),
-            give_up_after: 120,
-            changes: 3,
-            stage,
-        }))
-    };
     let searching = Searching { since: at(300), arrival: 7, back: None };
     for (event, golden) in [
         (
@@ -269,43 +300,17 @@ fn placement_keeps_its_bytes() {
     };
     let searching = Searching { since: at(300), arrival: 7, back: None };
     let back = Searching { back: Some(at(301)), ..searching };
-    let stood = |stage| {
-        Event::TicketStood(Arc::new(Ticket {
-            id: ticket,
-            creator: player("A"),
-            members: [].into(),
-            invited: [].into(),
-            created: at(300),
-            give_up_after: 120,
-            changes: 3,
-            stage,
-        }))
-    };
-    let spec = Arc::new(QueueSpec::kept(Declared {
-        name: "q".into(),
-        min_match_size: 2,
-        max_match_size: 2,
-        max_ticket_size: None,
-        teams: Vec::new(),
-        rules: Vec::new(),
-        regions: Vec::new(),
-        visibility: Visibility::default(),
-        venue: Some(Venue::Server(allocation.clone())),
-    }));
+    let venue = Venue::Server(allocation);
     let regions: Arc<[Arc<str>]> = [Arc::from("eu")].into();
     let tickets: Arc<[_]> = [(ticket, Some(1)), (ticket, None)].into();
-    let hold = Event::HoldStood(Arc::new(Hold {
-        id: held,
+    let hold = Hold {
         tickets: tickets.clone(),
         regions: regions.clone(),
-        venue: Arc::new(Venue::Server(allocation)),
-        held: at(1),
-        refusals: 2,
         refused: Some("MS-P006".into()),
-        from: at(2),
-    }));
+        ..hold(venue.clone())
+    };
     for (event, golden) in [
-        (Event::Configured { spec, form: 3 }, "0d01710202000000000000030166016201010161"),
+        (configured(venue), "0d01710202000000000000030166016201010161"),
         (
             Event::MatchHeld { id: held, tickets, regions },
             "0e1000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff0001026575",
@@ -321,7 +326,7 @@ fn placement_keeps_its_bytes() {
         (Event::HoldReleased { hold: held }, "111000112233445566778899aabbccddeeff"),
         (Event::PlacementUndone { id: held }, "121000112233445566778899aabbccddeeff"),
         (
-            hold,
+            Event::HoldStood(Arc::new(hold)),
             "131000112233445566778899aabbccddeeff021000112233445566778899aabbccddeeff01011000112233445566778899aabbccddeeff00010265750166016201010161010201074d532d5030303602",
         ),
         (
@@ -353,30 +358,9 @@ fn a_pause_keeps_its_bytes() {
 fn matches_in_sessions_keep_their_bytes() {
     let held: MatchId = id();
     let venue = Venue::Session { lobby: "online".into() };
-    let spec = Arc::new(QueueSpec::kept(Declared {
-        name: "q".into(),
-        min_match_size: 2,
-        max_match_size: 2,
-        max_ticket_size: None,
-        teams: Vec::new(),
-        rules: Vec::new(),
-        regions: Vec::new(),
-        visibility: Visibility::default(),
-        venue: Some(venue.clone()),
-    }));
-    let hold = Event::HoldStood(Arc::new(Hold {
-        id: held,
-        tickets: [].into(),
-        regions: [].into(),
-        venue: Arc::new(venue),
-        held: at(1),
-        refusals: 2,
-        refused: None,
-        from: at(2),
-    }));
     for (event, golden) in [
-        (Event::Configured { spec, form: 3 }, "18017102020000000000000306".to_owned() + "6f6e6c696e65"),
-        (hold, "191000112233445566778899aabbccddeeff0000066f6e6c696e6501020002".to_owned()),
+        (configured(venue.clone()), "18017102020000000000000306".to_owned() + "6f6e6c696e65"),
+        (Event::HoldStood(Arc::new(hold(venue))), "191000112233445566778899aabbccddeeff0000066f6e6c696e6501020002".to_owned()),
         (Event::UndoStood { id: held, of: Asked::Lobby }, "1a1000112233445566778899aabbccddeeff".to_owned()),
     ] {
         keeps_its_bytes(event, &golden);

@@ -361,7 +361,7 @@ impl PlayerOfTicket {
         Entity::new(kind, id)
     }
 
-    fn told(entity: &Entity) -> String {
+    pub(super) fn told(entity: &Entity) -> String {
         if entity.kind() == Entity::PLAYER { entity.id().to_owned() } else { entity.to_string() }
     }
 

@@ -17,6 +17,7 @@ mod kept;
 mod lives;
 mod lobby;
 mod matching;
+mod objects;
 mod of_state;
 mod supervision;
 
@@ -41,6 +42,7 @@ pub use matching::{
     PlayerOfTicket, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest, TicketView,
     TimeToMatchView, WhyView,
 };
+pub use objects::{ObjectsRequest, ObjectsView};
 pub use of_state::Within;
 pub use supervision::{DatedReadingView, IncidentView, ReadingView};
 

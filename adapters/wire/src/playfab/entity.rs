@@ -32,8 +32,17 @@ impl EntityKey {
     /// The entity; `None` where it is none. Without a type it is a player.
     #[must_use]
     pub fn entity(&self) -> Option<Entity> {
-        let kind = self.r#type.as_deref().or(self.type_string.as_deref()).unwrap_or(Entity::PLAYER);
-        Entity::new(kind, &self.id)
+        Entity::new(self.kind().unwrap_or(Entity::PLAYER), &self.id)
+    }
+
+    /// Whether it names this entity; without a type, whatever that is.
+    #[must_use]
+    pub fn names(&self, entity: &Entity) -> bool {
+        self.id == entity.id() && self.kind().is_none_or(|kind| kind == entity.kind())
+    }
+
+    fn kind(&self) -> Option<&str> {
+        self.r#type.as_deref().or(self.type_string.as_deref())
     }
 }
 

@@ -9,7 +9,7 @@ use super::pace::Pace;
 use super::{GIVE_UP_AFTER_MAX, server_only, spec_of};
 use crate::attribute::Facts;
 use crate::command::{Answer, Observation};
-use crate::engine::{Engine, Kind};
+use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::event::Event;
 use crate::queue::{Queue, WAITING_MAX};
@@ -118,12 +118,7 @@ fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, cr
 
 /// Whether a ticket of these facts breaks a rule by itself for as long as it could wait.
 pub(super) fn is_hopeless(state: &Queue, facts: &Facts) -> bool {
-    match (&state.engine, &state.spec) {
-        (Some(live), _) => live.engine.is_hopeless(facts),
-        // It is paused.
-        (None, Some(spec)) => Engine::new(spec, state.looked_at.anew, state.seed).is_hopeless(facts),
-        (None, None) => false,
-    }
+    state.engine.as_ref().is_some_and(|live| live.engine.is_hopeless(facts))
 }
 
 /// What holds for every new ticket of players: its size, its time, and nobody twice.

@@ -25,6 +25,8 @@ pub(super) struct Pace {
 /// What comes next.
 enum Next {
     GiveUp(TicketId),
+    /// It was taken in, and cannot be read.
+    Unread(TicketId),
     Search,
     Nothing,
 }
@@ -66,6 +68,9 @@ impl Pace {
                 Next::GiveUp(ticket) => {
                     turn.emit(super::canceled(turn.state(), ticket, given_up(turn.state(), ticket)));
                 }
+                Next::Unread(ticket) => {
+                    turn.emit(super::canceled(turn.state(), ticket, Cancellation::Internal));
+                }
                 Next::Search => {
                     turn.observe(Observation::Look);
                     let state = turn.state();
@@ -94,14 +99,13 @@ fn given_up(state: &Queue, ticket: TicketId) -> Cancellation {
 /// What is due first. Who gives up at a moment is gone before that moment's searches: "Expired tickets are removed", and then
 /// matches are made.
 fn next(state: &Queue, now: Timestamp) -> Next {
+    if let Some(ticket) = state.engine.as_ref().and_then(|live| live.unread.first()) {
+        return Next::Unread(*ticket);
+    }
     let lease = state.leases.as_ref().and_then(|leases| leases.next());
     let give_up = state.give_ups.first().copied().into_iter().chain(lease).min().filter(|(at, _)| *at <= now);
-    let search = state
-        .engine
-        .as_ref()
-        .and_then(|live| live.engine.next())
-        .map(|cursor| cursor.at)
-        .filter(|at| *at <= now);
+    let engine = state.engine.as_ref().filter(|_| state.paused.is_none());
+    let search = engine.and_then(|live| live.engine.next()).map(|cursor| cursor.at).filter(|at| *at <= now);
     match (give_up, search) {
         (Some((at, ticket)), Some(search)) if at <= search => Next::GiveUp(ticket),
         (_, Some(_)) => Next::Search,

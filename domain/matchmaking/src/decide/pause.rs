@@ -1,7 +1,7 @@
 //! An operator stops a queue's matching for a while, and lets it go on.
 //!
-//! While it is paused there is no engine: nothing is looked at, so nothing is found. With the word to go on all that wait are
-//! looked at as of that moment, as after a change of the rules.
+//! While it is paused the engine takes tickets in, so that what it has no room for is refused as ever, and looks at none. With the
+//! word to go on all that wait are looked at as of that moment, as after a change of the rules.
 
 use mainstay_core::Turn;
 

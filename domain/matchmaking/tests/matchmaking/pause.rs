@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::{Command, Rejection};
+use mainstay_matchmaking::spec::Expansion;
+use mainstay_matchmaking::{Caller, Command, Rejection};
 
-use crate::world::{World, difference, fixed, number_value, region, seated, spec};
+use crate::world::{
+    World, difference, fixed, intersection, latencies, number_value, region, seated, selection, spec, texts,
+};
 
 #[test]
 fn a_queue_that_is_paused_matches_nobody_until_it_goes_on() {
@@ -82,4 +85,36 @@ fn a_queue_that_is_removed_is_neither_paused_nor_goes_on() {
     assert_eq!(world.run(Command::Pause), Err(Rejection::QueueNotFound));
     assert_eq!(world.run(Command::Resume), Err(Rejection::QueueNotFound));
     assert_eq!(world.queue.paused(), None);
+}
+
+/// Issue 4, point 10: "never silently unmatchable". A region beyond the sixty-fourth, or a value beyond the 1,024th, would never be
+/// looked at once the queue goes on, so it is refused at the door, and taken once there is room again.
+#[test]
+fn what_a_queue_has_no_room_for_is_refused_while_it_is_paused_as_while_it_is_not() {
+    let rules = vec![selection(Expansion::Fixed(100)), intersection("maps", 1.0, Expansion::Fixed(1))];
+    let named = |of: &str, from: u32, count: u32| -> Vec<String> {
+        (from..from + count).map(|at| format!("{of}{at}")).collect()
+    };
+    let bring = |regions: &[String], maps: &[String]| {
+        let regions: Vec<_> = regions.iter().map(|region| (region.as_str(), 10)).collect();
+        [latencies(&regions), texts(&maps.iter().map(String::as_str).collect::<Vec<_>>())]
+    };
+    for paused in [false, true] {
+        let mut world = World::new(spec(2, 2, rules.clone()));
+        if paused {
+            world.run(Command::Pause).unwrap();
+        }
+        let all = world.solo("all", &bring(&named("region", 0, 64), &named("map", 0, 128)));
+        for list in 1..8 {
+            world.solo(&format!("list {list}"), &bring(&named("region", 0, 1), &named("map", list * 128, 128)));
+        }
+        world.queue = world.rebuilt();
+        let region = bring(&named("region", 64, 1), &named("map", 0, 1));
+        let map = bring(&named("region", 0, 1), &named("map", 1_024, 1));
+        assert_eq!(world.try_ticket("region", &region, &[]), Err(Rejection::TooManyValues), "{paused}");
+        assert_eq!(world.try_ticket("map", &map, &[]), Err(Rejection::TooManyValues), "{paused}");
+        world.cancel(all, Caller::Title).unwrap();
+        world.solo("region", &region);
+        world.solo("map", &map);
+    }
 }

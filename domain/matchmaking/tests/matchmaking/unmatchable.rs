@@ -6,11 +6,11 @@ use mainstay_core::TicketId;
 use mainstay_matchmaking::spec::{
     Declared, Delta, Expansion, Fault, Missing, QueueSpec, Rule, RuleKind, TeamSpec,
 };
-use mainstay_matchmaking::{Cancellation, Command, Event};
+use mainstay_matchmaking::{Cancellation, Command, Event, Terms};
 
 use crate::world::{
-    World, declared, equality, intersection, latencies, member, optional, region, rule, seated, selection,
-    server, spec, texts,
+    World, declared, difference, equality, fixed, intersection, latencies, member, number_value, optional, region,
+    rule, seated, selection, server, spec, texts,
 };
 
 const fn within() -> Expansion<u32> {
@@ -136,4 +136,43 @@ fn rules_that_can_never_hold_are_refused() {
     let told: Vec<String> =
         QueueSpec::new(declared(2, 2, vec![long])).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(told, ["rule mode: its default has 257 bytes, at most 256"]);
+}
+
+/// An earlier version could leave tickets in the journal that the queue's rules cannot read. They ended with nothing but their time;
+/// now they are told that the fault is ours.
+#[test]
+fn what_the_rules_cannot_read_of_an_old_journal_is_ended_and_told() {
+    for paused in [false, true] {
+        let mut world = World::new(spec(2, 2, vec![difference("skill", fixed(1.0))]));
+        let reads = world.solo("reads", &[number_value(40.0)]);
+        let (ticket, game) = (world.id(), world.id());
+        let (member, older) = (member("old", &[texts(&["40"])]), seated("older", "", &[texts(&["40"])]));
+        let old = [
+            Event::TicketCreated {
+                ticket,
+                creator: member.entity.clone(),
+                members: [member].into(),
+                invited: [].into(),
+                give_up_after: 600,
+            },
+            Event::BackfillCreated {
+                ticket: game,
+                owner: None,
+                members: [older].into(),
+                server: Arc::default(),
+                places: None,
+                give_up_after: 600,
+                terms: Terms::default(),
+            },
+        ];
+        world.journal.extend(old.map(|event| (world.now, event)));
+        world.queue = world.replayed();
+        if paused {
+            world.run(Command::Pause).unwrap();
+        }
+        world.seconds(1);
+        assert_eq!([ticket, game].map(|it| reason(&world, it)), [Some(Cancellation::Internal); 2]);
+        assert_eq!([world.status(ticket), world.backfill_status(game)], ["Canceled"; 2]);
+        assert_eq!(world.status(reads), "WaitingForMatch");
+    }
 }

@@ -69,7 +69,7 @@ pub enum TicketVerb {
     Get(OneTicket),
     /// Have players look for a match together
     #[command(
-        after_help = "Examples:\n  mainstay ticket create --player alice --player bob\n  mainstay ticket create --queue duel --player 'alice={\"skill\": 0.4}' --wait"
+        after_help = "Examples:\n  mainstay ticket create --player alice --player bob\n  mainstay ticket create --queue duel --player 'alice={\"skill\": 0.4}' --wait\n  mainstay ticket create --player alice --invite bob"
     )]
     Create {
         #[command(flatten)]
@@ -77,9 +77,26 @@ pub enum TicketVerb {
         /// A player by its id, and =JSON with the attributes that the queue's rules read
         #[arg(long = "player", value_name = "ID[=JSON]", required = true, allow_hyphen_values = true)]
         players: Vec<String>,
+        /// Whom the one player invites, by its id: the search begins once each of them has joined
+        #[arg(long = "invite", value_name = "ID", allow_hyphen_values = true)]
+        invited: Vec<String>,
         /// How long they look, in seconds
         #[arg(long, default_value_t = 120)]
         give_up_after: u32,
+        /// Wait until they are matched, or no longer look
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Have a player join who was invited
+    #[command(
+        after_help = "Example:\n  mainstay ticket join 6f1c2a9e-0d43-4b8e-9a57-2f6d8c1b0e34 --player 'bob={\"skill\": 0.5}' --wait"
+    )]
+    Join {
+        #[command(flatten)]
+        ticket: OneTicket,
+        /// The player by its id, and =JSON with the attributes that the queue's rules read
+        #[arg(long, value_name = "ID[=JSON]", allow_hyphen_values = true)]
+        player: String,
         /// Wait until they are matched, or no longer look
         #[arg(long)]
         wait: bool,

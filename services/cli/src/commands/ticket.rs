@@ -35,12 +35,19 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: Format) -> Result<ExitCod
             output::list(&tickets, COLUMNS, format)?;
         }
         TicketVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
-        TicketVerb::Create { of, players, give_up_after, wait } => {
+        TicketVerb::Create { of, players, invited, give_up_after, wait } => {
             let queue = meant(&client, of)?;
             let players = players.iter().map(|text| player(text)).collect::<Result<Vec<_>, _>>()?;
-            let body = json!({ "players": players, "giveUpAfterSeconds": give_up_after });
+            let body =
+                json!({ "players": players, "invited": invited, "giveUpAfterSeconds": give_up_after });
             let made = client.post(&format!("{queue}/tickets"), &body)?;
             let ticket = if *wait { ended(&client, &queue, made)? } else { made };
+            output::one(&ticket, format)?;
+        }
+        TicketVerb::Join { ticket, player: joins, wait } => {
+            let joined = client.post(&format!("{}/players", path(&client, ticket)?), &player(joins)?)?;
+            let queue = meant(&client, &ticket.of)?;
+            let ticket = if *wait { ended(&client, &queue, joined)? } else { joined };
             output::one(&ticket, format)?;
         }
         TicketVerb::Cancel(one) => {

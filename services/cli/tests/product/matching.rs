@@ -224,6 +224,16 @@ fn a_queue_of_the_file_is_played_by_commands_and_what_a_call_made_of_it_outlives
     std::fs::write(file, text.replace("maxMatchSize: 2", "maxMatchSize: 6")).unwrap();
     up.json(&["apply", file]);
     assert_eq!(larger(&up), 6);
+    // Friends come one by one, and search together.
+    let dan = up.json(&["ticket", "create", "--player", r#"dan={"skill": 20}"#]);
+    let invites = up.json(&["ticket", "create", "--player", r#"fay={"skill": 20}"#, "--invite", "gus"]);
+    assert_eq!((&invites["status"], &invites["missing"]), (&json!("WaitingForPlayers"), &json!(["gus"])));
+    let group = invites["id"].as_str().unwrap();
+    let stranger = up.run(&["ticket", "join", group, "--player", "hal"]);
+    assert!(String::from_utf8_lossy(&stranger.stderr).contains("MS-M013"), "{stranger:?}");
+    let joined = up.json(&["ticket", "join", group, "--player", r#"gus={"skill": 20.5}"#, "--wait"]);
+    assert_eq!(joined["status"], "Matched", "{joined}");
+    assert_eq!(up.json(&["ticket", "get", dan["id"].as_str().unwrap()])["matchId"], joined["matchId"]);
     assert!(up.run(&["queue", "delete", "duel"]).status.success());
     let none = up.run(&["ticket", "list"]);
     assert_eq!(none.status.code(), Some(3), "{none:?}");

@@ -7,7 +7,7 @@ mod results;
 mod scenario;
 mod sdk;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -30,17 +30,14 @@ fn title(up: &Product<'_>) -> Title {
     Title { id: text("titleId"), secret: text("playfabSecretKey") }
 }
 
-/// The SDK for Node, over TLS with the certificate that `up` made. A title's prefix before the calls' paths is passed over.
-fn node(home: &Home, up: &Product<'_>) -> Sdk {
+/// The SDK for Node, over TLS with a certificate that this file vouches for. A title's prefix before the calls' paths is passed over.
+fn node(trusted: &Path, up: &Product<'_>) -> Sdk {
     let folder = given("MAINSTAY_TEST_NODE");
     let bridge = folder.join("bridge.js");
     std::fs::write(&bridge, include_str!("playfab/bridge.js")).unwrap();
     let url = format!("{}/titles/{}", up.file("ports.json")["playfabTls"].as_str().unwrap(), title(up).id);
     let mut command = Command::new("node");
-    command
-        .arg(bridge)
-        .args([&url, &title(up).id])
-        .env("NODE_EXTRA_CA_CERTS", home.path().join("tls/ca.pem"));
+    command.arg(bridge).args([&url, &title(up).id]).env("NODE_EXTRA_CA_CERTS", trusted);
     Sdk::start("node", command)
 }
 
@@ -80,7 +77,7 @@ fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
     let home = Home::new();
     let up = home.up(&[&file]);
 
-    let mut sdk = node(&home, &up);
+    let mut sdk = node(&home.path().join("tls/ca.pem"), &up);
     drive(&mut sdk, &title(&up));
     let left = scenario::leave_a_ticket(&mut sdk, &title(&up));
     sdk.end();
@@ -98,6 +95,26 @@ fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
         assert!(!log.contains(secret));
     }
     assert_eq!(up.stop().code(), Some(0));
+}
+
+/// "HTTPS with a given or a generated certificate": an SDK that trusts the studio's own alone is answered, and one that trusts what `up`
+/// made is not.
+#[test]
+fn a_given_certificate_is_shown_to_playfabs_sdks() {
+    let home = Home::new();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let names = vec!["127.0.0.1".to_owned()];
+    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let (given, its_key) = (home.path().with_file_name("given.pem"), home.path().with_file_name("given.key"));
+    std::fs::write(&given, certificate.pem()).unwrap();
+    std::fs::write(&its_key, key.serialize_pem()).unwrap();
+    let (shown, kept) = (given.to_str().unwrap(), its_key.to_str().unwrap());
+    let up = home.up(&["--demo", "--tls-cert", shown, "--tls-key", kept]);
+    let secret = json!({ "secret": title(&up).secret });
+    let token = node(&given, &up).ok(&secret, "Authentication.GetEntityToken", json!({}));
+    assert_eq!(token["Entity"]["Id"], title(&up).id.as_str());
+    let distrusted = node(&home.path().join("tls/ca.pem"), &up).call(&secret, "Authentication.GetEntityToken", &json!({}));
+    assert!(distrusted["data"].is_null(), "{distrusted}");
 }
 
 /// What every call's outcome is asked with: nothing, or what proves somebody.

@@ -43,7 +43,7 @@ pub(crate) enum Permission {
     Operate,
     /// Change builds, build configurations and fleets.
     Configure,
-    /// Make and cancel tickets.
+    /// Make and cancel tickets; store what their rules read of players.
     Match,
     /// Make and end sessions that players host, and vouch for their players.
     Sessions,

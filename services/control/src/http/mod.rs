@@ -33,6 +33,7 @@ use crate::editor::Editor;
 use crate::identity::Identity;
 use crate::lobby::Lobbies;
 use crate::metrics::Metrics;
+use crate::objects::Objects;
 use crate::providers::LastWords;
 use crate::queues::Queues;
 use crate::samples::Samples;
@@ -51,6 +52,8 @@ pub(crate) struct App {
     pub(crate) desk: Arc<Desk>,
     pub(crate) fleets: Fleets,
     pub(crate) queues: Queues,
+    /// What players have stored.
+    pub(crate) objects: Objects,
     /// Sessions that players host; `None`: there is no lobby.
     pub(crate) lobby: Option<Lobbies>,
     /// Who players are, where they log in.

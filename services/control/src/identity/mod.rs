@@ -33,6 +33,8 @@ use crate::http::{raised, sha256};
 pub(crate) const TOKEN_LIFE: Duration = Duration::from_hours(24);
 /// How often the keys' ages are looked at.
 const LOOK_EVERY: Duration = Duration::from_hours(1);
+/// How many hexadecimal digits an id has: 64 bits.
+const ID_DIGITS: usize = 16;
 /// The type of the title's own entity.
 const TITLE: &str = "title";
 
@@ -68,7 +70,7 @@ pub(crate) struct Player {
 pub(crate) struct Holder {
     /// Who.
     pub(crate) entity: Entity,
-    /// The account of a player.
+    /// The account of a player, where it logged in: of its entity alone nobody can tell.
     pub(crate) account: Option<String>,
 }
 
@@ -122,7 +124,16 @@ impl Identity {
         Entity::new(Entity::GAME_SERVER, &id).ok_or(IdentityError::Title)
     }
 
-    /// 16 hexadecimal digits, as PlayFab's ids have them: the first 64 bits of an HMAC-SHA256.
+    /// Whether it has the shape of a player or game server of this title. Which ids were told to anybody is kept nowhere.
+    pub(crate) fn could_have_made(&self, entity: &Entity) -> bool {
+        let digit = |digit: u8| digit.is_ascii_digit() || (b'A'..=b'F').contains(&digit);
+        let id = entity.id().as_bytes();
+        [Entity::PLAYER, Entity::GAME_SERVER].contains(&entity.kind())
+            && id.len() == ID_DIGITS
+            && id.iter().copied().all(digit)
+    }
+
+    /// As many hexadecimal digits as PlayFab's ids have: the first 64 bits of an HMAC-SHA256.
     fn derived(&self, kind: &str, custom_id: &str) -> Result<String, IdentityError> {
         use base64::Engine as _;
         // None of the parts but the last may hold a 0, so no two lists of parts are one text.
@@ -131,7 +142,7 @@ impl Identity {
         let mac = jsonwebtoken::crypto::sign(text.as_bytes(), &key, Algorithm::HS256)?;
         let mac = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(mac).unwrap_or_default();
         let bytes = mac.first_chunk::<8>().ok_or(IdentityError::Title)?;
-        Ok(format!("{:016X}", u64::from_be_bytes(*bytes)))
+        Ok(format!("{:0ID_DIGITS$X}", u64::from_be_bytes(*bytes)))
     }
 
     /// Signs a token.

@@ -3,6 +3,7 @@
 //! A login writes nothing, so nobody can say whether a player has been here before: `NewlyCreated` is false, and `CreateAccount`
 //! changes nothing.
 
+use mainstay_matchmaking::{Caller, Entity};
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::playfab::EntityKey;
 use mainstay_wire::playfab::login::{
@@ -57,12 +58,28 @@ impl Face {
     pub(super) fn entity_token(&self, asked: &Asked) -> Result<EntityTokenAnswer, Refusal> {
         let holder = self.anybody(asked)?;
         let wanted: GetEntityToken = asked.read()?;
-        if let Some(wanted) = wanted.entity.filter(|wanted| *wanted != EntityKey::default())
-            && wanted.id != holder.entity.id()
-        {
-            return Err(Refusal::may_not("a token is given for the caller's own entity alone"));
+        match wanted.entity.filter(|wanted| *wanted != EntityKey::default()) {
+            Some(wanted) => self.entity_token_of(&self.related(holder, &wanted)?),
+            None => self.entity_token_of(&holder),
         }
-        self.entity_token_of(&holder)
+    }
+
+    /// Whom a caller gets a token for: itself, or for the title one of its players and game servers (record 0042).
+    fn related(&self, holder: Holder, wanted: &EntityKey) -> Result<Holder, Refusal> {
+        if wanted.names(&holder.entity) {
+            return Ok(holder);
+        }
+        match (self.identity.caller(&holder), wanted.entity()) {
+            (Caller::Title, Some(entity)) if self.identity.could_have_made(&entity) => {
+                Ok(Holder { entity, account: None })
+            }
+            (Caller::Title | Caller::Player(_) | Caller::Server(_) | Caller::Hosted(_), _) => {
+                Err(Refusal::may_not(
+                    "a token is given for the caller's own entity, and to the title for a title_player_account or game_server \
+                     by the id that its login was answered with",
+                ))
+            }
+        }
     }
 
     fn entity_token_of(&self, holder: &Holder) -> Result<EntityTokenAnswer, Refusal> {
@@ -82,7 +99,7 @@ impl Face {
         let shown: ValidateEntityToken = asked.read()?;
         let holder =
             self.identity.read(Purpose::Entity, &shown.entity_token, self.now()).map_err(Refusal::token)?;
-        let is_player = holder.account.is_some();
+        let is_player = holder.entity.kind() == Entity::PLAYER;
         Ok(ValidatedEntityToken {
             entity: EntityKey::of(&holder.entity),
             lineage: EntityLineage {

@@ -26,14 +26,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use mainstay_core::Timestamp;
-use mainstay_players::Players;
-use mainstay_runtime::{Clock, Handle};
+use mainstay_runtime::Clock;
 
 use self::limits::Limits;
 pub use self::opened::PlayFab;
-pub(crate) use self::opened::{Opened, players};
+pub(crate) use self::opened::Opened;
 use crate::http::TokenKeys;
 use crate::identity::Identity;
+use crate::objects::Objects;
 use crate::queues::Queues;
 
 /// Whether players may say by themselves who they are.
@@ -50,7 +50,7 @@ struct Face {
     identity: Arc<Identity>,
     logins: Logins,
     queues: Queues,
-    players: Handle<Players>,
+    objects: Objects,
     clock: Arc<dyn Clock>,
     limits: Limits,
     /// By which hosted processes are known.
@@ -60,11 +60,10 @@ struct Face {
 impl Face {
     fn new(
         (identity, logins, tokens): (Arc<Identity>, Logins, Arc<TokenKeys>),
-        queues: Queues,
-        players: Handle<Players>,
+        (queues, objects): (Queues, Objects),
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { identity, logins, queues, players, clock, limits: Limits::new(), tokens }
+        Self { identity, logins, queues, objects, clock, limits: Limits::new(), tokens }
     }
 
     fn now(&self) -> Timestamp {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_matchmaking::{Caller, Entity};
-use mainstay_players::{Becomes, Change, Command, Done, Owner, Profile};
-use mainstay_runtime::Growth;
+use mainstay_players::{Becomes, Change, Done, Profile};
 use mainstay_wire::playfab::EntityKey;
 use mainstay_wire::playfab::object::{
     GetObjects, ObjectResult, ObjectsAnswer, ObjectsSet, OperationTypes, SetObject, SetObjectInfo, SetObjects,
@@ -30,13 +29,7 @@ impl Face {
                 .map_err(|_| Refusal::field("ExpectedProfileVersion", "a version is not negative"))
         });
         let expected = expected.transpose()?;
-        let growth = if changes.iter().all(|change| change.becomes == Becomes::Gone) {
-            Growth::Shrinks
-        } else {
-            Growth::Grows
-        };
-        let command = Command::SetObjects { owner: Owner(entity.as_str().into()), changes, expected };
-        let answer = self.players.try_command(command, growth).await??;
+        let answer = self.objects.set(&entity, changes, expected).await??;
         let told = |(name, done): (Arc<str>, Done)| SetObjectInfo {
             object_name: name.to_string(),
             set_result: match done {
@@ -57,9 +50,7 @@ impl Face {
         let caller = self.caller(asked)?;
         let get: GetObjects = asked.read()?;
         let entity = self.whose(&caller, get.entity.as_ref())?;
-        let owner = Owner(entity.as_str().into());
-        let profile = self.players.query(move |players, _| players.profile(&owner).cloned()).await?;
-        let Profile { version, objects } = profile.unwrap_or_default();
+        let Profile { version, objects } = self.objects.of(&entity).await?;
         let told = |(name, json): (Arc<str>, Arc<str>)| {
             let (data_object, escaped_data_object) = if get.escape_object {
                 (None, Some(json.to_string()))

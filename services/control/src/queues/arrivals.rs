@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{QueueSpec, Source};
 use mainstay_matchmaking::{Answer, Command, Entity, Member, Rejection, Seated};
-use mainstay_players::Owner;
 use mainstay_wire::playfab::{Stored, attributes};
 use serde_json::Value;
 
 use super::{OpenQueue, Queues, Rules};
+use crate::objects::values;
 
 /// The largest attributes of a player, in bytes of JSON; PlayFab does not publish its own. Latencies to 64 regions have some 3,000,
 /// a list of 128 names as many again.
@@ -93,26 +93,12 @@ impl Queues {
         sent: &[Sent],
     ) -> Result<BTreeMap<Entity, Stored>, mainstay_runtime::Error> {
         let mut read = spec.rules.iter().filter_map(|rule| rule.kind.attribute());
-        let Some(players) = &self.0.players else { return Ok(BTreeMap::new()) };
         if !read.any(|attribute| attribute.source == Source::PlayerEntity) {
             return Ok(BTreeMap::new());
         }
-        let entities: Vec<Entity> = sent.iter().map(|sent| sent.entity.clone()).collect();
-        let read = players.query(move |players, _| {
-            let of = |entity: Entity| {
-                let owner = Owner(entity.as_str().into());
-                players.profile(&owner).map(|profile| (entity, profile.objects.clone()))
-            };
-            entities.into_iter().filter_map(of).collect::<Vec<_>>()
-        });
-        let objects = read.await?.into_iter().map(|(entity, objects)| {
-            let read = objects.iter().filter_map(|(name, json)| {
-                // Nothing else was ever taken in.
-                serde_json::from_str(json).ok().map(|value| (name.to_string(), value))
-            });
-            (entity, read.collect())
-        });
-        Ok(objects.collect())
+        let entities = sent.iter().map(|sent| sent.entity.clone()).collect();
+        let profiles = self.0.objects.of_all(entities).await?.into_iter();
+        Ok(profiles.map(|(entity, profile)| (entity, values(&profile))).collect())
     }
 }
 

@@ -18,7 +18,6 @@ use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
 use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
-use mainstay_players::Players;
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -32,6 +31,7 @@ pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
 use crate::declare::named;
+use crate::objects::Objects;
 
 /// What the names of queues' shards begin with; the UUID of the queue's name follows.
 pub(crate) const QUEUE_PREFIX: &str = "queue/";
@@ -51,8 +51,8 @@ struct Inner {
     placement: Placement,
     hosts: Hosts,
     builds: Builds,
-    /// Their stored objects; `None`: nobody stores any.
-    players: Option<Handle<Players>>,
+    /// What players have stored.
+    objects: Objects,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
     open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
     /// Every shard that runs, also of removed queues: a shard is led once. Locked while a queue is opened or changed.
@@ -109,7 +109,7 @@ impl Queues {
     pub(crate) async fn open(
         journal: JournalHandle,
         placement: Placement,
-        (builds, players): (Builds, Option<Handle<Players>>),
+        (builds, objects): (Builds, Objects),
     ) -> Result<Self, QueueError> {
         let heads = journal.work(|journal| journal.heads()).await??;
         let hosts = Hosts::new(placement.fleets().clone(), placement.clock(), &journal);
@@ -118,7 +118,7 @@ impl Queues {
             placement,
             hosts,
             builds,
-            players,
+            objects,
             open: RwLock::default(),
             shards: Mutex::new(BTreeMap::new()),
         }));

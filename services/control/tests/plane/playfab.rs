@@ -150,10 +150,57 @@ async fn where_others_can_reach_it_the_title_vouches_for_its_players() {
     let session = [("x-authorization", login["SessionTicket"].as_str().unwrap())];
     let token = post(&world, "/Authentication/GetEntityToken", &session, &json!({})).await;
     assert_eq!(token.body["data"]["Entity"], login["EntityToken"]["Entity"]);
-    // A player's own entity and no other.
-    let other = json!({ "Entity": { "Id": "B", "Type": "title_player_account" } });
-    let answer = post(&world, "/Authentication/GetEntityToken", &session, &other).await;
-    refused(&answer, 403, ("NotAuthorized", 1089));
+    world.shutdown().await;
+}
+
+/// `GetEntityToken`: "an optional EntityKey may be included to attempt to set the resulting EntityToken to a specific entity, however
+/// the entity must be a relation of the caller". The title's are its players and game servers; nobody else has any.
+#[tokio::test]
+async fn the_title_gets_tokens_for_its_players_and_servers_and_nobody_for_another() {
+    let world = World::new().await;
+    let get = async |header: (&str, &str), entity: &Value| {
+        post(&world, "/Authentication/GetEntityToken", &[header], &json!({ "Entity": entity })).await
+    };
+    let login = json!({ "TitleId": TITLE, "CustomId": "ann" });
+    let login = post(&world, "/Client/LoginWithCustomID", &[], &login).await.body["data"].clone();
+    let (ann, hers) = (&login["EntityToken"]["Entity"], login["EntityToken"]["EntityToken"].as_str().unwrap());
+    let title = title_token(&world).await;
+    let secret = ("x-secretkey", TITLE_SECRET);
+    for by in [secret, ("x-entitytoken", title.as_str())] {
+        let answer = get(by, ann).await;
+        assert_eq!(&answer.body["data"]["Entity"], ann, "{}", answer.text);
+        let token = answer.body["data"]["EntityToken"].as_str().unwrap();
+        let shown = [("x-entitytoken", title.as_str())];
+        let valid =
+            post(&world, "/Authentication/ValidateEntityToken", &shown, &json!({ "EntityToken": token })).await;
+        let lineage = &valid.body["data"]["Lineage"];
+        assert_eq!((&lineage["TitlePlayerAccountId"], &lineage["TitleId"]), (&ann["Id"], &json!(TITLE)));
+        // It is hers in every way: her own objects, and nothing of the title's.
+        let of = json!({ "Entity": ann });
+        assert_eq!(post(&world, "/Object/GetObjects", &[("x-entitytoken", token)], &of).await.status, 200);
+        let queues = post(&world, "/Match/ListMatchmakingQueues", &[("x-entitytoken", token)], &json!({})).await;
+        refused(&queues, 403, ("NotAuthorized", 1089));
+    }
+    let server = json!({ "Id": "00112233445566EE", "Type": "game_server" });
+    assert_eq!(get(secret, &server).await.body["data"]["Entity"]["Type"], "game_server");
+    // Oneself, with and without a type.
+    for own in [ann, &json!({ "Id": ann["Id"] })] {
+        assert_eq!(&get(("x-entitytoken", hers), own).await.body["data"]["Entity"], ann);
+    }
+    let session = ("x-authorization", login["SessionTicket"].as_str().unwrap());
+    for (by, entity) in [
+        (secret, json!({ "Id": "ann", "Type": "title_player_account" })),
+        (secret, json!({ "Id": "00112233445566ee", "Type": "title_player_account" })),
+        (secret, json!({ "Id": login["PlayFabId"], "Type": "master_player_account" })),
+        (secret, json!({ "Id": "", "Type": "title_player_account" })),
+        (session, json!({ "Id": "00112233445566EE", "Type": "title_player_account" })),
+        (session, json!({ "Id": login["PlayFabId"], "Type": "master_player_account" })),
+        (session, json!({ "Id": TITLE, "Type": "title" })),
+        (("x-entitytoken", hers), server),
+        (("x-entitytoken", hers), json!({ "Id": ann["Id"], "Type": "title" })),
+    ] {
+        refused(&get(by, &entity).await, 403, ("NotAuthorized", 1089));
+    }
     world.shutdown().await;
 }
 

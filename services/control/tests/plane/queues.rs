@@ -101,6 +101,58 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
     world.shutdown().await;
 }
 
+/// Issue 4, point 4: "the same over `/v1`" of `SetObjects` and `GetObjects`. What is stored there is read by the rules, and is the same
+/// that PlayFab's face tells.
+#[tokio::test]
+async fn what_players_have_stored_is_kept_over_the_native_face() {
+    let world = World::new().await;
+    set(&world, &skilled("PlayerEntity", "$.profile.mu")).await;
+    let path = |player: &str| format!("/v1/players/{player}/objects");
+    let change = async |player: &str, body: Value| {
+        world.call("PATCH", &path(player), Some(&basic(ADMIN)), body.to_string().into_bytes()).await
+    };
+    let nothing = json!({ "player": "far", "version": 0, "objects": {} });
+    assert_eq!(world.get(&path("far")).await.body, nothing);
+    let stored = change("far", json!({ "objects": { "profile": { "mu": 9 }, "note": [1, "b"] } })).await;
+    let (one, profile) = (&stored.body, json!({ "mu": 9 }));
+    assert_eq!((stored.status, &one["version"], &one["objects"]["profile"]), (200, &json!(1), &profile));
+    for player in ["near", "nearer"] {
+        assert_eq!(change(player, json!({ "objects": { "profile": { "mu": 1 } } })).await.status, 200);
+    }
+    // Who lost a race is told so, and nothing is changed; what is not named stays; null removes.
+    let stale = json!({ "objects": { "profile": { "mu": 0 } }, "expectedVersion": 0 });
+    change("far", stale).await.expect(409, "MS-M021");
+    let removed = change("far", json!({ "objects": { "note": null }, "expectedVersion": 1 })).await;
+    let left = json!({ "player": "far", "version": 2, "objects": { "profile": profile } });
+    assert_eq!(removed.body, left, "{}", removed.text);
+    assert_eq!(world.get(&path("title_player_account!far")).await.body, left);
+    let title = title_token(&world).await;
+    let far = json!({ "Entity": { "Id": "far", "Type": "title_player_account" } });
+    let told = post(&world, "/Object/GetObjects", &[("x-entitytoken", &title)], &far).await;
+    assert_eq!(told.body["data"]["Objects"]["profile"]["DataObject"], profile, "{}", told.text);
+
+    let mut made = Vec::new();
+    for player in ["far", "near", "nearer", "new"] {
+        let asked = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+        made.push(ticket(&tickets(&world, &asked).await));
+    }
+    assert_eq!(world.get(&made[0]).await.body["status"], "WaitingForMatch");
+    assert_eq!(world.get(&made[1]).await.body["status"], "Matched");
+
+    for (objects, code) in [
+        (json!({ "no name": 1 }), "MS-M022"),
+        (json!({ "large": "n".repeat(1_000) }), "MS-M022"),
+        (json!({ "a": 1, "b": 1, "c": 1, "d": 1, "e": 1 }), "MS-M022"),
+        (json!([]), "MS-U101"),
+    ] {
+        change("far", json!({ "objects": objects })).await.expect(400, code);
+    }
+    change("!", json!({ "objects": {} })).await.expect(400, "MS-U101");
+    let nobody = world.call("GET", &path("far"), None, Vec::new()).await;
+    assert_eq!((nobody.status, world.get(&path("far")).await.body), (401, left));
+    world.shutdown().await;
+}
+
 /// Of a match whose players' ids alone are more than a server can be told of none is left out: its fleet refuses it by code, `why`
 /// says so, and its tickets end as published. Reference 1.1: "a payload over 30 KB".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -32,8 +32,9 @@ impl Sdk {
         Self { name, child, lines, done: BTreeSet::new(), refused: BTreeSet::new() }
     }
 
+    /// What a call comes to, whatever that is.
     #[track_caller]
-    fn call(&mut self, who: &Value, call: &str, request: &Value) -> Value {
+    pub fn call(&mut self, who: &Value, call: &str, request: &Value) -> Value {
         let (module, call) = call.split_once('.').unwrap_or(("Multiplayer", call));
         let asked = json!({ "as": who, "module": module, "call": call, "request": request });
         writeln!(self.child.stdin.as_mut().unwrap(), "{asked}").unwrap();

@@ -117,6 +117,24 @@ impl From<Rejection> for Failure {
     }
 }
 
+impl From<mainstay_players::Rejection> for Failure {
+    fn from(rejection: mainstay_players::Rejection) -> Self {
+        use mainstay_players::Rejection;
+        let (status, code, fix) = match &rejection {
+            Rejection::OtherVersion { .. } => {
+                (StatusCode::CONFLICT, "MS-M021", "read them, and change what is there now")
+            }
+            Rejection::Name { .. } | Rejection::TooLarge { .. } | Rejection::TooMany { .. } => {
+                (StatusCode::BAD_REQUEST, "MS-M022", "store only what the rules of queues read")
+            }
+            Rejection::Full { .. } => {
+                (StatusCode::SERVICE_UNAVAILABLE, "MS-M023", "remove objects of players who are gone")
+            }
+        };
+        Self::new(status, code, rejection.to_string(), fix)
+    }
+}
+
 impl From<NotTaken> for Failure {
     fn from(not: NotTaken) -> Self {
         match not {

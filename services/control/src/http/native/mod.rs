@@ -8,6 +8,7 @@ mod fleets;
 mod lobby;
 mod machines;
 pub(crate) mod matching;
+mod objects;
 mod paging;
 mod servers;
 mod status;
@@ -42,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(accounts::routes())
         .merge(doctor::routes())
         .merge(matching::routes())
+        .merge(objects::routes())
         .merge(lobby::routes())
         .routes(routes!(openapi))
         .layer(axum::middleware::from_fn(tell))

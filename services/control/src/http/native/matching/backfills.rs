@@ -19,7 +19,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, new_ticket, queue_of, sent, ticket_for};
+use super::{OfPlayer, free, new_ticket, queue_of, sent, ticket_for};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -110,7 +110,5 @@ async fn cancel_all(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
-    let player = super::player(query)?;
-    queue_of(&app, &name)?.ask(Command::CancelAllBackfills { player, caller }).await??;
-    Ok(StatusCode::NO_CONTENT)
+    free(&app, &name, query, |player| Command::CancelAllBackfills { player, caller }).await
 }

@@ -12,7 +12,7 @@ mod tickets;
 use std::sync::Arc;
 
 use axum::extract::{Query, rejection::QueryRejection};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
 use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Rejection, Seated};
 use mainstay_wire::native::{PlayerOfTicket, TicketView};
@@ -113,18 +113,26 @@ struct OfPlayer {
     player: String,
 }
 
-fn player(query: Result<Query<OfPlayer>, QueryRejection>) -> Result<Entity, Native> {
+/// Ends what ties the player to a queue that is named.
+async fn free(
+    app: &App,
+    queue: &str,
+    query: Result<Query<OfPlayer>, QueryRejection>,
+    command: impl FnOnce(Entity) -> Command,
+) -> Result<StatusCode, Native> {
     let Query(OfPlayer { player }) = query.map_err(|error| {
         Failure::bad_request(
             error.body_text(),
             "name the player: ?player=ID; without one nothing is cancelled",
         )
     })?;
-    player_named(player)
+    let player = player_named(player)?;
+    queue_of(app, queue)?.ask(command(player)).await??;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// A player by its id.
-fn player_named(player: String) -> Result<Entity, Native> {
+pub(super) fn player_named(player: String) -> Result<Entity, Native> {
     Ok(sent(vec![PlayerOfTicket { player, ..PlayerOfTicket::default() }])?.swap_remove(0).entity)
 }
 

@@ -20,7 +20,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, events, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of, title};
+use super::{OfPlayer, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of, title};
 use crate::queues::members;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -203,9 +203,7 @@ async fn cancel_all(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     app.permit(&headers, Permission::Match)?;
-    let player = super::player(query)?;
-    queue_of(&app, &name)?.ask(Command::CancelAllTickets { player, caller: Asker::Title }).await??;
-    Ok(StatusCode::NO_CONTENT)
+    free(&app, &name, query, |player| Command::CancelAllTickets { player, caller: Asker::Title }).await
 }
 
 /// The nearest other tickets, the rule that keeps each away and by how much, and when a rule gives way next.
