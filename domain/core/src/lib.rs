@@ -16,6 +16,7 @@ pub mod density;
 mod generation;
 mod id;
 mod machine;
+mod places;
 pub mod slot;
 mod strikes;
 mod table;
@@ -30,6 +31,7 @@ pub use id::{
     MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, SessionId, TicketId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
+pub use places::Places;
 pub use strikes::{STRIKES_MAX, Strikes};
 pub use table::Table;
 pub use tenure::Tenure;

@@ -10,6 +10,7 @@ use crate::command::Target;
 use crate::engine::{Cursor, Kind, Look, LookedAt};
 use crate::event::{Event, Filled};
 use crate::hold::{Asked, Hold};
+use crate::members::Origin;
 use crate::queue::{KEPT, KEPT_MAX, Queue};
 use crate::spec::Venue;
 use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
@@ -43,9 +44,8 @@ impl Queue {
                     if invited.is_empty() { Stage::Searching(self.arrive(at)) } else { Stage::Gathering };
                 let ticket = Ticket {
                     id: *ticket,
-                    creator: self.shares.creator(creator, members),
-                    members: members.clone(),
-                    invited: self.shares.invited(invited),
+                    origin: self.shares.origin(&Origin::new(creator, members, invited)),
+                    members: members.into(),
                     created: at,
                     give_up_after: *give_up_after,
                     changes: 1,
@@ -145,9 +145,8 @@ impl Queue {
                 (self.form, self.arrivals, self.looked_at) = (*form, *arrivals, *looked_at);
             }
             Event::TicketStood(ticket) => {
-                let creator = self.shares.creator(&ticket.creator, &ticket.members);
-                let invited = self.shares.invited(&ticket.invited);
-                self.ticket_stands(Arc::new(Ticket { creator, invited, ..Ticket::clone(ticket) }));
+                let origin = self.shares.origin(&ticket.origin);
+                self.ticket_stands(Arc::new(Ticket { origin, ..Ticket::clone(ticket) }));
             }
             Event::BackfillStood(ticket) => self.backfill_stands(ticket.clone()),
             Event::MatchStood(formed) => self.match_stands(formed.clone()),

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::{MatchId, Table, TicketId, Timestamp};
+use mainstay_core::{MatchId, Places, TicketId, Timestamp};
 
 use crate::attribute::{Facts, same, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
@@ -19,7 +19,7 @@ use crate::ticket::{Searching, Stage, Ticket};
 #[derive(Debug, Clone)]
 pub(crate) struct Live {
     pub engine: Engine,
-    handles: Table<TicketId, Handle>,
+    handles: Places,
     tickets: Vec<TicketId>,
     /// What looking at the next ticket came to. A match stays until it is formed, or something else happens.
     pub look: Look,
@@ -90,7 +90,7 @@ impl Live {
     fn build(queue: &Queue, spec: &QueueSpec) -> Self {
         let mut live = Self {
             engine: Engine::new(spec, queue.looked_at.anew, queue.seed),
-            handles: Table::seeded(queue.seed),
+            handles: Places::seeded(queue.seed),
             tickets: Vec::new(),
             look: Look::Nothing,
             looked_at: queue.looked_at.until,
@@ -155,9 +155,10 @@ impl Live {
 
     /// Of these some may not search, and are not known.
     fn keep_apart(&mut self, one: TicketId, others: impl Iterator<Item = TicketId>) {
-        let Some(one) = self.handles.get(&one) else { return };
-        for other in others.filter_map(|other| self.handles.get(&other)) {
-            self.engine.keep_apart(*one, *other);
+        let handle = |ticket: &TicketId| self.handles.get(&self.tickets, ticket);
+        let Some(one) = handle(&one) else { return };
+        for other in others.filter_map(|other| handle(&other)) {
+            self.engine.keep_apart(one, other);
         }
     }
 
@@ -200,12 +201,12 @@ impl Live {
             self.looked_at = self.looked_at.min(Cursor::start_of(at));
         }
         let handle = self.engine.insert(Newcomer { facts, room, since, arrival, back, game }, looked_at);
-        self.handles.insert(id, handle);
         let at = handle as usize;
         if self.tickets.len() <= at {
             self.tickets.resize(at + 1, TicketId::LOWEST);
         }
         self.tickets[at] = id;
+        self.handles.insert(&self.tickets, handle);
     }
 
     /// How many tickets it knows.
@@ -215,7 +216,7 @@ impl Live {
 
     /// A ticket is over.
     pub(crate) fn let_go(&mut self, id: TicketId) {
-        if let Some(handle) = self.handles.remove(&id) {
+        if let Some(handle) = self.handles.remove(&self.tickets, &id) {
             self.engine.remove(handle);
         }
         self.unread.remove(&id);

@@ -1,29 +1,22 @@
 //! What many tickets have alike is kept once: a waiting ticket of one player is small, and a heap's smallest piece is not.
 
-use alloc::sync::Arc;
-
-use crate::entity::Entity;
-use crate::ticket::Member;
+use crate::members::Origin;
 
 /// Soft: it may begin anew at any instant.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shares {
-    nobody: Arc<[Entity]>,
-    creator: Option<Entity>,
+    origin: Option<Origin>,
 }
 
 impl Shares {
-    /// Who made a ticket: its first member, or nearly always who made the one before.
-    pub(crate) fn creator(&mut self, creator: &Entity, members: &[Member]) -> Entity {
-        let first = members.first().map(|member| &member.entity);
-        if let Some(known) = first.into_iter().chain(&self.creator).find(|known| *known == creator) {
-            return known.clone();
+    /// Where a ticket came from: nearly always from its player alone, or from where the one before did.
+    pub(crate) fn origin(&mut self, origin: &Origin) -> Origin {
+        if origin.is_of_first() {
+            return origin.clone();
         }
-        self.creator.insert(creator.clone()).clone()
-    }
-
-    /// Who was invited: nearly always nobody.
-    pub(crate) fn invited(&self, invited: &Arc<[Entity]>) -> Arc<[Entity]> {
-        if invited.is_empty() { self.nobody.clone() } else { invited.clone() }
+        match &self.origin {
+            Some(known) if known == origin => known.clone(),
+            Some(_) | None => self.origin.insert(origin.clone()).clone(),
+        }
     }
 }

@@ -8,6 +8,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::attribute::{Attributes, Party, Value};
 use crate::entity::Entity;
+use crate::members::{Members, Origin};
 
 /// A player in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +24,10 @@ pub struct Member {
 pub struct Ticket {
     /// Its id.
     pub id: TicketId,
-    /// Who made it: a player, a game server or the title.
-    pub creator: Entity,
+    /// Who made it, and who was asked to join then.
+    pub origin: Origin,
     /// Who has joined, the creator first where that is a player.
-    pub members: Arc<[Member]>,
-    /// Who was asked to join when it was made.
-    pub invited: Arc<[Entity]>,
+    pub members: Members,
     /// When it was made.
     pub created: Timestamp,
     /// How long it waits, from then on; in seconds.
@@ -159,6 +158,18 @@ impl Stage {
 }
 
 impl Ticket {
+    /// Who made it: a player, a game server or the title.
+    #[must_use]
+    pub fn creator(&self) -> &Entity {
+        self.origin.creator(&self.members)
+    }
+
+    /// Who was asked to join when it was made.
+    #[must_use]
+    pub fn invited(&self) -> &[Entity] {
+        self.origin.invited()
+    }
+
     /// When it gives up.
     #[must_use]
     pub fn gives_up(&self) -> Timestamp {
@@ -183,7 +194,7 @@ impl Ticket {
 
     /// Who was asked and has not joined yet.
     pub fn missing(&self) -> impl Iterator<Item = &Entity> {
-        self.invited.iter().filter(|invited| !self.has(invited))
+        self.invited().iter().filter(|invited| !self.has(invited))
     }
 }
 

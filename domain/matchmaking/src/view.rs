@@ -24,7 +24,9 @@ impl Queue {
             Caller::Server(_) | Caller::Title => Ok(ticket),
             Caller::Hosted(_) => Err(Rejection::Unauthorized { who: caller.word(), why: HOSTED_MAY }),
             Caller::Player(player)
-                if ticket.creator == *player || ticket.has(player) || ticket.invited.contains(player) =>
+                if *ticket.creator() == *player
+                    || ticket.has(player)
+                    || ticket.invited().contains(player) =>
             {
                 Ok(ticket)
             }

@@ -66,9 +66,8 @@ impl Objects {
     /// Where the shard gives no answer.
     pub(crate) async fn of_all(&self, entities: Vec<Entity>) -> Result<BTreeMap<Entity, Profile>, Error> {
         let read = self.0.query(move |players, _| {
-            let of = |entity: Entity| {
-                players.profile(&owner(&entity)).map(|profile| (entity, profile.clone()))
-            };
+            let of =
+                |entity: Entity| players.profile(&owner(&entity)).map(|profile| (entity, profile.clone()));
             entities.into_iter().filter_map(of).collect()
         });
         read.await

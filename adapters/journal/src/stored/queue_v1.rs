@@ -286,13 +286,13 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
                 anew: looked_at.anew.unix_ms(),
             },
             DomainEvent::TicketStood(ticket) => {
-                let domain::Ticket { id, creator, members, invited, created, give_up_after, changes, stage } =
+                let domain::Ticket { id, origin: _, members, created, give_up_after, changes, stage } =
                     &**ticket;
                 Self::TicketStood {
                     id: *id,
-                    creator: creator.as_str(),
+                    creator: ticket.creator().as_str(),
                     members: all(members),
-                    invited: entities(invited),
+                    invited: entities(ticket.invited()),
                     created: created.unix_ms(),
                     give_up_after: *give_up_after,
                     changes: *changes,
@@ -456,11 +456,11 @@ impl From<Event<'_>> for DomainEvent {
                 Self::Stood { form, arrivals, looked_at }
             }
             Event::TicketStood { id, creator, members, invited, created, give_up_after, changes, stage } => {
+                let members: domain::Members = members.into_iter().map(Into::into).collect();
                 Self::TicketStood(Arc::new(domain::Ticket {
                     id,
-                    creator: Entity::kept(creator),
-                    members: raised(members),
-                    invited: kept(&invited),
+                    origin: domain::Origin::new(&Entity::kept(creator), &members, &kept(&invited)),
+                    members,
                     created: Timestamp::from_unix_ms(created),
                     give_up_after,
                     changes,

@@ -11,8 +11,8 @@ use mainstay_matchmaking::spec::{
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
-    Hold, Kind, Lease, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails,
-    Stage, TakenOut, Terms, Ticket, Value,
+    Hold, Kind, Lease, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue, Searching, Seated,
+    ServerDetails, Stage, TakenOut, Terms, Ticket, Value,
 };
 
 fn keeps_its_bytes(event: Event, golden: &str) {
@@ -74,9 +74,8 @@ fn seat(team: Option<&str>) -> Seated {
 fn stood(stage: Stage) -> Event {
     Event::TicketStood(Arc::new(Ticket {
         id: id(),
-        creator: player("A"),
-        members: [].into(),
-        invited: [].into(),
+        origin: Origin::new(&player("A"), &[], &[].into()),
+        members: Members::from_iter([]),
         created: at(300),
         give_up_after: 120,
         changes: 3,
@@ -360,7 +359,10 @@ fn matches_in_sessions_keep_their_bytes() {
     let venue = Venue::Session { lobby: "online".into() };
     for (event, golden) in [
         (configured(venue.clone()), "18017102020000000000000306".to_owned() + "6f6e6c696e65"),
-        (Event::HoldStood(Arc::new(hold(venue))), "191000112233445566778899aabbccddeeff0000066f6e6c696e6501020002".to_owned()),
+        (
+            Event::HoldStood(Arc::new(hold(venue))),
+            "191000112233445566778899aabbccddeeff0000066f6e6c696e6501020002".to_owned(),
+        ),
         (Event::UndoStood { id: held, of: Asked::Lobby }, "1a1000112233445566778899aabbccddeeff".to_owned()),
     ] {
         keeps_its_bytes(event, &golden);

@@ -10,8 +10,8 @@ use mainstay_matchmaking::spec::{
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
-    Hold, Kind, Lease, LookedAt, Match, Member, Port, Protocol, Queue, Searching, Seated, ServerDetails,
-    Stage, TakenOut, Terms, Ticket, Value,
+    Hold, Kind, Lease, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue, Searching, Seated,
+    ServerDetails, Stage, TakenOut, Terms, Ticket, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -346,8 +346,9 @@ fn event() -> impl Strategy<Value = Event> {
             Event::Stood { form, arrivals, looked_at: LookedAt { until, anew } }
         }),
         1 => ticket.prop_map(|(id, creator, members, invited, created, [give_up_after, changes], stage)| {
-            let invited = invited.into();
-            let ticket = Ticket { id, creator, members, invited, created, give_up_after, changes, stage };
+            let origin = Origin::new(&creator, &members, &invited.into());
+            let members = Members::from(&members);
+            let ticket = Ticket { id, origin, members, created, give_up_after, changes, stage };
             Event::TicketStood(Arc::new(ticket))
         }),
         1 => backfill.prop_map(|(id, owner, members, server, places, created, give_up_after, (stage, terms))| {

@@ -24,7 +24,7 @@ pub(super) fn cancel(
             return Err(Rejection::Unauthorized { who: caller.word(), why: super::HOSTED_MAY });
         }
         Caller::Player(player) if ticket.has(player) => Cancellation::User,
-        Caller::Player(player) if ticket.invited.contains(player) => {
+        Caller::Player(player) if ticket.invited().contains(player) => {
             return Err(Rejection::NotJoined(player.clone()));
         }
         Caller::Player(_) => {

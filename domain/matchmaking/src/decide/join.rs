@@ -31,7 +31,7 @@ pub(super) fn join(
     let spec = spec_of(turn, form)?;
     let state = turn.state();
     let ticket = state.ordinary_for(id, caller)?;
-    if !ticket.has(&member.entity) && !ticket.invited.contains(&member.entity) {
+    if !ticket.has(&member.entity) && !ticket.invited().contains(&member.entity) {
         return Err(Rejection::Unauthorized { who: "a player", why: "it was not invited to this ticket" });
     }
     match ticket.stage {

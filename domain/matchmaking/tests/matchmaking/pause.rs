@@ -106,7 +106,10 @@ fn what_a_queue_has_no_room_for_is_refused_while_it_is_paused_as_while_it_is_not
         }
         let all = world.solo("all", &bring(&named("region", 0, 64), &named("map", 0, 128)));
         for list in 1..8 {
-            world.solo(&format!("list {list}"), &bring(&named("region", 0, 1), &named("map", list * 128, 128)));
+            world.solo(
+                &format!("list {list}"),
+                &bring(&named("region", 0, 1), &named("map", list * 128, 128)),
+            );
         }
         world.queue = world.rebuilt();
         let region = bring(&named("region", 64, 1), &named("map", 0, 1));

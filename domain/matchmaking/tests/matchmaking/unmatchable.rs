@@ -9,8 +9,8 @@ use mainstay_matchmaking::spec::{
 use mainstay_matchmaking::{Cancellation, Command, Event, Terms};
 
 use crate::world::{
-    World, declared, difference, equality, fixed, intersection, latencies, member, number_value, optional, region,
-    rule, seated, selection, server, spec, texts,
+    World, declared, difference, equality, fixed, intersection, latencies, member, number_value, optional,
+    region, rule, seated, selection, server, spec, texts,
 };
 
 const fn within() -> Expansion<u32> {

@@ -38,8 +38,7 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: Format) -> Result<ExitCod
         TicketVerb::Create { of, players, invited, give_up_after, wait } => {
             let queue = meant(&client, of)?;
             let players = players.iter().map(|text| player(text)).collect::<Result<Vec<_>, _>>()?;
-            let body =
-                json!({ "players": players, "invited": invited, "giveUpAfterSeconds": give_up_after });
+            let body = json!({ "players": players, "invited": invited, "giveUpAfterSeconds": give_up_after });
             let made = client.post(&format!("{queue}/tickets"), &body)?;
             let ticket = if *wait { ended(&client, &queue, made)? } else { made };
             output::one(&ticket, format)?;

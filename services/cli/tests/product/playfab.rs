@@ -113,7 +113,8 @@ fn a_given_certificate_is_shown_to_playfabs_sdks() {
     let secret = json!({ "secret": title(&up).secret });
     let token = node(&given, &up).ok(&secret, "Authentication.GetEntityToken", json!({}));
     assert_eq!(token["Entity"]["Id"], title(&up).id.as_str());
-    let distrusted = node(&home.path().join("tls/ca.pem"), &up).call(&secret, "Authentication.GetEntityToken", &json!({}));
+    let distrusted =
+        node(&home.path().join("tls/ca.pem"), &up).call(&secret, "Authentication.GetEntityToken", &json!({}));
     assert!(distrusted["data"].is_null(), "{distrusted}");
 }
 

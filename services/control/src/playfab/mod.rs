@@ -29,8 +29,8 @@ use mainstay_core::Timestamp;
 use mainstay_runtime::Clock;
 
 use self::limits::Limits;
-pub use self::opened::PlayFab;
 pub(crate) use self::opened::Opened;
+pub use self::opened::PlayFab;
 use crate::http::TokenKeys;
 use crate::identity::Identity;
 use crate::objects::Objects;

@@ -163,7 +163,8 @@ async fn the_title_gets_tokens_for_its_players_and_servers_and_nobody_for_anothe
     };
     let login = json!({ "TitleId": TITLE, "CustomId": "ann" });
     let login = post(&world, "/Client/LoginWithCustomID", &[], &login).await.body["data"].clone();
-    let (ann, hers) = (&login["EntityToken"]["Entity"], login["EntityToken"]["EntityToken"].as_str().unwrap());
+    let (ann, hers) =
+        (&login["EntityToken"]["Entity"], login["EntityToken"]["EntityToken"].as_str().unwrap());
     let title = title_token(&world).await;
     let secret = ("x-secretkey", TITLE_SECRET);
     for by in [secret, ("x-entitytoken", title.as_str())] {
@@ -172,13 +173,15 @@ async fn the_title_gets_tokens_for_its_players_and_servers_and_nobody_for_anothe
         let token = answer.body["data"]["EntityToken"].as_str().unwrap();
         let shown = [("x-entitytoken", title.as_str())];
         let valid =
-            post(&world, "/Authentication/ValidateEntityToken", &shown, &json!({ "EntityToken": token })).await;
+            post(&world, "/Authentication/ValidateEntityToken", &shown, &json!({ "EntityToken": token }))
+                .await;
         let lineage = &valid.body["data"]["Lineage"];
         assert_eq!((&lineage["TitlePlayerAccountId"], &lineage["TitleId"]), (&ann["Id"], &json!(TITLE)));
         // It is hers in every way: her own objects, and nothing of the title's.
         let of = json!({ "Entity": ann });
         assert_eq!(post(&world, "/Object/GetObjects", &[("x-entitytoken", token)], &of).await.status, 200);
-        let queues = post(&world, "/Match/ListMatchmakingQueues", &[("x-entitytoken", token)], &json!({})).await;
+        let queues =
+            post(&world, "/Match/ListMatchmakingQueues", &[("x-entitytoken", token)], &json!({})).await;
         refused(&queues, 403, ("NotAuthorized", 1089));
     }
     let server = json!({ "Id": "00112233445566EE", "Type": "game_server" });

@@ -1,6 +1,7 @@
 //! The whole service, as its users have it: `mainstay up` as a process of its own, players' tickets over HTTP, each answered once it is
 //! durable; how soon a match is seen by who watches; and what a ticket that waits weighs.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ const PLAYERS: usize = 80_000;
 const WATCHES: usize = 1_000;
 /// Tickets that wait while they are weighed.
 const WAITING: usize = 200_000;
+/// Those before them, for which the process touches what it needs once: code, buffers, caches.
+const FIRST: usize = 20_000;
 /// Of two players whose skill is within 100, as W1; and one in which nobody fits anybody.
 const CONFIGURATION: &str = "version: 1.0
 queues:
@@ -190,16 +193,30 @@ async fn visible(instance: &Instance) -> Result<Run, Failure> {
     Ok(Run { operations: latencies.len(), took: began.elapsed(), latencies })
 }
 
-/// Tickets of one player each that fit nobody, in a process that has done nothing else.
+/// Tickets of one player each that fit nobody, in a process that has done nothing else; with what it touches once, and without.
 async fn weigh(instance: &Instance) -> Result<(), Failure> {
+    let weight = || pss_kib(instance.pid().into()).map(|kib| kib * 1024);
+    let before = weight()?;
+    wait_for_nobody(instance, 0..FIRST).await?;
+    let first = weight()?;
+    wait_for_nobody(instance, FIRST..FIRST + WAITING).await?;
+    let (all, more) = (weight()?.saturating_sub(before), weight()?.saturating_sub(first));
+    say!(
+        "{WAITING} solo tickets that wait: {} bytes each in the whole service, {} with the {FIRST} before them and what is touched once",
+        more / WAITING as u64,
+        all / (FIRST + WAITING) as u64
+    );
+    Ok(())
+}
+
+async fn wait_for_nobody(instance: &Instance, all: Range<usize>) -> Result<(), Failure> {
     let (server, authorization) = instance.api()?;
     let authorization: Arc<str> = authorization.into();
-    let before = pss_kib(instance.pid().into())?;
     let each = |number: usize| {
-        let authorization = Arc::clone(&authorization);
+        let (authorization, players) = (Arc::clone(&authorization), all.clone().skip(number));
         async move {
             let mut connection = Connection::open(server).await?;
-            for player in (number..WAITING).step_by(CONNECTIONS) {
+            for player in players.step_by(CONNECTIONS) {
                 let players =
                     [json!({ "player": format!("waits-{player}"), "attributes": { "Skill": player } })];
                 let body = json!({ "players": players, "giveUpAfterSeconds": 3600 }).to_string();
@@ -213,8 +230,6 @@ async fn weigh(instance: &Instance) -> Result<(), Failure> {
     for worker in workers {
         worker.await??;
     }
-    let grown = pss_kib(instance.pid().into())?.saturating_sub(before) * 1024;
-    say!("{WAITING} solo tickets that wait: {} bytes each in the whole service", grown / WAITING as u64);
     Ok(())
 }
 

@@ -198,7 +198,7 @@ impl World {
             .decided
             .tickets()
             .filter(gathering)
-            .flat_map(|ticket| ticket.invited.iter().map(|friend| (ticket.id, friend.clone())))
+            .flat_map(|ticket| ticket.invited().iter().map(|friend| (ticket.id, friend.clone())))
             .collect();
         let (ticket, friend) = waiting.get(self.random.index(waiting.len()))?.clone();
         let member = Member { entity: friend.clone(), ..self.member(spec) };

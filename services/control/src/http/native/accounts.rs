@@ -45,7 +45,7 @@ async fn create(
     let caller = app.caller(&headers)?;
     let asked: ServiceAccountRequest = super::body(body)?;
     caller.may(Permission::Accounts)?;
-    let key_id = uuid::Builder::from_random_bytes(random()?).into_uuid().to_string();
+    let key_id = super::fresh_id()?.to_string();
     let secret_key = URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES>()?);
     let credential = CredentialDeclaration {
         key: key_id.as_str().into(),

@@ -26,9 +26,11 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use uuid::Uuid;
 
 use super::App;
 use super::failure::{Failure, Native, tell};
+use crate::declare::named;
 
 /// The calls, and what describes them: a route that is not described cannot be written, since it is made of its description.
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -93,6 +95,19 @@ impl Modify for Schemes {
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Longest such key: a UUID with a prefix, or a hash in hexadecimal.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+
+/// The id of what a call makes: of its key, where it has one, and of who asks, so that a repeat finds what it made.
+fn new_id(headers: &HeaderMap, asker: Uuid) -> Result<Uuid, Native> {
+    match keyed(headers)? {
+        Some(key) => Ok(named(asker, key)),
+        None => fresh_id(),
+    }
+}
+
+/// An id that nothing had before.
+fn fresh_id() -> Result<Uuid, Native> {
+    Ok(uuid::Builder::from_random_bytes(tokens::random()?).into_uuid())
+}
 
 /// What makes a creation safe to repeat, where its caller gives that.
 fn keyed(headers: &HeaderMap) -> Result<Option<&str>, Native> {

@@ -53,7 +53,7 @@ async fn create(
         seconds(asked.ttl_seconds, TTL_DEFAULT),
         seconds(asked.credential_ttl_seconds, CREDENTIAL_TTL_DEFAULT),
     );
-    let id = JoinTokenId(uuid::Builder::from_random_bytes(random()?).into_uuid());
+    let id = JoinTokenId(super::fresh_id()?);
     let drawn = (id, Secret::of(random()?));
     let made = app.desk.make_token(drawn, scope, asked.uses.unwrap_or(1), lives).await?;
     let seen = app

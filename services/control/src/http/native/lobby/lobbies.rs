@@ -21,9 +21,8 @@ use uuid::Uuid;
 use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
-use super::super::keyed;
+use super::super::new_id;
 use super::super::paging::cursor;
-use super::super::tokens::random;
 use super::{ask, comes, joiner, lobby, looks, welcome};
 use crate::declare::named;
 use crate::lobby::Seen;
@@ -195,10 +194,7 @@ async fn create(
     let service = service_of(&service)?;
     let by = joiner(&app, &headers, &asked.member, None)?;
     // With a key, a repeat of the same process finds the session that it made.
-    let session = SessionId(match keyed(&headers)? {
-        Some(key) => named(named(KEYED, &asked.member.peer), key),
-        None => uuid::Builder::from_random_bytes(random()?).into_uuid(),
-    });
+    let session = SessionId(new_id(&headers, named(KEYED, &asked.member.peer))?);
     let settings = asked.settings();
     ask(&app, session, Command::Create { session, service, settings, by: by.clone() }).await?;
     Ok((StatusCode::CREATED, Json(welcome(&app, session, &by).await?)).into_response())

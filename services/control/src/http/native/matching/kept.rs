@@ -7,7 +7,7 @@ use mainstay_wire::agent::{Outcome, Refusal};
 use mainstay_wire::native::{BackfillStands, GameStands, MatchView, TicketView};
 
 use super::super::super::failure::{Failure, Native};
-use super::{random, sent};
+use super::{fresh_id, sent};
 use crate::queues::{NotTaken, Queues};
 
 /// Why a game's word is not followed: of what kind, and in which words.
@@ -45,8 +45,8 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     let players = sent(game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
     let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
-    let bytes = random().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;
-    let ticket = TicketId(uuid::Builder::from_random_bytes(bytes).into_uuid());
+    let fresh = fresh_id().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;
+    let ticket = TicketId(fresh);
     let asked = queues.ask_with(&queue, &players, |members, form| Command::KeepBackfill {
         ticket,
         tenure,

@@ -24,8 +24,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::{Caller, Denied, Permission};
 use super::super::failure::{Failure, Native};
-use super::keyed;
-use super::tokens::random;
+use super::{fresh_id, new_id};
 use crate::declare::named;
 use crate::queues::{NotAdmitted, OpenQueue, Sent};
 
@@ -71,10 +70,7 @@ fn new_ticket(headers: &HeaderMap, caller: &Caller, queue: &str) -> Result<Ticke
     let process =
         |it: mainstay_core::Tenure| format!("{}/{}/{}", it.server, it.session, it.run.unwrap_or_default());
     let asker = caller.tenure().map_or(asker, |tenure| named(asker, &process(tenure)));
-    Ok(TicketId(match keyed(headers)? {
-        Some(key) => named(asker, key),
-        None => uuid::Builder::from_random_bytes(random()?).into_uuid(),
-    }))
+    Ok(TicketId(new_id(headers, asker)?))
 }
 
 fn ticket_of(text: &str) -> Result<TicketId, Native> {

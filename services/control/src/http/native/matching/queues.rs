@@ -72,8 +72,7 @@ async fn read(
     headers: HeaderMap,
 ) -> Result<Json<QueueView>, Native> {
     app.permit(&headers, Permission::Read)?;
-    let queue = queue_of(&app, &name)?;
-    Ok(Json(view(&name, &queue).await?.ok_or_else(|| Failure::no_queue(&name))?))
+    shown(&name, &queue_of(&app, &name)?).await
 }
 
 /// Has a queue match by what is sent: PlayFab's JSON, in the shape of its API or of its documentation. Tickets that the new
@@ -102,8 +101,7 @@ async fn set(
     }
     let spec = spec(sent, &name, &app.queues)?;
     app.queues.set(Arc::new(spec)).await?;
-    let queue = queue_of(&app, &name)?;
-    Ok(Json(view(&name, &queue).await?.ok_or_else(|| Failure::no_queue(&name))?))
+    shown(&name, &queue_of(&app, &name)?).await
 }
 
 #[utoipa::path(
@@ -169,7 +167,12 @@ async fn told(
     app.permit(headers, Permission::Operate)?;
     let queue = queue_of(app, name)?;
     queue.ask(command).await??;
-    Ok(Json(view(name, &queue).await?.ok_or_else(|| Failure::no_queue(name))?))
+    shown(name, &queue).await
+}
+
+/// How it stands, if nobody removes it meanwhile.
+async fn shown(name: &str, queue: &OpenQueue) -> Result<Json<QueueView>, Native> {
+    Ok(Json(view(name, queue).await?.ok_or_else(|| Failure::no_queue(name))?))
 }
 
 async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native> {
