@@ -33,7 +33,7 @@ use crate::relay::Moored;
 use crate::seat::{Doors, Event, Over, SessionOptions, Shown, To};
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
-const TEND: Duration = Duration::from_millis(100);
+pub(crate) const TEND: Duration = Duration::from_millis(100);
 /// How long a joiner dials before it gives up: as long as it then asks.
 const SEEK_MAX: Duration = Duration::from_secs(15);
 /// How often it dials the same door again.

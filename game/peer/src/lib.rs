@@ -12,7 +12,7 @@
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000;
-//! - `reach` knows who is linked and whom to dial; `hands` is the task that owns it all.
+//! - `reach` knows who is linked and whom to dial, `standing` which links are heard; `hands` is the task that owns it all.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -29,6 +29,7 @@ mod reach;
 mod relay;
 mod seat;
 mod socket;
+mod standing;
 mod udp;
 
 use std::io;

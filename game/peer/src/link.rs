@@ -29,6 +29,8 @@ pub trait Link: fmt::Debug + Send + Sync {
     fn is_relayed(&self) -> bool;
     /// Sends and does not wait. Where more is under way than the link takes, the packet is lost.
     fn send(&self, bytes: Bytes, way: Way);
+    /// How many datagrams have come over it, of whatever kind: it rises as long as the other end is heard.
+    fn received(&self) -> u64;
     /// The present round trip.
     fn round_trip(&self) -> Duration;
     /// Ends it: the other end is told.

@@ -386,6 +386,10 @@ impl Link for QuicLink {
         }
     }
 
+    fn received(&self) -> u64 {
+        self.connection.stats().udp_rx.datagrams
+    }
+
     fn round_trip(&self) -> Duration {
         self.connection.rtt()
     }

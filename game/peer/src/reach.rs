@@ -5,7 +5,8 @@
 //! both links stand, and what is sent takes the one that was heard last.
 //!
 //! Whom nobody reaches in a while is dialed through its lobby's relay. What is sent takes a direct way where there is one, and
-//! where there is none, one is tried for again now and then.
+//! where there is none, one is tried for again now and then. A direct way over which nothing comes back is *silent*: what is sent
+//! takes a relayed one, which is dialed at once where none stands, until something comes over the direct one again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -17,7 +18,9 @@ use mainstay_migration::PeerId;
 use mainstay_wire::peer::Card;
 
 use crate::book::{Book, Revision};
+use crate::hands::TEND;
 use crate::link::{Link, Way};
+use crate::standing::{Standing, look, surplus};
 
 /// How long the higher of two ids waits for the lower to dial: two handshakes of a slow link.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -29,7 +32,7 @@ const DIRECT_FIRST: Duration = Duration::from_millis(1_500);
 const EAGERLY: Duration = Duration::from_secs(10);
 /// How often after that: routers rarely change, and a try costs a few packets.
 const AGAIN_DIRECTLY: Duration = Duration::from_secs(30);
-/// How many links two peers keep: one that each dialed, and one that a network change left behind.
+/// How many links two peers keep: one that each dialed, and one through a relay or that a network change left behind.
 const LINKS_MAX: usize = 3;
 
 /// Links, and where to find whoever has none.
@@ -37,9 +40,11 @@ const LINKS_MAX: usize = 3;
 pub(crate) struct Reach {
     me: PeerId,
     /// By peer; those through a relay first, and of each kind the one that was heard last stands last.
-    links: BTreeMap<PeerId, Vec<Arc<dyn Link>>>,
+    links: BTreeMap<PeerId, Vec<Standing>>,
     missing: BTreeMap<PeerId, Missing>,
     book: Book,
+    /// When links were looked at last.
+    looked: Option<Instant>,
 }
 
 /// A peer that should have a link and has none.
@@ -60,7 +65,7 @@ pub(crate) enum Left {
 
 impl Reach {
     pub(crate) fn new(me: PeerId) -> Self {
-        Self { me, links: BTreeMap::new(), missing: BTreeMap::new(), book: Book::default() }
+        Self { me, links: BTreeMap::new(), missing: BTreeMap::new(), book: Book::default(), looked: None }
     }
 
     /// A link stands.
@@ -77,17 +82,17 @@ impl Reach {
         }
         self.book.tell_anew(peer);
         let links = self.links.entry(peer).or_default();
-        links.push(link);
+        links.push(Standing::new(link));
         order(links);
         if links.len() > LINKS_MAX {
-            links.remove(0).close();
+            links.remove(surplus(links)).link.close();
         }
     }
 
     pub(crate) fn down(&mut self, peer: PeerId, number: u64) -> Left {
         self.book.tell_anew(peer);
         let Some(links) = self.links.get_mut(&peer) else { return Left::None };
-        links.retain(|link| link.number() != number);
+        links.retain(|it| it.link.number() != number);
         if links.is_empty() {
             self.links.remove(&peer);
             Left::None
@@ -99,8 +104,8 @@ impl Reach {
     /// Something came over that link.
     pub(crate) fn heard(&mut self, peer: PeerId, number: u64) {
         if let Some(links) = self.links.get_mut(&peer)
-            && links.last().is_some_and(|last| last.number() != number)
-            && let Some(at) = links.iter().position(|link| link.number() == number)
+            && links.last().is_some_and(|last| last.link.number() != number)
+            && let Some(at) = links.iter().position(|it| it.link.number() == number)
         {
             let link = links.remove(at);
             links.push(link);
@@ -110,19 +115,40 @@ impl Reach {
 
     /// Sends, if there is a link.
     pub(crate) fn send(&self, to: PeerId, bytes: Bytes, way: Way) {
-        match self.links.get(&to).and_then(|links| links.last()) {
-            Some(link) => link.send(bytes, way),
+        match self.best(to) {
+            Some(best) => {
+                best.send(bytes, way);
+            }
             None => tracing::trace!(%to, "no link"),
         }
+    }
+
+    /// The link that is sent over: the last that is not silent.
+    fn best(&self, to: PeerId) -> Option<&Standing> {
+        let links = self.links.get(&to)?;
+        links.iter().rfind(|it| !it.is_silent).or(links.last())
+    }
+
+    /// Looks which links are silent: every [`TEND`], and what it was late counts for nobody's silence, for what has come meanwhile
+    /// may not be read yet.
+    pub(crate) fn look(&mut self, now: Instant) {
+        let asleep = self.looked.map_or(Duration::ZERO, |at| (now - at).saturating_sub(TEND));
+        self.looked = Some(now);
+        self.links.values_mut().for_each(|links| look(links, now, asleep));
     }
 
     pub(crate) fn is_linked(&self, peer: PeerId) -> bool {
         self.links.contains_key(&peer)
     }
 
-    /// Whether there are only links through a relay.
+    /// Whether it is heard over some link, as far as it was asked.
+    pub(crate) fn is_heard(&self, peer: PeerId) -> bool {
+        self.best(peer).is_some_and(|best| !best.is_silent)
+    }
+
+    /// Whether what is sent goes through a relay.
     pub(crate) fn is_relayed(&self, peer: PeerId) -> bool {
-        self.links.get(&peer).and_then(|links| links.last()).is_some_and(|link| link.is_relayed())
+        self.best(peer).is_some_and(|best| best.link.is_relayed())
     }
 
     /// The mean round trip to those that there are links to, in milliseconds; `None` without any.
@@ -132,7 +158,7 @@ impl Reach {
             .iter()
             .filter(|(peer, _)| peers.contains(peer))
             .filter_map(|(_, links)| links.last())
-            .map(|link| link.round_trip().as_millis())
+            .map(|it| it.link.round_trip().as_millis())
             .collect();
         let count = u128::try_from(trips.len()).ok().filter(|count| *count > 0)?;
         Some(u16::try_from(trips.iter().sum::<u128>() / count).unwrap_or(u16::MAX))
@@ -143,7 +169,8 @@ impl Reach {
         self.links
             .iter()
             .filter(|(_, links)| {
-                links.iter().any(|link| link.address().is_some_and(|address| addresses.contains(&address)))
+                let mut at = links.iter().filter_map(|it| it.link.address());
+                at.any(|address| addresses.contains(&address))
             })
             .map(|(peer, _)| *peer)
             .collect()
@@ -189,12 +216,18 @@ impl Reach {
         let mut cards = Vec::new();
         for peer in wanted.union(asked).copied() {
             let is_relayed = self.is_relayed(peer);
-            if peer == self.me || (self.is_linked(peer) && !is_relayed) {
+            if peer == self.me {
                 continue;
             }
+            if self.is_heard(peer) && !is_relayed {
+                self.missing.remove(&peer);
+                continue;
+            }
+            // Whoever is linked and not heard would not answer there either: the relay alone is another way, and at once.
+            let is_silent = self.is_linked(peer) && !self.is_heard(peer);
             let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
-            let through = relayed.get(&peer).filter(|_| now >= missing.since + DIRECT_FIRST);
-            let known = self.book.addresses(peer);
+            let through = relayed.get(&peer).filter(|_| is_silent || now >= missing.since + DIRECT_FIRST);
+            let known = if is_silent { &[] } else { self.book.addresses(peer) };
             let addresses: Vec<SocketAddr> = known.iter().chain(through).copied().collect();
             let is_eager = !is_relayed || now < missing.since + EAGERLY;
             let again = if is_eager { AGAIN } else { AGAIN_DIRECTLY };
@@ -211,12 +244,14 @@ impl Reach {
 }
 
 /// Direct ways last; otherwise they stay as they were.
-fn order(links: &mut [Arc<dyn Link>]) {
-    links.sort_by_key(|link| !link.is_relayed());
+fn order(links: &mut [Standing]) {
+    links.sort_by_key(|it| !it.link.is_relayed());
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use mainstay_core::SessionId;
     use mainstay_wire::relay::Seat;
@@ -224,9 +259,19 @@ mod tests {
     const ME: PeerId = PeerId(1);
     const OTHER: PeerId = PeerId(2);
 
-    /// A link that keeps nothing but where it leads.
+    /// A link that keeps nothing but where it leads, and how much has come over it.
     #[derive(Debug)]
-    struct To(u64, SocketAddr);
+    struct To(u64, SocketAddr, AtomicU64);
+
+    impl To {
+        fn new(number: u64, address: SocketAddr) -> Arc<Self> {
+            Arc::new(Self(number, address, AtomicU64::new(0)))
+        }
+
+        fn answers(&self) {
+            self.2.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     impl Link for To {
         fn peer(&self) -> PeerId {
@@ -242,8 +287,11 @@ mod tests {
             Seat::at(self.1).is_some()
         }
         fn send(&self, _bytes: Bytes, _way: Way) {}
+        fn received(&self) -> u64 {
+            self.2.load(Ordering::Relaxed)
+        }
         fn round_trip(&self) -> Duration {
-            Duration::ZERO
+            Duration::from_millis(50)
         }
         fn close(&self) {}
     }
@@ -264,8 +312,7 @@ mod tests {
 
     fn dialed(reach: &mut Reach, now: Instant) -> Vec<SocketAddr> {
         let (wanted, relayed) = (BTreeSet::from([OTHER]), BTreeMap::from([(OTHER, through_relay())]));
-        let linked = reach.is_linked(OTHER);
-        let relayed = if linked { BTreeMap::new() } else { relayed };
+        let relayed = if reach.is_heard(OTHER) { BTreeMap::new() } else { relayed };
         let due = reach.due(now, &wanted, &BTreeSet::new(), &relayed);
         due.into_iter().flat_map(|card| card.addresses).collect()
     }
@@ -285,7 +332,7 @@ mod tests {
     fn an_address_that_is_new_is_tried_at_once() {
         let (mut reach, began) = (Reach::new(ME), Instant::now());
         assert_eq!(dialed(&mut reach, began), []);
-        reach.up(Arc::new(To(1, through_relay())));
+        reach.up(To::new(1, through_relay()));
         let late = began + EAGERLY;
         reach.learn(&Card { peer: OTHER, addresses: vec!["198.51.100.2:5555".parse().unwrap()] });
         assert_eq!(dialed(&mut reach, late).len(), 1);
@@ -297,7 +344,7 @@ mod tests {
     #[test]
     fn a_direct_way_wins_and_is_tried_for_until_it_stands() {
         let (mut reach, began) = (knows_other(), Instant::now());
-        reach.up(Arc::new(To(1, through_relay())));
+        reach.up(To::new(1, through_relay()));
         assert!(reach.is_relayed(OTHER));
         assert_eq!(
             reach.card(OTHER).unwrap().addresses,
@@ -308,11 +355,91 @@ mod tests {
         assert_eq!(dialed(&mut reach, began + EAGERLY - AGAIN), [direct()]);
         assert_eq!(dialed(&mut reach, began + EAGERLY + AGAIN), [], "and then seldom");
         assert_eq!(dialed(&mut reach, began + EAGERLY + AGAIN_DIRECTLY), [direct()]);
-        reach.up(Arc::new(To(2, direct())));
+        reach.up(To::new(2, direct()));
         reach.heard(OTHER, 1);
         assert!(!reach.is_relayed(OTHER), "whatever was heard last");
         assert_eq!(dialed(&mut reach, began + 2 * AGAIN_DIRECTLY), []);
         assert_eq!(reach.down(OTHER, 2), Left::Some);
         assert!(reach.is_relayed(OTHER), "the relay is there still");
+    }
+
+    /// How long nothing is answered before a link of these tests counts as silent: a round trip takes 50 ms.
+    const SILENT: Duration = Duration::from_millis(250);
+
+    /// Sends as long as that, and looks after it.
+    fn sends(reach: &mut Reach, from: Instant, during: Duration) -> Instant {
+        let until = from + during;
+        let mut now = from;
+        while now < until {
+            reach.send(OTHER, Bytes::new(), Way::Datagram);
+            reach.look(now);
+            now += TEND;
+        }
+        reach.look(until);
+        until
+    }
+
+    #[test]
+    fn a_silent_direct_way_gives_way_to_the_relay_until_it_is_heard() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        let (relayed, straight) = (To::new(1, through_relay()), To::new(2, direct()));
+        reach.up(relayed.clone());
+        reach.up(straight.clone());
+        (0..30).for_each(|times| reach.look(began + times * TEND));
+        assert!(!reach.is_relayed(OTHER), "where nothing is sent nothing need be answered");
+        let now = sends(&mut reach, began + 30 * TEND, SILENT - Duration::from_millis(1));
+        assert!(!reach.is_relayed(OTHER), "two packets may be lost");
+        let now = sends(&mut reach, now, Duration::from_millis(1));
+        assert!(reach.is_relayed(OTHER) && reach.is_heard(OTHER));
+        assert_eq!(dialed(&mut reach, now), [direct()], "which is tried for");
+        relayed.answers();
+        let now = sends(&mut reach, now, SILENT / 2);
+        assert!(reach.is_relayed(OTHER), "nothing has come over the direct one");
+        straight.answers();
+        let now = sends(&mut reach, now, TEND);
+        assert!(!reach.is_relayed(OTHER));
+        assert_eq!(dialed(&mut reach, now), []);
+    }
+
+    #[test]
+    fn one_packet_that_is_lost_where_little_is_said_is_no_silence() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        reach.up(To::new(2, direct()));
+        let now = sends(&mut reach, began, TEND);
+        (0..30).for_each(|times| reach.look(now + times * TEND));
+        assert!(reach.is_heard(OTHER));
+    }
+
+    #[test]
+    fn who_slept_takes_nobody_for_silent() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        reach.up(To::new(2, direct()));
+        let now = sends(&mut reach, began, TEND);
+        reach.look(now + 10 * SILENT);
+        assert!(reach.is_heard(OTHER));
+    }
+
+    #[test]
+    fn a_relay_is_dialed_at_once_where_the_only_way_is_silent() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        reach.up(To::new(2, direct()));
+        let now = sends(&mut reach, began, SILENT);
+        assert!(!reach.is_heard(OTHER) && reach.is_linked(OTHER));
+        assert_eq!(dialed(&mut reach, now), [through_relay()]);
+        assert_eq!(dialed(&mut reach, now + AGAIN / 2), []);
+    }
+
+    #[test]
+    fn links_over_one_way_are_silent_together_and_make_room_for_the_relay() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        (2..5).for_each(|number| reach.up(To::new(number, direct())));
+        sends(&mut reach, began, SILENT);
+        assert!(!reach.is_heard(OTHER), "the other two were not tried");
+        reach.up(To::new(1, through_relay()));
+        assert!(reach.is_heard(OTHER) && reach.is_relayed(OTHER), "a silent one has gone");
+        reach.up(To::new(5, "198.51.100.2:5555".parse().unwrap()));
+        assert!(!reach.is_relayed(OTHER), "another way");
+        assert_eq!(reach.down(OTHER, 5), Left::Some);
+        assert!(reach.is_relayed(OTHER), "the relay was kept");
     }
 }

@@ -3,11 +3,13 @@
 mod lobby;
 mod matching;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::up::doors::Door;
 
 pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb};
@@ -236,13 +238,14 @@ pub struct UpArguments {
     /// Also listen here, for other hosts, over TLS: an address of this host, or :: for all of both versions of IP
     #[arg(long, value_name = "IP", env = "MAINSTAY_LISTEN", value_delimiter = ',')]
     pub listen: Vec<IpAddr>,
-    /// Tell game peers how they are seen (STUN, RFC 5780): an address and port of this host, and a second of another IP
-    /// and port, without which nobody learns how strictly a router translates
-    #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
-    pub stun: Vec<SocketAddr>,
-    /// Carry packets between players whom their routers keep apart: a UDP address and port of this host
-    #[arg(long, value_name = "IP:PORT")]
-    pub relay: Option<SocketAddr>,
+    /// Tell game peers how they are seen (STUN, RFC 5780): an address and port of this host, =, where a router stands before
+    /// it, those that the outside finds it at; and a second of another IP and port, without which nobody learns how strictly a router translates
+    #[arg(long, value_name = "IP:PORT[=IP:PORT]", value_delimiter = ',')]
+    pub stun: Vec<Door>,
+    /// Carry packets between players whom their routers keep apart: a UDP address and port of this host, =, where a router
+    /// stands before it, those that the outside finds it at
+    #[arg(long, value_name = "IP:PORT[=IP:PORT]")]
+    pub relay: Option<Door>,
     /// Whether what other hosts reach is protected; `off` is for loopback alone
     #[arg(long, value_enum, default_value_t = TlsChoice::On)]
     pub tls: TlsChoice,

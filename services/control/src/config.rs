@@ -63,10 +63,27 @@ pub struct Config {
     /// What runs on the servers of queues that were pasted from PlayFab.
     pub playfab_builds: Builds,
     /// Where game peers ask how they are seen; `None`: nowhere. In the clear, and open to all: it tells each its own address.
-    pub stun: Option<mainstay_stun::Addresses>,
+    pub stun: Option<Offered<mainstay_stun::Addresses>>,
     /// Where packets are carried between members of the lobby's sessions whom their routers keep apart; `None`: nowhere. Open to
     /// all, and of use to members alone.
-    pub relay: Option<SocketAddr>,
+    pub relay: Option<Offered<SocketAddr>>,
+}
+
+/// What players are sent to: a router before this host may give it another address outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offered<T> {
+    /// Where it listens.
+    pub bind: T,
+    /// Where players find it: an unspecified IP is the one that they reach the lobby at, and port 0 the one that was bound.
+    pub told: T,
+}
+
+/// What players are told of a socket.
+pub(crate) fn as_told(told: SocketAddr, socket: &tokio::net::UdpSocket) -> SocketAddr {
+    match (told.port(), socket.local_addr()) {
+        (0, Ok(bound)) => SocketAddr::new(told.ip(), bound.port()),
+        (_, _) => told,
+    }
 }
 
 impl std::fmt::Debug for Config {

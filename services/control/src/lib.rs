@@ -44,7 +44,7 @@ mod tls;
 
 pub use mainstay_runtime::slot_files;
 
-pub use config::{Config, Listen, LogTail, NoLogs, OpenFile, SECRET_BYTES_MAX, SlotBytes};
+pub use config::{Config, Listen, LogTail, NoLogs, Offered, OpenFile, SECRET_BYTES_MAX, SlotBytes};
 pub use declare::{declaration, fleet_id, programs, region_id};
 pub use error::{ApplyError, StartError};
 pub use identity::{IdentityError, Title};

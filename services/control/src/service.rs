@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
 use crate::chronicle::Told;
-use crate::config::{Config, Listen};
+use crate::config::{Config, Listen, Offered, as_told};
 use crate::doors::{self, Wire};
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
@@ -86,13 +86,13 @@ impl Control {
         let api = doors::bind(&config.listen.api)?;
         let agents = doors::bind(&config.listen.agents)?;
         let stun = match config.stun {
-            Some(addresses) => Some(Stun::bind(addresses, &config.clock, &config.metrics).await?),
+            Some(offered) => Some(Stun::bind(offered, &config.clock, &config.metrics).await?),
             None => None,
         };
         let relay = match config.relay {
-            Some(address) => {
+            Some(Offered { bind: address, told }) => {
                 let bound = UdpSocket::bind(address).await;
-                Some(bound.map_err(|cause| StartError::Listen { address, cause })?)
+                Some((bound.map_err(|cause| StartError::Listen { address, cause })?, told))
             }
             None => None,
         };
@@ -114,14 +114,15 @@ impl Control {
             Some(lobby) => {
                 let offers = Offers {
                     stun: stun.as_ref().and_then(Stun::address),
-                    relay: relay.as_ref().and_then(|socket| socket.local_addr().ok()),
+                    relay: relay.as_ref().map(|(socket, address)| as_told(*address, socket)),
                 };
                 Some(Lobbies::open(lobby, &config.journal, offers).await?)
             }
             None => None,
         };
         let relay = relay.zip(lobby.clone());
-        let relay = relay.map(|(socket, lobby)| Relay::new(socket, lobby, &config.clock, &config.metrics));
+        let relay =
+            relay.map(|((socket, _), lobby)| Relay::new(socket, lobby, &config.clock, &config.metrics));
         let placement = Placement::new(fleets.clone(), lobby.clone(), Arc::clone(&config.clock));
         let objects = Objects::open(&config.journal).await?;
         let read = (config.playfab_builds, objects.clone());

@@ -12,6 +12,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::config::{Offered, as_told};
 use crate::error::StartError;
 use crate::http::raised;
 use crate::limiter::Limiter;
@@ -22,6 +23,7 @@ const ANSWERS_A_MINUTE: u32 = 600;
 
 /// The sockets of a responder, each with its corner.
 pub(crate) struct Stun {
+    told: Addresses,
     responder: Responder,
     sockets: Vec<(Corner, UdpSocket)>,
     limiter: Limiter,
@@ -35,19 +37,25 @@ impl Stun {
     /// # Errors
     /// Where one is taken.
     pub(crate) async fn bind(
-        addresses: Addresses,
+        offered: Offered<Addresses>,
         clock: &Arc<dyn Clock>,
         metrics: &Arc<Metrics>,
     ) -> Result<Self, StartError> {
         let mut sockets = Vec::new();
-        for &corner in addresses.corners() {
-            let Some(address) = addresses.at(corner) else { continue };
+        let Offered { bind, told } = offered;
+        for &corner in bind.corners() {
+            let Some(address) = bind.at(corner) else { continue };
             let bound = UdpSocket::bind(address).await;
             sockets.push((corner, bound.map_err(|cause| StartError::Listen { address, cause })?));
         }
+        let told = match (told, sockets.first()) {
+            (Addresses::One(address), Some((_, socket))) => Addresses::One(as_told(address, socket)),
+            (Addresses::One(_), None) | (Addresses::Two { .. }, _) => told,
+        };
         let limiter = Limiter::new(ANSWERS_A_MINUTE);
         Ok(Self {
-            responder: Responder::new(addresses),
+            told,
+            responder: Responder::new(told),
             sockets,
             limiter,
             clock: Arc::clone(clock),
@@ -57,7 +65,7 @@ impl Stun {
 
     /// Where peers ask first.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.sockets.first().and_then(|(_, socket)| socket.local_addr().ok())
+        self.told.at(Corner::SAME)
     }
 
     /// Answers until `closed`.

@@ -54,6 +54,7 @@ impl Hands {
 
     /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
     pub(super) fn tend(&mut self, now: Instant) {
+        self.reach.look(now);
         let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
         let mut news = Vec::new();
         let mut trips = Vec::new();
@@ -61,7 +62,7 @@ impl Hands {
         for (id, place) in &mut self.places {
             let mut through = |moored: Option<&Moored>, peers: &mut dyn Iterator<Item = PeerId>| {
                 let Some(moored) = moored else { return };
-                for peer in peers.filter(|peer| !self.reach.is_linked(*peer)) {
+                for peer in peers.filter(|peer| !self.reach.is_heard(*peer)) {
                     let seat = moored.seat(peer);
                     self.quic.route(seat, moored.relay);
                     relayed.insert(peer, seat.address());

@@ -7,6 +7,7 @@
 mod banner;
 pub mod data;
 pub mod doctor;
+pub mod doors;
 pub mod listen;
 mod logs;
 pub mod machine;
@@ -224,8 +225,8 @@ impl Up<'_> {
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
             playfab: Some(self.playfab()),
             playfab_builds: self.playfab_builds(),
-            stun: self.stun()?,
-            relay: self.arguments.relay,
+            stun: doors::stun(&self.arguments.stun, &self.arguments.advertise)?,
+            relay: self.arguments.relay.map(|door| doors::relay(door, &self.arguments.advertise)),
             lobby: Some(self.lobby()),
         };
         Control::start(config).await.map_err(|error| failed("the control plane does not start", &error))
@@ -241,25 +242,6 @@ impl Up<'_> {
                 dir: self.data_dir.join("identity"),
             },
             logins: if self.arguments.listen.is_empty() { Logins::Open } else { Logins::Vouched },
-        }
-    }
-
-    /// Where game peers ask how they are seen: from two addresses they learn of their routers too.
-    fn stun(&self) -> Result<Option<mainstay_control::StunAddresses>, Failure> {
-        use mainstay_control::StunAddresses::{One, Two};
-        match *self.arguments.stun {
-            [] => Ok(None),
-            [address] => Ok(Some(One(address))),
-            [primary, other]
-                if primary.ip() != other.ip()
-                    && primary.port() != other.port()
-                    && primary.is_ipv4() == other.is_ipv4() =>
-            {
-                Ok(Some(Two { primary, other }))
-            }
-            _ => Err(Failure::new(Exit::Usage, "MS-U026", "the addresses of --stun do not go together")
-                .why("a router is told from another by answers from two IP addresses of one family and two ports")
-                .fix("give one address, or two with another IP and another port, as 203.0.113.1:3478,203.0.113.2:3479")),
         }
     }
 

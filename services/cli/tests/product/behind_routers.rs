@@ -5,6 +5,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use mainstay_tugboat::peers::crew::{Crew, Life, Player, Stamp, text};
 use mainstay_wan::line::{Line, Passage};
@@ -61,15 +62,24 @@ impl<'a> World<'a> {
     pub fn new(network: &'a Network, home: &'a Home, more: &[&str]) -> Self {
         let server = network.host(0);
         let (first, second) = (server.address(), server.second_address().unwrap());
-        let stun = format!("{first}:3478,{second}:3479");
+        Self::asked_at(network, home, &format!("{first}:3478,{second}:3479"), more)
+    }
+
+    /// One whose players ask there how they are seen.
+    #[track_caller]
+    fn asked_at(network: &'a Network, home: &'a Home, stun: &str, more: &[&str]) -> Self {
+        let server = network.host(0);
         let file = home.path().with_file_name("mainstay.yaml");
         std::fs::write(&file, "version: 1.0\n").unwrap();
-        let arguments = [&[file.to_str().unwrap(), "--stun", stun.as_str()][..], more].concat();
+        let arguments = [&[file.to_str().unwrap(), "--stun", stun][..], more].concat();
         let up = server
             .inside(|| {
                 let up = home.up(&arguments);
                 let api = up.caller().api.rsplit(':').next().unwrap().parse::<u16>().unwrap();
-                open_door(TcpListener::bind((first, LOBBY)).unwrap(), ([127, 0, 0, 1], api).into());
+                open_door(
+                    TcpListener::bind((server.address(), LOBBY)).unwrap(),
+                    ([127, 0, 0, 1], api).into(),
+                );
                 up
             })
             .unwrap();
@@ -175,6 +185,86 @@ fn players_behind_strict_routers_are_carried_and_their_session_goes_on() {
     assert!(world.counted("mainstay_relay_bytes_total") > 10_000.0);
     assert!(world.counted("mainstay_relay_hails_total{result=\"heard\"}") >= 4.0);
     assert!(world.counted("mainstay_relay_seats") >= 2.0);
+}
+
+/// Issue 5, section 7: "two-way cuts". Two players play over a direct way that is cut, while the lobby's relay reaches both: they go over
+/// to it before either misses the other, and back when the way is there again; and over again, to the relayed link that stands by then.
+#[test]
+fn a_direct_way_that_is_cut_gives_way_to_the_relay_at_once() {
+    let [open, moderate] = [Nat::Open { port: PORT }, Nat::Moderate].map(Place::Behind);
+    let Some(network) = network(&[open, moderate]) else { return };
+    let home = Home::new();
+    let relay = format!("{}:3480", network.host(0).address());
+    let mut world = World::new(&network, &home, &["--relay", &relay]);
+    (1..=2).for_each(|place| world.enter(place));
+    assert_eq!(world.crew.settled().unwrap(), 0);
+    world.crew.until_all("both play directly", |players| relayed(players) == [0, 0]).unwrap();
+    let before = Stamp::of(&world.crew.players[0].stands);
+    for passage in [Passage::Cut, Passage::Open(Line::FIGURES), Passage::Cut] {
+        network.set_both(1, 2, passage);
+        let (began, wanted) = (Instant::now(), if passage == Passage::Cut { [1, 1] } else { [0, 0] });
+        let what = format!("{passage:?}: {wanted:?} are relayed");
+        world.crew.until_all(&what, |players| relayed(players) == wanted).unwrap();
+        if passage == Passage::Cut {
+            // A link without a word ends after ten seconds.
+            assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+        }
+        let deeds = done(&world.crew.players);
+        world
+            .crew
+            .until_all("both play on", |players| {
+                done(players).iter().zip(&deeds).all(|(now, before)| *now > before + 20)
+            })
+            .unwrap();
+        for player in &world.crew.players {
+            assert_eq!(Stamp::of(&player.stands), before, "nobody was missed: {}", player.stands);
+        }
+    }
+}
+
+/// Issue 5: "a STUN responder the control plane offers", here on a host that its provider's router translates: players are told what the
+/// outside sees of it, and learn and are carried as ever.
+#[test]
+fn a_control_plane_behind_its_providers_router_tells_what_the_outside_sees() {
+    let Some(network) = network(&[Nat::Strict, Nat::Strict].map(Place::Behind)) else { return };
+    let server = network.host(0);
+    let (first, second) = (server.address(), server.second_address().unwrap());
+    let [own, other] = ["10.77.0.1", "10.77.0.2"];
+    // What providers do: an address of the outside for each of the host's own, both ways. What the outside sends to the host's own goes nowhere.
+    let rules = format!(
+        "table ip provider {{
+         chain before {{ type nat hook prerouting priority -100;
+         ip daddr {first} udp dport 3400-3500 dnat to {own}
+ ip daddr {second} udp dport 3400-3500 dnat to {other}
+ }}
+         chain after {{ type nat hook postrouting priority 100;
+         ip saddr {own} snat to {first}
+ ip saddr {other} snat to {second}
+ }}
+}}
+"
+    );
+    for mut words in [
+        vec!["ip", "address", "add", own, "dev", "lo"],
+        vec!["ip", "address", "add", other, "dev", "lo"],
+        vec!["nft", &rules],
+    ] {
+        let done = server.command(words.remove(0)).args(words).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let home = Home::new();
+    let stun = format!("{own}:3478={first}:3478,{other}:3479={second}:3479");
+    let relay = format!("{own}:3480={first}:3480");
+    let mut world = World::asked_at(&network, &home, &stun, &["--relay", &relay]);
+    (1..=2).for_each(|place| world.enter(place));
+    assert_eq!(world.crew.settled().unwrap(), 0);
+    world.crew.until_all("each knows its router", |players| nats(players) == ["strict", "strict"]).unwrap();
+    world.crew.until_all("both are carried", |players| relayed(players) == [1, 1]).unwrap();
+}
+
+/// How much of what each did its host has taken.
+fn done(players: &[Player]) -> Vec<u64> {
+    players.iter().map(|player| player.stands["deeds"].as_u64().unwrap_or_default()).collect()
 }
 
 /// How many links of each who plays go through the relay.
