@@ -40,11 +40,15 @@ impl Standing {
     }
 
     fn look(&mut self, now: Instant, asleep: Duration) {
+        // Of most links of a large session nothing is asked: what has come over them meanwhile shows when something is.
+        if self.sent.get() == 0 {
+            return;
+        }
         let received = self.link.received();
         if received != self.received {
             (self.received, self.heard, self.unanswered) = (received, Some(now), None);
             self.sent.set(0);
-        } else if self.sent.get() > 0 {
+        } else {
             self.unanswered = Some(self.unanswered.map_or(now, |since| since + asleep));
         }
         let patience = SILENT_AFTER + 2 * self.link.round_trip();
