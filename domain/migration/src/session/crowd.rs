@@ -116,7 +116,10 @@ impl<G: Guards> Session<G> {
             }
             if !self.roster.members.contains_key(&peer) {
                 if self.roster.members.len() >= self.config.size.min(MEMBERS_MAX) {
-                    self.send(peer, Body::Refused(Closed::Full));
+                    // Where somebody is just going, who asks again soon gets that seat.
+                    if !self.is_anybody_going(now) {
+                        self.send(peer, Body::Refused(Closed::Full));
+                    }
                     continue;
                 }
                 let number = self.as_host(|reign| {
@@ -146,6 +149,12 @@ impl<G: Guards> Session<G> {
             };
             self.send(peer, Body::Welcome(Box::new(welcome)));
         }
+    }
+
+    /// Whether a member has gone, or is missed, and is a member still.
+    fn is_anybody_going(&self, now: Timestamp) -> bool {
+        let members = self.roster.members.keys().filter(|peer| **peer != self.config.me);
+        members.map(|peer| self.contacts.get(peer)).any(|it| it.is_none_or(|contact| contact.is_lost(now)))
     }
 
     /// Whether somebody is no member any more, as its host sees it.

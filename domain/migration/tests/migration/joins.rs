@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, End, Epoch, Handover, Input, Output, PLAYERS_MAX, Stamp};
+use mainstay_migration::{CanBeHost, Closed, End, Epoch, Handover, Input, Output, PLAYERS_MAX, Stamp};
 
 use crate::net::{Net, peer, snapshot};
 
@@ -43,6 +43,28 @@ fn a_newcomer_has_no_vote_before_it_was_heard() {
     step_until(&mut net, |net| net.session(peer(1)).roster().members.contains_key(&peer(4)));
     assert!(!net.session(peer(1)).view().members.contains_key(&peer(4)));
     step_until(&mut net, |net| net.session(peer(1)).view().members.contains_key(&peer(4)));
+}
+
+/// A full session refuses whoever comes; but where a member is just going, be it its host, or is missed, who comes gets the seat.
+#[test]
+fn who_comes_while_somebody_goes_gets_the_seat() {
+    for (goes, words) in [(2, Some(Input::Leave)), (1, Some(Input::Leave)), (2, None), (1, None)] {
+        let mut net = Net::full(4);
+        net.join(peer(5));
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.refused.remove(&peer(5)), Some(Closed::Full));
+        if let Some(words) = words {
+            net.give(peer(goes), words);
+            net.run(Duration::from_millis(200));
+        }
+        net.kill(peer(goes));
+        net.run(Duration::from_millis(1_500));
+        net.join(peer(6));
+        net.run(Duration::from_secs(8));
+        assert_eq!(net.refused.remove(&peer(6)), None);
+        let members = &net.session(net.host()).roster().members;
+        assert!(members.contains_key(&peer(6)) && !members.contains_key(&peer(goes)), "{members:?}");
+    }
 }
 
 /// A side without a majority can be joined, and goes on through whoever joined it.

@@ -183,15 +183,29 @@ impl Net {
     }
 
     pub fn with(count: u128, migratable: Migratable, without_majority: WithoutMajority) -> Self {
-        Self::created(count, Arbiter::Majority, migratable, without_majority, Level::Asynchronous)
+        Self::created(
+            count,
+            Arbiter::Majority,
+            migratable,
+            without_majority,
+            Level::Asynchronous,
+            MEMBERS_MAX,
+        )
+    }
+
+    /// As many as may be in it.
+    pub fn full(count: u128) -> Self {
+        let (migratable, policy, size) = (Migratable::Yes, WithoutMajority::Fork, count as usize);
+        Self::created(count, Arbiter::Majority, migratable, policy, Level::Asynchronous, size)
     }
 
     pub fn at_level(count: u128, level: Level) -> Self {
-        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Fork, level)
+        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Fork, level, MEMBERS_MAX)
     }
 
     pub fn under_lobby(count: u128, without_majority: WithoutMajority) -> Self {
-        Self::created(count, Arbiter::Lobby, Migratable::Yes, without_majority, Level::Asynchronous)
+        let level = Level::Asynchronous;
+        Self::created(count, Arbiter::Lobby, Migratable::Yes, without_majority, level, MEMBERS_MAX)
     }
 
     fn created(
@@ -200,6 +214,7 @@ impl Net {
         migratable: Migratable,
         without_majority: WithoutMajority,
         level: Level,
+        size: usize,
     ) -> Self {
         let now = Timestamp::from_unix_ms(1_000_000);
         let admission = admitted(SessionId(9), peer(1), (now, now), now + PASS_LASTS);
@@ -212,7 +227,7 @@ impl Net {
             migratable,
             without_majority,
             level,
-            size: MEMBERS_MAX,
+            size,
             keys: Arc::new(NamedKeys(peer(1))),
         };
         let mut net = Self {

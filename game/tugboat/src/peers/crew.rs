@@ -333,6 +333,24 @@ impl Crew {
         kill(self.players[index].pid, signal).map_err(|error| system(&what())(error.into()))
     }
 
+    /// Waits until a player that was asked to leave is gone: of two players, its last words make the other a majority.
+    ///
+    /// # Errors
+    /// Where it does not go.
+    pub fn see_off(&mut self, index: usize) -> Result<(), CrewError> {
+        let until = Instant::now() + LEAVES_WITHIN;
+        loop {
+            match self.players[index].process.try_wait() {
+                Ok(Some(_ended)) => return Ok(()),
+                Ok(None) if Instant::now() < until => {
+                    self.line(Instant::now() + LOOK_AGAIN);
+                }
+                Ok(None) => return Err(late("whoever was asked to leave is gone", &self.players)),
+                Err(source) => return Err(system("wait for whoever was asked to leave")(source)),
+            }
+        }
+    }
+
     /// Ends the process of a player that was stopped for good.
     ///
     /// # Errors

@@ -107,6 +107,10 @@ impl Field {
             Cause::Graceful => self.crew.ask_to_leave(host)?,
         }
         let moves = self.crew.moved(before)?;
+        match cause {
+            Cause::PowerCut => {}
+            Cause::Graceful => self.crew.see_off(host)?,
+        }
         let number = |name: &'static str| moves.iter().filter_map(move |(_, it)| it[name].as_u64());
         let others = self.crew.playing().count();
         Ok(Move {
