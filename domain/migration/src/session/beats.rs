@@ -1,6 +1,7 @@
 //! What is said ten times a second, what is read from it, and the fence: whatever obeys an older host is told of the
 //! present one, and nothing else is made of it.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -156,7 +157,7 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Says to whom it matters how things stand: to everybody as host, as a standby or, more rarely, while there is no host;
+    /// Says to whom it matters how things stand: to everybody as host or as a standby, round the circle while there is no host;
     /// else to host and standbys alone, so that sixty-four peers stay cheap.
     pub(super) fn beat(&mut self, now: Timestamp) {
         self.beat_at = now + self.beat_gap(now);
@@ -166,25 +167,23 @@ impl<G: Guards> Session<G> {
         let leader = self.leader();
         let standbys = self.standbys();
         let is_standby = standbys.contains(&self.me());
-        let to_all = match &mut self.leadership {
-            // Whoever doubts asks, too.
-            Leadership::Follows | Leadership::Doubts(_) => is_standby,
-            Leadership::Reigns(_) => true,
-            Leadership::Vacant(vacancy) => {
-                let is_due = now >= vacancy.beaten + AGAIN;
-                if is_due {
-                    vacancy.beaten = now;
-                }
-                is_due || is_standby
+        let nearest =
+            || standbys.iter().copied().chain([leader]).filter(|peer| self.contacts.contains_key(peer));
+        let peers: BTreeSet<PeerId> = match &self.leadership {
+            Leadership::Reigns(_) => self.contacts.keys().copied().collect(),
+            Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if is_standby => {
+                self.contacts.keys().copied().collect()
             }
+            Leadership::Follows | Leadership::Doubts(_) => nearest().collect(),
+            Leadership::Vacant(vacancy) if vacancy.beats.is_due(now) => {
+                let (circle, round) = self.circle(now, vacancy.beats);
+                let peers = nearest().chain(circle).collect();
+                self.change_vacancy(|vacancy| vacancy.beats = round);
+                peers
+            }
+            Leadership::Vacant(_) => nearest().collect(),
             Leadership::Outside { .. } | Leadership::Over => return,
         };
-        let peers: Vec<PeerId> = self
-            .contacts
-            .keys()
-            .filter(|peer| to_all || **peer == leader || standbys.contains(peer))
-            .copied()
-            .collect();
         for peer in peers {
             self.beat_to(now, peer);
         }
@@ -233,10 +232,10 @@ impl<G: Guards> Session<G> {
     /// Tells who is host, from the epoch on that the other stopped at.
     pub(super) fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
         let mut since = crate::Epoch::FIRST;
-        let is_quick = self.is_quick();
+        let is_small = self.is_small();
         if let Some(contact) = self.contacts.get_mut(&peer) {
             // Whoever has heard something later and obeys another still has lost it.
-            let has_lost_it = |announced| is_quick && contact.echoed > Some(announced);
+            let has_lost_it = |announced| is_small && contact.echoed > Some(announced);
             let is_on_its_way = |announced| now < announced + AGAIN && !has_lost_it(announced);
             if contact.announced.is_some_and(is_on_its_way) {
                 return;

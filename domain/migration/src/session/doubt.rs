@@ -5,7 +5,7 @@
 //!
 //! Whoever asks misses the host, so a question is an answer, too. The standbys ask everybody, since one of them comes next, and
 //! the others ask the standbys first: where all do their part, sixty-four members miss a host with some hundred questions
-//! and not with four thousand.
+//! and not with four thousand. Then they ask round the [circle](super::circle).
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -13,9 +13,10 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Body, Hears};
-use crate::session::elect::{Quorum, Vacancy};
+use crate::session::circle::Round;
+use crate::session::vacancy::{Quorum, Vacancy};
 use crate::session::words::Cause;
-use crate::session::{AGAIN, Contact, Leadership, Session};
+use crate::session::{Contact, Leadership, Session};
 use crate::stages::Failure;
 use crate::{Guards, PeerId, Stamp};
 
@@ -32,45 +33,33 @@ const CUT_OFF: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt {
     since: Timestamp,
-    asked: Option<Timestamp>,
-}
-
-/// Who is asked whether the host is missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Circle {
-    Standbys,
-    Everybody,
+    /// Once it has begun to ask.
+    asks: Option<Round>,
 }
 
 impl<G: Guards> Session<G> {
     /// While all is well.
     pub(super) fn watch(&mut self, now: Timestamp) {
         if self.contacts.get(&self.leader()).is_none_or(|host| host.is_lost(now)) {
-            self.leadership = Leadership::Doubts(Doubt { since: now, asked: None });
+            self.leadership = Leadership::Doubts(Doubt { since: now, asks: None });
         }
     }
 
     /// While the host is missed.
     pub(super) fn doubt(&mut self, now: Timestamp) {
-        let Leadership::Doubts(doubt) = &mut self.leadership else { return };
-        let since = doubt.since;
-        let circle = match doubt.asked {
-            None => Some(Circle::Standbys),
-            Some(asked) if now >= asked + AGAIN => Some(Circle::Everybody),
-            Some(_) => None,
-        };
-        if circle.is_some() {
-            doubt.asked = Some(now);
-        }
+        let Leadership::Doubts(Doubt { since, asks }) = self.leadership else { return };
         if self.contacts.get(&self.leader()).is_some_and(|host| !host.is_lost(now)) {
             self.leadership = Leadership::Follows;
             return;
         }
-        match circle {
-            Some(Circle::Standbys) if !self.is_standby() => self.ask_standbys(),
-            Some(Circle::Standbys | Circle::Everybody) => self.ask_others(now),
-            None => {}
-        }
+        let (asked, round) = match asks {
+            None if self.is_standby() => (self.contacts.keys().copied().collect(), Round::beginning(now)),
+            None => (self.standbys(), Round::beginning(now)),
+            Some(round) if round.is_due(now) => self.circle(now, round),
+            Some(round) => (Vec::new(), round),
+        };
+        self.ask(now, asked);
+        self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
         let (missing, hearing) = self.others_miss(now);
         let confirmed = missing >= self.view().majority() || !G::CONFIRMATION;
         if confirmed {
@@ -82,23 +71,17 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Asks every other member whether it hears the host, but for whoever has just said that it does not.
-    pub(super) fn ask_others(&mut self, now: Timestamp) {
+    /// Asks whether they hear the host, but for whoever has just said that it does not.
+    pub(super) fn ask(&mut self, now: Timestamp, peers: Vec<PeerId>) {
         let host = self.leader();
         let has_said = |contact: &Contact| {
             contact.hears.is_some_and(|(at, hears)| hears == Hears::No && now.since(at) < ASKED_ENOUGH)
         };
-        let others: Vec<PeerId> = self
-            .contacts
-            .iter()
-            .filter(|(peer, contact)| **peer != host && !has_said(contact))
-            .map(|(peer, _)| *peer)
-            .collect();
-        others.into_iter().for_each(|peer| self.send(peer, Body::Ask));
-    }
-
-    fn ask_standbys(&mut self) {
-        self.standbys().into_iter().for_each(|peer| self.send(peer, Body::Ask));
+        for peer in peers {
+            if peer != host && !self.contacts.get(&peer).is_none_or(has_said) {
+                self.send(peer, Body::Ask);
+            }
+        }
     }
 
     /// How many members miss the host, this one included, and how many said lately that they hear it.

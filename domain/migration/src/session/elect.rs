@@ -1,6 +1,5 @@
 //! Who comes after: the first of the order asks for votes, the others wait for it a while and then for the next.
 
-use alloc::collections::BTreeSet;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -11,114 +10,28 @@ use crate::hint::CanBeHost;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
-use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::vacancy::Quorum;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
-use crate::state::StateId;
 use crate::view::View;
 use crate::{Epoch, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
 pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
-/// How long a peer that was asked may say nothing and still be one to wait for.
-const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
-
-/// There is no host.
-#[derive(Debug, Clone)]
-pub(super) struct Vacancy {
-    pub(super) since: Timestamp,
-    pub(super) cause: Cause,
-    pub(super) quorum: Quorum,
-    /// Whom the old host, or this peer's own vote, has named.
-    pub(super) endorsed: Option<PeerId>,
-    /// The last state of the host that named this peer: it goes on from there, and need not ask who holds a newer one.
-    handed: Option<StateId>,
-    /// Candidates that did not get there in time.
-    passed: BTreeSet<PeerId>,
-    waits: Option<(PeerId, Timestamp)>,
-    claimed: Option<Timestamp>,
-    asked: Timestamp,
-    /// When this peer said to all others that it lives.
-    pub(super) beaten: Timestamp,
-    /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
-    short: Option<Timestamp>,
-}
-
-/// Whether a majority of the members misses the host; under a lobby, whether that answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quorum {
-    /// It does, or the host itself goes.
-    Majority,
-    /// Not as far as this peer can ask.
-    Missing,
-}
-
-impl Vacancy {
-    pub(super) const fn beginning(
-        now: Timestamp,
-        cause: Cause,
-        quorum: Quorum,
-        endorsed: Option<PeerId>,
-    ) -> Self {
-        Self {
-            since: now,
-            cause,
-            quorum,
-            endorsed,
-            handed: None,
-            passed: BTreeSet::new(),
-            waits: None,
-            claimed: None,
-            asked: now,
-            beaten: now,
-            short: None,
-        }
-    }
-
-    /// The host stands still with that, until this peer goes on from there.
-    pub(super) fn handing(self, state: StateId) -> Self {
-        Self { handed: Some(state), ..self }
-    }
-
-    /// The old host names who is to follow it, without anybody's vote.
-    pub(super) fn name(&mut self, to: PeerId) {
-        self.quorum = Quorum::Missing;
-        self.endorsed = Some(to);
-        self.waits = None;
-    }
-
-    /// Whether the old host itself has given the session up.
-    fn is_given(&self) -> bool {
-        matches!(self.cause, Cause::Lobby | Cause::Controlled)
-    }
-}
 
 impl<G: Guards> Session<G> {
-    /// The host is given up.
-    pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
-        if let Begun::No = self.begin_event(now, vacancy.cause) {
-            return;
-        }
-        match vacancy.cause {
-            Cause::Catastrophic | Cause::Controlled => {
-                self.lost.insert(self.leader());
-            }
-            Cause::Lobby | Cause::Fenced | Cause::Merge => {}
-        }
-        self.leadership = Leadership::Vacant(vacancy);
-    }
-
     /// While there is no host.
     pub(super) fn elect(&mut self, now: Timestamp) {
         self.watch_quorum(now);
-        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
-            if now >= vacancy.asked + AGAIN {
-                vacancy.asked = now;
-                self.ask_others(now);
+            if vacancy.asks.is_due(now) {
+                let (peers, round) = self.circle(now, vacancy.asks);
+                self.ask(now, peers);
+                self.change_vacancy(|vacancy| vacancy.asks = round);
             }
             if self.others_miss(now).0 >= self.view().majority() {
                 self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
@@ -152,86 +65,6 @@ impl<G: Guards> Session<G> {
                 self.fail(now, Cause::Catastrophic, Failure::NoMajority);
             }
         }
-    }
-
-    /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
-    fn watch_quorum(&mut self, now: Timestamp) {
-        if self.has_lobby() {
-            let (is_silent, is_forked) = (self.line.is_silent(now), self.fork.is_some());
-            return self.change_vacancy(|vacancy| {
-                // A side that nobody certifies is its host's to give.
-                let is_missing = is_silent || is_forked && vacancy.is_given();
-                let quorum = if is_missing { Quorum::Missing } else { Quorum::Majority };
-                // Nobody could get there while nobody was answered: the best is the first to go on without, or with, the lobby.
-                if vacancy.quorum != quorum {
-                    vacancy.quorum = quorum;
-                    vacancy.waits = None;
-                    vacancy.passed.clear();
-                }
-            });
-        }
-        let lives = |peer: &&PeerId| {
-            **peer == self.config.me || self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now))
-        };
-        let living = self.view().members.keys().filter(lives).count();
-        let is_short = living < self.view().majority();
-        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
-        let since = if is_short { *vacancy.short.get_or_insert(now) } else { now };
-        if !is_short {
-            vacancy.short = None;
-        } else if vacancy.quorum == Quorum::Majority && now >= since + QUORUM_PATIENCE {
-            vacancy.quorum = Quorum::Missing;
-            self.ballot.withdraw();
-        }
-    }
-
-    pub(super) fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {
-        if let Leadership::Vacant(vacancy) = &mut self.leadership {
-            change(vacancy);
-        }
-    }
-
-    /// Whom this peer waits for now; itself, if it is its turn.
-    fn head(&mut self, now: Timestamp) -> Option<PeerId> {
-        let Leadership::Vacant(vacancy) = &self.leadership else { return None };
-        if vacancy.endorsed.is_some() {
-            return vacancy.endorsed;
-        }
-        let (me, host) = (self.me(), self.leader());
-        let excludes = G::EXCLUSION;
-        let fits_me = self.reports_can_be_host();
-        let is_silent = |contact: &Contact| {
-            contact.rhythm.silence(now) > ANSWER_PATIENCE && now >= vacancy.since + ANSWER_PATIENCE
-        };
-        let is_out = |peer: PeerId| {
-            if peer == me {
-                return !fits_me || vacancy.passed.contains(&me);
-            }
-            let contact = self.contacts.get(&peer);
-            excludes
-                && (peer == host
-                    || self.lost.contains(&peer)
-                    || vacancy.passed.contains(&peer)
-                    || contact.is_none_or(is_silent))
-        };
-        // Votes are given to voters alone.
-        let of_voters = vacancy.quorum == Quorum::Majority;
-        // Voters come first.
-        let first = self.candidates(is_out).next().filter(|peer| !of_voters || self.is_voter(*peer));
-        if first.is_none() && !vacancy.passed.is_empty() {
-            self.change_vacancy(|vacancy| vacancy.passed.clear());
-        }
-        first
-    }
-
-    /// The others are waited for: this peer cannot be host.
-    pub(super) fn pass_over_oneself(&mut self) {
-        let me = self.me();
-        self.change_vacancy(|vacancy| {
-            vacancy.passed.insert(me);
-            vacancy.endorsed = vacancy.endorsed.filter(|endorsed| *endorsed != me);
-            vacancy.waits = None;
-        });
     }
 
     fn ask_for_votes(&mut self, now: Timestamp) {

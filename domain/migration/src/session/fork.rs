@@ -106,7 +106,7 @@ impl<G: Guards> Session<G> {
             (Leads::Yes(_) | Leads::Accedes, Leadership::Vacant(vacancy)) => {
                 let endorsed = vacancy.endorsed == Some(from);
                 let alone =
-                    vacancy.quorum == super::elect::Quorum::Missing && vacancy.cause == Cause::Catastrophic;
+                    vacancy.quorum == super::vacancy::Quorum::Missing && vacancy.cause == Cause::Catastrophic;
                 if stamp > self.stamp() && (endorsed || alone) {
                     self.follow_fork(now, from, stamp);
                 }

@@ -12,9 +12,9 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads};
-use crate::session::elect::{Quorum, Vacancy};
 use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
+use crate::session::vacancy::{Quorum, Vacancy};
 use crate::session::words::{Cause, End, Migratable, Output, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;

@@ -1,11 +1,12 @@
 //! One peer in one session: whom it obeys, whether it still hears him, and what it does when it does not.
 //!
-//! One file an idea: [`beats`] what is said ten times a second, [`doubt`] when a host is given up, [`elect`] who comes
-//! after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
+//! One file an idea: [`beats`] what is said ten times a second, [`circle`] to whom while the host is missed, [`doubt`] when a
+//! host is given up, [`vacancy`] what is known while there is none, [`elect`] who comes after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
 //! it lives through, [`fork`] sides without a majority, [`mod@line`] what it
 //! says to its lobby, [`show`] what can be drawn.
 
 mod beats;
+mod circle;
 mod crowd;
 mod doubt;
 mod elect;
@@ -16,6 +17,7 @@ mod line;
 mod play;
 mod reign;
 mod show;
+mod vacancy;
 mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -36,7 +38,6 @@ use crate::view::{Roster, View, ViewId};
 use crate::{Arbiter, ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stamp};
 
 use doubt::Doubt;
-use elect::Vacancy;
 pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::Fork;
@@ -45,6 +46,7 @@ pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
 pub use show::Identification;
+use vacancy::Vacancy;
 pub use words::{Acting, Cause, Config, End, Input, Migratable, Outcome, Output, Report, WithoutMajority};
 
 /// A wake-up later than this after the moment asked for is a stall of this very peer: CRYENGINE's clamp.
@@ -53,8 +55,8 @@ const STALL: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(200);
 /// How often a host beats that is just coming or going: a lost word is missed for so long, and not for a whole [`BEAT`].
 const BEAT_MOVING: Duration = Duration::from_millis(25);
-/// In sessions of how many others words are said again so soon: in larger ones that alone would be more than all play.
-const QUICK_MAX: usize = 16;
+/// With so many others all may speak to all, and soon again: in larger sessions that alone would be more than all play.
+const SMALL_MAX: usize = 16;
 /// How many peers hold the newest state besides the host.
 const STANDBYS: usize = 2;
 
@@ -103,7 +105,6 @@ pub struct Session<G: Guards = Guarded> {
 
 /// Whom it obeys, and how sure it is of him.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "a session has one")]
 enum Leadership {
     /// It hears its host.
     Follows,
@@ -473,14 +474,14 @@ impl<G: Guards> Session<G> {
         self.due = self.next_deadline().unwrap_or(now);
     }
 
-    /// Whether whoever lost a word is told again within a round trip.
-    fn is_quick(&self) -> bool {
-        self.contacts.len() <= QUICK_MAX
+    /// Whether everybody may speak to everybody, and whoever lost a word is told again within a round trip.
+    fn is_small(&self) -> bool {
+        self.contacts.len() <= SMALL_MAX
     }
 
     fn beat_gap(&self, now: Timestamp) -> Duration {
         match &self.leadership {
-            Leadership::Reigns(reign) if reign.is_moving(now) && self.is_quick() => BEAT_MOVING,
+            Leadership::Reigns(reign) if reign.is_moving(now) && self.is_small() => BEAT_MOVING,
             Leadership::Reigns(_)
             | Leadership::Follows
             | Leadership::Doubts(_)

@@ -68,6 +68,27 @@ fn a_move_of_the_largest_session_costs_no_storm() {
     assert!(4 * moving < 5 * playing, "{moving} messages, and {playing} while nothing happens");
 }
 
+/// Nor while nobody can follow it: the host is dead, and whoever comes next is heard by all and hears nobody.
+#[test]
+fn a_vacancy_of_the_largest_session_costs_no_storm() {
+    let mut net = Net::of(64);
+    let second = Duration::from_secs(1);
+    net.sent = 0;
+    net.run(2 * second);
+    let playing = std::mem::take(&mut net.sent) / 2;
+    net.kill(peer(1));
+    for deaf in 2..6 {
+        net.cut.extend((1..=64).map(|from| (peer(from), peer(deaf))));
+    }
+    for age in 1..=4 {
+        net.run(second);
+        let vacant = std::mem::take(&mut net.sent);
+        assert!(vacant < 2 * playing, "{vacant} messages in second {age}, and {playing} in one of play");
+    }
+    net.run(2 * second);
+    assert_eq!(net.session(peer(64)).leader(), peer(6));
+}
+
 /// "propagated to all clients": each change is a list for every member, so what only trembles is none.
 #[test]
 fn a_mean_round_trip_that_trembles_is_no_news() {

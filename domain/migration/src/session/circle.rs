@@ -1,0 +1,116 @@
+//! Who speaks to whom while the host is missed.
+//!
+//! In a small session everybody speaks to everybody. Sixty-four that do so every 200 ms send 20,000 messages a second, which
+//! nobody gets through in time: votes came after more than a second, whoever had asked for them was passed over, and where that
+//! fed itself a session found no host at all. So in large ones the few who may come next, the *front*, speak to everybody, and
+//! everybody else to them each time and to each other in turn: whoever decides something hears all, and all hear whoever decides.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::session::{AGAIN, Leadership, Session};
+use crate::{Guards, PeerId};
+
+/// How many of the order may come next, as far as anybody prepares for it: the standbys, and two more if those died with their
+/// host.
+const FRONT: usize = 4;
+/// How many of the others hear from one that is not of the front at a time.
+const TURN: usize = 8;
+/// How long a peer that speaks each time may say nothing and still be one to wait for.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How far a peer has got with speaking to everybody.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    spoken: Timestamp,
+    /// Whose turn it was last.
+    last: Option<PeerId>,
+}
+
+impl Round {
+    pub(super) const fn beginning(now: Timestamp) -> Self {
+        Self { spoken: now, last: None }
+    }
+
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        now >= self.spoken + AGAIN
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// Whom this peer speaks to now, and how far it has got then.
+    pub(super) fn circle(&self, now: Timestamp, round: Round) -> (Vec<PeerId>, Round) {
+        let round = Round { spoken: now, ..round };
+        let everybody = self.contacts.keys().copied();
+        if self.is_small() {
+            return (everybody.collect(), round);
+        }
+        let front: Vec<PeerId> = self.front(now).take(FRONT).collect();
+        if front.contains(&self.me()) {
+            return (everybody.collect(), round);
+        }
+        let rest: Vec<PeerId> = everybody.filter(|peer| !front.contains(peer)).collect();
+        // The first turn is of the next in line after oneself, or all would begin with the same.
+        let last = round.last.unwrap_or_else(|| self.me());
+        let begin = rest.partition_point(|peer| *peer <= last);
+        let turn: Vec<PeerId> = rest[begin..].iter().chain(&rest[..begin]).take(TURN).copied().collect();
+        let last = turn.last().copied();
+        let met = front.into_iter().filter(|peer| self.contacts.contains_key(peer)).chain(turn).collect();
+        (met, Round { last, ..round })
+    }
+
+    /// Who may come next, the best first: whoever is neither given up, nor passed over, nor silent.
+    pub(super) fn front(&self, now: Timestamp) -> impl Iterator<Item = PeerId> {
+        let heard = match &self.leadership {
+            Leadership::Vacant(vacancy) if now >= vacancy.since + ANSWER_PATIENCE => {
+                let nearest = self.candidates(|peer| self.is_passed_over(peer)).take(FRONT);
+                Some(nearest.collect::<Vec<PeerId>>())
+            }
+            // Until then nobody had anything to say to most.
+            Leadership::Vacant(_)
+            | Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => None,
+        };
+        let is_silent = move |peer: PeerId, nearest: &[PeerId]| {
+            let patience = self.answer_patience(peer, nearest);
+            let contact = self.contacts.get(&peer);
+            G::EXCLUSION
+                && peer != self.me()
+                && contact.is_some_and(|contact| contact.rhythm.silence(now) > patience)
+        };
+        self.candidates(move |peer| {
+            self.is_passed_over(peer) || heard.as_ref().is_some_and(|nearest| is_silent(peer, nearest))
+        })
+    }
+
+    /// Whether somebody's turn is over, or never comes.
+    fn is_passed_over(&self, peer: PeerId) -> bool {
+        let has_passed = match &self.leadership {
+            Leadership::Vacant(vacancy) => vacancy.passed.contains(&peer),
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => false,
+        };
+        if peer == self.me() {
+            return has_passed || !self.reports_can_be_host();
+        }
+        let is_out = peer == self.leader() || self.lost.contains(&peer) || !self.contacts.contains_key(&peer);
+        G::EXCLUSION && (has_passed || is_out)
+    }
+
+    /// After how long a silence a peer is not waited for: whoever is not of the front is heard once a round.
+    fn answer_patience(&self, peer: PeerId, front: &[PeerId]) -> Duration {
+        if front.contains(&peer) || self.is_small() {
+            return ANSWER_PATIENCE;
+        }
+        let turns = self.contacts.len().div_ceil(TURN);
+        ANSWER_PATIENCE + AGAIN * u32::try_from(turns).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,163 @@
+//! There is no host: how long already, who is waited for, and whether that is a majority's or a minority's matter.
+
+use alloc::collections::BTreeSet;
+
+use mainstay_core::Timestamp;
+
+use crate::session::circle::Round;
+use crate::session::doubt::QUORUM_PATIENCE;
+use crate::session::event::Begun;
+use crate::session::words::Cause;
+use crate::session::{Leadership, Session};
+use crate::state::StateId;
+use crate::{Guards, PeerId};
+
+/// There is no host.
+#[derive(Debug, Clone)]
+pub(super) struct Vacancy {
+    pub(super) since: Timestamp,
+    pub(super) cause: Cause,
+    pub(super) quorum: Quorum,
+    /// Whom the old host, or this peer's own vote, has named.
+    pub(super) endorsed: Option<PeerId>,
+    /// The last state of the host that named this peer: it goes on from there, and need not ask who holds a newer one.
+    pub(super) handed: Option<StateId>,
+    /// Candidates that did not get there in time.
+    pub(super) passed: BTreeSet<PeerId>,
+    pub(super) waits: Option<(PeerId, Timestamp)>,
+    pub(super) claimed: Option<Timestamp>,
+    /// Asking the others whether they miss the host.
+    pub(super) asks: Round,
+    /// Saying to the others that this peer lives.
+    pub(super) beats: Round,
+    /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
+    short: Option<Timestamp>,
+}
+
+/// Whether a majority of the members misses the host; under a lobby, whether that answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quorum {
+    /// It does, or the host itself goes.
+    Majority,
+    /// Not as far as this peer can ask.
+    Missing,
+}
+
+impl Vacancy {
+    pub(super) const fn beginning(
+        now: Timestamp,
+        cause: Cause,
+        quorum: Quorum,
+        endorsed: Option<PeerId>,
+    ) -> Self {
+        Self {
+            since: now,
+            cause,
+            quorum,
+            endorsed,
+            handed: None,
+            passed: BTreeSet::new(),
+            waits: None,
+            claimed: None,
+            asks: Round::beginning(now),
+            beats: Round::beginning(now),
+            short: None,
+        }
+    }
+
+    /// The host stands still with that, until this peer goes on from there.
+    pub(super) fn handing(self, state: StateId) -> Self {
+        Self { handed: Some(state), ..self }
+    }
+
+    /// The old host names who is to follow it, without anybody's vote.
+    pub(super) fn name(&mut self, to: PeerId) {
+        self.quorum = Quorum::Missing;
+        self.endorsed = Some(to);
+        self.waits = None;
+    }
+
+    /// Whether the old host itself has given the session up.
+    fn is_given(&self) -> bool {
+        matches!(self.cause, Cause::Lobby | Cause::Controlled)
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// The host is given up.
+    pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
+        if let Begun::No = self.begin_event(now, vacancy.cause) {
+            return;
+        }
+        match vacancy.cause {
+            Cause::Catastrophic | Cause::Controlled => {
+                self.lost.insert(self.leader());
+            }
+            Cause::Lobby | Cause::Fenced | Cause::Merge => {}
+        }
+        self.leadership = Leadership::Vacant(vacancy);
+    }
+
+    /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
+    pub(super) fn watch_quorum(&mut self, now: Timestamp) {
+        if self.has_lobby() {
+            let (is_silent, is_forked) = (self.line.is_silent(now), self.fork.is_some());
+            return self.change_vacancy(|vacancy| {
+                // A side that nobody certifies is its host's to give.
+                let is_missing = is_silent || is_forked && vacancy.is_given();
+                let quorum = if is_missing { Quorum::Missing } else { Quorum::Majority };
+                // Nobody could get there while nobody was answered: the best is the first to go on without, or with, the lobby.
+                if vacancy.quorum != quorum {
+                    vacancy.quorum = quorum;
+                    vacancy.waits = None;
+                    vacancy.passed.clear();
+                }
+            });
+        }
+        let lives = |peer: &&PeerId| {
+            **peer == self.config.me || self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now))
+        };
+        let living = self.view().members.keys().filter(lives).count();
+        let is_short = living < self.view().majority();
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        let since = if is_short { *vacancy.short.get_or_insert(now) } else { now };
+        if !is_short {
+            vacancy.short = None;
+        } else if vacancy.quorum == Quorum::Majority && now >= since + QUORUM_PATIENCE {
+            vacancy.quorum = Quorum::Missing;
+            self.ballot.withdraw();
+        }
+    }
+
+    pub(super) fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {
+        if let Leadership::Vacant(vacancy) = &mut self.leadership {
+            change(vacancy);
+        }
+    }
+
+    /// Whom this peer waits for now; itself, if it is its turn.
+    pub(super) fn head(&mut self, now: Timestamp) -> Option<PeerId> {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return None };
+        if vacancy.endorsed.is_some() {
+            return vacancy.endorsed;
+        }
+        // Votes are given to voters alone.
+        let of_voters = vacancy.quorum == Quorum::Majority;
+        // Voters come first.
+        let first = self.front(now).next().filter(|peer| !of_voters || self.is_voter(*peer));
+        if first.is_none() && !vacancy.passed.is_empty() {
+            self.change_vacancy(|vacancy| vacancy.passed.clear());
+        }
+        first
+    }
+
+    /// The others are waited for: this peer cannot be host.
+    pub(super) fn pass_over_oneself(&mut self) {
+        let me = self.me();
+        self.change_vacancy(|vacancy| {
+            vacancy.passed.insert(me);
+            vacancy.endorsed = vacancy.endorsed.filter(|endorsed| *endorsed != me);
+            vacancy.waits = None;
+        });
+    }
+}
