@@ -1,12 +1,15 @@
 //! One peer in one session: whom it obeys, whether it still hears him, and what it does when it does not.
 //!
-//! One file an idea: [`beats`] what is said ten times a second, [`circle`] to whom while the host is missed, [`doubt`] when a
-//! host is given up, [`vacancy`] what is known while there is none, [`elect`] who comes after, [`reign`] what a host does, [`crowd`] who votes and who plays, [`play`] the game as it goes along, [`event`] what
-//! it lives through, [`fork`] sides without a majority, [`mod@line`] what it
-//! says to its lobby, [`show`] what can be drawn.
+//! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
+//! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
+//! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`crowd`] who votes and
+//! who plays, [`play`] the game as it goes along, [`event`] what it lives through, [`fork`] sides without a majority,
+//! [`mod@line`] what it says to its lobby, [`show`] what can be drawn.
 
 mod beats;
+mod begin;
 mod circle;
+mod contact;
 mod crowd;
 mod doubt;
 mod elect;
@@ -27,16 +30,16 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::ballot::{Ballot, Root};
-use crate::certificate::{Certificate, Forged};
+use crate::ballot::Ballot;
 use crate::hint::{CanBeHost, Hint, HintList};
-use crate::message::{Beat, Body, Hears, Message, Welcome};
-use crate::rhythm::{BEAT, Rhythm, SUSPECT_MIN};
+use crate::message::{Body, Message};
+use crate::rhythm::BEAT;
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
 use crate::state::{State, StateId};
-use crate::view::{Roster, View, ViewId};
-use crate::{Arbiter, ChannelId, Epoch, Guarded, Guards, PeerId, Settings, Signature, Stamp};
+use crate::view::{Roster, View};
+use crate::{Epoch, Guarded, Guards, PeerId, Settings, Stamp};
 
+use contact::{Contact, Presence};
 use doubt::Doubt;
 pub use event::ENTITIES_MAX;
 use event::Event;
@@ -125,198 +128,7 @@ enum Leadership {
     Over,
 }
 
-/// Another member.
-#[derive(Debug, Clone)]
-struct Contact {
-    rhythm: Rhythm,
-    /// The newest `sent` of its beats, which goes back to it.
-    echo: Timestamp,
-    /// The newest `sent` of ours that came back.
-    echoed: Option<Timestamp>,
-    /// Whom it obeys.
-    stamp: Stamp,
-    beat: Option<Beat>,
-    /// The newest state that it holds, as it last told.
-    holds: StateId,
-    /// Which state it holds while that is not the newest, and since when.
-    lacks: Option<(StateId, Timestamp)>,
-    /// Whether it hears the host, as it last told, and when.
-    hears: Option<(Timestamp, Hears)>,
-    /// When the present host was announced to it last.
-    announced: Option<Timestamp>,
-    presence: Presence,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Here,
-    /// Its link broke. Whatever comes shows that it is here.
-    Gone,
-    /// It has said that it goes, then. What it said before may come after, so only its asking to be let in shows that it is here,
-    /// or that something comes when nothing can be on its way any more.
-    Left(Timestamp),
-}
-
-impl Contact {
-    fn new(now: Timestamp, stamp: Stamp) -> Self {
-        Self {
-            rhythm: Rhythm::starting(now),
-            echo: Timestamp::EPOCH,
-            echoed: None,
-            stamp,
-            beat: None,
-            holds: StateId::NONE,
-            lacks: None,
-            hears: None,
-            announced: None,
-            presence: Presence::Here,
-        }
-    }
-
-    /// Something came from it.
-    fn hear(&mut self, now: Timestamp, message: &Message) {
-        let is_late = match self.presence {
-            Presence::Here | Presence::Gone => false,
-            Presence::Left(at) => {
-                now.since(at) < SUSPECT_MIN && !matches!(message.body, Body::Join(_) | Body::Present(_))
-            }
-        };
-        if !is_late {
-            self.presence = Presence::Here;
-            self.rhythm.hear(now);
-            self.stamp = message.stamp;
-        }
-    }
-
-    fn is_gone(&self) -> bool {
-        self.presence != Presence::Here
-    }
-
-    fn is_lost(&self, now: Timestamp) -> bool {
-        self.is_gone() || self.rhythm.is_suspect(now)
-    }
-
-    fn is_doubtful(&self, now: Timestamp) -> bool {
-        self.is_gone() || self.rhythm.is_doubtful(now)
-    }
-}
-
-impl Session {
-    /// Founds a session: this peer is its first host and only member.
-    #[must_use]
-    pub fn found(now: Timestamp, config: Config) -> Self {
-        Self::found_by(now, config)
-    }
-}
-
 impl<G: Guards> Session<G> {
-    /// [`Session::found`], with the guards of its type.
-    #[must_use]
-    pub fn found_by(now: Timestamp, config: Config) -> Self {
-        let config = Config { arbiter: Arbiter::Majority, admission: None, ..config };
-        Self::founded(now, config, Epoch::FIRST, &[]).expect("a founder's own view is his")
-    }
-
-    /// Founds a session that this peer has made in a lobby, which certified it at once.
-    ///
-    /// # Errors
-    /// A certificate of somebody else, or that no lobby of this session has signed.
-    pub fn found_certified(
-        now: Timestamp,
-        config: Config,
-        certificate: &Certificate,
-    ) -> Result<Self, Forged> {
-        let config = Config { arbiter: Arbiter::Lobby, ..config };
-        if certificate.host != config.me || !certificate.is_genuine(config.session, config.keys.as_ref()) {
-            return Err(Forged::Arbiter);
-        }
-        Self::founded(now, config, certificate.epoch, core::slice::from_ref(certificate))
-    }
-
-    fn founded(
-        now: Timestamp,
-        config: Config,
-        epoch: Epoch,
-        certificates: &[Certificate],
-    ) -> Result<Self, Forged> {
-        let me = config.me;
-        let stamp = Stamp::certified(epoch);
-        let members = BTreeMap::from([(me, ChannelId { stamp, number: 0 })]);
-        let id = ViewId { epoch, version: 0 };
-        let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
-        let ballot = Ballot::new(config.arbiter, me, Root { epoch, host: me }, view, certificates)?;
-        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
-        let mut session = Self::with(now, config, ballot, roster, HintList::empty(epoch));
-        session.sign_view();
-        session.leadership = Leadership::Reigns(Reign::founded(now));
-        session.outputs.push(Output::Lead { stamp, state: State::default() });
-        session.pass(now);
-        Ok(session)
-    }
-
-    /// Enters a session that it has been let in to by its host, over whose link the welcome came.
-    ///
-    /// # Errors
-    /// A welcome that proves another host, or does not name this peer.
-    pub fn enter(
-        now: Timestamp,
-        config: Config,
-        host: PeerId,
-        stamp: Stamp,
-        welcome: &Welcome,
-    ) -> Result<Self, Forged> {
-        let me = config.me;
-        let view = welcome.view.clone();
-        let ballot = Ballot::new(config.arbiter, me, welcome.root, view, &welcome.certificates)?;
-        let fork = (stamp.fork > 0).then_some(Fork { number: stamp.fork, head: host });
-        if stamp.epoch != ballot.epoch() || (fork.is_none() && ballot.host() != host) {
-            return Err(Forged::Sender);
-        }
-        let roster = welcome.roster.clone();
-        if roster.stamp != stamp || !roster.members.contains_key(&me) {
-            return Err(Forged::Outsider);
-        }
-        let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
-        session.fork = fork;
-        session.outputs.push(Output::Follow { leader: host, stamp });
-        session.pass(now);
-        Ok(session)
-    }
-
-    fn with(now: Timestamp, config: Config, ballot: Ballot<G>, roster: Roster, hints: HintList) -> Self {
-        let seen = ballot.epoch();
-        let mut session = Self {
-            settings: Settings::DEFAULT,
-            ballot,
-            roster,
-            fork: None,
-            leadership: Leadership::Follows,
-            line: Line::beginning(now),
-            contacts: BTreeMap::new(),
-            guests: BTreeSet::new(),
-            hint: Hint::UNSUITABLE,
-            hints,
-            held: State::default(),
-            opened: StateId::NONE,
-            applied: BTreeMap::new(),
-            safe: BTreeMap::new(),
-            inputs: Inputs::default(),
-            names: Names::default(),
-            listeners: Vec::new(),
-            event: None,
-            lost: BTreeSet::new(),
-            acting: Acting::No,
-            moved_by: Cause::Catastrophic,
-            seen,
-            beat_at: now,
-            due: now,
-            outputs: Vec::new(),
-            config,
-        };
-        session.meet_members(now);
-        session
-    }
-
     /// Registers a listener; its number is its place. `None` where there are [`LISTENERS_MAX`]. A migration that runs does
     /// not know it.
     pub fn add_listener(&mut self, name: &str, priority: Priority) -> Option<ListenerId> {

@@ -1,0 +1,136 @@
+//! How a peer comes into a session: it founds one, or enters one that it was let in to.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use mainstay_core::Timestamp;
+
+use crate::ballot::{Ballot, Root};
+use crate::certificate::{Certificate, Forged};
+use crate::hint::{Hint, HintList};
+use crate::message::Welcome;
+use crate::session::fork::Fork;
+use crate::session::line::Line;
+use crate::session::play::{Inputs, Names};
+use crate::session::reign::Reign;
+use crate::session::{Acting, Cause, Config, Leadership, Output, Session};
+use crate::state::{State, StateId};
+use crate::view::{Roster, View, ViewId};
+use crate::{Arbiter, ChannelId, Epoch, Guards, PeerId, Settings, Signature, Stamp};
+
+impl Session {
+    /// Founds a session: this peer is its first host and only member.
+    #[must_use]
+    pub fn found(now: Timestamp, config: Config) -> Self {
+        Self::found_by(now, config)
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// [`Session::found`], with the guards of its type.
+    #[must_use]
+    pub fn found_by(now: Timestamp, config: Config) -> Self {
+        let config = Config { arbiter: Arbiter::Majority, admission: None, ..config };
+        Self::founded(now, config, Epoch::FIRST, &[]).expect("a founder's own view is his")
+    }
+
+    /// Founds a session that this peer has made in a lobby, which certified it at once.
+    ///
+    /// # Errors
+    /// A certificate of somebody else, or that no lobby of this session has signed.
+    pub fn found_certified(
+        now: Timestamp,
+        config: Config,
+        certificate: &Certificate,
+    ) -> Result<Self, Forged> {
+        let config = Config { arbiter: Arbiter::Lobby, ..config };
+        if certificate.host != config.me || !certificate.is_genuine(config.session, config.keys.as_ref()) {
+            return Err(Forged::Arbiter);
+        }
+        Self::founded(now, config, certificate.epoch, core::slice::from_ref(certificate))
+    }
+
+    fn founded(
+        now: Timestamp,
+        config: Config,
+        epoch: Epoch,
+        certificates: &[Certificate],
+    ) -> Result<Self, Forged> {
+        let me = config.me;
+        let stamp = Stamp::certified(epoch);
+        let members = BTreeMap::from([(me, ChannelId { stamp, number: 0 })]);
+        let id = ViewId { epoch, version: 0 };
+        let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
+        let ballot = Ballot::new(config.arbiter, me, Root { epoch, host: me }, view, certificates)?;
+        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
+        let mut session = Self::with(now, config, ballot, roster, HintList::empty(epoch));
+        session.sign_view();
+        session.leadership = Leadership::Reigns(Reign::founded(now));
+        session.outputs.push(Output::Lead { stamp, state: State::default() });
+        session.pass(now);
+        Ok(session)
+    }
+
+    /// Enters a session that it has been let in to by its host, over whose link the welcome came.
+    ///
+    /// # Errors
+    /// A welcome that proves another host, or does not name this peer.
+    pub fn enter(
+        now: Timestamp,
+        config: Config,
+        host: PeerId,
+        stamp: Stamp,
+        welcome: &Welcome,
+    ) -> Result<Self, Forged> {
+        let me = config.me;
+        let view = welcome.view.clone();
+        let ballot = Ballot::new(config.arbiter, me, welcome.root, view, &welcome.certificates)?;
+        let fork = (stamp.fork > 0).then_some(Fork { number: stamp.fork, head: host });
+        if stamp.epoch != ballot.epoch() || (fork.is_none() && ballot.host() != host) {
+            return Err(Forged::Sender);
+        }
+        let roster = welcome.roster.clone();
+        if roster.stamp != stamp || !roster.members.contains_key(&me) {
+            return Err(Forged::Outsider);
+        }
+        let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
+        session.fork = fork;
+        session.outputs.push(Output::Follow { leader: host, stamp });
+        session.pass(now);
+        Ok(session)
+    }
+
+    fn with(now: Timestamp, config: Config, ballot: Ballot<G>, roster: Roster, hints: HintList) -> Self {
+        let seen = ballot.epoch();
+        let mut session = Self {
+            settings: Settings::DEFAULT,
+            ballot,
+            roster,
+            fork: None,
+            leadership: Leadership::Follows,
+            line: Line::beginning(now),
+            contacts: BTreeMap::new(),
+            guests: BTreeSet::new(),
+            hint: Hint::UNSUITABLE,
+            hints,
+            held: State::default(),
+            opened: StateId::NONE,
+            applied: BTreeMap::new(),
+            safe: BTreeMap::new(),
+            inputs: Inputs::default(),
+            names: Names::default(),
+            listeners: Vec::new(),
+            event: None,
+            lost: BTreeSet::new(),
+            acting: Acting::No,
+            moved_by: Cause::Catastrophic,
+            seen,
+            beat_at: now,
+            due: now,
+            outputs: Vec::new(),
+            config,
+        };
+        session.meet_members(now);
+        session
+    }
+}

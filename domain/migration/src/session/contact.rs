@@ -1,0 +1,84 @@
+//! What is known of another member: how its link beats, whom it obeys, what it holds, and whether it has gone.
+
+use mainstay_core::Timestamp;
+
+use crate::Stamp;
+use crate::message::{Beat, Body, Hears, Message};
+use crate::rhythm::{Rhythm, SUSPECT_MIN};
+use crate::state::StateId;
+
+/// Another member.
+#[derive(Debug, Clone)]
+pub(super) struct Contact {
+    pub(super) rhythm: Rhythm,
+    /// The newest `sent` of its beats, which goes back to it.
+    pub(super) echo: Timestamp,
+    /// The newest `sent` of ours that came back.
+    pub(super) echoed: Option<Timestamp>,
+    /// Whom it obeys.
+    pub(super) stamp: Stamp,
+    pub(super) beat: Option<Beat>,
+    /// The newest state that it holds, as it last told.
+    pub(super) holds: StateId,
+    /// Which state it holds while that is not the newest, and since when.
+    pub(super) lacks: Option<(StateId, Timestamp)>,
+    /// Whether it hears the host, as it last told, and when.
+    pub(super) hears: Option<(Timestamp, Hears)>,
+    /// When the present host was announced to it last.
+    pub(super) announced: Option<Timestamp>,
+    pub(super) presence: Presence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Here,
+    /// Its link broke. Whatever comes shows that it is here.
+    Gone,
+    /// It has said that it goes, then. What it said before may come after, so only its asking to be let in shows that it is here,
+    /// or that something comes when nothing can be on its way any more.
+    Left(Timestamp),
+}
+
+impl Contact {
+    pub(super) fn new(now: Timestamp, stamp: Stamp) -> Self {
+        Self {
+            rhythm: Rhythm::starting(now),
+            echo: Timestamp::EPOCH,
+            echoed: None,
+            stamp,
+            beat: None,
+            holds: StateId::NONE,
+            lacks: None,
+            hears: None,
+            announced: None,
+            presence: Presence::Here,
+        }
+    }
+
+    /// Something came from it.
+    pub(super) fn hear(&mut self, now: Timestamp, message: &Message) {
+        let is_late = match self.presence {
+            Presence::Here | Presence::Gone => false,
+            Presence::Left(at) => {
+                now.since(at) < SUSPECT_MIN && !matches!(message.body, Body::Join(_) | Body::Present(_))
+            }
+        };
+        if !is_late {
+            self.presence = Presence::Here;
+            self.rhythm.hear(now);
+            self.stamp = message.stamp;
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.presence != Presence::Here
+    }
+
+    pub(super) fn is_lost(&self, now: Timestamp) -> bool {
+        self.is_gone() || self.rhythm.is_suspect(now)
+    }
+
+    pub(super) fn is_doubtful(&self, now: Timestamp) -> bool {
+        self.is_gone() || self.rhythm.is_doubtful(now)
+    }
+}
