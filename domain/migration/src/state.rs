@@ -156,6 +156,9 @@ pub enum StateError {
     /// This peer is no host whose game steps now: the next piece has to be a snapshot.
     #[error("it is not this peer's turn to write: give a snapshot when its game steps again")]
     NotNow,
+    /// The piece before it was not taken, so what changed since is of no use.
+    #[error("the piece before this one was not taken: give a snapshot")]
+    Gap,
     /// It is of an earlier moment than the part before.
     #[error("{given} after {newest}: a game's ticks never fall")]
     Earlier {

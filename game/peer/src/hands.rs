@@ -62,7 +62,7 @@ pub(crate) enum Command {
         session: SessionId,
         input: Input,
     },
-    /// The host's game is so far, and holds so many of the deeds that it was told of.
+    /// The host's game is so far, and holds so much of what it was told.
     Write {
         session: SessionId,
         applied: u64,
@@ -123,7 +123,7 @@ struct Place {
     known: Option<Known>,
     /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
     deeds: VecDeque<Input>,
-    /// How many deeds the game was told of.
+    /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
     told: u64,
 }
 
@@ -416,7 +416,8 @@ impl Hands {
             Output::AskLobby { asked, question } => self.errand(id, Errand::Ask { asked, question }),
             Output::Lead { stamp, state } => {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
-                self.tell(id, Event::Lead { stamp, state });
+                // What the game gives before it has read this goes on from another state.
+                self.tell_what_counts(id, Event::Lead { stamp, state });
             }
             Output::Follow { leader, stamp } => {
                 tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
@@ -430,10 +431,7 @@ impl Hands {
             Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
             Output::Durable(state) => self.tell(id, Event::Durable(state)),
             Output::Apply { from, number, bytes } => {
-                if let Some(place) = self.places.get_mut(&id) {
-                    place.told += 1;
-                }
-                self.tell(id, Event::Apply { from, number, bytes });
+                self.tell_what_counts(id, Event::Apply { from, number, bytes });
             }
             Output::NotTaken(why) => self.tell(id, Event::NotTaken(why)),
             Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
@@ -490,6 +488,14 @@ impl Hands {
             self.reach.send(to, Packet::Book(vec![card]).encode().into(), Way::Stream);
         }
         self.reach.send(to, Packet::Protocol(message).encode().into(), way);
+    }
+
+    /// Tells what the game's next state has to hold.
+    fn tell_what_counts(&mut self, id: SessionId, event: Event) {
+        if let Some(place) = self.places.get_mut(&id) {
+            place.told += 1;
+        }
+        self.tell(id, event);
     }
 
     fn tell(&mut self, id: SessionId, event: Event) {
@@ -567,7 +573,8 @@ impl Hands {
     fn write(&mut self, id: SessionId, applied: u64, input: Input) {
         let Some(place) = self.places.get_mut(&id) else { return };
         if applied != place.told {
-            return self.tell(id, Event::Behind);
+            self.tell(id, Event::Behind);
+            return self.give(id, Input::StateMissed);
         }
         let deeds = std::mem::take(&mut place.deeds);
         self.give(id, input);

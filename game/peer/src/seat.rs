@@ -117,10 +117,10 @@ pub enum Event {
         /// What [`Seat::play`] was given.
         bytes: Vec<u8>,
     },
-    /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next one will
-    /// be, and a handover has to be asked for again.
+    /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next snapshot will
+    /// be, and a handover has to be asked for again; what only changed since is refused until then.
     Behind,
-    /// As host: what was given as state is none.
+    /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
     /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
     InputForgotten {
@@ -234,7 +234,7 @@ pub struct Seat {
     commands: mpsc::Sender<Command>,
     mailbox: Arc<Mailbox>,
     listeners: Vec<Registered>,
-    /// How many [`Event::Apply`] it has read.
+    /// How many [`Event::Apply`] and [`Event::Lead`] it has read.
     applied: u64,
 }
 
@@ -260,7 +260,7 @@ impl Seat {
         loop {
             match self.mailbox.take(until)? {
                 Mail::Event(event) => {
-                    self.applied += u64::from(matches!(event, Event::Apply { .. }));
+                    self.applied += u64::from(matches!(event, Event::Apply { .. } | Event::Lead { .. }));
                     return Some(event);
                 }
                 Mail::Call(called) => {
@@ -303,7 +303,9 @@ impl Seat {
         self.give(Input::Play(bytes))
     }
 
-    /// As host: the game is so far, and holds every [`Event::Apply`] that was read. It goes to the standbys.
+    /// As host: the game is so far, and holds every [`Event::Apply`] that was read. It goes to the standbys. A delta or an event
+    /// follows on the piece given before it; where that was not taken ([`Event::Behind`], [`Event::NotTaken`]), so is no other
+    /// until the next snapshot, be the game told before it gives them or after.
     ///
     /// # Errors
     /// Once the peer is shut down.

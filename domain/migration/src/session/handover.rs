@@ -15,7 +15,7 @@ use crate::message::{Body, Handover, Leads};
 use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
 use crate::session::vacancy::{Quorum, Vacancy};
-use crate::session::words::{Cause, End, Migratable, Output, WithoutMajority};
+use crate::session::words::{Cause, End, Migratable, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::{Piece, StateError, StateId};
@@ -37,7 +37,7 @@ impl<G: Guards> Session<G> {
     ) {
         self.try_handover(now, to, why, &mut last);
         if last.is_some() {
-            self.outputs.push(Output::NotTaken(StateError::NotNow));
+            self.refuse_piece(StateError::NotNow);
         }
     }
 

@@ -171,6 +171,7 @@ impl<G: Guards> Session<G> {
                 }
             }
             Input::State(piece) => self.write_state(now, piece),
+            Input::StateMissed => self.miss_piece(),
             Input::Play(bytes) => self.play(bytes),
             Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
             Input::Reachable { nat, ping_ms, upstream_bps } => {

@@ -11,7 +11,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Beat, Body, Leads, Side};
-use crate::session::reign::{Mandate, Phase};
+use crate::session::reign::{Chain, Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
 use crate::state::{Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, State, StateError, StateId};
@@ -129,7 +129,7 @@ impl<G: Guards> Session<G> {
     /// The host's game is so far: the best two standbys are sent what changed.
     pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
         if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
-            return self.outputs.push(Output::NotTaken(StateError::NotNow));
+            return self.refuse_piece(StateError::NotNow);
         }
         if self.append(piece) && self.config.level != Level::None {
             let newest: Vec<Part> = self.held.parts().last().cloned().into_iter().collect();
@@ -141,8 +141,23 @@ impl<G: Guards> Session<G> {
         self.count_durable(now);
     }
 
+    /// What the game gives next does not follow on what is held.
+    pub(super) fn miss_piece(&mut self) {
+        self.as_host(|reign| reign.chain = Chain::Broken);
+    }
+
+    pub(super) fn refuse_piece(&mut self, why: StateError) {
+        self.miss_piece();
+        self.outputs.push(Output::NotTaken(why));
+    }
+
     /// Puts a piece at the end of the chain. `false` where it does not fit.
     pub(super) fn append(&mut self, piece: Piece) -> bool {
+        let is_snapshot = piece.kind == Kind::Snapshot;
+        if !is_snapshot && self.as_host(|reign| reign.chain) == Some(Chain::Broken) {
+            self.refuse_piece(StateError::Gap);
+            return false;
+        }
         let stamp = self.stamp();
         if self.applied.len() > PLAYERS_MAX {
             let members = &self.roster.members;
@@ -153,6 +168,7 @@ impl<G: Guards> Session<G> {
             Ok(part) => {
                 let id = part.id;
                 self.as_host(|reign| {
+                    reign.chain = Chain::Whole;
                     reign.safe_inputs.push_back((id, inputs));
                     if reign.safe_inputs.len() > PARTS_MAX {
                         reign.safe_inputs.pop_front();
@@ -161,7 +177,7 @@ impl<G: Guards> Session<G> {
                 true
             }
             Err(why) => {
-                self.outputs.push(Output::NotTaken(why));
+                self.refuse_piece(why);
                 false
             }
         }

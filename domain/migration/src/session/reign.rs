@@ -47,6 +47,7 @@ pub(super) struct Reign {
     pub(super) next_channel: u32,
     /// When the newest view was written.
     pub(super) written: Timestamp,
+    pub(super) chain: Chain,
     /// The newest state that is acknowledged.
     pub(super) durable: StateId,
     /// Of states that are not yet, the inputs that they hold.
@@ -59,6 +60,14 @@ pub(super) struct Reign {
     pub(super) merging: Option<Timestamp>,
     /// The hosts of other sides that do not give way either.
     pub(super) contests: BTreeMap<PeerId, Contest>,
+}
+
+/// Whether the game's next piece may follow on what is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chain {
+    Whole,
+    /// A piece was not taken: only a snapshot goes on from there.
+    Broken,
 }
 
 /// Another host that takes itself for the higher one, too.
@@ -111,6 +120,7 @@ impl Reign {
             connected: BTreeSet::new(),
             next_channel: 1,
             written: now,
+            chain: Chain::Whole,
             durable: StateId::NONE,
             safe_inputs: VecDeque::new(),
             pending: None,

@@ -92,6 +92,8 @@ pub enum Input {
     /// The host's game is so far: it goes to the standbys. The game gives it once it has applied every
     /// [`Output::Apply`] that came before.
     State(Piece),
+    /// The hands could not take what the host's game gave: what changed since is of no use before its next snapshot.
+    StateMissed,
     /// The game does something: it goes to the host, whoever that is, until a state holds it.
     Play(Vec<u8>),
     /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.

@@ -137,6 +137,34 @@ fn at_level_none_nothing_is_sent() {
     assert_eq!((net.host(), net.seen[&peer(2)].led_from), (peer(2), None));
 }
 
+/// A game may have given two more pieces before it hears that one was not taken: what changed since a state that nobody holds is none.
+#[test]
+fn nothing_follows_on_a_piece_that_was_not_taken_but_a_snapshot() {
+    let too_long = vec![0; STATE_BYTES_MAX];
+    let missed: [fn(&[u8], Tick) -> Input; 3] = [
+        |_, _| Input::StateMissed,
+        |too_long, tick| Input::State(piece(tick.0, Kind::Delta, too_long)),
+        |_, _| Input::State(piece(0, Kind::Delta, b"earlier")),
+    ];
+    for misses in missed {
+        let mut net = Net::of(3);
+        net.run(Duration::from_secs(1));
+        let before = net.session(peer(1)).held().id();
+        let (tick, host) = (before.tick, peer(1));
+        let refused = |net: &Net| {
+            let refusals = net.seen[&host].outputs.iter();
+            refusals.filter(|it| matches!(it, Output::NotTaken(StateError::Gap))).count()
+        };
+        net.give(host, misses(&too_long, tick));
+        net.give(host, Input::State(piece(tick.0, Kind::Delta, b"changed")));
+        net.give(host, Input::State(piece(tick.0, Kind::Event, b"loot")));
+        assert_eq!((refused(&net), net.session(host).held().id()), (2, before));
+        net.give(host, Input::State(piece(tick.0, Kind::Snapshot, b"all")));
+        net.give(host, Input::State(piece(tick.0, Kind::Delta, b"changed")));
+        assert_eq!((refused(&net), net.session(host).held().id().number), (2, before.number + 2));
+    }
+}
+
 /// What may be told when, by level.
 #[test]
 fn levels_say_what_may_be_told_before_it_is_held() {

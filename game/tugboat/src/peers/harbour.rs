@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_peer::migration::{PeerId, Tick};
+use mainstay_peer::migration::{Kind, Part, PeerId, Tick};
 
+use crate::peers::turn::{Change, Turn};
 use crate::world::{BOATS_MAX, BoatId, Helm, Order, World};
 
 /// Whoever has a boat.
@@ -24,14 +25,28 @@ struct Crew {
 pub struct Harbour {
     world: World,
     crews: BTreeMap<PeerId, Crew>,
-    orders: Vec<(BoatId, Order)>,
+    coming: Turn,
 }
 
 impl Harbour {
     /// Before anybody came.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { world: World::new(seed), crews: BTreeMap::new(), orders: Vec::new() }
+        Self { world: World::new(seed), crews: BTreeMap::new(), coming: Turn::default() }
+    }
+
+    /// The game that goes along as these parts: `None` where they are not of this game.
+    #[must_use]
+    pub fn of(parts: &[Part]) -> Option<Self> {
+        let mut harbour = None;
+        for part in parts {
+            match part.kind {
+                Kind::Snapshot => harbour = Some(Self::decode(&part.bytes)?),
+                Kind::Delta => harbour.as_mut()?.repeat(Turn::decode(&part.bytes)?),
+                Kind::Event => return None,
+            }
+        }
+        harbour
     }
 
     /// How far it is.
@@ -60,36 +75,53 @@ impl Harbour {
 
     /// A peer is with its host (`client_connected`): it gets a boat, or keeps the one it had with an earlier host.
     pub fn board(&mut self, peer: PeerId) {
-        if self.crews.contains_key(&peer) {
-            return;
-        }
-        let taken: Vec<BoatId> = self.crews.values().map(|crew| crew.boat).collect();
-        let most = u8::try_from(BOATS_MAX).unwrap_or(u8::MAX);
-        if let Some(boat) = (1..=most).map(BoatId).find(|boat| !taken.contains(boat)) {
-            self.crews.insert(peer, Crew { boat, deeds: 0 });
-            self.orders.push((boat, Order::Join));
-        }
+        self.coming.changes.push(Change::Boards(peer));
     }
 
     /// A peer is gone, and its boat with it.
     pub fn leave(&mut self, peer: PeerId) {
-        if let Some(crew) = self.crews.remove(&peer) {
-            self.orders.push((crew.boat, Order::Leave));
-        }
+        self.coming.changes.push(Change::Leaves(peer));
     }
 
     /// A peer has moved its levers.
     pub fn steer(&mut self, peer: PeerId, helm: Helm) {
-        if let Some(crew) = self.crews.get_mut(&peer) {
-            crew.deeds = crew.deeds.saturating_add(1);
-            self.orders.push((crew.boat, Order::Steer(helm)));
-        }
+        self.coming.changes.push(Change::Steers(peer, helm));
     }
 
-    /// One tick.
-    pub fn step(&mut self) {
-        self.world.step(&self.orders);
-        self.orders.clear();
+    /// One tick. Whoever has the game as it was before, and what this returns, has it as it is now.
+    pub fn step(&mut self) -> Turn {
+        let turn = std::mem::take(&mut self.coming);
+        let orders: Vec<(BoatId, Order)> =
+            turn.changes.iter().filter_map(|change| self.order(*change)).collect();
+        self.world.step(&orders);
+        turn
+    }
+
+    /// Another host's tick.
+    fn repeat(&mut self, turn: Turn) {
+        self.coming = turn;
+        self.step();
+    }
+
+    fn order(&mut self, change: Change) -> Option<(BoatId, Order)> {
+        match change {
+            Change::Boards(peer) => {
+                if self.crews.contains_key(&peer) {
+                    return None;
+                }
+                let most = u8::try_from(BOATS_MAX).unwrap_or(u8::MAX);
+                let is_free = |boat: &BoatId| self.crews.values().all(|crew| crew.boat != *boat);
+                let boat = (1..=most).map(BoatId).find(is_free)?;
+                self.crews.insert(peer, Crew { boat, deeds: 0 });
+                Some((boat, Order::Join))
+            }
+            Change::Leaves(peer) => self.crews.remove(&peer).map(|crew| (crew.boat, Order::Leave)),
+            Change::Steers(peer, helm) => {
+                let crew = self.crews.get_mut(&peer)?;
+                crew.deeds = crew.deeds.saturating_add(1);
+                Some((crew.boat, Order::Steer(helm)))
+            }
+        }
     }
 
     /// The state in bytes: how many crews u8, for each its peer u128, boat u8 and deeds u32; then the world. Big-endian.
@@ -125,16 +157,13 @@ impl Harbour {
             crews.insert(peer, crew);
         }
         let world = World::decode(rest)?;
-        (crews.len() <= BOATS_MAX).then_some(Self { world, crews, orders: Vec::new() })
+        (crews.len() <= BOATS_MAX).then_some(Self { world, crews, coming: Turn::default() })
     }
 
-    /// A new host goes on from a state: boats that came or went in the tick that nobody holds come and go again.
+    /// A new host goes on from a state: whoever has gone meanwhile goes in its first tick.
     pub fn take_over(&mut self, members: &[PeerId]) {
         let gone: Vec<PeerId> = self.crews.keys().filter(|peer| !members.contains(peer)).copied().collect();
         gone.into_iter().for_each(|peer| self.leave(peer));
-        let boats = self.world.boats();
-        let lacking = self.crews.values().filter(|crew| !boats.contains_key(&crew.boat));
-        self.orders.extend(lacking.map(|crew| (crew.boat, Order::Join)));
     }
 }
 
@@ -159,11 +188,11 @@ mod tests {
         host.step();
         assert_eq!((host.deeds_of(ann), host.deeds_of(bob)), (1, 0), "bob has no boat");
         let mut heir = Harbour::decode(&host.encode()).unwrap();
-        for harbour in [&mut host, &mut heir] {
-            harbour.steer(ann, Helm { throttle: 0, rudder: 0 });
-            harbour.step();
-        }
+        host.steer(ann, Helm { throttle: 0, rudder: 0 });
+        let turn = host.step();
+        heir.repeat(Turn::decode(&turn.encode()).unwrap());
         assert_eq!(heir, host);
+        assert_eq!(heir.deeds_of(ann), 2);
     }
 
     #[test]
@@ -171,7 +200,7 @@ mod tests {
         let peers: Vec<PeerId> = (1..=4).map(PeerId).collect();
         let mut host = Harbour::new(7);
         peers.iter().for_each(|peer| host.board(*peer));
-        // Bob boards in the very tick that the heir's state ends with.
+        host.step();
         let mut heir = Harbour::decode(&host.encode()).unwrap();
         heir.take_over(&peers[1..]);
         heir.step();

@@ -1,6 +1,6 @@
 //! Tugboat without a server: its players host it, one after the other (`game/peer`).
 //!
-//! - `harbour` is the game and who steers what, as the state that goes along;
+//! - `harbour` is the game and who steers what, as the state that goes along; `turn` is what changes it in one tick;
 //! - `voice` is what host and members say to each other;
 //! - `account` measures what a move cost a player;
 //! - `crew` are players as processes, for whoever starts some;
@@ -13,6 +13,7 @@ pub mod harbour;
 pub mod options;
 mod process;
 mod screen;
+pub mod turn;
 pub mod voice;
 
 use std::process::ExitCode;

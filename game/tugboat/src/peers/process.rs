@@ -34,6 +34,8 @@ use crate::world::{Helm, TICKS_PER_SECOND};
 
 /// How often the game steps.
 const TICK: Duration = Duration::from_millis(1_000 / TICKS_PER_SECOND as u64);
+/// After how many ticks a host gives its whole game again: between them it gives what each tick brought, which is a tenth of it.
+const SNAPSHOT_EVERY: u32 = TICKS_PER_SECOND;
 /// How often a process says how it stands.
 const STANDING: Duration = Duration::from_millis(250);
 /// After how many ticks a bot moves its levers: twice a second.
@@ -364,6 +366,8 @@ struct Player {
     part: Part,
     acting: Acting,
     durable: Tick,
+    /// How many turns were given since the last snapshot; `None` where only a snapshot may be given.
+    turns: Option<u32>,
     account: Account,
     /// How often it has moved its levers.
     done: u32,
@@ -399,6 +403,7 @@ impl Player {
             part: Part::Outside,
             acting: Acting::No,
             durable: Tick(0),
+            turns: None,
             account: Account::default(),
             done: 0,
             ticks: 0,
@@ -503,11 +508,15 @@ impl Player {
                 }
             }
             Event::Behind => {
+                self.turns = None;
                 if let Leaving::HandingOver(_) = self.leaving {
                     self.hand_over(Handover::Leaves)?;
                 }
             }
-            Event::NotTaken(why) => self.tell(&json!({ "event": "notTaken", "why": why.to_string() }))?,
+            Event::NotTaken(why) => {
+                self.turns = None;
+                self.tell(&json!({ "event": "notTaken", "why": why.to_string() }))?;
+            }
             Event::InputForgotten { number } => {
                 self.tell(&json!({ "event": "forgotten", "number": number }))?
             }
@@ -529,9 +538,7 @@ impl Player {
 
     /// It is the host: the game goes on from what is known of it.
     fn lead(&mut self, stamp: Stamp, state: &State) -> Result<(), ProcessError> {
-        // Each part of this game is the whole of it.
-        let held = state.parts().last().and_then(|part| Harbour::decode(&part.bytes));
-        if let Some(held) = held {
+        if let Some(held) = Harbour::of(state.parts()) {
             self.harbour = held;
             let members: Vec<PeerId> = self
                 .seat
@@ -541,6 +548,7 @@ impl Player {
         }
         self.part = Part::Host(stamp);
         self.durable = Tick(0);
+        self.turns = None;
         self.harbour.board(self.me);
         self.can_be_host()?;
         self.tell(&json!({
@@ -586,9 +594,8 @@ impl Player {
         }
         match self.part {
             Part::Host(stamp) if self.acting == Acting::Yes && Instant::now() >= self.still_until => {
-                self.harbour.step();
-                let piece = self.piece();
-                let told = Told::encode(self.durable, &piece.bytes);
+                let (whole, piece) = self.step();
+                let told = Told::encode(self.durable, &whole);
                 self.seat.hold(piece)?;
                 self.seat.say(To::Members, Way::Datagram, told)?;
                 let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
@@ -599,8 +606,18 @@ impl Player {
         }
     }
 
-    fn piece(&self) -> Piece {
-        Piece { tick: self.harbour.tick(), kind: Kind::Snapshot, bytes: self.harbour.encode() }
+    /// The game's next tick: the whole of it in bytes, and what the standbys are given.
+    fn step(&mut self) -> (Vec<u8>, Piece) {
+        let turn = self.harbour.step().encode();
+        let whole = self.harbour.encode();
+        let (kind, bytes, turns) = match self.turns {
+            Some(turns) if turns < SNAPSHOT_EVERY && turn.len() < whole.len() => {
+                (Kind::Delta, turn, turns + 1)
+            }
+            Some(_) | None => (Kind::Snapshot, whole.clone(), 0),
+        };
+        self.turns = Some(turns);
+        (whole, Piece { tick: self.harbour.tick(), kind, bytes })
     }
 
     fn steer_by_itself(&mut self) -> Result<(), ProcessError> {
@@ -662,11 +679,9 @@ impl Player {
 
     fn hand_over(&mut self, why: Handover) -> Result<(), ProcessError> {
         self.still_until = Instant::now() + HANDING_OVER;
-        if self.acting == Acting::Yes {
-            // What has come since the last tick is in the last state too.
-            self.harbour.step();
-        }
-        Ok(self.seat.hand_over(None, why, self.piece())?)
+        // What has come since the last tick is in the last state too.
+        let (_, last) = self.step();
+        Ok(self.seat.hand_over(None, why, last)?)
     }
 
     /// Once the stages are through and the new host's first state is there.
