@@ -98,7 +98,7 @@ impl Harbour {
     }
 
     /// Another host's tick.
-    fn repeat(&mut self, turn: Turn) {
+    pub(crate) fn repeat(&mut self, turn: Turn) {
         self.coming = turn;
         self.step();
     }

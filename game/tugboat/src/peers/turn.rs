@@ -67,3 +67,55 @@ impl Turn {
         Some(Self { changes })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::harbour::Harbour;
+    use proptest::prelude::*;
+
+    fn change() -> impl Strategy<Value = Change> {
+        // More peers than boats, so that some have none.
+        let peer = || (0_u128..40).prop_map(PeerId);
+        prop_oneof![
+            peer().prop_map(Change::Boards),
+            peer().prop_map(Change::Leaves),
+            (peer(), any::<i8>(), any::<i8>())
+                .prop_map(|(peer, throttle, rudder)| Change::Steers(peer, Helm { throttle, rudder })),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_again(bytes in prop::collection::vec(0_u8..4, 0..60), changes in prop::collection::vec(change(), 0..20)) {
+            let turn = Turn { changes };
+            prop_assert_eq!(Turn::decode(&turn.encode()), Some(turn));
+            if let Some(read) = Turn::decode(&bytes) {
+                prop_assert_eq!(read.encode(), bytes);
+            }
+        }
+
+        /// A new host that has a snapshot and what each tick brought has the very game.
+        #[test]
+        fn a_snapshot_and_its_turns_are_the_game(ticks in prop::collection::vec(prop::collection::vec(change(), 0..8), 1..30), snapshot_at in 0_usize..30) {
+            let mut host = Harbour::new(7);
+            let mut heir = None;
+            for (at, changes) in ticks.into_iter().enumerate() {
+                for change in changes {
+                    match change {
+                        Change::Boards(peer) => host.board(peer),
+                        Change::Leaves(peer) => host.leave(peer),
+                        Change::Steers(peer, helm) => host.steer(peer, helm),
+                    }
+                }
+                let turn = host.step().encode();
+                match &mut heir {
+                    None if at >= snapshot_at => heir = Harbour::decode(&host.encode()),
+                    None => {}
+                    Some(heir) => Harbour::repeat(heir, Turn::decode(&turn).unwrap()),
+                }
+            }
+            prop_assert_eq!(heir.unwrap_or_else(|| host.clone()), host);
+        }
+    }
+}
