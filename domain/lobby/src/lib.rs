@@ -43,5 +43,8 @@ pub use pulse::Lease;
 pub use rejection::Rejection;
 pub use search::{Filter, Found};
 pub use session::{CanBeHost, Ending, Gone, Grant, Member, Phase, Session};
-pub use settings::{Joining, Migratable, Searchable, Settings, Support, Takeover, Unfit, WithoutMajority};
+pub use settings::{
+    Joining, Migratable, Searchable, Settings, Support, Takeover, Unfit, WithoutMajority, attribute_fits,
+    attributes_fit,
+};
 pub use tally::{Cause, GAPS_MS, Tally};

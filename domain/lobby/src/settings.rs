@@ -131,6 +131,25 @@ pub enum Unfit {
     },
 }
 
+/// # Errors
+/// Where a session has no such attribute.
+pub fn attribute_fits(name: &str, value: &str) -> Result<(), Unfit> {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+    if name.is_empty() || name.len() > ATTRIBUTE_NAME_MAX || !name.chars().all(letter) {
+        return Err(Unfit::AttributeName(name.into()));
+    }
+    if value.len() > ATTRIBUTE_VALUE_MAX || value.chars().any(char::is_control) {
+        return Err(Unfit::AttributeValue { name: name.into(), bytes: value.len() });
+    }
+    Ok(())
+}
+
+/// # Errors
+/// Where a session has not so many of them.
+pub const fn attributes_fit(count: usize) -> Result<(), Unfit> {
+    if count > ATTRIBUTES_MAX { Err(Unfit::Attributes(count)) } else { Ok(()) }
+}
+
 impl Settings {
     /// Of a session that moves, is found and takes whoever comes.
     #[must_use]
@@ -157,19 +176,8 @@ impl Settings {
         if self.size == 0 || self.size > MEMBERS_MAX {
             return Err(Unfit::Size(self.size));
         }
-        if self.attributes.len() > ATTRIBUTES_MAX {
-            return Err(Unfit::Attributes(self.attributes.len()));
-        }
-        for (name, value) in &self.attributes {
-            let letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-            if name.is_empty() || name.len() > ATTRIBUTE_NAME_MAX || !name.chars().all(letter) {
-                return Err(Unfit::AttributeName(name.clone()));
-            }
-            if value.len() > ATTRIBUTE_VALUE_MAX || value.chars().any(char::is_control) {
-                return Err(Unfit::AttributeValue { name: name.clone(), bytes: value.len() });
-            }
-        }
-        Ok(())
+        attributes_fit(self.attributes.len())?;
+        self.attributes.iter().try_for_each(|(name, value)| attribute_fits(name, value))
     }
 
     /// What it takes, in bytes.

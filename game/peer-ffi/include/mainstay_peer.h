@@ -27,6 +27,12 @@
 // How long the name of a session is at most, the zero byte at its end included.
 #define MAINSTAY_NAME_LENGTH 129
 
+// How long the name of a session of a lobby is at most, the zero byte at its end included: 64 characters.
+#define MAINSTAY_LISTED_NAME_LENGTH ((64 * 4) + 1)
+
+// How long the value of an attribute is at most, the zero byte at its end included.
+#define MAINSTAY_ATTRIBUTE_LENGTH 257
+
 // How long an address is at most, the zero byte at its end included.
 #define MAINSTAY_ADDRESS_LENGTH 64
 
@@ -78,6 +84,8 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_NOT_AUTHORITIES = 18,
   // The lobby's address is none, or the entity token holds what no token does, such as the end of a line.
   MAINSTAY_STATUS_LOBBY_UNASKABLE = 19,
+  // An attribute has a name or a value that no session of a lobby has, or there are too many.
+  MAINSTAY_STATUS_NOT_AN_ATTRIBUTE = 20,
 } MainstayStatus;
 
 // For what a listener is called.
@@ -250,6 +258,9 @@ typedef enum MainstayLevel {
   MAINSTAY_LEVEL_SYNCHRONOUS = 3,
 } MainstayLevel;
 
+// A search of a lobby.
+typedef struct MainstayListing MainstayListing;
+
 // A migration, as long as its listener is called.
 typedef struct MainstayMigrating MainstayMigrating;
 
@@ -332,6 +343,44 @@ typedef struct MainstayOnline {
   // How many.
   size_t addresses_length;
 } MainstayOnline;
+
+// What sessions of a lobby are found by, such as `mode` and `capture`.
+typedef struct MainstayAttribute {
+  // 1 to 64 letters, digits and `_ - .`.
+  const char *name;
+  // 256 bytes at most, without control characters.
+  const char *value;
+} MainstayAttribute;
+
+// What a session is to be like. All zero is any, be it full or closed.
+typedef struct MainstayWanted {
+  // With room for so many more; 0 finds full and closed ones, too.
+  uint32_t free;
+  // With each of these attributes.
+  const struct MainstayAttribute *attributes;
+  // How many, 16 at most.
+  size_t attributes_length;
+} MainstayWanted;
+
+// A session that a lobby lists, as it stood then. mainstay_peer_join_online joins it.
+typedef struct MainstayListed {
+  // Which.
+  struct MainstayId session;
+  // How many hosts it has had.
+  uint32_t epoch;
+  // How many play.
+  uint32_t members;
+  // How many it has at most.
+  uint32_t size;
+  // How many more there is room for: seats of players who are on their way are taken.
+  uint32_t free;
+  // Whether newcomers are let in, and not only those whom a match brings.
+  bool open;
+  // Whether it goes on with another host.
+  bool migratable;
+  // For people: UTF-8, with a zero byte at its end.
+  char name[MAINSTAY_LISTED_NAME_LENGTH];
+} MainstayListed;
 
 // How others see a peer.
 typedef struct MainstayReach {
@@ -478,14 +527,51 @@ enum MainstayStatus mainstay_no_longer_needed(const struct MainstayMigrating *mi
                                               const uint64_t *entities,
                                               size_t length);
 
-// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
-// for people, 64 characters at most. Waits for the lobby's answers, some seconds at most.
+// Begins to search a lobby for sessions that were made with mainstay_peer_found_online. Nothing is asked before
+// mainstay_listing_next.
 //
 // # Safety
-// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
+// `online` and `wanted` point to what their types say, `out` is a place for a pointer.
+enum MainstayStatus mainstay_listing_start(const struct MainstayOnline *online,
+                                           const struct MainstayWanted *wanted,
+                                           struct MainstayListing **out);
+
+// The next session that fits, in no order that means anything: MAINSTAY_STATUS_NOTHING once all were told. Waits for the lobby, some
+// seconds at most, where it has to be asked for more. What failed may be asked again.
+//
+// # Safety
+// `listing` is of mainstay_listing_start, not freed and used by nobody else meanwhile, `out` a place for a session.
+enum MainstayStatus mainstay_listing_next(struct MainstayListing *listing,
+                                          struct MainstayListed *out);
+
+// An attribute of the session that mainstay_listing_next told last, as a text that ends with a zero byte: MAINSTAY_ATTRIBUTE_LENGTH is
+// always enough. MAINSTAY_STATUS_NOTHING where it has no such attribute.
+//
+// # Safety
+// `listing` is of mainstay_listing_start and not freed, `name` a text that ends with a zero byte, `out` a place for `length` bytes.
+enum MainstayStatus mainstay_listing_attribute(const struct MainstayListing *listing,
+                                               const char *name,
+                                               char *out,
+                                               size_t length);
+
+// Ends a search. Null is freed already.
+//
+// # Safety
+// `listing` is null, or of mainstay_listing_start and not freed.
+enum MainstayStatus mainstay_listing_free(struct MainstayListing *listing);
+
+// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
+// for people, 64 characters at most; others find it by its attributes, 16 at most (mainstay_listing_start). Waits for the lobby's answers,
+// some seconds at most.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte, `attributes` points to `attributes_length` of
+// them; the others point to what their types say.
 enum MainstayStatus mainstay_peer_found_online(const struct MainstayPeer *peer,
                                                const struct MainstayOnline *online,
                                                const char *name,
+                                               const struct MainstayAttribute *attributes,
+                                               size_t attributes_length,
                                                const struct MainstayOptions *options,
                                                struct MainstaySeat **out);
 

@@ -7,7 +7,7 @@
 //! - [`peer`] is one process: a key, a socket, and places in sessions;
 //! - [`seat`] is one place: what happens comes out, what the game does goes in;
 //! - [`lan`] finds sessions on a LAN, and lets them be found;
-//! - [`online`] founds and joins them in a lobby;
+//! - [`online`] founds and joins them in a lobby, and [`listing`] finds them there;
 //! - [`event`] is what happens, as a C structure;
 //! - [`listener`] are the eight callbacks of seed 000 behind one function pointer.
 #![expect(
@@ -18,6 +18,7 @@
 pub mod event;
 pub mod lan;
 pub mod listener;
+pub mod listing;
 mod memory;
 pub mod online;
 pub mod peer;

@@ -81,6 +81,25 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Fault> {
     })
 }
 
+/// Puts a text and its zero byte into a caller's place.
+///
+/// # Safety
+/// `out` is null, or a place for `length` bytes, which the text is not in.
+pub(crate) unsafe fn write_text(text: &str, out: *mut c_char, length: usize) -> Result<(), Fault> {
+    if out.is_null() {
+        return Err(MainstayStatus::NullPointer.into());
+    }
+    if text.len() >= length {
+        return Err(MainstayStatus::TooShort.into());
+    }
+    // SAFETY: there is room for the text and its zero byte, and the text is not in that place.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), out, text.len());
+        *out.add(text.len()) = 0;
+    }
+    Ok(())
+}
+
 /// A text in a place of fixed length, with a zero byte at its end: what does not fit is cut, between two characters.
 pub(crate) fn fixed<const LENGTH: usize>(text: &str) -> [c_char; LENGTH] {
     let fits = (0..LENGTH).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
@@ -112,6 +131,21 @@ mod tests {
             let names = [c"192.0.2.1:5".as_ptr(), c"example.org:5".as_ptr()];
             assert_eq!(status(read_addresses(names.as_ptr(), 2)), Some(MainstayStatus::NotAnAddress));
             assert_eq!(read_addresses(names.as_ptr(), 1), Ok(vec![([192, 0, 2, 1], 5).into()]));
+        }
+    }
+
+    #[test]
+    fn a_place_has_room_for_the_zero_byte_too() {
+        let mut place: [c_char; 3] = [1; 3];
+        // SAFETY: there is a place of that length, or none.
+        unsafe {
+            assert_eq!(status(write_text("ab", std::ptr::null_mut(), 3)), Some(MainstayStatus::NullPointer));
+            assert_eq!(status(write_text("abc", place.as_mut_ptr(), 3)), Some(MainstayStatus::TooShort));
+            assert_eq!(place, [1; 3]);
+            assert_eq!(write_text("ab", place.as_mut_ptr(), 3), Ok(()));
+            assert_eq!(CStr::from_ptr(place.as_ptr()), c"ab");
+            assert_eq!(write_text("", place.as_mut_ptr(), 1), Ok(()));
+            assert_eq!(CStr::from_ptr(place.as_ptr()), c"");
         }
     }
 

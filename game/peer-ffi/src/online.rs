@@ -2,10 +2,10 @@
 
 use std::ffi::c_char;
 
-use mainstay_peer::{Authorities, NewSession, Online, Trust};
+use mainstay_peer::{Attributes, Authorities, NewSession, Online, Trust};
 
 use crate::MainstayId;
-use crate::memory::{read, read_addresses, read_optional_text, read_text};
+use crate::memory::{read, read_addresses, read_list, read_optional_text, read_text};
 use crate::peer::{MainstayOptions, MainstayPeer, open};
 use crate::seat::MainstaySeat;
 use crate::status::{Fault, MainstayStatus};
@@ -34,7 +34,7 @@ pub struct MainstayOnline {
 impl MainstayOnline {
     /// # Safety
     /// The fields point to what they say.
-    unsafe fn read(&self) -> Result<Online, Fault> {
+    pub(crate) unsafe fn read(&self) -> Result<Online, Fault> {
         // SAFETY: the caller's promise.
         let (url, authorities, entity_token, player, addresses) = unsafe {
             (
@@ -59,16 +59,48 @@ impl MainstayOnline {
     }
 }
 
-/// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
-/// for people, 64 characters at most. Waits for the lobby's answers, some seconds at most.
+/// What sessions of a lobby are found by, such as `mode` and `capture`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayAttribute {
+    /// 1 to 64 letters, digits and `_ - .`.
+    pub name: *const c_char,
+    /// 256 bytes at most, without control characters.
+    pub value: *const c_char,
+}
+
+/// Of two of the same name the last counts.
 ///
 /// # Safety
-/// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
+/// As [`read_list`], and the fields are texts that end with a zero byte.
+pub(crate) unsafe fn read_attributes(
+    attributes: *const MainstayAttribute,
+    length: usize,
+) -> Result<Attributes, Fault> {
+    let mut read = Attributes::default();
+    // SAFETY: the caller's promise.
+    for MainstayAttribute { name, value } in unsafe { read_list(attributes, length)? } {
+        // SAFETY: the caller's promise.
+        let (name, value) = unsafe { (read_text(*name)?, read_text(*value)?) };
+        read.set(name, value)?;
+    }
+    Ok(read)
+}
+
+/// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
+/// for people, 64 characters at most; others find it by its attributes, 16 at most (mainstay_listing_start). Waits for the lobby's answers,
+/// some seconds at most.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte, `attributes` points to `attributes_length` of
+/// them; the others point to what their types say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mainstay_peer_found_online(
     peer: *const MainstayPeer,
     online: *const MainstayOnline,
     name: *const c_char,
+    attributes: *const MainstayAttribute,
+    attributes_length: usize,
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
@@ -77,7 +109,8 @@ pub unsafe extern "C" fn mainstay_peer_found_online(
     unsafe {
         open(peer, &raw const none_yet, options, out, |peer, options, listeners| {
             let (online, name) = (read(online)?.read()?, read_text(name)?.to_owned());
-            let new = NewSession { name, size: options.size };
+            let attributes = read_attributes(attributes, attributes_length)?;
+            let new = NewSession { name, size: options.size, attributes };
             Ok(peer.found_online(&online, &new, options, listeners)?)
         })
     }

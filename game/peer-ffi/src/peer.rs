@@ -8,7 +8,7 @@ use mainstay_peer::{Peer, Registered, Seat, SessionOptions};
 
 use crate::MainstayId;
 use crate::listener::{Called, MainstayListener};
-use crate::memory::{address, change, fixed, free, read, read_addresses, read_text};
+use crate::memory::{address, change, fixed, free, read, read_addresses, read_text, write_text};
 use crate::seat::MainstaySeat;
 use crate::status::{Fault, MainstayStatus, guard};
 
@@ -179,19 +179,8 @@ pub unsafe extern "C" fn mainstay_peer_address(
     guard(|| {
         // SAFETY: the caller's promise.
         let peer = unsafe { read(peer)? };
-        let text = peer.peer.address().to_string();
-        if out.is_null() {
-            return Err(MainstayStatus::NullPointer.into());
-        }
-        if text.len() >= length {
-            return Err(MainstayStatus::TooShort.into());
-        }
-        // SAFETY: there is room for the text and its zero byte, and the text is not in that place.
-        unsafe {
-            std::ptr::copy_nonoverlapping(text.as_ptr().cast(), out, text.len());
-            *out.add(text.len()) = 0;
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { write_text(&peer.peer.address().to_string(), out, length) }
     })
 }
 

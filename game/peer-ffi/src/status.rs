@@ -6,7 +6,7 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_peer::lan::LanError;
-use mainstay_peer::{Closing, LobbyError, SeatError, StartError, TrustError};
+use mainstay_peer::{AttributeError, Closing, LobbyError, SeatError, StartError, TrustError};
 
 use crate::memory::{change, fixed};
 
@@ -54,6 +54,8 @@ pub enum MainstayStatus {
     NotAuthorities = 18,
     /// The lobby's address is none, or the entity token holds what no token does, such as the end of a line.
     LobbyUnaskable = 19,
+    /// An attribute has a name or a value that no session of a lobby has, or there are too many.
+    NotAnAttribute = 20,
 }
 
 impl MainstayStatus {
@@ -80,6 +82,7 @@ impl MainstayStatus {
             Self::NotALobby => "what answers is no lobby",
             Self::LobbyUnaskable => "the lobby's address is none, or the entity token is none",
             Self::NotAuthorities => "a text holds no certificates of authorities",
+            Self::NotAnAttribute => "no session of a lobby has such attributes",
         }
     }
 }
@@ -142,23 +145,31 @@ impl From<StartError> for Fault {
 
 impl From<SeatError> for Fault {
     fn from(error: SeatError) -> Self {
-        let status = match &error {
-            SeatError::Closing(_) => MainstayStatus::Closing,
-            SeatError::Listeners { .. } => MainstayStatus::TooManyListeners,
-            SeatError::Lobby(LobbyError::Unreachable { .. }) => MainstayStatus::LobbyUnreachable,
-            SeatError::Lobby(LobbyError::Unaskable { .. }) => MainstayStatus::LobbyUnaskable,
-            SeatError::Lobby(LobbyError::Untrusted { .. }) => MainstayStatus::LobbyUntrusted,
-            SeatError::Lobby(LobbyError::Refused { .. }) => MainstayStatus::LobbyRefused,
-            SeatError::Lobby(LobbyError::Unreadable { .. }) => MainstayStatus::NotALobby,
-            SeatError::Lan(_) => MainstayStatus::Lan,
+        match error {
+            SeatError::Lobby(error) => error.into(),
+            SeatError::Lan(error) => error.into(),
+            SeatError::Closing(closing) => closing.into(),
+            SeatError::Listeners { .. } => Self::of(MainstayStatus::TooManyListeners, &error),
+        }
+    }
+}
+
+impl From<LobbyError> for Fault {
+    fn from(error: LobbyError) -> Self {
+        let (status, code) = match &error {
+            LobbyError::Unreachable { .. } => (MainstayStatus::LobbyUnreachable, ""),
+            LobbyError::Unaskable { .. } => (MainstayStatus::LobbyUnaskable, ""),
+            LobbyError::Untrusted { .. } => (MainstayStatus::LobbyUntrusted, ""),
+            LobbyError::Refused { code, .. } => (MainstayStatus::LobbyRefused, code.as_str()),
+            LobbyError::Unreadable { .. } => (MainstayStatus::NotALobby, ""),
         };
-        let code = match &error {
-            SeatError::Lobby(LobbyError::Refused { code, .. }) => code.clone(),
-            SeatError::Lobby(_) | SeatError::Closing(_) | SeatError::Listeners { .. } | SeatError::Lan(_) => {
-                String::new()
-            }
-        };
-        Self { code, ..Self::of(status, &error) }
+        Self { code: code.to_owned(), ..Self::of(status, &error) }
+    }
+}
+
+impl From<AttributeError> for Fault {
+    fn from(error: AttributeError) -> Self {
+        Self::of(MainstayStatus::NotAnAttribute, &error)
     }
 }
 

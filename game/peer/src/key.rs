@@ -14,7 +14,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, ring as provider, verify_tls13_signature_with_raw_key,
+    CryptoProvider, WebPkiSupportedAlgorithms, ring as algorithms, verify_tls13_signature_with_raw_key,
 };
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
@@ -26,6 +26,11 @@ use rustls::{
 };
 
 use crate::StartError;
+
+/// What TLS reckons with.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(algorithms::default_provider())
+}
 
 /// A process's key, and what it is known by.
 #[derive(Debug, Clone)]
@@ -43,14 +48,14 @@ impl Key {
             Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| StartError::NoRandomness)?;
         let pair = Ed25519KeyPair::from_pkcs8(document.as_ref()).map_err(|_| StartError::NoRandomness)?;
         let private = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
-        let signing = provider::sign::any_eddsa_type(&private).map_err(StartError::Key)?;
+        let signing = algorithms::sign::any_eddsa_type(&private).map_err(StartError::Key)?;
         let public = signing.public_key().ok_or(StartError::NoRandomness)?;
         let certificate = CertificateDer::from(public.as_ref().to_vec());
         Ok(Self {
             peer: fingerprint(&certificate).ok_or(StartError::NoRandomness)?,
             pair: Arc::new(pair),
             certified: Arc::new(CertifiedKey::new(vec![certificate], signing)),
-            provider: Arc::new(provider::default_provider()),
+            provider: provider(),
         })
     }
 

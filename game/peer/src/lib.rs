@@ -5,8 +5,8 @@
 //! happens with [`Seat::next`], on its own thread and at its own pace, and is never called from another.
 //!
 //! A session is found and joined without any server, where an address is known ([`Peer::found`], [`Peer::join`]) or on a LAN where
-//! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`Peer::found_online`],
-//! [`Peer::join_online`]).
+//! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`OnlineSearch`],
+//! [`Peer::found_online`], [`Peer::join_online`]).
 //!
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
@@ -45,7 +45,10 @@ use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
-pub use crate::lobby::{Authorities, Done, Lobby, LobbyError, NewSession, News, Online, Trust, TrustError};
+pub use crate::lobby::{
+    AttributeError, Attributes, Authorities, Done, Joining, ListedSession, Lobby, LobbyError, NewSession,
+    News, Online, OnlineSearch, Trust, TrustError, Wanted,
+};
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;

@@ -5,6 +5,7 @@ pub mod refused;
 mod told;
 
 use mainstay_lobby as domain;
+pub use mainstay_lobby::{Unfit, attribute_fits, attributes_fit};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -35,7 +35,7 @@ pub use lobby::{
     Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
     LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,
     PhaseView, RelayView, RelayedRenewal, SeatView, SessionHostView, SessionRequest, SessionUpdate,
-    SessionView, TakeoverView, WithoutMajorityView, lease_word,
+    SessionView, TakeoverView, Unfit, WithoutMajorityView, attribute_fits, attributes_fit, lease_word,
 };
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,

@@ -7,12 +7,16 @@
  *     session find NAME                   joins that
  *     session open URL [CA TOKEN]         founds one in a lobby, as the player whose token is in a file, vouched for by that authority
  *     session enter ID URL [CA TOKEN]     joins that
+ *     session offer MODE URL [CA TOKEN]   founds one in a lobby that is found by its mode
+ *     session seek MODE URL [CA TOKEN]    joins whichever is found so
  *
  * What happens is a line on standard output; the number a line begins with is the counter.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "mainstay_peer.h"
 
@@ -159,6 +163,34 @@ static void find(MainstayPeer *peer, const char *name, const MainstayOptions *op
     must(mainstay_search_free(search), "end of the search");
 }
 
+/* The first session of a mode that a lobby lists; asks again until there is one. */
+static void seek(const MainstayOnline *online, const char *mode, MainstayId *session) {
+    const MainstayAttribute attributes[] = {{.name = "mode", .value = mode}};
+    const MainstayWanted wanted = {.free = 1, .attributes = attributes, .attributes_length = 1};
+    for (;;) {
+        MainstayListing *listing = NULL;
+        must(mainstay_listing_start(online, &wanted, &listing), "listing");
+        MainstayListed listed;
+        MainstayStatus status = mainstay_listing_next(listing, &listed);
+        if (status == MAINSTAY_STATUS_OK) {
+            *session = listed.session;
+            char value[MAINSTAY_ATTRIBUTE_LENGTH];
+            must(mainstay_listing_attribute(listing, "map", value, sizeof value), "attribute");
+            printf("0 lists %s members %u size %u free %u epoch %u open %d migratable %d map %s none %d short %d\n", listed.name,
+                   listed.members, listed.size, listed.free, listed.epoch, listed.open, listed.migratable, value,
+                   mainstay_listing_attribute(listing, "none", value, sizeof value),
+                   mainstay_listing_attribute(listing, "map", value, strlen(value)));
+        } else if (status != MAINSTAY_STATUS_NOTHING) {
+            must(status, "next of the listing");
+        }
+        must(mainstay_listing_free(listing), "end of the listing");
+        if (status == MAINSTAY_STATUS_OK) return;
+        /* A lobby takes 60 searches a minute. */
+        const struct timespec second = {.tv_sec = 1};
+        nanosleep(&second, NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     MainstayPeer *peer = NULL;
@@ -188,11 +220,20 @@ int main(int argc, char **argv) {
         find(peer, argv[2], &options, &game.seat);
     } else if ((argc == 3 || argc == 5) && strcmp(argv[1], "open") == 0) {
         MainstayOnline online = online_of(argc - 2, argv + 2);
-        must(mainstay_peer_found_online(peer, &online, "a game in C", &options, &game.seat), "found online");
+        must(mainstay_peer_found_online(peer, &online, "a game in C", NULL, 0, &options, &game.seat), "found online");
         must(mainstay_seat_can_be_host(game.seat, true), "can be host");
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "enter") == 0) {
         MainstayOnline online = online_of(argc - 3, argv + 3);
         read_id(argv[2], &session);
+        must(mainstay_peer_join_online(peer, &online, &session, &options, &game.seat), "join online");
+    } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "offer") == 0) {
+        MainstayOnline online = online_of(argc - 3, argv + 3);
+        const MainstayAttribute attributes[] = {{.name = "mode", .value = argv[2]}, {.name = "map", .value = "old+harbour&more"}};
+        must(mainstay_peer_found_online(peer, &online, "found-by-mode", attributes, 2, &options, &game.seat), "found online");
+        must(mainstay_seat_can_be_host(game.seat, true), "can be host");
+    } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "seek") == 0) {
+        MainstayOnline online = online_of(argc - 3, argv + 3);
+        seek(&online, argv[2], &session);
         must(mainstay_peer_join_online(peer, &online, &session, &options, &game.seat), "join online");
     }
     if (game.seat == NULL) {

@@ -1,10 +1,22 @@
 //! The lobby's hands: what the rules ask of it, on a thread that may wait for it, and what a game asks.
 //!
-//! [`Lobby`] is one member's way to its lobby; `http` is the one that stands. The rules repeat what is not answered, so a
+//! [`Lobby`] is one member's way to its lobby; `member` is the one that stands. The rules repeat what is not answered, so a
 //! question that was lost is forgotten here.
+//!
+//! - `door` is HTTP to a lobby, and `address` where it is; `trust` is whose word counts for it;
+//! - `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
+//! - `member` are a member's calls, on a thread of its own: `line`;
+//! - `search` finds sessions, by their `attributes`.
 
-mod http;
+mod address;
+mod attributes;
+mod door;
+mod entry;
+mod guest;
 mod line;
+mod member;
+mod search;
+mod signed;
 mod trust;
 
 use std::fmt;
@@ -16,8 +28,11 @@ use mainstay_wire::peer::Card;
 
 use crate::mirror::Mirror;
 
-pub(crate) use self::http::{Entered, create, is_of_lobby, is_pass, join};
+pub use self::attributes::{AttributeError, Attributes};
+pub(crate) use self::entry::{Entered, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
+pub use self::search::{Joining, ListedSession, OnlineSearch, Wanted};
+pub(crate) use self::signed::{is_of_lobby, is_pass};
 pub use self::trust::{Authorities, Trust, TrustError};
 
 /// Where a lobby is, and as whom this process comes to it.
@@ -52,6 +67,8 @@ pub struct NewSession {
     pub name: String,
     /// How many members it has at most.
     pub size: u32,
+    /// What it is found by ([`OnlineSearch`]).
+    pub attributes: Attributes,
 }
 
 /// What came of something that is owed to the lobby.

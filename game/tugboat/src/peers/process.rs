@@ -18,8 +18,8 @@ use mainstay_peer::migration::{
     Priority, Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Authorities, Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError, SessionOptions,
-    Shown, StartError, To, Trust, TrustError,
+    Attributes, Authorities, Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError,
+    SessionOptions, Shown, StartError, To, Trust, TrustError,
 };
 use nix::sys::signal::{SigSet, Signal};
 use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
@@ -183,7 +183,7 @@ fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Resu
         (None, None) => peer.found(settings, listeners),
         (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
         (Some(online), None) => {
-            let new = NewSession { name: NAME.to_owned(), size: SEATS };
+            let new = NewSession { name: NAME.to_owned(), size: SEATS, attributes: Attributes::default() };
             peer.found_online(&online, &new, settings, listeners)
         }
         (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),

@@ -112,6 +112,46 @@ fn a_session_of_a_lobby_goes_on_in_c() {
     }
 }
 
+/// Issue 5, section 4: "create, search, join"; in C, of players whom somebody vouches for.
+#[test]
+fn a_session_of_a_lobby_is_found_by_its_mode_in_c() {
+    let home = Home::new();
+    let program = game(&home);
+    let Beyond { up: _up, lobby, ca, tokens } = Beyond::new(&home);
+    let ca = ca.as_str();
+    let run = |what: &str, mode: &str, at: usize| {
+        start(Command::new(&program), &[what, mode, &lobby, ca, &tokens[at]])
+    };
+    let host = run("offer", "capture", 0);
+    let elsewhere = run("offer", "duel", 1);
+    let other = run("seek", "capture", 2);
+    assert_eq!(other.session(), host.session());
+    let listed = other.says("what it has found", |words| words[1] == "lists");
+    let found = ["lists", "members", "size", "free", "epoch", "open", "migratable", "map"];
+    let is = ["found-by-mode", "1", "64", "63", "1", "1", "1", "old+harbour&more"];
+    assert_eq!(found.map(|name| told(&listed, name)), is, "{listed:?}");
+    assert_eq!(
+        (told(&listed, "none"), told(&listed, "short")),
+        ("1", "11"),
+        "nothing, and too short: {listed:?}"
+    );
+    settle(&[&host, &other], "1");
+    outlive(host, &[&other]);
+    assert_ne!(elsewhere.session(), other.session());
+    for (arguments, why) in [
+        (&["seek", "capture", &lobby, ca, ca][..], "status 19 code [] https://"),
+        (&["seek", "cap\nture", &lobby, ca, &tokens[2]], "status 20 code [] attribute mode"),
+        (
+            &["offer", &"m".repeat(257), &lobby, ca, &tokens[2]],
+            "status 20 code [] attribute mode has 257 bytes",
+        ),
+        (&["seek", "capture", "https://127.0.0.1:9", ca, &tokens[2]], "status 15 code [] no lobby answers"),
+    ] {
+        let said = is_kept_out(&program, arguments);
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
+
 /// Issue 5: "on a LAN without any server"; here in C.
 #[test]
 fn a_session_of_a_lan_is_found_and_goes_on_in_c() {

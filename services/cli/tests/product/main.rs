@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod examples;
 mod far;
+mod finding;
 mod full_disk;
 mod game;
 mod host_calls;

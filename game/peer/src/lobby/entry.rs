@@ -1,0 +1,137 @@
+//! How a session of a lobby is made or joined, and what a peer holds that is in.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{CanBeHost, Certificate, Migratable, Pass, SessionId, WithoutMajority};
+use mainstay_wire::lobby::{LobbyKey, PeerKey, bytes};
+use mainstay_wire::native::{JoiningView, MemberAnswer, SessionRequest, TakeoverView, WithoutMajorityView};
+use mainstay_wire::peer::Card;
+use mainstay_wire::relay::Ticket;
+use ureq::http::StatusCode;
+
+use super::address::at;
+use super::door::{Answered, As};
+use super::guest::Guest;
+use super::member::{Member, cards};
+use super::signed::{certificate_of, pass_of};
+use super::{Bound, LobbyError, NewSession, Online};
+use crate::key::{Key, id_of};
+use crate::relay::Berth;
+
+/// How long somebody who wants in waits for a session that is on its way to another host.
+const JOIN_WITHIN: Duration = Duration::from_secs(15);
+/// How often it asks meanwhile: what it is told (`Retry-After`).
+const JOIN_AGAIN: Duration = Duration::from_secs(1);
+
+/// A place in a session of a lobby.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    pub(crate) session: SessionId,
+    pub(crate) lobby_key: LobbyKey,
+    /// What this peer shows to other members.
+    pub(crate) pass: Pass,
+    /// What the lobby's clock said when it gave it.
+    pub(crate) as_of: Timestamp,
+    /// Of the newest host.
+    pub(crate) certificate: Option<Certificate>,
+    /// Where the other members may be found, the host first.
+    pub(crate) members: Vec<Card>,
+    /// What carries for it, where there is such a thing.
+    pub(crate) berth: Option<Berth>,
+    pub(crate) migratable: Migratable,
+    pub(crate) without_majority: WithoutMajority,
+    pub(crate) lobby: Member,
+}
+
+/// Makes a session there, whose first host this peer is.
+pub(crate) fn create(
+    online: &Online,
+    key: &Key,
+    bound: Bound<'_>,
+    new: &NewSession,
+    migratable: Migratable,
+    without_majority: WithoutMajority,
+) -> Result<Entered, LobbyError> {
+    let guest = Guest::new(online, key, bound)?;
+    let request = SessionRequest {
+        name: new.name.clone(),
+        size: new.size,
+        migratable: migratable == Migratable::Yes,
+        searchable: true,
+        joining: JoiningView::Open,
+        takeover: TakeoverView::Fast,
+        without_majority: match without_majority {
+            WithoutMajority::Fork => WithoutMajorityView::Fork,
+            WithoutMajority::End => WithoutMajorityView::End,
+            WithoutMajority::Hold => WithoutMajorityView::Hold,
+        },
+        attributes: new.attributes.told(),
+        member: guest.says(CanBeHost::Yes),
+    };
+    let answer = guest.door.post(As::Player, "/v1/lobbies/online/sessions", &request)?.granted()?;
+    Entered::new(guest, &answer, CanBeHost::Yes)
+}
+
+/// Joins a session there; one that is on its way to another host is waited for.
+pub(crate) fn join(
+    online: &Online,
+    key: &Key,
+    bound: Bound<'_>,
+    session: SessionId,
+) -> Result<Entered, LobbyError> {
+    let guest = Guest::new(online, key, bound)?;
+    let named = mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)).to_string();
+    let until = Instant::now() + JOIN_WITHIN;
+    loop {
+        match guest.enter(&named, CanBeHost::NotYet)? {
+            Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if Instant::now() < until => {
+                thread::sleep(JOIN_AGAIN);
+            }
+            answered @ (Answered::Yes(_) | Answered::No(..)) => {
+                return Entered::new(guest, &answered.granted()?, CanBeHost::NotYet);
+            }
+        }
+    }
+}
+
+impl Entered {
+    fn new(guest: Guest, answer: &MemberAnswer, can_be_host: CanBeHost) -> Result<Self, LobbyError> {
+        let session = &answer.session;
+        let host = session.host.as_ref().and_then(|host| bytes::<32>(&host.peer)).and_then(|key| id_of(&key));
+        let mut members = cards(session);
+        members.retain(|card| card.peer != guest.me);
+        members.sort_by_key(|card| Some(card.peer) != host);
+        let certificate = match &session.certificate {
+            Some(view) => {
+                Some(certificate_of(view).ok_or_else(|| guest.door.unreadable("its certificate is none"))?)
+            }
+            None => None,
+        };
+        let pass = pass_of(answer).ok_or_else(|| guest.door.unreadable("its pass is none"))?;
+        Ok(Self {
+            session: SessionId(session.id.0.as_u128()),
+            lobby_key: guest.lobby_key,
+            pass,
+            as_of: Timestamp::from_unix_ms(answer.as_of),
+            certificate,
+            members,
+            berth: berth_of(&guest, answer),
+            migratable: if session.migrates { Migratable::Yes } else { Migratable::No },
+            without_majority: match session.without_majority {
+                WithoutMajorityView::Fork => WithoutMajority::Fork,
+                WithoutMajorityView::End => WithoutMajority::End,
+                WithoutMajorityView::Hold => WithoutMajority::Hold,
+            },
+            lobby: Member::new(guest, answer, can_be_host),
+        })
+    }
+}
+
+/// Its place at the lobby's relay.
+fn berth_of(guest: &Guest, answer: &MemberAnswer) -> Option<Berth> {
+    let told = answer.relay.as_ref()?;
+    let relay = at(guest.door.url(), told.address.parse().ok()?)?;
+    Some(Berth { relay, peer: PeerKey(bytes(&guest.key)?), ticket: Ticket(bytes(&told.ticket)?) })
+}

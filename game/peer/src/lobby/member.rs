@@ -1,0 +1,258 @@
+//! One member's calls to its lobby.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Ruling};
+use mainstay_wire::lobby::bytes;
+use mainstay_wire::native::{
+    BeatAnswer, BeatRequest, ClaimRequest, MemberAnswer, MemberUpdate, MemberView, SessionView, refused,
+};
+use mainstay_wire::peer::{ADDRESSES_MAX, Card};
+use mainstay_wire::problem::Problem;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::StatusCode;
+
+use super::door::{Answered, As, is_passing};
+use super::guest::Guest;
+use super::signed::{certificate_of, pass_of};
+use super::{Done, Lobby, LobbyError, News};
+use crate::key::id_of;
+
+/// How often a member tries that lives on an old token: it has half a day left.
+const JOIN_AGAIN_LATER: Duration = Duration::from_secs(60);
+
+/// A member of a session.
+#[derive(Debug)]
+pub(crate) struct Member {
+    guest: Guest,
+    session: String,
+    token: String,
+    /// Members' keys as the lobby writes them.
+    keys: BTreeMap<PeerId, String>,
+    can_be_host: CanBeHost,
+    /// How often the session has changed, as far as this member has read.
+    revision: u64,
+    /// When it joins again, for a new token and a new pass.
+    joins_again: Instant,
+    /// Until the hands ask.
+    news: Vec<News>,
+}
+
+/// Where the members of a session say that they are.
+pub(super) fn cards(session: &SessionView) -> Vec<Card> {
+    let card = |member: &MemberView| {
+        let peer = bytes::<32>(&member.peer).and_then(|key| id_of(&key))?;
+        let addresses = member.addresses.iter().filter_map(|told| told.parse().ok());
+        Some(Card { peer, addresses: addresses.take(ADDRESSES_MAX).collect() })
+    };
+    session.members.iter().filter_map(card).collect()
+}
+
+/// When a token and a pass are old enough for new ones: half of the time that they last.
+fn half_of(answer: &MemberAnswer) -> Instant {
+    Instant::now() + Duration::from_millis(answer.token_expires.saturating_sub(answer.as_of) / 2)
+}
+
+impl Member {
+    pub(super) fn new(guest: Guest, answer: &MemberAnswer, can_be_host: CanBeHost) -> Self {
+        let mut member = Self {
+            guest,
+            session: answer.session.id.to_string(),
+            token: answer.token.clone(),
+            keys: BTreeMap::new(),
+            can_be_host,
+            revision: answer.session.revision,
+            joins_again: half_of(answer),
+            news: Vec::new(),
+        };
+        member.learn(&answer.session);
+        member
+    }
+
+    fn learn(&mut self, session: &SessionView) {
+        let keys = session.members.iter().filter_map(|member| {
+            Some((bytes::<32>(&member.peer).and_then(|key| id_of(&key))?, member.peer.clone()))
+        });
+        self.keys = keys.collect();
+        self.revision = session.revision;
+        let kicked = session.kicked.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key)));
+        self.news.extend(kicked.map(News::Kicked));
+        self.news.retain(|news| !matches!(news, News::Members(_)));
+        self.news.push(News::Members(cards(session)));
+    }
+
+    fn place(&self, of: &str) -> String {
+        format!("/v1/sessions/{}{of}", self.session)
+    }
+
+    fn post<T: DeserializeOwned>(&self, of: &str, body: &impl Serialize) -> Option<Answered<T>> {
+        self.heard(self.guest.door.post(As::Member(&self.token), &self.place(of), body))
+    }
+
+    fn heard<T>(&self, answered: Result<T, LobbyError>) -> Option<T> {
+        answered.inspect_err(|error| tracing::debug!(%error, "the lobby does not answer")).ok()
+    }
+
+    /// A member's key: who is not known is looked up.
+    fn key_of(&mut self, peer: PeerId) -> Option<String> {
+        if !self.keys.contains_key(&peer) {
+            self.look();
+        }
+        self.keys.get(&peer).cloned()
+    }
+
+    fn look(&mut self) {
+        let seen = self.guest.door.get(As::Member(&self.token), &self.place(""));
+        if let Some(Answered::Yes(session)) = self.heard(seen) {
+            self.learn(&session);
+        }
+    }
+
+    /// What a refusal comes to. A member that was counted as lost joins again, and is answered the next time.
+    fn ruling(&mut self, status: StatusCode, problem: &Problem) -> Option<Ruling> {
+        if let Some(certificate) = problem.certificate.as_ref().and_then(certificate_of) {
+            return Some(Ruling::Host(certificate));
+        }
+        match problem.code.as_str() {
+            refused::NOT_FOUND | refused::OVER | refused::KICKED => Some(Ruling::Over),
+            refused::LEASE_STANDS => Some(Ruling::Stands),
+            refused::UNSUITABLE | refused::NOT_HOST => Some(Ruling::Unfit),
+            refused::NOT_MIGRATABLE => Some(Ruling::Stays),
+            refused::NOT_MEMBER => self.come_again(),
+            code => {
+                tracing::debug!(%status, code, detail = problem.detail, "the lobby says neither yes nor no");
+                None
+            }
+        }
+    }
+
+    fn come_again(&mut self) -> Option<Ruling> {
+        match self.heard(self.guest.enter(&self.session, self.can_be_host))? {
+            Answered::Yes(answer) => {
+                self.token.clone_from(&answer.token);
+                self.learn(&answer.session);
+                self.joins_again = half_of(&answer);
+                let as_of = Timestamp::from_unix_ms(answer.as_of);
+                self.news.extend(pass_of(&answer).map(|pass| News::Admitted { pass, as_of }));
+                None
+            }
+            Answered::No(_, problem) => match problem.code.as_str() {
+                refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::FULL => Some(Ruling::Over),
+                _ => None,
+            },
+        }
+    }
+
+    fn beat(&mut self, request: &BeatRequest) -> Option<Ruling> {
+        match self.post::<BeatAnswer>("/beats", request)? {
+            Answered::Yes(answer) => {
+                if answer.revision != self.revision {
+                    self.look();
+                }
+                match answer.certificate.as_ref().and_then(certificate_of) {
+                    Some(certificate) => Some(Ruling::Host(certificate)),
+                    None => Some(Ruling::Noted(Epoch(answer.epoch))),
+                }
+            }
+            Answered::No(status, problem) => self.ruling(status, &problem),
+        }
+    }
+
+    fn claim(&mut self, request: &ClaimRequest) -> Option<Ruling> {
+        match self.post::<SessionView>("/claims", request)? {
+            Answered::Yes(session) => {
+                self.learn(&session);
+                session.certificate.as_ref().and_then(certificate_of).map(Ruling::Host)
+            }
+            Answered::No(status, problem) => self.ruling(status, &problem),
+        }
+    }
+
+    /// Says of this member what is to be known.
+    fn update(&mut self) -> Done {
+        let request = MemberUpdate {
+            can_be_host: self.can_be_host == CanBeHost::Yes,
+            addresses: self.guest.told_addresses(),
+        };
+        let own = self.place(&format!("/members/{}", self.guest.key));
+        let said = self.guest.door.put::<SessionView>(As::Member(&self.token), &own, &request);
+        match self.heard(said) {
+            Some(Answered::Yes(_)) => Done::Yes,
+            Some(Answered::No(status, problem)) => {
+                // Whoever was counted as lost comes in again first.
+                let _ruling = self.ruling(status, &problem);
+                if is_passing(status) || problem.code == refused::NOT_MEMBER {
+                    Done::NotYet
+                } else {
+                    Done::Yes
+                }
+            }
+            None => Done::NotYet,
+        }
+    }
+}
+
+impl Lobby for Member {
+    fn ask(&mut self, question: &Question) -> Option<Ruling> {
+        if Instant::now() >= self.joins_again {
+            self.joins_again = Instant::now() + JOIN_AGAIN_LATER;
+            if let Some(over) = self.come_again() {
+                return Some(over);
+            }
+        }
+        match question {
+            Question::Renew { epoch, hears } => {
+                if hears.iter().any(|peer| !self.keys.contains_key(peer)) {
+                    self.look();
+                }
+                let hears = hears.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect();
+                self.beat(&BeatRequest { epoch: epoch.0, hears, misses_host: false, relayed: None })
+            }
+            Question::Misses { epoch } => {
+                let request =
+                    BeatRequest { epoch: epoch.0, hears: Vec::new(), misses_host: true, relayed: None };
+                self.beat(&request)
+            }
+            Question::Claim { epoch } => self.claim(&ClaimRequest { expected_epoch: epoch.0, to: None }),
+            Question::HandOver { epoch, to } => {
+                let Some(to) = self.key_of(*to) else { return Some(Ruling::Unfit) };
+                self.claim(&ClaimRequest { expected_epoch: epoch.0, to: Some(to) })
+            }
+        }
+    }
+
+    fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    fn introduce(&mut self, can_be_host: CanBeHost) -> Done {
+        self.can_be_host = can_be_host;
+        self.update()
+    }
+
+    fn seen_as(&mut self, address: SocketAddr) -> Done {
+        self.guest.is_seen_as(address);
+        self.update()
+    }
+
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
+        let Some(key) = self.key_of(peer) else { return Done::Yes };
+        let place = self.place(&format!("/members/{key}?epoch={}", epoch.0));
+        match self.heard(self.guest.door.delete(As::Member(&self.token), &place)) {
+            Some(status) if is_passing(status) => Done::NotYet,
+            Some(_done_or_of_no_use) => Done::Yes,
+            None => Done::NotYet,
+        }
+    }
+
+    fn leave(&mut self) {
+        let own = self.place(&format!("/members/{}", self.guest.key));
+        if self.heard(self.guest.door.delete(As::Member(&self.token), &own)).is_none() {
+            tracing::debug!(me = %self.guest.me, "the lobby will count this peer as lost");
+        }
+    }
+}
