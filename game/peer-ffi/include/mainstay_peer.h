@@ -141,7 +141,8 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_DURABLE = 7,
   // As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
   MAINSTAY_EVENT_KIND_APPLY = 8,
-  // As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold.
+  // As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold. Only
+  // a snapshot is taken next.
   MAINSTAY_EVENT_KIND_BEHIND = 9,
   // As host: what was given as state is none; why is a text in `bytes`.
   MAINSTAY_EVENT_KIND_NOT_TAKEN = 10,
@@ -335,6 +336,9 @@ typedef struct MainstayOnline {
   const char *authorities;
   // What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it. Null for none.
   const char *entity_token;
+  // For a session that a match has made: the token of this player's seat in it, which the studio's service reads and hands on; it is
+  // shown instead of the entity token. Null for none.
+  const char *seat_token;
   // Whose process this is: read by lobbies that ask nobody for credentials. Null for a name that nobody else has.
   const char *player;
   // How others reach this peer, such as `192.0.2.1:5555`; without any, the address that the lobby's STUN responder sees it at, and
@@ -576,8 +580,9 @@ enum MainstayStatus mainstay_peer_found_online(const struct MainstayPeer *peer,
                                                struct MainstaySeat **out);
 
 // Joins a session of a lobby: one that somebody has made there, or a match's, whose id is the match's. It has what it was made with,
-// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. MAINSTAY_EVENT_KIND_ENTERED says that it
-// is in.
+// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. A match's has no
+// host at first: whichever of its players the lobby hears first is it, and is told MAINSTAY_EVENT_KIND_LEAD without parts.
+// MAINSTAY_EVENT_KIND_ENTERED says that it is in.
 //
 // # Safety
 // `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
@@ -679,7 +684,7 @@ enum MainstayStatus mainstay_seat_set(const struct MainstaySeat *seat, const cha
 enum MainstayStatus mainstay_seat_play(const struct MainstaySeat *seat, const uint8_t *bytes, size_t length);
 
 // As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
-// host is a snapshot, and after 256 parts or 256 KiB comes the next one.
+// host is a snapshot, and so is the next after one that was not taken, and after 256 parts or 256 KiB.
 //
 // # Safety
 // `seat` is not freed, `bytes` points to `length` of them.

@@ -30,7 +30,8 @@ pub enum MainstayEventKind {
     Durable = 7,
     /// As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
     Apply = 8,
-    /// As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold.
+    /// As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold. Only
+    /// a snapshot is taken next.
     Behind = 9,
     /// As host: what was given as state is none; why is a text in `bytes`.
     NotTaken = 10,

@@ -22,6 +22,9 @@ pub struct MainstayOnline {
     pub authorities: *const c_char,
     /// What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it. Null for none.
     pub entity_token: *const c_char,
+    /// For a session that a match has made: the token of this player's seat in it, which the studio's service reads and hands on; it is
+    /// shown instead of the entity token. Null for none.
+    pub seat_token: *const c_char,
     /// Whose process this is: read by lobbies that ask nobody for credentials. Null for a name that nobody else has.
     pub player: *const c_char,
     /// How others reach this peer, such as `192.0.2.1:5555`; without any, the address that the lobby's STUN responder sees it at, and
@@ -36,11 +39,12 @@ impl MainstayOnline {
     /// The fields point to what they say.
     pub(crate) unsafe fn read(&self) -> Result<Online, Fault> {
         // SAFETY: the caller's promise.
-        let (url, authorities, entity_token, player, addresses) = unsafe {
+        let (url, authorities, entity_token, seat_token, player, addresses) = unsafe {
             (
                 read_text(self.url)?,
                 read_optional_text(self.authorities)?,
                 read_optional_text(self.entity_token)?,
+                read_optional_text(self.seat_token)?,
                 read_optional_text(self.player)?,
                 read_addresses(self.addresses, self.addresses_length)?,
             )
@@ -53,6 +57,7 @@ impl MainstayOnline {
             url: url.to_owned(),
             trust,
             entity_token: entity_token.map(str::to_owned),
+            seat_token: seat_token.map(str::to_owned),
             player: player.map(str::to_owned),
             addresses,
         })
@@ -117,8 +122,9 @@ pub unsafe extern "C" fn mainstay_peer_found_online(
 }
 
 /// Joins a session of a lobby: one that somebody has made there, or a match's, whose id is the match's. It has what it was made with,
-/// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. MAINSTAY_EVENT_KIND_ENTERED says that it
-/// is in.
+/// whatever `options` say. One that is on its way to another host is waited for, 15 s at most. A match's has no
+/// host at first: whichever of its players the lobby hears first is it, and is told MAINSTAY_EVENT_KIND_LEAD without parts.
+/// MAINSTAY_EVENT_KIND_ENTERED says that it is in.
 ///
 /// # Safety
 /// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.

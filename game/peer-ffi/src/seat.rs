@@ -183,7 +183,7 @@ pub unsafe extern "C" fn mainstay_seat_play(
 }
 
 /// As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
-/// host is a snapshot, and after 256 parts or 256 KiB comes the next one.
+/// host is a snapshot, and so is the next after one that was not taken, and after 256 parts or 256 KiB.
 ///
 /// # Safety
 /// `seat` is not freed, `bytes` points to `length` of them.

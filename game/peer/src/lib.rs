@@ -252,8 +252,9 @@ impl Peer {
         self.sit(options, listeners, |seated| Command::Found { options, seated, under })
     }
 
-    /// Joins a session of a lobby. What it was made with counts, whatever `options` say. Waits for the lobby's answers, up
-    /// to 15 s where the session is on its way to another host.
+    /// Joins a session of a lobby. What it was made with counts, whatever `options` say. One that a match has made has no host at first:
+    /// whichever of its players the lobby hears first is it, and is told [`Event::Lead`] with an empty state. Waits for the lobby's
+    /// answers, up to 15 s where the session is on its way to another host.
     ///
     /// # Errors
     /// Where the lobby does not answer, or refuses; too many listeners.
@@ -264,11 +265,23 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let entered = lobby::join(online, &self.key, self.bound(), session)?;
-        let (migratable, without_majority) = (entered.migratable, entered.without_majority);
-        let options = SessionOptions { session: entered.session, migratable, without_majority, ..options };
-        let way = Entrance::Lobby(Box::new(entered));
-        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
+        let entry = lobby::join(online, &self.key, self.bound(), session)?;
+        let (lobby::Entry::Joins(entered) | lobby::Entry::Founds(entered)) = &entry;
+        let options = SessionOptions {
+            session: entered.session,
+            size: entered.size,
+            migratable: entered.migratable,
+            without_majority: entered.without_majority,
+            ..options
+        };
+        self.sit(options, listeners, |seated| match entry {
+            lobby::Entry::Joins(entered) => {
+                Command::Join { options, seated, way: Entrance::Lobby(Box::new(entered)) }
+            }
+            lobby::Entry::Founds(entered) => {
+                Command::Found { options, seated, under: Under::Lobby(Box::new(entered)) }
+            }
+        })
     }
 
     fn sit(

@@ -25,14 +25,34 @@ pub(super) struct Longest(pub(super) u64);
 pub(super) struct Door {
     agent: ureq::Agent,
     url: String,
-    entity_token: Option<String>,
+    player: Shows,
     longest: Longest,
+}
+
+/// What says which player comes.
+#[derive(Debug)]
+enum Shows {
+    Nothing,
+    /// A login's token.
+    Entity(String),
+    /// A seat's, in the session of a match.
+    Seat(String),
+}
+
+impl Shows {
+    fn of(online: &Online) -> Self {
+        match (&online.seat_token, &online.entity_token) {
+            (Some(token), _) => Self::Seat(token.clone()),
+            (None, Some(token)) => Self::Entity(token.clone()),
+            (None, None) => Self::Nothing,
+        }
+    }
 }
 
 /// As whom it is called.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum As<'a> {
-    /// A player: by the entity token, where there is one.
+    /// A player: by its token, where it has one.
     Player,
     /// A member: by the token that it was given.
     Member(&'a str),
@@ -71,7 +91,7 @@ impl Door {
         Self {
             agent: config.build().new_agent(),
             url: online.url.trim_end_matches('/').to_owned(),
-            entity_token: online.entity_token.clone(),
+            player: Shows::of(online),
             longest,
         }
     }
@@ -125,10 +145,11 @@ impl Door {
     }
 
     fn show<B>(&self, by: As<'_>, request: RequestBuilder<B>) -> RequestBuilder<B> {
-        match (by, &self.entity_token) {
+        match (by, &self.player) {
             (As::Member(token), _) => request.header("Authorization", format!("Bearer {token}")),
-            (As::Player, Some(token)) => request.header("X-EntityToken", token),
-            (As::Player, None) => request,
+            (As::Player, Shows::Seat(token)) => request.header("Authorization", format!("Bearer {token}")),
+            (As::Player, Shows::Entity(token)) => request.header("X-EntityToken", token),
+            (As::Player, Shows::Nothing) => request,
         }
     }
 

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Certificate, Migratable, Pass, SessionId, WithoutMajority};
 use mainstay_wire::lobby::{LobbyKey, PeerKey, bytes};
-use mainstay_wire::native::{JoiningView, MemberAnswer, SessionRequest, TakeoverView, WithoutMajorityView};
+use mainstay_wire::native::{
+    ClaimRequest, JoiningView, MemberAnswer, SessionRequest, SessionView, TakeoverView, WithoutMajorityView,
+};
 use mainstay_wire::peer::Card;
 use mainstay_wire::relay::Ticket;
 use ureq::http::StatusCode;
@@ -25,10 +27,21 @@ const JOIN_WITHIN: Duration = Duration::from_secs(15);
 /// How often it asks meanwhile: what it is told (`Retry-After`).
 const JOIN_AGAIN: Duration = Duration::from_secs(1);
 
+/// How somebody comes into a session of a lobby.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// It has a host.
+    Joins(Entered),
+    /// This peer is its first host.
+    Founds(Entered),
+}
+
 /// A place in a session of a lobby.
 #[derive(Debug)]
 pub(crate) struct Entered {
     pub(crate) session: SessionId,
+    /// How many members it has at most.
+    pub(crate) size: u32,
     pub(crate) lobby_key: LobbyKey,
     /// What this peer shows to other members.
     pub(crate) pass: Pass,
@@ -74,24 +87,47 @@ pub(crate) fn create(
     Entered::new(guest, &answer, CanBeHost::Yes)
 }
 
-/// Joins a session there; one that is on its way to another host is waited for.
+/// Joins a session there; one that is on its way to another host is waited for. One that nobody hosts yet is a match's: whoever claims
+/// it first founds it.
 pub(crate) fn join(
     online: &Online,
     key: &Key,
     bound: Bound<'_>,
     session: SessionId,
-) -> Result<Entered, LobbyError> {
+) -> Result<Entry, LobbyError> {
     let guest = Guest::new(online, key, bound)?;
     let named = mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)).to_string();
     let until = Instant::now() + JOIN_WITHIN;
     loop {
-        match guest.enter(&named, CanBeHost::NotYet)? {
-            Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if Instant::now() < until => {
-                thread::sleep(JOIN_AGAIN);
+        let answered = guest.enter(&named, CanBeHost::NotYet)?;
+        let may_wait = Instant::now() < until;
+        match answered {
+            Answered::Yes(answer) if answer.session.host.is_none() && may_wait => {
+                if let Some(answer) = claim_first(&guest, &named)? {
+                    return Ok(Entry::Founds(Entered::new(guest, &answer, CanBeHost::Yes)?));
+                }
             }
+            Answered::No(StatusCode::SERVICE_UNAVAILABLE, _) if may_wait => thread::sleep(JOIN_AGAIN),
             answered @ (Answered::Yes(_) | Answered::No(..)) => {
-                return Entered::new(guest, &answered.granted()?, CanBeHost::NotYet);
+                let answer = answered.granted()?;
+                return Ok(Entry::Joins(Entered::new(guest, &answer, CanBeHost::NotYet)?));
             }
+        }
+    }
+}
+
+/// As a member that could be host, for nobody else may claim. `None` where somebody was faster.
+fn claim_first(guest: &Guest, named: &str) -> Result<Option<MemberAnswer>, LobbyError> {
+    let answer = guest.enter(named, CanBeHost::Yes)?.granted()?;
+    if answer.session.host.is_some() {
+        return Ok(None);
+    }
+    let request = ClaimRequest { expected_epoch: 0, to: None };
+    let place = format!("/v1/sessions/{named}/claims");
+    match guest.door.post::<SessionView>(As::Member(&answer.token), &place, &request)? {
+        Answered::No(StatusCode::CONFLICT, problem) if problem.certificate.is_some() => Ok(None),
+        answered @ (Answered::Yes(_) | Answered::No(..)) => {
+            Ok(Some(MemberAnswer { session: answered.granted()?, ..answer }))
         }
     }
 }
@@ -112,6 +148,7 @@ impl Entered {
         let pass = pass_of(answer).ok_or_else(|| guest.door.unreadable("its pass is none"))?;
         Ok(Self {
             session: SessionId(session.id.0.as_u128()),
+            size: session.size,
             lobby_key: guest.lobby_key,
             pass,
             as_of: Timestamp::from_unix_ms(answer.as_of),

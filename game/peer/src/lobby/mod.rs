@@ -29,7 +29,7 @@ use mainstay_wire::peer::Card;
 use crate::mirror::Mirror;
 
 pub use self::attributes::{AttributeError, Attributes};
-pub(crate) use self::entry::{Entered, create, join};
+pub(crate) use self::entry::{Entered, Entry, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
 pub use self::search::{Joining, ListedSession, OnlineSearch, Wanted};
 pub(crate) use self::signed::{is_of_lobby, is_pass};
@@ -44,6 +44,9 @@ pub struct Online {
     pub trust: Trust,
     /// What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it.
     pub entity_token: Option<String>,
+    /// For a session that a match has made: the token of this player's seat in it, which the studio's service reads and hands on. It is
+    /// shown instead of the entity token.
+    pub seat_token: Option<String>,
     /// Whose process this is: read by lobbies that ask nobody for credentials. Without it, a name that nobody else has.
     pub player: Option<String>,
     /// How others reach this peer; without any, the address that the lobby's STUN responder sees it at, and the one that it
@@ -124,8 +127,8 @@ pub enum LobbyError {
         #[source]
         source: Box<ureq::Error>,
     },
-    /// It could not be asked: the address is none, or the entity token holds what no header does, such as the end of a line.
-    #[error("{url} cannot be asked: it is no address of a lobby, or the entity token is none")]
+    /// It could not be asked: the address is none, or the token holds what no header does, such as the end of a line.
+    #[error("{url} cannot be asked: it is no address of a lobby, or the token is none")]
     Unaskable {
         /// Where.
         url: String,

@@ -173,8 +173,14 @@ mod tests {
         };
         // Whoever has heard enough hangs up.
         std::thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(|it| drop(answer(it))));
-        let online =
-            Online { url, trust: Trust::System, entity_token: None, player: None, addresses: Vec::new() };
+        let online = Online {
+            url,
+            trust: Trust::System,
+            entity_token: None,
+            seat_token: None,
+            player: None,
+            addresses: Vec::new(),
+        };
         (OnlineSearch::new(&online, &Wanted::default()), asked)
     }
 

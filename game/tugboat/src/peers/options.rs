@@ -27,6 +27,9 @@ pub struct Options {
     /// A file with the player's entity token, which a lobby asks for that other hosts reach
     #[arg(long, value_name = "FILE", requires = "lobby")]
     pub entity_token_file: Option<PathBuf>,
+    /// A file with the token of this player's seat in the session that a match has made
+    #[arg(long, value_name = "FILE", requires = "lobby", conflicts_with = "entity_token_file")]
+    pub seat_token_file: Option<PathBuf>,
     /// On this LAN, where nobody is told an address: say that a new session is there, or find the one of --session
     #[arg(long, group = "way")]
     pub lan: bool,

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -201,10 +202,18 @@ fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
             Trust::Only(Authorities::from_pem(&pem)?)
         }
     };
-    let entity_token = options.entity_token_file.as_ref().map(fs::read_to_string).transpose();
-    let entity_token = entity_token.map_err(unreadable("read the entity token"))?;
-    let entity_token = entity_token.map(|token| token.trim().to_owned());
-    Ok(Some(Online { url, trust, entity_token, player: options.player.clone(), addresses: Vec::new() }))
+    let token = |file: &Option<PathBuf>, what| {
+        let read = file.as_ref().map(fs::read_to_string).transpose().map_err(unreadable(what));
+        Ok::<_, ProcessError>(read?.map(|token| token.trim().to_owned()))
+    };
+    Ok(Some(Online {
+        url,
+        trust,
+        entity_token: token(&options.entity_token_file, "read the entity token")?,
+        seat_token: token(&options.seat_token_file, "read the seat's token")?,
+        player: options.player.clone(),
+        addresses: Vec::new(),
+    }))
 }
 
 fn unreadable(what: &'static str) -> impl Fn(io::Error) -> ProcessError {

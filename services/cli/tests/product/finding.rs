@@ -19,6 +19,7 @@ fn online(url: &str, player: &str) -> Online {
         url: url.to_owned(),
         trust: Trust::System,
         entity_token: None,
+        seat_token: None,
         player: Some(player.to_owned()),
         addresses: Vec::new(),
     }

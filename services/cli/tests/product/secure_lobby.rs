@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::far::beyond;
 use crate::peers::Player;
-use crate::product::{Home, Product};
+use crate::product::{Home, Product, until};
 
 /// What the studio's backend gives a player of its title: the file of its entity token.
 #[track_caller]
@@ -53,8 +53,13 @@ pub struct Beyond<'a> {
 impl<'a> Beyond<'a> {
     #[track_caller]
     pub fn new(home: &'a Home) -> Self {
+        Self::of(home, "version: 1.0\n")
+    }
+
+    #[track_caller]
+    fn of(home: &'a Home, configuration: &str) -> Self {
         let file = home.path().with_file_name("mainstay.yaml");
-        std::fs::write(&file, "version: 1.0\n").unwrap();
+        std::fs::write(&file, configuration).unwrap();
         let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
         let lobby = is_reached_at(&up);
         let ca = home.path().join("tls/ca.pem").to_str().unwrap().to_owned();
@@ -114,4 +119,68 @@ fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_fo
     // Nothing readable crosses a network, be it that somebody asks for it.
     let said = is_kept_out(&["--lobby", &lobby.replace("https://", "http://")]);
     assert!(said.contains("MS-A006"), "{said}");
+}
+
+/// Issue 5, section 4: "a matchmaking queue may end in a lobby session whose members and tokens come from the match". The studio's
+/// service matches three players that have no login, and hands each the token of its seat; their games need nothing else. All come
+/// at once, and one of them is the first host.
+#[test]
+fn the_players_of_a_match_come_into_its_session_by_their_seats_and_it_outlives_its_host() {
+    let home = Home::new();
+    let queue = "queues:\n  - { name: trio, minMatchSize: 3, maxMatchSize: 3, session: online }\n";
+    let Beyond { up, lobby, ca, tokens: _ } = Beyond::of(&home, &format!("version: 1.0\n{queue}"));
+    let studio = up.caller();
+    let tickets = ["dan", "eve", "fay"].map(|player| {
+        let body = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+        let made = studio.send("/v1/queues/trio/tickets", &body);
+        assert_eq!(made.status, 201, "{made:?}");
+        format!("/v1/queues/trio/tickets/{}", made.json()["id"].as_str().unwrap())
+    });
+    let matched = until("the match has its session", || {
+        let seen = studio.get(&tickets[0]).json();
+        (seen["status"] == "Matched").then(|| seen["matchId"].as_str().unwrap().to_owned())
+    });
+    let seats = studio.get(&format!("/v1/sessions/{matched}/seats")).json();
+    let files: Vec<String> = seats["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|seat| {
+            let player = seat["player"].as_str().unwrap().rsplit('!').next().unwrap().to_owned();
+            let file = home.path().with_file_name(format!("{player}.seat"));
+            std::fs::write(&file, seat["token"].as_str().unwrap()).unwrap();
+            file.to_str().unwrap().to_owned()
+        })
+        .collect();
+    let session = uuid::Uuid::parse_str(&matched).unwrap().simple().to_string();
+    let comes = |file: &String| {
+        let way = ["--lobby", lobby.as_str(), "--lobby-ca", ca.as_str(), "--seat-token-file", file];
+        Player::with(&way, Some(&session))
+    };
+    let players: Vec<Player> = std::thread::scope(|scope| {
+        let coming: Vec<_> = files.iter().map(|file| scope.spawn(|| comes(file))).collect();
+        coming.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    let stands: Vec<Value> = players
+        .iter()
+        .map(|player| {
+            player.says("they play together", |line| is_settled(line) && !line["anticipated"].is_null())
+        })
+        .collect();
+    let hosts: Vec<usize> = (0..3).filter(|at| stands[*at]["is"] == "HOST").collect();
+    let [host] = hosts[..] else { panic!("one host: {stands:?}") };
+
+    // A seat is one of its session alone, and its player's.
+    let elsewhere = ["--lobby", lobby.as_str(), "--lobby-ca", ca.as_str(), "--seat-token-file", &files[0]];
+    let other = "f".repeat(32);
+    let said = is_kept_out(&[&elsewhere[..], &["--session", &other]].concat());
+    assert!(said.contains("the lobby refused"), "{said}");
+
+    let mut players = players;
+    drop(players.remove(host));
+    for player in &players {
+        let moved = player.says("it moved", |line| line["event"] == "moved");
+        assert_eq!((&moved["epoch"], &moved["fork"]), (&json!(2), &json!(0)), "certified: {moved}");
+    }
 }

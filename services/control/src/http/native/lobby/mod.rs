@@ -145,7 +145,7 @@ fn asker(app: &App, headers: &HeaderMap, session: SessionId) -> Result<Asker, Na
     Ok(Asker::Studio)
 }
 
-/// Whoever may look for sessions: a member, a player, the studio, or anybody where players say by themselves who they are.
+/// Whoever may look for sessions: a member, a player, whoever has a seat, the studio, or anybody where players say by themselves who they are.
 fn looks(app: &App, headers: &HeaderMap) -> Result<Looks, Native> {
     let now = app.now();
     if let Some(member) = shown(app, headers, now) {
@@ -153,6 +153,9 @@ fn looks(app: &App, headers: &HeaderMap) -> Result<Looks, Native> {
     }
     if let Some(player) = player_shown(app, headers)? {
         return Ok(Looks::Player(player));
+    }
+    if let Some(seat) = bearer(headers).and_then(|token| app.tokens.seat(token, now)) {
+        return Ok(Looks::Player(seat.player));
     }
     if headers.contains_key(AUTHORIZATION) {
         let caller = app.caller(headers)?;
