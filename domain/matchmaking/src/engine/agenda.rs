@@ -145,6 +145,11 @@ impl Agenda {
     }
 
     fn put_front(&mut self, front: (Cursor, usize)) {
+        // Those of a lane that come at one moment come one after the other.
+        if self.fronts.last().is_none_or(|last| *last > front) {
+            self.fronts.push(front);
+            return;
+        }
         let at = self.fronts.partition_point(|it| *it > front);
         self.fronts.insert(at, front);
     }

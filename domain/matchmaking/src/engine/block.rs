@@ -6,34 +6,12 @@
 use alloc::vec::Vec;
 
 use super::census::Marked;
+use super::key::Key;
 use super::lanes::bits;
 use super::slab::Handle;
 
 /// How many entries a block holds: as many as a word has bits.
 pub(super) const BLOCK: usize = 64;
-
-/// What entries are ordered by: the primary number, then arrival. One wide number, so that comparing two takes no branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(u128);
-
-/// Turned over, so that negative numbers come before the others.
-const SIGN: u64 = 1 << 63;
-
-impl Key {
-    /// Of a number and an arrival.
-    pub(super) const fn new(number: i64, arrival: u64) -> Self {
-        Self(((number.cast_unsigned() ^ SIGN) as u128) << 64 | arrival as u128)
-    }
-
-    pub(super) const fn number(self) -> i64 {
-        ((self.0 >> 64) as u64 ^ SIGN).cast_signed()
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is the arrival")]
-    pub(super) const fn arrival(self) -> u64 {
-        self.0 as u64
-    }
-}
 
 /// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list. Regions and values
 /// are laid over each other, so that marks are necessary, not sufficient.
@@ -143,6 +121,7 @@ pub(super) struct Block {
     live: u64,
     /// Entries and gaps.
     len: usize,
+    /// Beyond those [`Key::END`], so that all slots can be searched without asking how many there are.
     keys: [Key; BLOCK],
     handles: [Handle; BLOCK],
     /// Who has which mark; of gaps it says nothing.
@@ -157,7 +136,7 @@ impl Block {
         Self {
             live: 0,
             len: 0,
-            keys: [Key(0); BLOCK],
+            keys: [Key::END; BLOCK],
             handles: [0; BLOCK],
             marks: [0; MARKS],
             summary: Summary::empty(totals),
@@ -213,9 +192,40 @@ impl Block {
         self.slots().map(|slot| self.keys[slot].arrival()).min()
     }
 
+    /// Reads something of each part of it, so that it is near when it is needed.
+    pub(super) fn touch(&self) -> u64 {
+        let keys = self.keys.iter().step_by(BLOCK / 8).fold(0, |all, key| all ^ key.arrival());
+        keys ^ self.marks[0] ^ self.live
+    }
+
+    /// The first entry of some slots.
+    pub(super) fn first_of(&self, slots: u64) -> Option<(Key, Handle)> {
+        let slot = self.slots_of(slots)?.trailing_zeros() as usize;
+        Some((self.keys[slot], self.handles[slot]))
+    }
+
+    /// The last entry of some slots.
+    pub(super) fn last_of(&self, slots: u64) -> Option<(Key, Handle)> {
+        let slot = 63 - self.slots_of(slots)?.leading_zeros() as usize;
+        Some((self.keys[slot], self.handles[slot]))
+    }
+
+    fn slots_of(&self, slots: u64) -> Option<u64> {
+        Some(self.live & slots).filter(|slots| *slots != 0)
+    }
+
     /// How many slots are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
-        first_not(&self.keys[..self.len], |before| before < key)
+        let mut from = 0;
+        // Of each quarter, and of a quarter of that, the last.
+        for quarter in [BLOCK / 4, BLOCK / 16] {
+            let last = |at: usize| usize::from(self.keys[(from + at * quarter - 1) % BLOCK] < key);
+            let passed = last(1) + last(2) + last(3);
+            from += passed * quarter;
+        }
+        let is_before = |at: usize| usize::from(self.keys[(from + at) % BLOCK] < key);
+        let passed = is_before(0) + is_before(1) + is_before(2);
+        from + passed + usize::from(passed == 3 && self.keys[(from + 3) % BLOCK] < key)
     }
 
     fn find(&self, key: Key) -> Option<usize> {
@@ -223,8 +233,8 @@ impl Block {
         (at < self.len && self.keys[at] == key && self.live >> at & 1 == 1).then_some(at)
     }
 
-    /// Puts an entry in, where it is not [full](Self::is_full).
-    pub(super) fn insert(&mut self, entry: &Entry, total: impl Fn(usize) -> i64) {
+    /// Puts an entry in, where it is not [full](Self::is_full); says into which slot.
+    pub(super) fn insert(&mut self, entry: &Entry, total: impl Fn(usize) -> i64) -> usize {
         if self.len == BLOCK {
             self.close_gaps();
         }
@@ -234,6 +244,7 @@ impl Block {
         self.live |= 1 << slot;
         self.mark(slot, entry.marks);
         self.summary.add(entry, total);
+        slot
     }
 
     /// A slot without marks between those before `at` and the others.
@@ -313,6 +324,7 @@ impl Block {
             self.marks.iter_mut().for_each(|word| *word = *word & before | *word >> 1 & !before);
             gaps &= before;
         }
+        self.keys[kept..].fill(Key::END);
         self.len = kept;
         self.live = below(kept);
     }
@@ -322,6 +334,7 @@ impl Block {
         let mut upper = Self::new(self.summary.totals_min.len());
         upper.keys[..self.len - at].copy_from_slice(&self.keys[at..self.len]);
         upper.handles[..self.len - at].copy_from_slice(&self.handles[at..self.len]);
+        self.keys[at..].fill(Key::END);
         let moved = |word: u64| if at < BLOCK { word >> at } else { 0 };
         upper.marks = self.marks.map(moved);
         (upper.len, upper.live) = (self.len - at, moved(self.live));
@@ -370,20 +383,6 @@ impl Block {
             left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
         })
     }
-}
-
-/// How many of a sorted list are before a point. Comparisons that do not wait for each other cost less than half as many that do: so
-/// each round has seven of them.
-pub(super) fn first_not(keys: &[Key], is_before: impl Fn(Key) -> bool) -> usize {
-    let (mut from, mut left) = (0, keys);
-    while left.len() > 8 {
-        let stride = left.len().div_ceil(8);
-        let probes = left[stride - 1..].iter().step_by(stride);
-        let passed = probes.map(|key| usize::from(is_before(*key))).sum::<usize>() * stride;
-        from += passed;
-        left = &left[passed..left.len().min(passed + stride)];
-    }
-    from + left.iter().map(|key| usize::from(is_before(*key))).sum::<usize>()
 }
 
 /// The lowest `count` bits.

@@ -1,8 +1,9 @@
 //! How many players there are to be met, counted sixty-four tickets at a time: most searches find nobody, and end here, before anybody
 //! was judged.
 
-use super::block::{Block, Filter, Key, Mark, below};
+use super::block::{Block, Filter, Mark, below};
 use super::index::{Index, Place};
+use super::key::Key;
 use super::lanes::LANES_MAX;
 use super::slab::{Handle, WILD};
 use super::walk::Window;

@@ -190,23 +190,17 @@ impl Searcher {
             self.met.extend(walk.by_ref().take(many).map(|met| met.handle));
             // All are asked of the memory before any is judged: so it answers for many at a time.
             field.slab.fetch(&self.met);
-            near.extend(self.met.iter().map(|handle| {
-                let card = Card::of(field.plan, *handle, field.slab.get(*handle));
-                Near { card, lanes: 0 }
-            }));
-            if near.len() == from {
+            if self.met.is_empty() {
                 return;
             }
-            let mut kept = from;
-            for at in from..near.len() {
-                let card = near[at].card;
-                if !self.group.members().contains(&card.handle) && self.fits(field, &card) {
-                    near[kept] = Near { card, lanes: self.lanes.of(field.slab, &card) };
-                    kept += 1;
+            for at in 0..self.met.len() {
+                let handle = self.met[at];
+                let card = Card::of(field.plan, handle, field.slab.get(handle));
+                if !self.group.members().contains(&handle) && self.fits(field, &card) {
                     missing = missing.saturating_sub(card.players.into());
+                    near.push(Near { lanes: self.lanes.of(field.slab, &card), card });
                 }
             }
-            near.truncate(kept);
         }
     }
 

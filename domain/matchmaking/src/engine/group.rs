@@ -167,20 +167,18 @@ impl Group {
 
     /// Adds a ticket if every rule between tickets allows it.
     pub(super) fn push(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> bool {
-        self.frames.push(*self.frame());
-        let members = self.members.len();
-        if !self.frames[members + 1].add(plan, card) {
-            self.frames.pop();
+        let mut frame = *self.frame();
+        if !frame.add(plan, card) {
             return self.refuse(plan, self.frame().refusing(plan, card));
         }
         if let Err(rule) = self.push_rest(plan, slab, card) {
-            self.frames.pop();
             return self.refuse(plan, Some(rule));
         }
         // The first has nobody to fit.
-        if members > 0 {
+        if !self.members.is_empty() {
             self.judged.candidate_fits();
         }
+        self.frames.push(frame);
         self.members.push(card.handle);
         true
     }

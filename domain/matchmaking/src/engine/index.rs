@@ -6,13 +6,16 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::block::{BLOCK, Block, Entry, Key, Marks, Summary, first_not};
+use super::block::{BLOCK, Block, Entry, Marks, Summary, below};
+use super::key::{Key, first_not};
 use super::slab::{Handle, Slab};
 
 /// The most blocks of a run.
 const RUN: usize = 64;
 /// The most who may come at once for whom the memory is kept.
 pub(super) const KEPT_MAX: usize = 256;
+/// How many who come are brought near at a time.
+const FETCHED: usize = 16;
 /// Entries of a block that is filled at once: room is left for those who come later.
 const BUILT: usize = BLOCK * 3 / 4;
 
@@ -106,23 +109,80 @@ impl Index {
         self.coming.is_empty()
     }
 
-    /// Puts in all who are expected: in order, so that each block is found and fetched once.
-    pub(super) fn let_in(&mut self, slab: &Slab) {
+    /// Puts in all who are expected: in order, so that each block is found and fetched once. Where equals are asked for, whoever
+    /// comes next to one of its number is one of them, and so is that one.
+    pub(super) fn let_in(&mut self, slab: &Slab, mut equals: Option<&mut Vec<Handle>>) {
         let mut coming = core::mem::take(&mut self.coming);
         coming.sort_unstable_by_key(|entry| entry.key);
         if self.len == 0 {
             self.build(&coming, slab);
+            if let Some(equals) = &mut equals {
+                let pairs = coming.windows(2).filter(|two| two[0].key.number() == two[1].key.number());
+                equals.extend(pairs.flatten().map(|entry| entry.handle));
+            }
         } else {
-            let mut at = None;
-            for entry in &coming {
-                let place = at.filter(|place| self.holds(*place, entry.key)).or_else(|| self.find(entry.key));
-                at = Some(self.insert_at(place, entry, slab));
+            for entries in coming.chunks(FETCHED) {
+                let places = self.fetch(entries);
+                for (entry, place) in entries.iter().zip(places) {
+                    let place = place.filter(|place| self.holds(*place, entry.key));
+                    let place = self.insert_at(place.or_else(|| self.find(entry.key)), entry, slab);
+                    if let Some(equals) = &mut equals {
+                        let number = entry.key.number();
+                        let beside = self.neighbours(place).into_iter().flatten();
+                        let alike = beside.filter(|(key, _)| key.number() == number);
+                        let before = equals.len();
+                        equals.extend(alike.map(|(_, handle)| handle));
+                        if equals.len() > before {
+                            equals.push(entry.handle);
+                        }
+                    }
+                }
             }
         }
         if coming.capacity() <= KEPT_MAX {
             coming.clear();
             self.coming = coming;
         }
+    }
+
+    /// Where entries belong as it is now. What has to be read for that, and what is there, is asked of the memory for all of
+    /// them at a time: so it answers at once, and not one after the other.
+    fn fetch(&self, entries: &[Entry]) -> [Option<(usize, usize)>; FETCHED] {
+        let mut runs = [0; FETCHED];
+        let mut places = [None; FETCHED];
+        let mut read = 0;
+        for (run, entry) in runs.iter_mut().zip(entries) {
+            *run = first_not(&self.heads, |head| head <= entry.key).saturating_sub(1);
+        }
+        for run in &runs[..entries.len()] {
+            read ^= self.runs[*run].heads.iter().step_by(RUN / 8).fold(0, |all, head| all ^ head.arrival());
+        }
+        for ((place, run), entry) in places.iter_mut().zip(runs).zip(entries) {
+            let block = first_not(&self.runs[run].heads, |head| head <= entry.key).saturating_sub(1);
+            *place = Some((run, block));
+        }
+        for (run, block) in places.iter().flatten() {
+            read ^= self.runs[*run].blocks[*block].touch();
+        }
+        core::hint::black_box(read);
+        places
+    }
+
+    /// Who is next to a slot with an entry, before it and after it.
+    fn neighbours(&self, Place { run, block, slot }: Place) -> [Option<(Key, Handle)>; 2] {
+        let blocks = &self.runs[run].blocks;
+        let before = blocks[block].last_of(below(slot)).or_else(|| {
+            let block = match block.checked_sub(1) {
+                Some(block) => &blocks[block],
+                None => self.runs[run.checked_sub(1)?].blocks.last()?,
+            };
+            block.last_of(u64::MAX)
+        });
+        let after = blocks[block].first_of(!below(slot + 1)).or_else(|| {
+            let next = blocks.get(block + 1).or_else(|| self.runs.get(run + 1)?.blocks.first());
+            next?.first_of(u64::MAX)
+        });
+        [before, after]
     }
 
     /// Of entries in order, where there are none yet.
@@ -147,11 +207,11 @@ impl Index {
         heads.get(block).is_some_and(|head| *head <= key) && next.is_none_or(|next| key < *next)
     }
 
-    /// Puts an entry into the block it belongs into; says where that ended up.
-    fn insert_at(&mut self, place: Option<(usize, usize)>, entry: &Entry, slab: &Slab) -> (usize, usize) {
+    /// Puts an entry into the block it belongs into; says where it ended up.
+    fn insert_at(&mut self, place: Option<(usize, usize)>, entry: &Entry, slab: &Slab) -> Place {
         let Some((mut run_at, mut block_at)) = place else {
             self.build(core::slice::from_ref(entry), slab);
-            return (0, 0);
+            return Place { run: 0, block: 0, slot: 0 };
         };
         self.len += 1;
         let total = |rule: usize| slab.get(entry.handle).total(rule);
@@ -169,7 +229,7 @@ impl Index {
             }
             block_at += usize::from(entry.key >= head);
         }
-        run.blocks[block_at].insert(entry, total);
+        let slot = run.blocks[block_at].insert(entry, total);
         run.heads[block_at] = run.heads[block_at].min(entry.key);
         run.summary.add(entry, total);
         self.heads[run_at] = run.heads[0];
@@ -185,7 +245,7 @@ impl Index {
                 (run_at, block_at) = (run_at + 1, block_at - RUN / 2);
             }
         }
-        (run_at, block_at)
+        Place { run: run_at, block: block_at, slot }
     }
 
     pub(super) fn remove(&mut self, key: Key, slab: &Slab) {

@@ -28,10 +28,23 @@ impl Interner {
     }
 
     /// The number of a text, held once more; `before` is the number that was asked for before it, of the same ticket.
+    #[inline]
     pub(super) fn hold(&mut self, before: Option<u32>, text: &Arc<str>) -> u32 {
         let guess = before.map_or(0, |before| self.held[before as usize].next);
         if let Some(held) = self.held.get_mut(guess as usize)
-            && held.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text) || held == text)
+            && held.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text))
+        {
+            held.count += 1;
+            return guess;
+        }
+        self.look_up(before, guess, text)
+    }
+
+    /// The same for whoever did not come with the very text that was guessed.
+    #[inline(never)]
+    fn look_up(&mut self, before: Option<u32>, guess: u32, text: &Arc<str>) -> u32 {
+        if let Some(held) = self.held.get_mut(guess as usize)
+            && held.text.as_ref() == Some(text)
         {
             held.count += 1;
             return guess;
@@ -54,12 +67,18 @@ impl Interner {
     }
 
     /// Lets go of a number once.
+    #[inline]
     pub(super) fn release(&mut self, id: u32) {
         let Some(held) = self.held.get_mut(id as usize) else { return };
         held.count = held.count.saturating_sub(1);
-        if held.count == 0
-            && let Some(text) = held.text.take()
-        {
+        if held.count == 0 {
+            self.give_back(id);
+        }
+    }
+
+    #[inline(never)]
+    fn give_back(&mut self, id: u32) {
+        if let Some(text) = self.held[id as usize].text.take() {
             self.ids.remove(&text);
             self.free.push(id);
         }

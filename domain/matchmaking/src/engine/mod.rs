@@ -16,6 +16,7 @@ mod group;
 mod index;
 mod interner;
 mod judged;
+mod key;
 mod lanes;
 mod plan;
 mod pool;
@@ -202,16 +203,14 @@ impl Engine {
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
         let shape = Shape { players: facts.players, room, step: 0, kind, any_sets, company: Company::Alone };
-        let mut latencies = [u64::MAX; REGIONS_MAX / 4];
+        let mut latencies = [UNMEASURED; REGIONS_MAX];
         let mut before = None;
         for (region, latency) in &facts.latencies {
             let region = self.regions.hold(before, region);
             before = Some(region);
-            // The front door lets no more regions in than there are words for.
-            if let Some(word) = latencies.get_mut(region as usize / 4) {
-                let latency = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
-                let shift = region % 4 * 16;
-                *word = *word & !(u64::from(UNMEASURED) << shift) | u64::from(latency) << shift;
+            // The front door lets no more regions in than there is room for.
+            if let Some(at) = latencies.get_mut(region as usize) {
+                *at = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
             }
         }
         let mut values = core::mem::take(&mut self.listed);
@@ -243,7 +242,9 @@ impl Engine {
             row[at..].iter_mut().zip(sums).for_each(|(word, sum)| *word = sum.millionths().cast_unsigned());
         }
         let (at, words) = layout.latencies;
-        row[at..at + words].copy_from_slice(&latencies[..words]);
+        for (word, four) in row[at..at + words].iter_mut().zip(latencies.as_chunks::<4>().0) {
+            *word = four.iter().rev().fold(0, |word, latency| word << 16 | u64::from(*latency));
+        }
         self.listed = values;
         if let Some(game) = game {
             self.games.insert(handle, game);

@@ -3,8 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::block::{Entry, Key, Marks};
+use super::block::{Entry, Marks};
 use super::index::{Index, KEPT_MAX};
+use super::key::Key;
 use super::plan::{Plan, Reach, Stand};
 use super::slab::{ANY_TEXT, Company, Handle, Ref, Slab, WILD};
 
@@ -74,20 +75,18 @@ impl Part {
         }
     }
 
-    /// Somebody has come: others of its number that allow no other are no longer alone, nor is it. Of those that were there the first and
-    /// the next are told; where there are more, they know.
-    fn tell_equals(&self, key: Key, handle: Handle, slab: &mut Slab) {
-        if self.exact.len() == 0 || key.number() == WILD {
+    /// Somebody has come: whoever is of its number in the other index is no longer alone, where that is of interest. Of several there
+    /// the first is told; the others know of each other.
+    fn tell_equals(&self, stand: Stand, number: i64, handle: Handle, slab: &mut Slab) {
+        if self.exact.len() == 0 || number == WILD {
             return;
         }
-        let first = self.exact.equals_from(Key::new(key.number(), 0)).next();
-        let next = self.exact.equals_from(key).find(|it| *it != handle);
-        let beside = self.open.equals_from(Key::new(key.number(), 0)).find(|it| *it != handle);
-        let others = first.into_iter().chain(next).filter(|it| *it != handle);
-        if beside.is_some() || others.clone().next().is_some() {
-            slab.set_company(handle);
+        let first = |index: &Index| index.equals_from(Key::new(number, 0)).next();
+        match stand {
+            Stand::Exact if first(&self.open).is_some() => slab.set_company(handle),
+            Stand::Exact => {}
+            Stand::Open | Stand::Game => first(&self.exact).into_iter().for_each(|it| slab.set_company(it)),
         }
-        others.for_each(|it| slab.set_company(it));
     }
 
     fn index(&mut self, stand: Stand) -> &mut Index {
@@ -190,18 +189,21 @@ impl Pool {
                 part.count(plan, row, |count| *count += 1);
             }
         }
+        let mut equals = Vec::new();
         for division in divisions {
             if let Some(part) = self.parts.get_mut(&division) {
-                for stand in [Stand::Game, Stand::Open, Stand::Exact] {
-                    part.index(stand).let_in(slab);
-                }
+                part.backfill.let_in(slab, None);
+                part.open.let_in(slab, None);
+                part.exact.let_in(slab, Some(&mut equals));
             }
         }
+        equals.into_iter().for_each(|handle| slab.set_company(handle));
         if plan.asks_equals {
             for handle in &coming {
                 let row = slab.get(*handle);
                 if let Some(part) = self.parts.get(&division(plan, row)) {
-                    part.tell_equals(key(plan, row), *handle, slab);
+                    let stand = plan.stands(row, row.shape().step);
+                    part.tell_equals(stand, primary(plan, row), *handle, slab);
                 }
             }
         }

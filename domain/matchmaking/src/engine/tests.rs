@@ -4,9 +4,10 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::block::{Block, Entry, Filter, Key, Mark, Marks};
+use super::block::{Block, Entry, Filter, Mark, Marks};
 use super::census;
 use super::index::Index;
+use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::walk::Walk;
@@ -112,10 +113,11 @@ proptest! {
         let (mut index, mut exact) = (Index::new(0), Index::new(0));
         let mut list: Vec<Listed> = Vec::new();
         let mut arrival = 0;
+        let mut told: Vec<Handle> = Vec::new();
         for step in steps {
             if !matches!(step, Step::Insert { .. }) {
-                index.let_in(&slab);
-                exact.let_in(&slab);
+                index.let_in(&slab, None);
+                exact.let_in(&slab, Some(&mut told));
             }
             match step {
                 Step::Insert { number, players, regions, set } => {
@@ -132,6 +134,7 @@ proptest! {
                     let index = if gone.is_exact() { &mut exact } else { &mut index };
                     index.remove(Key::new(gone.number, gone.arrival), &slab);
                     slab.remove(gone.handle);
+                    told.retain(|handle| *handle != gone.handle);
                 }
                 Step::Regions(at, regions) if !list.is_empty() => {
                     let at = at % list.len();
@@ -183,7 +186,7 @@ proptest! {
             }
         }
         for (index, is_exact) in [(&mut index, false), (&mut exact, true)] {
-            index.let_in(&slab);
+            index.let_in(&slab, is_exact.then_some(&mut told));
             let here: Vec<&Listed> = list.iter().filter(|it| it.is_exact() == is_exact).collect();
             prop_assert_eq!(index.len(), here.len());
             prop_assert_eq!(index.handles(), here.iter().map(|it| it.handle).collect::<Vec<_>>());
@@ -191,7 +194,9 @@ proptest! {
             for (at, it) in here.iter().enumerate() {
                 let equals = here[at..].iter().take_while(|other| other.number == it.number);
                 let found: Vec<Handle> = index.equals_from(Key::new(it.number, it.arrival)).collect();
-                prop_assert_eq!(found, equals.map(|it| it.handle).collect::<Vec<_>>());
+                prop_assert_eq!(&found, &equals.map(|it| it.handle).collect::<Vec<_>>());
+                // Whoever is not alone was told so, however many came together.
+                prop_assert!(!is_exact || found.len() == 1 || found.iter().all(|handle| told.contains(handle)));
             }
         }
     }

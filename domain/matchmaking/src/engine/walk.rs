@@ -2,8 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::block::{Block, Filter, Key, below};
+use super::block::{Block, Filter, below};
 use super::index::{Index, Place};
+use super::key::Key;
 use super::slab::{Handle, WILD};
 
 /// What a walk meets.
