@@ -39,3 +39,4 @@ pub use model::{
 pub use place::{Origin, Place, Sourced, Sources};
 pub use problem::{Mark, PlaceReport, Problem, ProblemReport};
 pub use sections::configurations::{LAUNCH_PARAMETERS, SERVER_JSON_FIELDS};
+pub use sections::lobbies::PASS_LIFE;

@@ -108,6 +108,11 @@ pub const MACHINE_TTL: DurationRange = range(
     30 * 86_400,
     "a machine that goes within a second of its last player never serves the next, and none idles for a month",
 );
+pub(crate) const PASS_LIFE: DurationRange = range(
+    10_000,
+    30 * 86_400,
+    "it is renewed half-way, and a lobby may be away for seconds; and who was thrown out holds it for as long",
+);
 pub(crate) const LOST_AFTER: DurationRange = range(
     2_000,
     86_400,

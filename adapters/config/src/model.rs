@@ -49,6 +49,8 @@ pub struct Lobby {
     pub name: Sourced<String>,
     /// Whether its sessions migrate.
     pub supports_host_migration: Sourced<bool>,
+    /// How long tokens and passes of its sessions' members last.
+    pub pass_life: Sourced<Duration>,
 }
 
 /// Where servers come from.

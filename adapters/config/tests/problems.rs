@@ -208,6 +208,18 @@ fn file_rows() -> Vec<Row> {
         (format!("{BASE}machines: {{ join: maybe }}\n"), Code::NotAllowed, (15, 19), "known words"),
         (format!("{BASE}machines: [{{ join: allowed }}]\n"), Code::WrongShape, (15, 1), "mapping"),
         (format!("{BASE}machines: {{ region: Europe }}\n"), Code::NotYet, (15, 13), "x-"),
+        (
+            format!("{BASE}lobbies: {{ lan: {{ passLife: 9s }} }}\n"),
+            Code::BadDuration,
+            (15, 29),
+            "passLife: 1d",
+        ),
+        (
+            format!("{BASE}lobbies: {{ lan: {{ passLife: 31d }} }}\n"),
+            Code::BadDuration,
+            (15, 29),
+            "passLife: 1d",
+        ),
     ]
 }
 

@@ -19,8 +19,9 @@ use mainstay_migration::{
 use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::{mpsc, oneshot};
 
-use links::Known;
+use links::{Known, named};
 
+use crate::clock::Clock;
 use crate::key::{Key, SessionKeys, Whom};
 use crate::lan::{Farewell, Voice};
 use crate::link::{Arrival, Ending, Way};
@@ -187,7 +188,7 @@ impl Leaving {
 pub(crate) struct Hands {
     me: PeerId,
     key: Key,
-    began: Instant,
+    clock: Clock,
     quic: Quic,
     mirror: Mirror,
     arrivals: mpsc::Receiver<Arrival>,
@@ -217,7 +218,7 @@ impl Hands {
         Self {
             me,
             key,
-            began: now,
+            clock: Clock::new(),
             mirror: quic.mirror().clone(),
             quic,
             arrivals,
@@ -259,13 +260,12 @@ impl Hands {
         match told {
             Told::Rules(input) => self.give(id, *input),
             Told::Members(cards) => self.expect(id, &cards),
+            Told::Relay(berth) => self.moor(id, berth),
         }
     }
 
-    /// This peer's own monotonic time: milliseconds since it began, from 1 on.
     fn now(&self) -> Timestamp {
-        let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Timestamp::from_unix_ms(elapsed.saturating_add(1))
+        self.clock.now()
     }
 
     fn wake_at(&self) -> Instant {
@@ -276,8 +276,7 @@ impl Hands {
             Life::Joins(joining) => Some(joining.next_deadline()),
             Life::In(session) => session.next_deadline(),
         });
-        let due =
-            deadlines.min().map(|due| self.began + Duration::from_millis(due.unix_ms().saturating_sub(1)));
+        let due = deadlines.min().map(|due| self.clock.instant(due));
         let tend = if self.places.is_empty() { Instant::now() + IDLE } else { self.tend_at };
         due.map_or(tend, |due| due.min(tend))
     }
@@ -672,10 +671,8 @@ impl Hands {
             Under::Lobby(entered) => entered,
         };
         let Entered { session, lobby, berth, .. } = *entered;
-        let moored = berth.map(|berth| {
-            self.quic.hailer().enter(mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)), berth)
-        });
-        match Line::start(session, Box::new(lobby), self.brought.clone()) {
+        let moored = berth.map(|berth| self.quic.hailer().enter(named(session), berth));
+        match Line::start(session, Box::new(lobby), self.brought.clone(), self.clock) {
             Ok((line, thread)) => {
                 self.lines.retain(|thread| !thread.is_finished());
                 self.lines.push(thread);

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod book;
+mod clock;
 mod hands;
 mod key;
 pub mod lan;
@@ -52,6 +53,7 @@ pub use crate::lobby::{
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;
+pub use crate::relay::Berth;
 pub use crate::seat::{Closing, Doors, Event, Over, Registered, Seat, SessionOptions, Shown, To};
 pub use mainstay_migration as migration;
 pub use mainstay_stun::Reach;

@@ -23,14 +23,14 @@ const UNANSWERED: Duration = Duration::from_millis(500);
 const CHANGES_MAX: usize = 64;
 
 /// What a lobby gives a member of a session to be carried for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Berth {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Berth {
     /// Where the relay is.
-    pub(crate) relay: SocketAddr,
+    pub relay: SocketAddr,
     /// Whose it is.
-    pub(crate) peer: PeerKey,
+    pub peer: PeerKey,
     /// What it shows.
-    pub(crate) ticket: Ticket,
+    pub ticket: Ticket,
 }
 
 /// The way to the task that hails.
@@ -54,7 +54,7 @@ impl Hailer {
     /// This peer is a member of a session, until what is returned is dropped.
     pub(crate) fn enter(&self, session: SessionId, berth: Berth) -> Moored {
         self.tell(Change::Enters(session, berth));
-        Moored { hailer: self.clone(), session, relay: berth.relay }
+        Moored { hailer: self.clone(), session, berth }
     }
 
     fn tell(&self, change: Change) {
@@ -69,10 +69,14 @@ impl Hailer {
 pub(crate) struct Moored {
     hailer: Hailer,
     session: SessionId,
-    pub(crate) relay: SocketAddr,
+    berth: Berth,
 }
 
 impl Moored {
+    pub(crate) const fn berth(&self) -> Berth {
+        self.berth
+    }
+
     /// Where a member of the session is, to the relay.
     pub(crate) fn seat(&self, peer: PeerId) -> Seat {
         Seat::of(self.session, peer)

@@ -48,7 +48,7 @@ pub use config::{Config, Listen, LogTail, NoLogs, Offered, OpenFile, SECRET_BYTE
 pub use declare::{declaration, fleet_id, programs, region_id};
 pub use error::{ApplyError, StartError};
 pub use identity::{IdentityError, Title};
-pub use lobby::{KeyError, LobbyConfig, supports};
+pub use lobby::{KeyError, LobbyConfig, pass_lives, supports};
 pub use mainstay_config::MachineSize;
 pub use mainstay_stun::Addresses as StunAddresses;
 pub use metrics::Metrics;

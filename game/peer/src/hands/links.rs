@@ -10,7 +10,7 @@ use super::{Hands, Life, Outside, Place, SEEK_MAX};
 use crate::book::Revision;
 use crate::key::Whom;
 use crate::link::Way;
-use crate::relay::Moored;
+use crate::relay::{Berth, Moored};
 
 /// How long a newcomer that the lobby named is dialed: as long as it asks to be let in. Behind routers both ends have to.
 const EXPECTED_FOR: Duration = SEEK_MAX;
@@ -64,7 +64,7 @@ impl Hands {
                 let Some(moored) = moored else { return };
                 for peer in peers.filter(|peer| !self.reach.is_heard(*peer)) {
                     let seat = moored.seat(peer);
-                    self.quic.route(seat, moored.relay);
+                    self.quic.route(seat, moored.berth().relay);
                     relayed.insert(peer, seat.address());
                 }
             };
@@ -116,4 +116,24 @@ impl Hands {
             self.give(id, Input::Reachable { nat, ping_ms, upstream_bps: 0 });
         }
     }
+
+    /// The lobby tells anew what carries for this peer.
+    pub(super) fn moor(&mut self, id: SessionId, berth: Option<Berth>) {
+        let hailer = self.quic.hailer();
+        let Some(Place { outside: Outside::Lobby { moored, .. }, .. }) = self.places.get_mut(&id) else {
+            return;
+        };
+        if moored.as_ref().map(Moored::berth) == berth {
+            return;
+        }
+        tracing::debug!(session = %id, relay = ?berth.map(|berth| berth.relay), "has another relay");
+        // The old place is left before the new one is taken: it is the session that is hailed for.
+        *moored = None;
+        *moored = berth.map(|berth| hailer.enter(named(id), berth));
+    }
+}
+
+/// A session as its lobby and relay name it.
+pub(super) const fn named(session: SessionId) -> mainstay_core::SessionId {
+    mainstay_core::SessionId(uuid::Uuid::from_u128(session.0))
 }

@@ -167,7 +167,7 @@ impl Entered {
 }
 
 /// Its place at the lobby's relay.
-fn berth_of(guest: &Guest, answer: &MemberAnswer) -> Option<Berth> {
+pub(super) fn berth_of(guest: &Guest, answer: &MemberAnswer) -> Option<Berth> {
     let told = answer.relay.as_ref()?;
     let relay = at(guest.door.url(), told.address.parse().ok()?)?;
     Some(Berth { relay, peer: PeerKey(bytes(&guest.key)?), ticket: Ticket(bytes(&told.ticket)?) })

@@ -1,4 +1,4 @@
-//! One thread a seat, which asks the lobby what the rules want to know and pays what is owed.
+//! One thread a seat, which asks the lobby what the rules want to know, pays what is owed and keeps this peer's pass alive.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,12 +7,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Admission, CanBeHost, Epoch, Input, MEMBERS_MAX, PeerId, Question, SessionId};
+use mainstay_migration::{
+    Admission, CanBeHost, Epoch, Input, MEMBERS_MAX, PeerId, Question, Ruling, SessionId,
+};
 use mainstay_wire::peer::Card;
 use tokio::sync::mpsc;
 
 use super::{Done, Lobby, News};
 use crate::Closing;
+use crate::clock::Clock;
+use crate::relay::Berth;
 
 /// How many errands wait: behind a lobby that does not answer they are of no use, and what matters is asked again.
 const ERRANDS_MAX: usize = 8;
@@ -48,6 +52,8 @@ pub(crate) enum Told {
     Rules(Box<Input>),
     /// Whoever looks after links: who is a member as the lobby knows it, and where.
     Members(Vec<Card>),
+    /// And what carries for this peer.
+    Relay(Option<Berth>),
 }
 
 impl Told {
@@ -65,11 +71,12 @@ impl Line {
         session: SessionId,
         lobby: Box<dyn Lobby>,
         brought: mpsc::Sender<Brought>,
+        clock: Clock,
     ) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (errands, heard) = sync_channel(ERRANDS_MAX);
         let thread = thread::Builder::new()
             .name("mainstay-lobby".to_owned())
-            .spawn(move || serve(session, lobby, &heard, &brought))?;
+            .spawn(move || serve(session, lobby, &heard, &brought, clock))?;
         Ok((Self(errands), thread))
     }
 
@@ -108,47 +115,55 @@ impl Owed {
     }
 }
 
+/// What a lobby said to something that was asked at that moment, and what came with it.
+fn told(lobby: &mut dyn Lobby, asked: Timestamp, ruling: Option<Ruling>) -> Vec<Told> {
+    let ruling = ruling.map(|ruling| Told::rules(Input::Lobby { asked, ruling }));
+    let news = lobby.news().into_iter().map(|news| match news {
+        News::Admitted { pass, as_of } => Told::rules(Input::Admitted(Admission { pass, as_of, at: asked })),
+        News::Relay(berth) => Told::Relay(berth),
+        News::Kicked(peer) => Told::rules(Input::Kick(peer)),
+        News::Members(cards) => Told::Members(cards),
+    });
+    ruling.into_iter().chain(news).collect()
+}
+
 fn serve(
     session: SessionId,
     mut lobby: Box<dyn Lobby>,
     errands: &Receiver<Errand>,
     brought: &mpsc::Sender<Brought>,
+    clock: Clock,
 ) {
     let mut owed = Owed::default();
     let bring = |told| brought.blocking_send(Brought { session, told }).map_err(|_closed| Closing);
+    let bring_all = |told: Vec<Told>| told.into_iter().try_for_each(bring);
     loop {
+        let mut question = None;
         match errands.recv_timeout(AGAIN) {
-            Ok(Errand::Ask { asked, question }) => {
-                // Whoever claims has to be known as one who can be host.
-                owed.pay(lobby.as_mut());
-                let ruling = lobby.ask(&question).map(|ruling| Told::rules(Input::Lobby { asked, ruling }));
-                let news = lobby.news().into_iter().map(|news| match news {
-                    News::Admitted { pass, as_of } => {
-                        Told::rules(Input::Admitted(Admission { pass, as_of, at: asked }))
-                    }
-                    News::Kicked(peer) => Told::rules(Input::Kick(peer)),
-                    News::Members(cards) => Told::Members(cards),
-                });
-                if ruling.into_iter().chain(news).try_for_each(bring).is_err() {
-                    break;
-                }
-            }
-            Ok(Errand::Introduce(can_be_host)) => {
-                owed.introduction = Some(can_be_host);
-                owed.pay(lobby.as_mut());
-            }
-            Ok(Errand::SeenAs(address)) => {
-                owed.seen_as = Some(address);
-                owed.pay(lobby.as_mut());
-            }
+            Ok(Errand::Ask { asked, question: put }) => question = Some((asked, put)),
+            Ok(Errand::Introduce(can_be_host)) => owed.introduction = Some(can_be_host),
+            Ok(Errand::SeenAs(address)) => owed.seen_as = Some(address),
             Ok(Errand::Kick { peer, epoch }) => {
                 if owed.kicks.len() < MEMBERS_MAX {
                     owed.kicks.insert(peer, epoch);
                 }
-                owed.pay(lobby.as_mut());
             }
-            Err(RecvTimeoutError::Timeout) => owed.pay(lobby.as_mut()),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
+        }
+        // Whoever claims has to be known as one who can be host.
+        owed.pay(lobby.as_mut());
+        if let Some((asked, question)) = question {
+            let ruling = lobby.ask(&question);
+            if bring_all(told(lobby.as_mut(), asked, ruling)).is_err() {
+                break;
+            }
+        }
+        // After the answer: somebody waits for that.
+        let asked = clock.now();
+        let ruling = lobby.renew();
+        if bring_all(told(lobby.as_mut(), asked, ruling)).is_err() {
+            break;
         }
     }
     lobby.leave();

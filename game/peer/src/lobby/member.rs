@@ -17,13 +17,14 @@ use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 
 use super::door::{Answered, As, is_passing};
+use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of};
 use super::{Done, Lobby, LobbyError, News};
 use crate::key::id_of;
 
-/// How often a member tries that lives on an old token: it has half a day left.
-const JOIN_AGAIN_LATER: Duration = Duration::from_secs(60);
+/// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
+const RENEW_AGAIN: Duration = Duration::from_secs(60);
 
 /// A member of a session.
 #[derive(Debug)]
@@ -36,8 +37,8 @@ pub(crate) struct Member {
     can_be_host: CanBeHost,
     /// How often the session has changed, as far as this member has read.
     revision: u64,
-    /// When it joins again, for a new token and a new pass.
-    joins_again: Instant,
+    /// Of its token and its pass.
+    freshness: Freshness,
     /// Until the hands ask.
     news: Vec<News>,
 }
@@ -52,9 +53,29 @@ pub(super) fn cards(session: &SessionView) -> Vec<Card> {
     session.members.iter().filter_map(card).collect()
 }
 
-/// When a token and a pass are old enough for new ones: half of the time that they last.
-fn half_of(answer: &MemberAnswer) -> Instant {
-    Instant::now() + Duration::from_millis(answer.token_expires.saturating_sub(answer.as_of) / 2)
+/// How long a token and a pass last, and when they are renewed.
+#[derive(Debug)]
+struct Freshness {
+    life: Duration,
+    due: Instant,
+}
+
+impl Freshness {
+    /// Of what was given just now: it is renewed at half of its life.
+    fn of(answer: &MemberAnswer) -> Self {
+        let life = Duration::from_millis(answer.token_expires.saturating_sub(answer.as_of));
+        Self { life, due: Instant::now() + life / 2 }
+    }
+
+    /// Whether it is time; the next is then later.
+    fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.due {
+            return false;
+        }
+        self.due = now + RENEW_AGAIN.min(self.life / 20);
+        true
+    }
 }
 
 impl Member {
@@ -66,7 +87,7 @@ impl Member {
             keys: BTreeMap::new(),
             can_be_host,
             revision: answer.session.revision,
-            joins_again: half_of(answer),
+            freshness: Freshness::of(answer),
             news: Vec::new(),
         };
         member.learn(&answer.session);
@@ -123,6 +144,8 @@ impl Member {
             refused::UNSUITABLE | refused::NOT_HOST => Some(Ruling::Unfit),
             refused::NOT_MIGRATABLE => Some(Ruling::Stays),
             refused::NOT_MEMBER => self.come_again(),
+            // Its machine slept for longer than its token lasts.
+            _ if status == StatusCode::UNAUTHORIZED => self.come_again(),
             code => {
                 tracing::debug!(%status, code, detail = problem.detail, "the lobby says neither yes nor no");
                 None
@@ -133,11 +156,7 @@ impl Member {
     fn come_again(&mut self) -> Option<Ruling> {
         match self.heard(self.guest.enter(&self.session, self.can_be_host))? {
             Answered::Yes(answer) => {
-                self.token.clone_from(&answer.token);
-                self.learn(&answer.session);
-                self.joins_again = half_of(&answer);
-                let as_of = Timestamp::from_unix_ms(answer.as_of);
-                self.news.extend(pass_of(&answer).map(|pass| News::Admitted { pass, as_of }));
+                self.be_given(&answer);
                 None
             }
             Answered::No(_, problem) => match problem.code.as_str() {
@@ -145,6 +164,15 @@ impl Member {
                 _ => None,
             },
         }
+    }
+
+    fn be_given(&mut self, answer: &MemberAnswer) {
+        self.token.clone_from(&answer.token);
+        self.learn(&answer.session);
+        self.freshness = Freshness::of(answer);
+        let as_of = Timestamp::from_unix_ms(answer.as_of);
+        self.news.extend(pass_of(answer).map(|pass| News::Admitted { pass, as_of }));
+        self.news.push(News::Relay(berth_of(&self.guest, answer)));
     }
 
     fn beat(&mut self, request: &BeatRequest) -> Option<Ruling> {
@@ -198,12 +226,6 @@ impl Member {
 
 impl Lobby for Member {
     fn ask(&mut self, question: &Question) -> Option<Ruling> {
-        if Instant::now() >= self.joins_again {
-            self.joins_again = Instant::now() + JOIN_AGAIN_LATER;
-            if let Some(over) = self.come_again() {
-                return Some(over);
-            }
-        }
         match question {
             Question::Renew { epoch, hears } => {
                 if hears.iter().any(|peer| !self.keys.contains_key(peer)) {
@@ -222,6 +244,28 @@ impl Lobby for Member {
                 let Some(to) = self.key_of(*to) else { return Some(Ruling::Unfit) };
                 self.claim(&ClaimRequest { expected_epoch: epoch.0, to: Some(to) })
             }
+        }
+    }
+
+    fn renew(&mut self) -> Option<Ruling> {
+        if !self.freshness.is_due() {
+            return None;
+        }
+        match self.post::<MemberAnswer>(&format!("/members/{}/pass", self.guest.key), &())? {
+            Answered::Yes(answer) => {
+                self.be_given(&answer);
+                None
+            }
+            // It was away for longer than its token lasts: it comes in as anybody does.
+            Answered::No(StatusCode::UNAUTHORIZED, _) => self.come_again(),
+            Answered::No(_, problem) => match problem.code.as_str() {
+                refused::NOT_FOUND | refused::OVER | refused::KICKED => Some(Ruling::Over),
+                // Whom the lobby counts as lost comes again with its next question; nobody is brought back by time alone.
+                code => {
+                    tracing::debug!(code, detail = problem.detail, "the pass is not renewed");
+                    None
+                }
+            },
         }
     }
 

@@ -27,6 +27,7 @@ use mainstay_migration::{CanBeHost, Epoch, Pass, PeerId, Question, Ruling};
 use mainstay_wire::peer::Card;
 
 use crate::mirror::Mirror;
+use crate::relay::Berth;
 
 pub use self::attributes::{AttributeError, Attributes};
 pub(crate) use self::entry::{Entered, Entry, create, join};
@@ -86,13 +87,15 @@ pub enum Done {
 /// What comes with a lobby's answers and was not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// It has let this peer in anew.
+    /// It has let this peer in anew, or has renewed its pass.
     Admitted {
         /// What it shows other members from now on.
         pass: Pass,
         /// What the lobby's clock said then.
         as_of: Timestamp,
     },
+    /// What carries for this peer from now on, where anything does.
+    Relay(Option<Berth>),
     /// It keeps somebody out, for the host to know.
     Kicked(PeerId),
     /// Who is a member as the lobby knows it, and where each may be found.
@@ -103,6 +106,9 @@ pub enum News {
 pub trait Lobby: fmt::Debug + Send {
     /// Asks. `None` where nothing came back that says anything.
     fn ask(&mut self, question: &Question) -> Option<Ruling>;
+    /// Renews what this peer shows its lobby and other members, where that is old enough: called twice a second, whether or not
+    /// there is anything to ask. What comes of it is news; an answer is what ends the session for this peer.
+    fn renew(&mut self) -> Option<Ruling>;
     /// What came with the answers so far; each is given once.
     fn news(&mut self) -> Vec<News>;
     /// Says whether this peer may become host.

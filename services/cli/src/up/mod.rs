@@ -247,7 +247,11 @@ impl Up<'_> {
 
     /// The lobby. Its players say who they are by themselves where PlayFab's do.
     fn lobby(&self) -> mainstay_control::LobbyConfig {
-        mainstay_control::LobbyConfig { dir: self.data_dir.join("identity"), logins: self.playfab().logins }
+        mainstay_control::LobbyConfig {
+            dir: self.data_dir.join("identity"),
+            logins: self.playfab().logins,
+            pass_lives: mainstay_control::pass_lives(&self.source.config),
+        }
     }
 
     /// What stands for the builds of queues that are pasted, by whichever door.

@@ -1,5 +1,7 @@
 //! Sessions that players host, over the native face: what a game does that knows the documentation and has an Ed25519 library.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
@@ -102,8 +104,12 @@ fn create(up: &Product<'_>, host: &mut Peer, key: &str, settings: Value) -> Valu
 }
 
 fn start(home: &Home) -> Product<'_> {
+    start_with(home, "")
+}
+
+fn start_with<'a>(home: &'a Home, says: &str) -> Product<'a> {
     let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
+    std::fs::write(&file, format!("version: 1.0\n{says}")).unwrap();
     home.up(&[file.to_str().unwrap()])
 }
 
@@ -254,6 +260,74 @@ fn a_file_says_whether_a_services_sessions_migrate() {
     write("false");
     assert!(up.run(&["apply", file.to_str().unwrap()]).status.success());
     assert_eq!(supports(&up), [false, true]);
+}
+
+/// 0056: "half-way through the day that a pass lasts its holder has it renewed, which makes nobody a member": whoever is none, was
+/// thrown out, shows another's token or one that ran out gets nothing, and is where it was.
+#[test]
+fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
+    let home = Home::new();
+    let up = start_with(&home, "lobbies: { online: { passLife: 20s } }\n");
+    let key = lobby_key(&up.caller());
+    let [mut ann, mut ben, mut cat, mut dan] = ["ann", "ben", "cat", "dan"].map(|name| Peer::new(&up, name));
+    let made = create(&up, &mut ann, &key, json!({ "size": 8 }));
+    let session = made["session"]["id"].as_str().unwrap().to_owned();
+    let elsewhere = create(&up, &mut dan, &key, json!({ "size": 8 }))["session"]["id"].clone();
+    let joined = ben.joins(&session, &key);
+    cat.joins(&session, &key);
+    let place = |session: &str, peer: &Peer| format!("/v1/sessions/{session}/members/{}/pass", peer.key());
+    let renews = |who: &Peer, whose: &Peer| who.caller.send(&place(&session, whose), &Value::Null);
+    let members = || {
+        let seen = up.caller().get(&format!("/v1/sessions/{session}")).json();
+        let members = seen["members"].as_array().unwrap().iter();
+        members.map(|member| member["player"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let are = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    let given = renews(&ben, &ben).json();
+    assert_eq!((&given["pass"]["peer"], &given["pass"]["player"]), (&json!(ben.key()), &json!("ben")));
+    assert_eq!(given["pass"]["expires"].as_u64(), given["asOf"].as_u64().map(|now| now + 20_000), "{given}");
+    assert!(given["pass"]["expires"].as_u64() > joined["pass"]["expires"].as_u64(), "{given}");
+    ben.caller = ben.caller.with(Credentials::Bearer(given["token"].as_str().unwrap().to_owned()));
+    assert_eq!(renews(&ben, &ben).status, 200, "the new token is one");
+
+    let nobody = ben.caller.with(Credentials::Nothing);
+    for (asked, refused) in [
+        (renews(&ben, &cat), (403, "MS-G005")),
+        (renews(&dan, &ben), (403, "MS-G005")),
+        (renews(&dan, &dan), (403, "MS-G005")),
+        (ben.caller.send(&place(elsewhere.as_str().unwrap(), &ben), &Value::Null), (403, "MS-G005")),
+        (nobody.send(&place(&session, &ben), &Value::Null), (401, "MS-A001")),
+        (up.caller().send(&place(&session, &ben), &Value::Null), (401, "MS-A002")),
+    ] {
+        assert_eq!((asked.status, asked.code.as_deref()), (refused.0, Some(refused.1)), "{asked:?}");
+    }
+    assert!(up.run(&["session", "kick", &session, &ben.key()]).status.success());
+    assert_eq!(cat.caller.delete(&format!("/v1/sessions/{session}/members/{}", cat.key())).status, 204);
+    for (who, code) in [(&ben, "MS-G006"), (&cat, "MS-G005")] {
+        let asked = renews(who, who);
+        assert_eq!((asked.status, asked.code.as_deref()), (403, Some(code)), "{asked:?}");
+    }
+    assert_eq!(members(), are(&["ann"]), "nobody is back");
+
+    // Its player comes with another process: the old one is none any more, whatever it holds.
+    let mut again = Peer::new(&up, "dan");
+    assert_eq!(
+        ann.beats(&session, &json!({ "epoch": 1 })).status,
+        200,
+        "a session takes members while it has a host"
+    );
+    dan.joins(&session, &key);
+    again.joins(&session, &key);
+    assert_eq!(renews(&dan, &dan).code.as_deref(), Some("MS-G005"));
+    assert_eq!(renews(&again, &again).status, 200);
+    until("the token runs out", || {
+        (again.caller.get(&format!("/v1/sessions/{session}")).status == 401).then_some(())
+    });
+    assert_eq!(renews(&again, &again).status, 401);
+    assert_eq!(members(), are(&["ann", "dan"]), "it is a member, and has to join again for a token");
+    assert_eq!(again.joins(&session, &key)["pass"]["player"], "dan");
+    assert!(up.run(&["session", "end", &session]).status.success());
+    assert_eq!(renews(&again, &again).code.as_deref(), Some("MS-G002"));
 }
 
 /// The command line, events, kicks, the flag of a service, limits and metrics.

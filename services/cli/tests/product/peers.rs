@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -284,4 +285,34 @@ fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
     let over = member.says("it is put out", |line| line["event"] == "over");
     assert_eq!(over["why"], "Ended(Refused(Kicked))", "{over}");
     host.says("it is alone", |line| line["members"] == 1);
+}
+
+/// 0056: "half-way through the day that a pass lasts its holder has it renewed". A member asks nothing of its lobby, and two lives of
+/// a pass go by. Then it stands still for longer than its host waits for it, and is put out: it comes in again, by a pass that is good.
+#[test]
+fn a_member_that_asks_for_nothing_is_let_in_again_after_two_lives_of_its_pass() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\nlobbies: { online: { passLife: 20s } }\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let lobby = up.caller().api;
+    let host = Player::new(&lobby, None);
+    let member = Player::new(&lobby, Some(&host.session));
+    let since = Instant::now();
+    let plays = |line: &Value| line["event"] == "stands" && line["members"] == 2 && line["linked"] == 1;
+    host.says("both are in", plays);
+    member.says("two lives have gone by", |line| {
+        assert_ne!(line["event"], "over", "{line}");
+        plays(line) && since.elapsed() > Duration::from_secs(2 * 20)
+    });
+    let process = nix::unistd::Pid::from_raw(member.process.id().try_into().unwrap());
+    nix::sys::signal::kill(process, Signal::SIGSTOP).unwrap();
+    host.says("it is put out", |line| line["members"] == 1);
+    nix::sys::signal::kill(process, Signal::SIGCONT).unwrap();
+    let frozen = Instant::now();
+    host.says("it is in again", |line| plays(line) && line["members"] == 2);
+    member.says("and plays", |line| {
+        assert_ne!(line["event"], "over", "{line}");
+        plays(line) && frozen.elapsed() > Duration::from_secs(2)
+    });
 }

@@ -25,8 +25,6 @@ use super::files::Sealed;
 /// How long a game server's token lasts: its daemon hands each out for half of it, and whoever is shown one looks at it
 /// within seconds.
 const SERVER_TOKEN_LIFE: Duration = Duration::from_secs(600);
-/// How long a member's token and its pass last: longer than a game. Joining again gives new ones.
-const MEMBER_TOKEN_LIFE: Duration = Duration::from_hours(24);
 /// How long the token of a seat lasts: as long as its player may come again after a crash of its own. The seat itself is kept for less.
 const SEAT_TOKEN_LIFE: Duration = Duration::from_hours(24);
 /// How long a token lasts (stock clients renew theirs an hour after they got it, or by `exp`).
@@ -198,21 +196,20 @@ impl TokenKeys {
         Some(OfServer { server, tenure })
     }
 
-    /// What a member of a lobby's session shows the lobby, and until when that is good.
+    /// What a member of a lobby's session shows the lobby.
     pub(crate) fn of_member(
         &self,
         OfMember { session, peer }: OfMember,
         now: Timestamp,
-    ) -> Result<(String, Timestamp), jsonwebtoken::errors::Error> {
-        let expires = now + MEMBER_TOKEN_LIFE;
+        expires: Timestamp,
+    ) -> Result<String, jsonwebtoken::errors::Error> {
         let claims = MemberClaims {
             member_of: session.0,
             peer: mainstay_wire::lobby::text(&peer.0),
             exp: expires.unix_ms() / 1000,
             iat: now.unix_ms() / 1000,
         };
-        let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)?;
-        Ok((token, expires))
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.sign)
     }
 
     /// The member whose token this is, while it lasts.

@@ -7,9 +7,11 @@ mod limits;
 mod signer;
 mod watched;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_journal::ShardName;
@@ -39,6 +41,8 @@ pub struct LobbyConfig {
     pub dir: PathBuf,
     /// Whether players may say by themselves who they are.
     pub logins: crate::playfab::Logins,
+    /// How long tokens and passes of members last, by service; of one that is not named for [`mainstay_config::PASS_LIFE`].
+    pub pass_lives: BTreeMap<Service, Duration>,
 }
 
 /// The lobby of a running control plane.
@@ -49,6 +53,7 @@ pub(crate) struct Lobbies {
     watched: Watched,
     limits: Arc<Limits>,
     logins: crate::playfab::Logins,
+    pass_lives: Arc<BTreeMap<Service, Duration>>,
     offers: Offers,
     tickets: Tickets,
 }
@@ -69,7 +74,7 @@ impl Lobbies {
         journal: &JournalHandle,
         offers: Offers,
     ) -> Result<Self, StartError> {
-        let LobbyConfig { dir, logins } = config;
+        let LobbyConfig { dir, logins, pass_lives } = config;
         let opened = tokio::task::spawn_blocking(move || Signer::open(&dir)).await;
         let signer = Arc::new(opened.map_err(|_| StartError::Thread)??);
         let tickets = Tickets::new(&signer.secret(RELAY_SECRET));
@@ -84,7 +89,8 @@ impl Lobbies {
             mailbox_max: MAILBOX_MAX,
         })
         .await?;
-        Ok(Self { shard, signer, watched, limits: Arc::new(Limits::new()), logins, offers, tickets })
+        let (limits, pass_lives) = (Arc::new(Limits::new()), Arc::new(pass_lives));
+        Ok(Self { shard, signer, watched, limits, logins, pass_lives, offers, tickets })
     }
 
     /// The shard itself.
@@ -105,6 +111,11 @@ impl Lobbies {
     /// Whether players may say by themselves who they are.
     pub(crate) const fn logins(&self) -> crate::playfab::Logins {
         self.logins
+    }
+
+    /// How long what a member of its sessions is given lasts.
+    pub(crate) fn pass_life(&self, service: Service) -> Duration {
+        self.pass_lives.get(&service).copied().unwrap_or(mainstay_config::PASS_LIFE)
     }
 
     /// What is told of a lobby service.
@@ -207,6 +218,13 @@ pub fn supports(config: &mainstay_config::Config) -> Vec<(Service, Support)> {
         Some((*service, if written.value { Support::Supported } else { Support::Unsupported }))
     };
     Service::ALL.iter().filter_map(supports).collect()
+}
+
+/// How long the files have passes of lobby services last.
+#[must_use]
+pub fn pass_lives(config: &mainstay_config::Config) -> BTreeMap<Service, Duration> {
+    let life = |service: &Service| Some((*service, config.lobbies.get(service.name())?.pass_life.value));
+    Service::ALL.iter().filter_map(life).collect()
 }
 
 /// A session at a moment.

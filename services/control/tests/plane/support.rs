@@ -223,6 +223,7 @@ impl World {
             lobby: Some(mainstay_control::LobbyConfig {
                 dir: dir.path().join("identity"),
                 logins: Logins::Vouched,
+                pass_lives: std::collections::BTreeMap::new(),
             }),
             playfab: Some(PlayFab {
                 listen: vec![free],

@@ -17,10 +17,12 @@ use utoipa_axum::routes;
 use super::super::super::App;
 use super::super::super::failure::{Failure, Native};
 use super::sessions::AsHost;
-use super::{Asker, acts, ask, asker, can, comes, joiner, lobby, look, member, peer_of, session_of, welcome};
+use super::{
+    Asker, acts, ask, asker, can, comes, given, joiner, lobby, look, member, peer_of, session_of, welcome,
+};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(join)).routes(routes!(introduce, remove))
+    OpenApiRouter::new().routes(routes!(join)).routes(routes!(introduce, remove)).routes(routes!(renew))
 }
 
 /// Comes in, or comes again for a new token. While the session is on its way to another host: 503 with `Retry-After`.
@@ -78,6 +80,31 @@ async fn introduce(
     ask(&app, session, command).await?;
     let seen = look(&app, session).await?;
     Ok(Json(lobbies.view(&seen, Addresses::Told)))
+}
+
+/// A member has its token and its pass renewed, before they run out. It shows the token that it has: whoever is no member any more, or
+/// was thrown out, gets nothing, and nobody becomes one.
+#[utoipa::path(
+    post,
+    operation_id = "renewPass",
+    path = "/v1/sessions/{session}/members/{peer}/pass",
+    tag = "lobby",
+    params(("session" = String, Path, description = "The session's id"), ("peer" = String, Path, description = "Its key, in base64url")),
+    responses((status = 200, description = "New ones, that last as long again", body = MemberAnswer), (status = 401, description = "The token has run out: join again", body = Problem), (status = 403, description = "It is no member, another, or was kicked", body = Problem), (status = 410, description = "It has ended", body = Problem)),
+)]
+async fn renew(
+    State(app): State<Arc<App>>,
+    Path((named, peer)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<MemberAnswer>, Native> {
+    acts(&app, &headers)?;
+    let session = session_of(&named)?;
+    let own = member(&app, &headers, session)?;
+    lobby(&app)?.limits().call(session, own, app.now())?;
+    if peer_of(&peer)? != own {
+        return Err(Failure::not_own(session).into());
+    }
+    Ok(Json(given(&app, &look(&app, session).await?, own)?))
 }
 
 /// A member leaves; or the host, or a service account, throws it out for ever.

@@ -272,24 +272,31 @@ async fn look(app: &App, session: SessionId) -> Result<Seen, Native> {
 
 /// What somebody is given who came in.
 async fn welcome(app: &App, session: SessionId, by: &Joiner) -> Result<MemberAnswer, Native> {
+    // It may have been thrown out, or its player have come with another process, in between.
+    given(app, &look(app, session).await?, by.peer)
+}
+
+/// What a member is given: a token and a pass for itself, as long as it is one.
+fn given(app: &App, seen: &Seen, peer: PeerKey) -> Result<MemberAnswer, Native> {
     let lobbies = lobby(app)?;
-    let seen = look(app, session).await?;
-    if !seen.session.members.contains_key(&by.peer) {
-        // It was thrown out, or its player came with another process, in between.
-        return Err(Failure::lobby(lobbies, session, &Rejection::NotMember(by.peer)).into());
-    }
-    let shown = OfMember { session, peer: by.peer };
-    let (token, expires) = app
+    let session = seen.session.id;
+    let Some(member) = seen.session.members.get(&peer) else {
+        let was_kicked = seen.session.kicked_peers.contains(&peer);
+        let rejection = if was_kicked { Rejection::Kicked } else { Rejection::NotMember(peer) };
+        return Err(Failure::lobby(lobbies, session, &rejection).into());
+    };
+    let expires = seen.now + lobbies.pass_life(seen.session.service);
+    let token = app
         .tokens
-        .of_member(shown, seen.now)
+        .of_member(OfMember { session, peer }, seen.now, expires)
         .map_err(|error| Failure::internal(format!("failed to sign: {error}")))?;
     Ok(MemberAnswer {
-        session: lobbies.view(&seen, Addresses::Told),
+        session: lobbies.view(seen, Addresses::Told),
         lobby_key: text(&lobbies.key().0),
         token,
         token_expires: expires.unix_ms(),
-        pass: lobbies.pass(session, by.peer, &by.player, expires),
+        pass: lobbies.pass(session, peer, &member.player, expires),
         as_of: seen.now.unix_ms(),
-        relay: lobbies.relay(session, &by.peer),
+        relay: lobbies.relay(session, &peer),
     })
 }

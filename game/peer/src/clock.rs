@@ -1,0 +1,26 @@
+//! A peer's own monotonic time, which its rules reckon with.
+
+use std::time::{Duration, Instant};
+
+use mainstay_core::Timestamp;
+
+/// Milliseconds since the peer began, from 1 on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// One that begins now.
+    pub(crate) fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn now(self) -> Timestamp {
+        let elapsed = u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Timestamp::from_unix_ms(elapsed.saturating_add(1))
+    }
+
+    /// When the system's clock says that it is so late.
+    pub(crate) fn instant(self, at: Timestamp) -> Instant {
+        self.0 + Duration::from_millis(at.unix_ms().saturating_sub(1))
+    }
+}
