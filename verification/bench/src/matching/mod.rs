@@ -10,6 +10,7 @@ mod pool;
 mod quality;
 mod queues;
 mod service;
+mod spread;
 mod steady;
 mod workload;
 
@@ -101,7 +102,7 @@ fn everything(size: Size) -> Result<(), Failure> {
     for (preset, tickets) in
         [(Preset::W1, 1_000), (Preset::W1, 10_000), (Preset::W2, 1_000), (Preset::W2, 10_000)]
     {
-        quality::spread(preset, tickets)?;
+        spread::run(preset, tickets)?;
     }
     Ok(())
 }

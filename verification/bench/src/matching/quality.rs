@@ -1,19 +1,16 @@
-//! How good matches are: rules broken, by the checker of the domain's tests, which shares nothing with the engine; matches missed, by
-//! trying everything; spread, against the best there is.
+//! Whether matches are what the rules say: rules broken, by the checker of the domain's tests, which shares nothing with the engine;
+//! matches missed, by trying everything.
 
 use std::time::Duration;
 
 use mainstay_core::{StateMachine as _, Timestamp, Turn};
 use mainstay_matchmaking::{Command, Queue};
 
+use super::SEEDS;
 use super::machine::{commands, matched, queue};
 use super::oracle::{self, Waiting};
-use super::pool::Pool;
 use super::queues::Preset;
-use super::workload::Workload;
-use super::{SEEDS, SKILL_WITHIN};
 use crate::Failure;
-use crate::report::median;
 
 /// Between two tickets of a day that is judged.
 const APART: Duration = Duration::from_millis(20);
@@ -98,61 +95,5 @@ impl Day {
             self.shadow.apply(self.now, event);
         }
         Ok(())
-    }
-}
-
-/// Matched share and mean spread of a drain, beside the most matches with the least spread: what sorting tells where one rule is
-/// all, and nobody comes with others.
-pub fn spread(preset: Preset, tickets: u64) -> Result<(), Failure> {
-    let size = usize::try_from(preset.queue()?.max_match_size)?;
-    let (mut shares, mut ratios) = (Vec::new(), Vec::new());
-    for seed in SEEDS {
-        let mut workload = Workload::new(seed, preset.reads());
-        let mut pool = Pool::new(preset)?;
-        let mut skills = Vec::new();
-        for _ in 0..tickets {
-            let facts = workload.ticket();
-            skills.extend(facts.numbers[0].map(|skill| skill.millionths() / 1_000_000));
-            pool.insert(&facts, Timestamp::EPOCH);
-        }
-        pool.look(Timestamp::EPOCH);
-        let (matches, best) = optimum(&mut skills, size);
-        shares.push(pool.matches as f64 / matches as f64 * 100.0);
-        ratios.push(pool.spread() / (best as f64 / matches as f64));
-    }
-    say!(
-        "spread of {tickets}, {preset:?}: {:.2} times the optimum, {:.1} % of its matches",
-        median(ratios),
-        median(shares)
-    );
-    Ok(())
-}
-
-/// The most matches of so many, and the least sum of their spreads: neighbours in order of skill, some of them left out.
-fn optimum(skills: &mut [i64], size: usize) -> (u64, i64) {
-    skills.sort_unstable();
-    let mut best = vec![(0_u64, 0_i64); skills.len() + 1];
-    for end in 1..=skills.len() {
-        best[end] = best[end - 1];
-        let Some(begin) = end.checked_sub(size) else { continue };
-        let spread = skills[end - 1] - skills[begin];
-        if spread <= SKILL_WITHIN {
-            let with = (best[begin].0 + 1, best[begin].1 + spread);
-            if with.0 > best[end].0 || (with.0 == best[end].0 && with.1 < best[end].1) {
-                best[end] = with;
-            }
-        }
-    }
-    best[skills.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_optimum_leaves_out_who_is_far() {
-        assert_eq!(optimum(&mut [0, 90, 100, 300, 301, 1_000], 2), (2, 11));
-        assert_eq!(optimum(&mut [0, 500], 2), (0, 0));
     }
 }
