@@ -29,6 +29,11 @@ pub struct Instance {
 impl Instance {
     /// Starts `mainstay up` on a configuration and waits until it says that it is ready.
     pub fn start(configuration: &str) -> Result<Self, Failure> {
+        Self::start_with(configuration, &[])
+    }
+
+    /// The same, with further arguments.
+    pub fn start_with(configuration: &str, arguments: &[&str]) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new().prefix("mainstay-bench").tempdir_in(".")?;
         let file = folder.path().join("mainstay.yaml");
         std::fs::write(&file, configuration)?;
@@ -39,6 +44,7 @@ impl Instance {
             .arg("--data-dir")
             .arg(&data)
             .args(["--ports", "auto"])
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -81,7 +87,12 @@ impl Instance {
 
     /// POST, as JSON.
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let request = ureq::post(format!("{}{path}", self.api)).header("authorization", &self.authorization);
+        self.post_as(&self.authorization, path, body)
+    }
+
+    /// The same, by whoever shows that.
+    pub fn post_as(&self, authorization: &str, path: &str, body: &Value) -> Result<Value, Failure> {
+        let request = ureq::post(format!("{}{path}", self.api)).header("authorization", authorization);
         Ok(request.send_json(body)?.body_mut().read_json()?)
     }
 

@@ -20,6 +20,7 @@ mod matching;
 mod memory;
 mod migrate;
 mod postgres;
+mod relay;
 mod report;
 mod scale;
 
@@ -38,6 +39,7 @@ const USAGE: &str =
        mainstay bench memory [--servers N]
        mainstay bench migrate [--players N] [--round-trip MS] [--loss PER-MILLE] [--seed N] [-o json]
                               [[--cause power-cut|graceful] [--times N] | --cost [--seconds N] | --trace wifi [--seconds N]]
+       mainstay bench relay [--pairs N] [--rate N] [--bytes N] [--seconds N] [--runs N]
        mainstay bench scale [--machines N] [--minutes N] [--rate N]";
 
 /// Runs the benchmark that the arguments name.
@@ -54,6 +56,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("match", rest)) => matching::run(rest),
         Some(("memory", rest)) => memory::run(rest),
         Some(("migrate", rest)) => migrate::run(rest),
+        Some(("relay", rest)) => relay::run(rest),
         Some(("scale", rest)) => scale::run(rest),
         Some(_) | None => Err(USAGE.into()),
     };
