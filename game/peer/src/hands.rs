@@ -1,172 +1,47 @@
 //! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
 //! they ask for.
+//!
+//! - `command` is what a game asks for, `place` what is known of one of its sessions;
+//! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
+mod command;
+mod entrance;
 mod lan;
 mod links;
+mod place;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_core::Timestamp;
-use mainstay_migration::{
-    Admission, Arbiter, Body, Config, End, Forged, Input, Joined, Joining, Message, Output, PeerId, Priority,
-    Session, SessionId,
-};
-use mainstay_wire::peer::{Card, GAME_BYTES_MAX, Game, Packet};
-use tokio::sync::{mpsc, oneshot};
+use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
+use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
+use tokio::sync::mpsc;
 
-use links::{Known, named};
+pub(crate) use command::{Command, Entrance, Seated, Under};
+use entrance::SEEK_AGAIN;
+use place::{Life, Outside, Place};
 
 use crate::clock::Clock;
-use crate::key::{Key, SessionKeys, Whom};
-use crate::lan::{Farewell, Voice};
+use crate::key::{Key, Whom};
+use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Entered, Errand, Line, RULINGS_MAX, Told};
-use crate::mailbox::{Mail, Mailbox, Room};
+use crate::lobby::{Brought, Errand, RULINGS_MAX, Told};
+use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
-use crate::relay::Moored;
-use crate::seat::{Doors, Event, Over, SessionOptions, Shown, To};
+use crate::seat::{Event, Over, Shown, To};
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
 pub(crate) const TEND: Duration = Duration::from_millis(100);
-/// How long a joiner dials before it gives up: as long as it then asks.
-const SEEK_MAX: Duration = Duration::from_secs(15);
-/// How often it dials the same door again.
-const SEEK_AGAIN: Duration = Duration::from_secs(1);
 /// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
 const DEEDS_MAX: usize = 64 * 20;
-/// How many members somebody who wants in asks, the host first: each of them knows who is host, and each try takes a moment.
-const ASKED_MAX: usize = 8;
 /// How long nobody is woken where nothing is due.
 const IDLE: Duration = Duration::from_secs(1);
-
-/// What a game asks of its hands.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Found {
-        options: SessionOptions,
-        seated: Seated,
-        under: Under,
-    },
-    Join {
-        options: SessionOptions,
-        seated: Seated,
-        way: Entrance,
-    },
-    Give {
-        session: SessionId,
-        input: Input,
-    },
-    /// The host's game is so far, and holds so much of what it was told.
-    Write {
-        session: SessionId,
-        applied: u64,
-        input: Input,
-    },
-    Say {
-        session: SessionId,
-        to: To,
-        way: Way,
-        bytes: Vec<u8>,
-    },
-    Look {
-        session: SessionId,
-        answer: oneshot::Sender<Option<Shown>>,
-    },
-}
-
-/// Who proves the hosts of a session.
-#[derive(Debug)]
-pub(crate) enum Under {
-    /// Its members.
-    Nobody,
-    /// Its members, and whoever of them is host says so on the LAN.
-    Lan(Box<Voice>),
-    /// A lobby that this peer has a place in it from.
-    Lobby(Box<Entered>),
-}
-
-/// How somebody comes into a session.
-#[derive(Debug)]
-pub(crate) enum Entrance {
-    /// By addresses, at least one of which is a member's.
-    Doors(Doors),
-    /// As it was announced on the LAN, where it will be announced again.
-    Lan(Box<Voice>, Doors),
-    /// The lobby has let it in, and names the members.
-    Lobby(Box<Entered>),
-}
-
-/// What a session's hands know of its game.
-#[derive(Debug, Clone)]
-pub(crate) struct Seated {
-    pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) listeners: Vec<(String, Priority)>,
-}
-
-#[derive(Debug)]
-struct Place {
-    config: Config,
-    seated: Seated,
-    outside: Outside,
-    life: Life,
-    /// Whom the lobby has named, and who is no member here yet.
-    expected: BTreeMap<PeerId, Instant>,
-    /// When the round trips of its links were measured last.
-    measured: Option<Instant>,
-    /// What was told of where members are.
-    known: Option<Known>,
-    /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
-    deeds: VecDeque<Input>,
-    /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
-    told: u64,
-}
-
-/// Who is told of a session beside its members.
-#[derive(Debug)]
-enum Outside {
-    Nobody,
-    /// Whoever listens on the LAN.
-    Lan(Box<Voice>),
-    Lobby {
-        /// To whom questions go; `None` where the system gave no thread for them.
-        line: Option<Line>,
-        /// At its relay, where it has one.
-        moored: Option<Moored>,
-    },
-}
-
-impl Place {
-    const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
-        Self {
-            config,
-            seated,
-            outside,
-            life,
-            expected: BTreeMap::new(),
-            measured: None,
-            known: None,
-            deeds: VecDeque::new(),
-            told: 0,
-        }
-    }
-}
-
-#[derive(Debug)]
-enum Life {
-    /// It dials whoever may know the session.
-    Seeks { doors: Doors, until: Timestamp, dialed: Option<Timestamp> },
-    /// It asks to be let in.
-    Joins(Box<Joining>),
-    /// It is a member.
-    In(Box<Session>),
-}
 
 /// What is left to be said when the hands rest.
 #[derive(Debug)]
@@ -317,55 +192,10 @@ impl Hands {
         }
     }
 
-    /// Dials until somebody answers.
-    fn seek(&mut self, id: SessionId, now: Timestamp) {
-        let Some(place) = self.places.get_mut(&id) else { return };
-        let Life::Seeks { doors, until, dialed } = &mut place.life else { return };
-        let known = self.reach.at(doors);
-        if !known.is_empty() {
-            place.life = Life::Joins(Box::new(Joining::new(now, place.config.clone(), known)));
-            return self.wake(id, now);
-        }
-        if now >= *until {
-            return self.over(id, Over::NoAnswer);
-        }
-        if dialed.is_none_or(|dialed| now >= dialed + SEEK_AGAIN) {
-            *dialed = Some(now);
-            let doors = doors.clone();
-            doors.into_iter().for_each(|door| self.dial(door, Whom::Anybody));
-        }
-    }
-
     fn dial(&self, address: SocketAddr, whom: Whom) {
         if let Err(error) = self.quic.dial(address, whom) {
             tracing::warn!(%address, %error, "cannot dial");
         }
-    }
-
-    fn joined(&mut self, id: SessionId, joined: Joined) {
-        match joined {
-            Joined::NotYet(outputs) => outputs.into_iter().for_each(|output| self.act(id, output)),
-            Joined::In(session) => {
-                let Some(place) = self.places.get_mut(&id) else { return };
-                place.life = Life::In(session);
-                self.settle_in(id);
-            }
-            Joined::Refused(why) => self.over(id, Over::Refused(why)),
-            Joined::NoAnswer => self.over(id, Over::NoAnswer),
-            Joined::Forged(why) => self.over(id, Over::Forged(why)),
-        }
-    }
-
-    fn settle_in(&mut self, id: SessionId) {
-        let Some(place) = self.places.get_mut(&id) else { return };
-        if let Life::In(session) = &mut place.life {
-            for (name, priority) in &place.seated.listeners {
-                // The seat was refused where there are too many.
-                let _id = session.add_listener(name, *priority);
-            }
-        }
-        self.tell(id, Event::Entered);
-        self.give(id, Input::Wake);
     }
 
     fn over(&mut self, id: SessionId, over: Over) {
@@ -618,101 +448,11 @@ impl Hands {
         }
     }
 
-    fn join(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, way: Entrance) {
-        let (under, doors, cards) = match way {
-            Entrance::Doors(doors) => (Under::Nobody, doors, Vec::new()),
-            Entrance::Lan(voice, doors) => (Under::Lan(voice), doors, Vec::new()),
-            Entrance::Lobby(entered) => {
-                let cards = entered.members.iter().take(ASKED_MAX).cloned().collect();
-                (Under::Lobby(entered), Doors::new(), cards)
-            }
-        };
-        let config = self.config(options, &under);
-        let life = if cards.is_empty() {
-            Life::Seeks { doors, until: now + SEEK_MAX, dialed: None }
-        } else {
-            cards.iter().for_each(|card: &Card| self.reach.learn(card));
-            let asked = cards.iter().map(|card| card.peer).collect();
-            Life::Joins(Box::new(Joining::new(now, config.clone(), asked)))
-        };
-        let outside = self.outside(under);
-        self.places.insert(options.session, Place::new(config, seated, outside, life));
-    }
-
-    fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
-        let config = self.config(options, &under);
-        let founded = match &under {
-            Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
-            Under::Lobby(entered) => match &entered.certificate {
-                Some(certificate) => Session::found_certified(now, config.clone(), certificate),
-                None => Err(Forged::Arbiter),
-            },
-        };
-        let outside = self.outside(under);
-        match founded {
-            Ok(session) => {
-                let place = Place::new(config, seated, outside, Life::In(Box::new(session)));
-                self.places.insert(options.session, place);
-                self.settle_in(options.session);
-            }
-            Err(why) => {
-                // The game is told before its place is forgotten.
-                let _hung = seated.mailbox.put(Mail::Event(Event::Over(Over::Forged(why))));
-            }
-        }
-    }
-
-    /// Who is told of this seat. Without a thread that asks the lobby no question is answered, and the session does what it does
-    /// without its lobby.
-    fn outside(&mut self, under: Under) -> Outside {
-        let entered = match under {
-            Under::Nobody => return Outside::Nobody,
-            Under::Lan(voice) => return Outside::Lan(voice),
-            Under::Lobby(entered) => entered,
-        };
-        let Entered { session, lobby, berth, .. } = *entered;
-        let moored = berth.map(|berth| self.quic.hailer().enter(named(session), berth));
-        match Line::start(session, Box::new(lobby), self.brought.clone(), self.clock) {
-            Ok((line, thread)) => {
-                self.lines.retain(|thread| !thread.is_finished());
-                self.lines.push(thread);
-                Outside::Lobby { line: Some(line), moored }
-            }
-            Err(error) => {
-                tracing::error!(%session, %error, "no thread for what is to be asked of the lobby");
-                Outside::Lobby { line: None, moored }
-            }
-        }
-    }
-
     fn kick_online(&self, id: SessionId, peer: PeerId) {
         if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
             && session.is_host()
         {
             self.errand(id, Errand::Kick { peer, epoch: session.stamp().epoch });
-        }
-    }
-
-    fn config(&self, options: &SessionOptions, under: &Under) -> Config {
-        let (arbiter, lobby, admission) = match under {
-            Under::Nobody | Under::Lan(_) => (Arbiter::Majority, None, None),
-            Under::Lobby(entered) => {
-                let (pass, as_of) = (entered.pass.clone(), entered.as_of);
-                let admission = Admission { pass, as_of, at: self.now() };
-                (Arbiter::Lobby, Some(entered.lobby_key), Some(admission))
-            }
-        };
-        Config {
-            me: self.me,
-            session: options.session,
-            arbiter,
-            order: options.order,
-            migratable: options.migratable,
-            without_majority: options.without_majority,
-            level: options.level,
-            size: usize::try_from(options.size).unwrap_or(usize::MAX),
-            admission,
-            keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }
     }
 

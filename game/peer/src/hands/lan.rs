@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use mainstay_migration::{Identification, Input};
 
-use super::{Hands, Life, Outside};
+use super::Hands;
+use super::place::{Life, Outside};
 use crate::key::Whom;
 use crate::lan::{FoundSession, Word};
 

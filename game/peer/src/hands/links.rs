@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use mainstay_migration::{Input, PeerId, SessionId};
 use mainstay_wire::peer::{Card, Packet};
 
-use super::{Hands, Life, Outside, Place, SEEK_MAX};
+use super::Hands;
+use super::entrance::SEEK_MAX;
+use super::place::{Life, Outside, Place};
 use crate::book::Revision;
 use crate::key::Whom;
 use crate::link::Way;

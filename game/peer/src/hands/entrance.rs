@@ -1,0 +1,161 @@
+//! How this peer comes into a session: it founds one, or dials who may know it and asks to be let in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{Admission, Arbiter, Config, Forged, Input, Joined, Joining, Session, SessionId};
+use mainstay_wire::peer::Card;
+
+use super::Hands;
+use super::command::{Entrance, Seated, Under};
+use super::links::named;
+use super::place::{Life, Outside, Place};
+use crate::key::{SessionKeys, Whom};
+use crate::lobby::{Entered, Line};
+use crate::mailbox::Mail;
+use crate::seat::{Doors, Event, Over, SessionOptions};
+
+/// How long a joiner dials before it gives up: as long as it then asks.
+pub(super) const SEEK_MAX: Duration = Duration::from_secs(15);
+/// How often it dials the same door again.
+pub(super) const SEEK_AGAIN: Duration = Duration::from_secs(1);
+/// How many members somebody who wants in asks, the host first: each of them knows who is host, and each try takes a moment.
+const ASKED_MAX: usize = 8;
+
+impl Hands {
+    pub(super) fn join(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, way: Entrance) {
+        let (under, doors, cards) = match way {
+            Entrance::Doors(doors) => (Under::Nobody, doors, Vec::new()),
+            Entrance::Lan(voice, doors) => (Under::Lan(voice), doors, Vec::new()),
+            Entrance::Lobby(entered) => {
+                let cards = entered.members.iter().take(ASKED_MAX).cloned().collect();
+                (Under::Lobby(entered), Doors::new(), cards)
+            }
+        };
+        let config = self.config(options, &under);
+        let life = if cards.is_empty() {
+            Life::Seeks { doors, until: now + SEEK_MAX, dialed: None }
+        } else {
+            cards.iter().for_each(|card: &Card| self.reach.learn(card));
+            let asked = cards.iter().map(|card| card.peer).collect();
+            Life::Joins(Box::new(Joining::new(now, config.clone(), asked)))
+        };
+        let outside = self.outside(under);
+        self.places.insert(options.session, Place::new(config, seated, outside, life));
+    }
+
+    pub(super) fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
+        let config = self.config(options, &under);
+        let founded = match &under {
+            Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
+            Under::Lobby(entered) => match &entered.certificate {
+                Some(certificate) => Session::found_certified(now, config.clone(), certificate),
+                None => Err(Forged::Arbiter),
+            },
+        };
+        let outside = self.outside(under);
+        match founded {
+            Ok(session) => {
+                let place = Place::new(config, seated, outside, Life::In(Box::new(session)));
+                self.places.insert(options.session, place);
+                self.settle_in(options.session);
+            }
+            Err(why) => {
+                // The game is told before its place is forgotten.
+                let _hung = seated.mailbox.put(Mail::Event(Event::Over(Over::Forged(why))));
+            }
+        }
+    }
+
+    /// Who is told of this seat. Without a thread that asks the lobby no question is answered, and the session does what it does
+    /// without its lobby.
+    pub(super) fn outside(&mut self, under: Under) -> Outside {
+        let entered = match under {
+            Under::Nobody => return Outside::Nobody,
+            Under::Lan(voice) => return Outside::Lan(voice),
+            Under::Lobby(entered) => entered,
+        };
+        let Entered { session, lobby, berth, .. } = *entered;
+        let moored = berth.map(|berth| self.quic.hailer().enter(named(session), berth));
+        match Line::start(session, Box::new(lobby), self.brought.clone(), self.clock) {
+            Ok((line, thread)) => {
+                self.lines.retain(|thread| !thread.is_finished());
+                self.lines.push(thread);
+                Outside::Lobby { line: Some(line), moored }
+            }
+            Err(error) => {
+                tracing::error!(%session, %error, "no thread for what is to be asked of the lobby");
+                Outside::Lobby { line: None, moored }
+            }
+        }
+    }
+
+    /// Dials until somebody answers.
+    pub(super) fn seek(&mut self, id: SessionId, now: Timestamp) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        let Life::Seeks { doors, until, dialed } = &mut place.life else { return };
+        let known = self.reach.at(doors);
+        if !known.is_empty() {
+            place.life = Life::Joins(Box::new(Joining::new(now, place.config.clone(), known)));
+            return self.wake(id, now);
+        }
+        if now >= *until {
+            return self.over(id, Over::NoAnswer);
+        }
+        if dialed.is_none_or(|dialed| now >= dialed + SEEK_AGAIN) {
+            *dialed = Some(now);
+            let doors = doors.clone();
+            doors.into_iter().for_each(|door| self.dial(door, Whom::Anybody));
+        }
+    }
+
+    pub(super) fn joined(&mut self, id: SessionId, joined: Joined) {
+        match joined {
+            Joined::NotYet(outputs) => outputs.into_iter().for_each(|output| self.act(id, output)),
+            Joined::In(session) => {
+                let Some(place) = self.places.get_mut(&id) else { return };
+                place.life = Life::In(session);
+                self.settle_in(id);
+            }
+            Joined::Refused(why) => self.over(id, Over::Refused(why)),
+            Joined::NoAnswer => self.over(id, Over::NoAnswer),
+            Joined::Forged(why) => self.over(id, Over::Forged(why)),
+        }
+    }
+
+    pub(super) fn settle_in(&mut self, id: SessionId) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        if let Life::In(session) = &mut place.life {
+            for (name, priority) in &place.seated.listeners {
+                // The seat was refused where there are too many.
+                let _id = session.add_listener(name, *priority);
+            }
+        }
+        self.tell(id, Event::Entered);
+        self.give(id, Input::Wake);
+    }
+
+    pub(super) fn config(&self, options: &SessionOptions, under: &Under) -> Config {
+        let (arbiter, lobby, admission) = match under {
+            Under::Nobody | Under::Lan(_) => (Arbiter::Majority, None, None),
+            Under::Lobby(entered) => {
+                let (pass, as_of) = (entered.pass.clone(), entered.as_of);
+                let admission = Admission { pass, as_of, at: self.now() };
+                (Arbiter::Lobby, Some(entered.lobby_key), Some(admission))
+            }
+        };
+        Config {
+            me: self.me,
+            session: options.session,
+            arbiter,
+            order: options.order,
+            migratable: options.migratable,
+            without_majority: options.without_majority,
+            level: options.level,
+            size: usize::try_from(options.size).unwrap_or(usize::MAX),
+            admission,
+            keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
+        }
+    }
+}

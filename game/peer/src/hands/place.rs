@@ -1,0 +1,72 @@
+//! What hands know of one session: how far this peer is with it, who is told of it beside its members, and what waits for its game.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use mainstay_core::Timestamp;
+use mainstay_migration::{Config, Input, Joining, PeerId, Session};
+
+use super::command::Seated;
+use super::links::Known;
+use crate::lan::Voice;
+use crate::lobby::Line;
+use crate::relay::Moored;
+use crate::seat::Doors;
+
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) config: Config,
+    pub(super) seated: Seated,
+    pub(super) outside: Outside,
+    pub(super) life: Life,
+    /// Whom the lobby has named, and who is no member here yet.
+    pub(super) expected: BTreeMap<PeerId, Instant>,
+    /// When the round trips of its links were measured last.
+    pub(super) measured: Option<Instant>,
+    /// What was told of where members are.
+    pub(super) known: Option<Known>,
+    /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
+    pub(super) deeds: VecDeque<Input>,
+    /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
+    pub(super) told: u64,
+}
+
+/// Who is told of a session beside its members.
+#[derive(Debug)]
+pub(super) enum Outside {
+    Nobody,
+    /// Whoever listens on the LAN.
+    Lan(Box<Voice>),
+    Lobby {
+        /// To whom questions go; `None` where the system gave no thread for them.
+        line: Option<Line>,
+        /// At its relay, where it has one.
+        moored: Option<Moored>,
+    },
+}
+
+impl Place {
+    pub(super) const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
+        Self {
+            config,
+            seated,
+            outside,
+            life,
+            expected: BTreeMap::new(),
+            measured: None,
+            known: None,
+            deeds: VecDeque::new(),
+            told: 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Life {
+    /// It dials whoever may know the session.
+    Seeks { doors: Doors, until: Timestamp, dialed: Option<Timestamp> },
+    /// It asks to be let in.
+    Joins(Box<Joining>),
+    /// It is a member.
+    In(Box<Session>),
+}
