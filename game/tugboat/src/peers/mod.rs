@@ -5,14 +5,18 @@
 //! - `account` measures what a move cost a player;
 //! - `crew` are players as processes, for whoever starts some;
 //! - `screen` is the game as a person plays it;
-//! - `process` is one player's process: the loop, the console, and a line of JSON for whatever happens.
+//! - `process` is one player's process: the loop, and a line of JSON for whatever happens; `entrance` is how it comes into its session,
+//!   `console` who speaks to it, and `stagehand` its listener of migrations.
 
 pub mod account;
+mod console;
 pub mod crew;
+mod entrance;
 pub mod harbour;
 pub mod options;
 mod process;
 mod screen;
+mod stagehand;
 pub mod turn;
 pub mod voice;
 

@@ -1,35 +1,32 @@
 //! One player's process: it reads what its session says, steps the game where it is the host, steers, listens to its console,
 //! and tells whatever happens as one JSON object a line on standard output.
 
-use std::fs;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use mainstay_peer::lan::{self, LanError};
+use mainstay_peer::lan::LanError;
 use mainstay_peer::link::Way;
-use mainstay_peer::listener::{Listener, Migrating};
 use mainstay_peer::migration::{
-    Acting, Answer, CanBeHost, End, Handover, Identification, Kind, Migratable, Outcome, PeerId, Piece,
-    Priority, Report, Role, Stage, Stamp, State, Tick,
+    Acting, CanBeHost, End, Handover, Identification, Kind, Outcome, PeerId, Piece, Priority, Report, Role,
+    Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Attributes, Authorities, Closing, Event, NewSession, Online, Over, Peer, Registered, Seat, SeatError,
-    SessionOptions, Shown, StartError, To, Trust, TrustError,
+    Closing, Event, Over, Peer, Registered, Seat, SeatError, Shown, StartError, To, TrustError,
 };
-use nix::sys::signal::{SigSet, Signal};
-use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
 use crate::peers::account::{Account, Cost, Heard};
+use crate::peers::console::{Said, listen};
+use crate::peers::entrance::{FINDS_WITHIN, look, take_seat};
 use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
 use crate::peers::screen::{Pressed, Scene, Screen, sentence};
+use crate::peers::stagehand::Stagehand;
 use crate::peers::voice::{Told, decode_helm, encode_helm};
 use crate::world::{Helm, TICKS_PER_SECOND};
 
@@ -41,18 +38,6 @@ const SNAPSHOT_EVERY: u32 = TICKS_PER_SECOND;
 const STANDING: Duration = Duration::from_millis(250);
 /// After how many ticks a bot moves its levers: twice a second.
 const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
-/// How many console lines wait.
-const LINES_MAX: usize = 64;
-/// How long a console line is at most, in bytes.
-const LINE_BYTES_MAX: u64 = 1_024;
-/// What sessions of this game are called.
-const NAME: &str = "tugboat";
-/// How long somebody looks around on a LAN: who hears the first question answers it at once, and the second one comes after a second.
-const LOOKS_FOR: Duration = Duration::from_secs(2);
-/// How long a session is looked for that should be there: three questions.
-const FINDS_WITHIN: Duration = Duration::from_secs(6);
-/// How many players a session of a lobby has room for: as many as any session.
-const SEATS: u32 = 64;
 /// How long a host stands still for a successor: a moment longer than the rules wait for one.
 const HANDING_OVER: Duration = Duration::from_millis(2_200);
 /// How long leaving may take, handing over included: the rules give a successor two seconds.
@@ -99,19 +84,6 @@ impl ProcessError {
     }
 }
 
-/// What people and parents say.
-#[derive(Debug, PartialEq, Eq)]
-enum Said {
-    /// A line of the console.
-    Line(String),
-    /// A key, where a person plays.
-    Key(KeyEvent),
-    /// Nobody is there any more.
-    Closed,
-    /// SIGTERM or SIGINT.
-    Signal,
-}
-
 pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     if options.look {
         return look();
@@ -142,92 +114,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     code
 }
 
-/// Says what is hosted on this LAN, a line a session.
-fn look() -> Result<ExitCode, ProcessError> {
-    for found in lan::search(LOOKS_FOR)? {
-        write_line(&json!({
-            "session": format!("{:032x}", found.session.0), "name": found.name, "members": found.members, "size": found.size,
-            "migrates": found.migratable == Migratable::Yes, "host": name(found.host), "epoch": found.stamp.epoch.0,
-            "fork": found.stamp.fork, "doors": found.doors,
-        }))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// A session of this LAN: a new one, the one that is named, or any with room.
-fn on_lan(
-    options: &Options,
-    peer: &Peer,
-    settings: SessionOptions,
-    listeners: Vec<Registered>,
-) -> Result<Seat, ProcessError> {
-    let support = options.lan_host_migration.into();
-    let named = options.session.map(|session| session.0);
-    if named.is_none() && !options.find {
-        return Ok(peer.found_lan(NAME, support, settings, listeners)?);
-    }
-    let is_meant = |found: &lan::FoundSession| match named {
-        Some(session) => found.session == session,
-        None => found.name == NAME && found.members < found.size,
-    };
-    let found = lan::Search::start()?.find(FINDS_WITHIN, is_meant).ok_or(ProcessError::Unfound)?;
-    Ok(peer.join_lan(&found, support, settings, listeners)?)
-}
-
-fn take_seat(options: &Options, peer: &Peer, listeners: Vec<Registered>) -> Result<Seat, ProcessError> {
-    let own = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
-    let settings = settings(options, options.session.map_or(own, |session| session.0));
-    if options.lan || options.find {
-        return on_lan(options, peer, settings, listeners);
-    }
-    let seat = match (online(options)?, options.session) {
-        (None, None) => peer.found(settings, listeners),
-        (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
-        (Some(online), None) => {
-            let new = NewSession { name: NAME.to_owned(), size: SEATS, attributes: Attributes::default() };
-            peer.found_online(&online, &new, settings, listeners)
-        }
-        (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),
-    };
-    Ok(seat?)
-}
-
-/// The lobby, and as whom this process comes to it.
-fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
-    let Some(url) = options.lobby.clone() else { return Ok(None) };
-    let trust = match &options.lobby_ca {
-        None => Trust::System,
-        Some(path) => {
-            let pem = fs::read(path).map_err(unreadable("read the authorities' certificates"))?;
-            Trust::Only(Authorities::from_pem(&pem)?)
-        }
-    };
-    let token = |file: &Option<PathBuf>, what| {
-        let read = file.as_ref().map(fs::read_to_string).transpose().map_err(unreadable(what));
-        Ok::<_, ProcessError>(read?.map(|token| token.trim().to_owned()))
-    };
-    Ok(Some(Online {
-        url,
-        trust,
-        entity_token: token(&options.entity_token_file, "read the entity token")?,
-        seat_token: token(&options.seat_token_file, "read the seat's token")?,
-        player: options.player.clone(),
-        addresses: Vec::new(),
-    }))
-}
-
-fn unreadable(what: &'static str) -> impl Fn(io::Error) -> ProcessError {
-    move |source| ProcessError::System { what, source }
-}
-
-fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {
-    SessionOptions {
-        without_majority: options.without_majority.into(),
-        level: options.level.into(),
-        ..SessionOptions::new(session)
-    }
-}
-
 /// Where a process on this host reaches a socket that is bound to every address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = address.ip();
@@ -238,110 +124,16 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     }
 }
 
-fn name(peer: PeerId) -> String {
+pub(super) fn name(peer: PeerId) -> String {
     format!("{:032x}", peer.0)
 }
 
-fn write_line(facts: &Value) -> Result<(), ProcessError> {
+pub(super) fn write_line(facts: &Value) -> Result<(), ProcessError> {
     let line = format!("{facts}\n");
     io::stdout()
         .lock()
         .write_all(line.as_bytes())
         .map_err(|source| ProcessError::System { what: "write to standard output", source })
-}
-
-/// Signals and the console, each on a thread that does nothing else.
-fn listen(options: &Options) -> Result<Receiver<Said>, ProcessError> {
-    let system = |what| move |source| ProcessError::System { what, source };
-    let (said, heard) = sync_channel(LINES_MAX);
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGTERM);
-    signals.add(Signal::SIGINT);
-    signals.thread_block().map_err(io::Error::from).map_err(system("block SIGTERM"))?;
-    let (console, play) = (said.clone(), options.play);
-    thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || {
-            while signals.wait().is_ok() {
-                if said.send(Said::Signal).is_err() {
-                    break;
-                }
-            }
-        })
-        .map_err(system("start a thread"))?;
-    thread::Builder::new()
-        .name("console".to_owned())
-        .spawn(move || if play { read_keys(&console) } else { read_console(&console) })
-        .map_err(system("start a thread"))?;
-    Ok(heard)
-}
-
-fn read_keys(said: &SyncSender<Said>) {
-    loop {
-        let say = match event::read() {
-            Ok(event::Event::Key(key)) if key.kind != KeyEventKind::Release => Said::Key(key),
-            // The next draw has the new size.
-            Ok(_) => continue,
-            Err(_) => Said::Closed,
-        };
-        let closed = say == Said::Closed;
-        if said.send(say).is_err() || closed {
-            return;
-        }
-    }
-}
-
-fn read_console(said: &SyncSender<Said>) {
-    let mut input = io::BufReader::new(io::Read::take(io::stdin().lock(), u64::MAX));
-    loop {
-        let mut line = String::new();
-        let read = io::Read::take(&mut input, LINE_BYTES_MAX).read_line(&mut line);
-        let say = match read {
-            Ok(1..) => Said::Line(line.trim().to_owned()),
-            Ok(0) | Err(_) => Said::Closed,
-        };
-        let closed = say == Said::Closed;
-        if said.send(say).is_err() || closed {
-            return;
-        }
-    }
-}
-
-/// The game's listener: it has nothing to save beyond the state that goes along, and notes what it was called for.
-struct Stagehand(Arc<Mutex<Vec<Stage>>>);
-
-impl Stagehand {
-    fn note(&self, stage: Stage) -> Answer {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
-        Answer::Done
-    }
-}
-
-impl Listener for Stagehand {
-    fn on_initiate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::Initiate)
-    }
-    fn on_disconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::DisconnectClient)
-    }
-    fn on_demote_to_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::DemoteToClient)
-    }
-    fn on_promote_to_server(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::PromoteToServer)
-    }
-    fn on_reconnect_client(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::ReconnectClient)
-    }
-    fn on_finalise(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::Finalise)
-    }
-    fn on_terminate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::Terminate)
-    }
-    fn on_reset(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
-        self.note(Stage::Reset)
-    }
 }
 
 /// What the game is doing.

@@ -1,0 +1,116 @@
+//! How one player's process comes into a session: by its lobby, on its LAN, through a door, or by founding one.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use mainstay_peer::lan;
+use mainstay_peer::migration::Migratable;
+use mainstay_peer::{
+    Attributes, Authorities, NewSession, Online, Peer, Registered, Seat, SessionOptions, Trust,
+};
+use serde_json::json;
+
+use crate::peers::options::Options;
+use crate::peers::process::{ProcessError, name, write_line};
+
+/// What sessions of this game are called.
+const NAME: &str = "tugboat";
+/// How long somebody looks around on a LAN: who hears the first question answers it at once, and the second one comes after a second.
+const LOOKS_FOR: Duration = Duration::from_secs(2);
+/// How long a session is looked for that should be there: three questions.
+pub(super) const FINDS_WITHIN: Duration = Duration::from_secs(6);
+/// How many players a session of a lobby has room for: as many as any session.
+const SEATS: u32 = 64;
+
+/// Says what is hosted on this LAN, a line a session.
+pub(super) fn look() -> Result<ExitCode, ProcessError> {
+    for found in lan::search(LOOKS_FOR)? {
+        write_line(&json!({
+            "session": format!("{:032x}", found.session.0), "name": found.name, "members": found.members, "size": found.size,
+            "migrates": found.migratable == Migratable::Yes, "host": name(found.host), "epoch": found.stamp.epoch.0,
+            "fork": found.stamp.fork, "doors": found.doors,
+        }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A session of this LAN: a new one, the one that is named, or any with room.
+fn on_lan(
+    options: &Options,
+    peer: &Peer,
+    settings: SessionOptions,
+    listeners: Vec<Registered>,
+) -> Result<Seat, ProcessError> {
+    let support = options.lan_host_migration.into();
+    let named = options.session.map(|session| session.0);
+    if named.is_none() && !options.find {
+        return Ok(peer.found_lan(NAME, support, settings, listeners)?);
+    }
+    let is_meant = |found: &lan::FoundSession| match named {
+        Some(session) => found.session == session,
+        None => found.name == NAME && found.members < found.size,
+    };
+    let found = lan::Search::start()?.find(FINDS_WITHIN, is_meant).ok_or(ProcessError::Unfound)?;
+    Ok(peer.join_lan(&found, support, settings, listeners)?)
+}
+
+pub(super) fn take_seat(
+    options: &Options,
+    peer: &Peer,
+    listeners: Vec<Registered>,
+) -> Result<Seat, ProcessError> {
+    let own = mainstay_peer::migration::SessionId(peer.id().0.rotate_left(64));
+    let settings = settings(options, options.session.map_or(own, |session| session.0));
+    if options.lan || options.find {
+        return on_lan(options, peer, settings, listeners);
+    }
+    let seat = match (online(options)?, options.session) {
+        (None, None) => peer.found(settings, listeners),
+        (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
+        (Some(online), None) => {
+            let new = NewSession { name: NAME.to_owned(), size: SEATS, attributes: Attributes::default() };
+            peer.found_online(&online, &new, settings, listeners)
+        }
+        (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),
+    };
+    Ok(seat?)
+}
+
+/// The lobby, and as whom this process comes to it.
+fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
+    let Some(url) = options.lobby.clone() else { return Ok(None) };
+    let trust = match &options.lobby_ca {
+        None => Trust::System,
+        Some(path) => {
+            let pem = fs::read(path).map_err(unreadable("read the authorities' certificates"))?;
+            Trust::Only(Authorities::from_pem(&pem)?)
+        }
+    };
+    let token = |file: &Option<PathBuf>, what| {
+        let read = file.as_ref().map(fs::read_to_string).transpose().map_err(unreadable(what));
+        Ok::<_, ProcessError>(read?.map(|token| token.trim().to_owned()))
+    };
+    Ok(Some(Online {
+        url,
+        trust,
+        entity_token: token(&options.entity_token_file, "read the entity token")?,
+        seat_token: token(&options.seat_token_file, "read the seat's token")?,
+        player: options.player.clone(),
+        addresses: Vec::new(),
+    }))
+}
+
+fn unreadable(what: &'static str) -> impl Fn(io::Error) -> ProcessError {
+    move |source| ProcessError::System { what, source }
+}
+
+fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> SessionOptions {
+    SessionOptions {
+        without_majority: options.without_majority.into(),
+        level: options.level.into(),
+        ..SessionOptions::new(session)
+    }
+}
