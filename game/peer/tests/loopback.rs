@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mainstay_peer::link::Way;
 use mainstay_peer::migration::{
-    CanBeHost, Cause, Epoch, Identification, Kind, Outcome, PeerId, Piece, SessionId, Tick,
+    CanBeHost, Cause, Epoch, Identification, Kind, Outcome, PeerId, Piece, SessionId, StateError, Tick,
 };
 use mainstay_peer::{Event, Over, Peer, Seat, SessionOptions, Shown, To};
 
@@ -179,4 +179,38 @@ fn who_is_not_in_the_session_is_not_heard() {
     let is_heard = |event: &Event| matches!(event, Event::FromHost { .. } | Event::FromMember { .. });
     assert!(!host.heard.iter().any(is_heard), "{:?}", host.heard);
     assert_eq!(host.shown().unwrap().members.len(), 1);
+}
+
+/// A host's game gives a state before it has read what that has to hold: neither that nor what changed since is taken, or its
+/// successor would go on without what lay between.
+#[test]
+fn what_changed_since_a_state_that_was_not_taken_is_none() {
+    let ann = start();
+    let mut host = Player::new(&ann, ann.found(SessionOptions::new(SessionId(5)), Vec::new()).unwrap());
+    let piece = |tick, kind| Piece { tick: Tick(tick), kind, bytes: b"harbour".to_vec() };
+    until("it leads", &mut [&mut host], |it| {
+        it.heard.iter().any(|event| matches!(event, Event::Lead { .. }))
+    });
+    host.seat.play(b"hard to port".to_vec()).unwrap();
+    host.seat.hold(piece(1, Kind::Snapshot)).unwrap();
+    // What is looked at was asked for after all of that: the deed has been told, and not been read.
+    host.shown().unwrap();
+    host.seat.hold(piece(2, Kind::Delta)).unwrap();
+    host.shown().unwrap();
+    until("it is behind", &mut [&mut host], |it| it.heard.contains(&Event::Behind));
+    host.seat.hold(piece(3, Kind::Delta)).unwrap();
+    host.seat.hold(piece(4, Kind::Event)).unwrap();
+    host.seat.hold(piece(5, Kind::Snapshot)).unwrap();
+    host.seat.hold(piece(6, Kind::Delta)).unwrap();
+    until("it is whole again", &mut [&mut host], |it| {
+        it.heard.iter().any(|event| matches!(event, Event::Durable(state) if state.tick == Tick(6)))
+    });
+    let refused = host.heard.iter().filter(|event| matches!(event, Event::NotTaken(StateError::Gap)));
+    assert_eq!(refused.count(), 2);
+    assert!(
+        !host
+            .heard
+            .iter()
+            .any(|event| matches!(event, Event::Durable(state) if (2..5).contains(&state.tick.0)))
+    );
 }
