@@ -28,12 +28,17 @@ pub(super) fn claim(
         return Ok(told(turn, id));
     }
     newest(&session, expected)?;
-    if member.can_be_host == CanBeHost::NotYet {
-        return Err(Rejection::Unsuitable(by));
-    }
-    if session.grant.is_some() {
-        turn.state().moves(&session)?;
-        is_free(turn, &session, by)?;
+    // Its own lease keeps nobody else out, and it moves nothing: a host that met a side without a certificate takes an epoch that outranks
+    // it, whatever it thinks of being host by now.
+    let is_host = session.grant.is_some_and(|grant| grant.host == by);
+    if !is_host {
+        if member.can_be_host == CanBeHost::NotYet {
+            return Err(Rejection::Unsuitable(by));
+        }
+        if session.grant.is_some() {
+            turn.state().moves(&session)?;
+            is_free(turn, &session, by)?;
+        }
     }
     if session.grant.is_some() {
         turn.observe(Observation::Moved { session: id, cause: Cause::Catastrophic });
@@ -44,10 +49,6 @@ pub(super) fn claim(
 }
 
 fn is_free(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(), Rejection> {
-    // Its own lease keeps nobody else out: a host that met a side without a certificate takes an epoch that outranks it.
-    if session.grant.is_some_and(|grant| grant.host == by) {
-        return Ok(());
-    }
     let (state, now) = (turn.state(), turn.now());
     let until = match state.lease(session, now) {
         Lease::Vacant | Lease::Lost => return Ok(()),

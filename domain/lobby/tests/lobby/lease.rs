@@ -93,6 +93,23 @@ fn a_host_may_claim_the_epoch_after_its_own() {
     assert_eq!((grant.epoch, grant.host), (Epoch(2), key(1)));
 }
 
+/// So it may though its game would not be host any more, and though sessions move no more by now: it is host, and stays it. Were it
+/// refused, two sides of one session would never come together (the simulator's seeds 1000000226 and 1500000227).
+#[test]
+fn a_host_that_would_not_be_one_any_more_may_still_outrank_a_side_without_a_certificate() {
+    let mut world = three(Settings::of_size(8));
+    let would_not = Command::Introduce {
+        session: id(1),
+        peer: key(1),
+        can_be_host: CanBeHost::NotYet,
+        addresses: vec![],
+    };
+    world.ask(&would_not).unwrap();
+    world.ask(&Command::Configure { service: Service::Online, migration: Support::Unsupported }).unwrap();
+    assert_eq!(told(world.claim(id(1), 1, 1)).epoch(), Epoch(2));
+    assert_eq!(world.claim(id(1), 2, 2), Err(Rejection::Unsupported(Service::Online)), "nobody else");
+}
+
 /// "`strict` (persistent effects, dedicated): wait for lease end".
 #[test]
 fn a_strict_session_waits_for_the_end_of_the_lease() {
