@@ -70,10 +70,11 @@ fn worlds_that_once_broke_a_law_hold() {
 /// The same under either arbiter, as a seed draws it: two sides whose games are equally far never merged (105); a successor that heard the
 /// lobby's word before its host's took it for a catastrophe (245); a confirmed host that waited for the lobby, to merge with a
 /// side without a majority, gave its own certificate up (20161); the lobby refused a host that would not be one any more the epoch
-/// that outranks the other side, and the two never merged (1000000226, 1500000227).
+/// that outranks the other side, and the two never merged (1000000226, 1500000227);
+/// a host acknowledged what its successor had just told it holds, and at once was certified no more (1000000432, 1500001017).
 #[test]
 fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
-    for seed in [105, 245, 20_161, 1_000_000_226, 1_500_000_227] {
+    for seed in [105, 245, 20_161, 1_000_000_226, 1_500_000_227, 1_000_000_432, 1_500_001_017] {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }

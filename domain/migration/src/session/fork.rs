@@ -10,7 +10,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
-use crate::session::words::Cause;
+use crate::session::words::{Cause, Output};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
@@ -56,6 +56,8 @@ impl<G: Guards> Session<G> {
             reign.merging = None;
             reign.mandate = Mandate::Unconfirmed;
         });
+        // What it was about to acknowledge as a certified host is not yet told (I5).
+        self.outputs.retain(|output| !matches!(output, Output::Durable(_)));
         self.beat(now);
     }
 
