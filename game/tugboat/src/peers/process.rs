@@ -32,7 +32,7 @@ use crate::world::{Helm, TICKS_PER_SECOND};
 
 /// How often the game steps.
 const TICK: Duration = Duration::from_millis(1_000 / TICKS_PER_SECOND as u64);
-/// After how many ticks a host gives its whole game again: between them it gives what each tick brought, which is a tenth of it.
+/// After how many ticks a host gives its whole game again: between them it gives what each tick brought, where that is shorter.
 const SNAPSHOT_EVERY: u32 = TICKS_PER_SECOND;
 /// How often a process says how it stands.
 const STANDING: Duration = Duration::from_millis(250);
