@@ -205,17 +205,26 @@ impl<G: Guards> Ballot<G> {
         self.certificates.iter().filter(|certificate| certificate.epoch > epoch).cloned().collect()
     }
 
-    /// Asks for votes, in an epoch nobody it knows of has voted in: `seen` is the highest that others spoke of.
+    /// Asks for votes in that epoch, or in the next that it has not voted in itself.
     /// `None` where its newest view does not name it: it was put out, and cannot be host; or where no votes count.
-    pub fn claim(&mut self, seen: Epoch) -> Option<Claim> {
+    pub fn claim(&mut self, epoch: Epoch) -> Option<Claim> {
         if !self.view.members.contains_key(&self.me) || self.arbiter == Arbiter::Lobby {
             return None;
         }
-        let epoch = self.promised().max(seen).next();
+        let epoch = self.promised().next().max(epoch);
         self.promise = Some(Promise { epoch, candidate: self.me });
         let claim = Claim { epoch, candidate: self.me, view: self.view.clone() };
         self.standing = Standing::Asks { epoch, votes: BTreeMap::new() };
         Some(claim)
+    }
+
+    /// In which epoch it asks for votes, if it does.
+    #[must_use]
+    pub const fn asks(&self) -> Option<Epoch> {
+        match &self.standing {
+            Standing::Asks { epoch, .. } => Some(*epoch),
+            Standing::Follows | Standing::Reigns { .. } => None,
+        }
     }
 
     /// The claim that is open, if one is: to be said again.

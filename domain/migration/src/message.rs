@@ -156,6 +156,8 @@ pub enum Leads {
         why: Handover,
         /// The game's last state: the other goes on from there, and not from before.
         state: StateId,
+        /// In which epoch it shall be: where members decide, whoever hears this votes without being asked.
+        epoch: Epoch,
     },
 }
 

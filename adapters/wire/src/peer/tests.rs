@@ -105,7 +105,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         opened: StateId::NONE,
         channel: channel(1),
     };
-    let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, state: state() };
+    let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, state: state(), epoch: Epoch(7) };
     let refusal = |why| Body::Refusal { epoch: Epoch(3), why };
     let welcome = Welcome {
         root: Root { epoch: Epoch(1), host: PeerId(0xa) },

@@ -34,7 +34,7 @@ impl<G: Guards> Session<G> {
                 self.take_roster(now, from, roster);
             }
             Body::Claim(claim) => self.consider(now, from, &claim),
-            Body::Vote(vote) => self.count(now, from, &vote),
+            Body::Vote(vote) => self.count(now, from, vote),
             Body::Refusal { epoch, why } => self.be_refused(now, epoch, &why),
             Body::Join(_) => self.let_in(now, from, None),
             Body::Present(pass) => self.let_in(now, from, Some(&pass)),
@@ -195,7 +195,9 @@ impl<G: Guards> Session<G> {
             Leadership::Reigns(reign) => match reign.phase {
                 Phase::Accession => Leads::Accedes,
                 Phase::Reigning => Leads::Yes(self.side(now)),
-                Phase::HandingOver { to, why, state, .. } => Leads::HandsOver { to, why, state },
+                Phase::HandingOver { to, why, state, epoch, .. } => {
+                    Leads::HandsOver { to, why, state, epoch }
+                }
             },
             Leadership::Follows
             | Leadership::Doubts(_)

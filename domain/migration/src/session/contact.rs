@@ -3,6 +3,7 @@
 use mainstay_core::Timestamp;
 
 use crate::Stamp;
+use crate::certificate::Vote;
 use crate::message::{Beat, Body, Hears, Message};
 use crate::rhythm::{Rhythm, SUSPECT_MIN};
 use crate::state::StateId;
@@ -24,6 +25,8 @@ pub(super) struct Contact {
     pub(super) lacks: Option<(StateId, Timestamp)>,
     /// Whether it hears the host, as it last told, and when.
     pub(super) hears: Option<(Timestamp, Hears)>,
+    /// Its vote for this peer, where it came before this peer asks for any: the host has named it to them both.
+    pub(super) early: Option<Vote>,
     /// When the present host was announced to it last.
     pub(super) announced: Option<Timestamp>,
     pub(super) presence: Presence,
@@ -50,6 +53,7 @@ impl Contact {
             holds: StateId::NONE,
             lacks: None,
             hears: None,
+            early: None,
             announced: None,
             presence: Presence::Here,
         }

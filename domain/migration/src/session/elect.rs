@@ -1,5 +1,7 @@
 //! Who comes after: the first of the order asks for votes, the others wait for it a while and then for the next.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -10,6 +12,7 @@ use crate::hint::CanBeHost;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
+use crate::seal::Sealed;
 use crate::session::event::Begun;
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::vacancy::Quorum;
@@ -69,24 +72,76 @@ impl<G: Guards> Session<G> {
 
     fn ask_for_votes(&mut self, now: Timestamp) {
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
-        if vacancy.claimed.is_some_and(|claimed| now < claimed + AGAIN) {
+        let handed = vacancy.handed.map(|handed| handed.epoch);
+        if now < vacancy.ask_at {
+            // Votes are under way, and count for nothing before there is a claim.
+            if let Some(epoch) = handed
+                && self.ballot.asks().is_none()
+            {
+                self.open_claim(now, epoch);
+            }
             return;
         }
-        vacancy.claimed = Some(now);
+        vacancy.ask_at = now + AGAIN;
         self.claim(now);
     }
 
     /// Says the open claim again, or a new one where that one has become hopeless.
     pub(super) fn claim(&mut self, now: Timestamp) {
         let open = self.ballot.open_claim().filter(|claim| claim.epoch >= self.seen);
-        let Some(claim) = open.or_else(|| self.ballot.claim(self.seen)) else { return };
-        self.seen = self.seen.max(claim.epoch);
-        if let Some(vote) = self.ballot.own_vote().map(|vote| self.sign_vote(vote))
-            && let Some(certificate) = self.ballot.count(&vote)
-        {
-            return self.crowned(now, &certificate, Cause::Catastrophic);
+        if let Some(claim) = open.or_else(|| self.open_claim(now, self.next_epoch())) {
+            self.send_all(&Body::Claim(claim));
         }
-        self.send_all(&Body::Claim(claim));
+    }
+
+    /// `None` where its own vote is all that it needs, or where it cannot be host.
+    fn open_claim(&mut self, now: Timestamp, epoch: Epoch) -> Option<Claim> {
+        let claim = self.ballot.claim(epoch)?;
+        self.seen = self.seen.max(claim.epoch);
+        let own = self.ballot.own_vote().map(|vote| self.sign_vote(vote));
+        let early: Vec<Vote> =
+            self.contacts.values_mut().filter_map(|contact| contact.early.take()).collect();
+        let (session, keys) = (self.config.session, Arc::clone(&self.config.keys));
+        // Nobody asked who signed them while they counted for nothing.
+        let genuine = |vote: &Vote| !G::CERTIFICATE || Sealed::Vote(vote).is_genuine(session, keys.as_ref());
+        for vote in own.into_iter().chain(early.into_iter().filter(genuine)) {
+            if let Some(certificate) = self.ballot.count(&vote) {
+                self.crowned(now, &certificate, Cause::Catastrophic);
+                return None;
+            }
+        }
+        Some(claim)
+    }
+
+    /// One that nobody this peer knows of has voted in.
+    pub(super) fn next_epoch(&self) -> Epoch {
+        self.ballot.promised().max(self.seen).next()
+    }
+
+    /// The host names its successor: that one gets this peer's vote before it can ask for it.
+    pub(super) fn vote_unasked(&mut self, now: Timestamp, candidate: PeerId, epoch: Epoch) {
+        if self.has_lobby() || self.fork.is_some() {
+            return;
+        }
+        self.seen = self.seen.max(epoch);
+        let claim = Claim { epoch, candidate, view: self.view().clone() };
+        if self.objection(now, candidate).is_none()
+            && let Ok(vote) = self.ballot.consider(&claim)
+        {
+            self.give(candidate, vote);
+        }
+    }
+
+    fn give(&mut self, candidate: PeerId, vote: Vote) {
+        self.as_host(|reign| reign.given = Some(vote.epoch));
+        self.change_vacancy(|vacancy| {
+            if vacancy.endorsed != Some(candidate) {
+                vacancy.endorsed = Some(candidate);
+                vacancy.waits = None;
+            }
+        });
+        let vote = self.sign_vote(vote);
+        self.send(candidate, Body::Vote(vote));
     }
 
     fn sign_vote(&self, mut vote: Vote) -> Vote {
@@ -105,17 +160,7 @@ impl<G: Guards> Session<G> {
             None => self.ballot.consider(claim),
         };
         match considered {
-            Ok(vote) => {
-                self.as_host(|reign| reign.given = Some(vote.epoch));
-                self.change_vacancy(|vacancy| {
-                    if vacancy.endorsed != Some(from) {
-                        vacancy.endorsed = Some(from);
-                        vacancy.waits = None;
-                    }
-                });
-                let vote = self.sign_vote(vote);
-                self.send(from, Body::Vote(vote));
-            }
+            Ok(vote) => self.give(from, vote),
             Err(why) => {
                 if matches!(why, Refusal::Promised(_)) {
                     self.give_way(claim);
@@ -129,7 +174,7 @@ impl<G: Guards> Session<G> {
     /// epoch the one with the higher id waits for the other. Whoever asks in an earlier one waits anyway, for it votes for the later.
     fn give_way(&mut self, claim: &Claim) {
         let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
-        let asks_too = self.ballot.open_claim().is_some_and(|own| own.epoch == claim.epoch);
+        let asks_too = self.ballot.asks() == Some(claim.epoch);
         if is_vacant && asks_too && claim.candidate < self.me() {
             self.ballot.withdraw();
             self.change_vacancy(|vacancy| {
@@ -164,18 +209,23 @@ impl<G: Guards> Session<G> {
         lives.then_some(Refusal::HostLives)
     }
 
-    /// A vote came.
-    pub(super) fn count(&mut self, now: Timestamp, from: PeerId, vote: &Vote) {
-        if vote.voter == from
-            && let Some(certificate) = self.ballot.count(vote)
-        {
-            self.crowned(now, &certificate, Cause::Catastrophic);
+    /// A vote came. Before this peer asks for any it is kept: the host named it to the voter, and its own word is on its way.
+    pub(super) fn count(&mut self, now: Timestamp, from: PeerId, vote: Vote) {
+        if vote.voter != from || vote.candidate != self.me() {
+            return;
+        }
+        if let Some(certificate) = self.ballot.count(&vote) {
+            return self.crowned(now, &certificate, Cause::Catastrophic);
+        }
+        let is_early = self.ballot.asks().is_none() && matches!(self.leadership, Leadership::Follows);
+        if let Some(contact) = self.contacts.get_mut(&from).filter(|_| is_early) {
+            contact.early = Some(vote);
         }
     }
 
     /// No vote came.
     pub(super) fn be_refused(&mut self, now: Timestamp, epoch: Epoch, why: &Refusal) {
-        if self.ballot.open_claim().is_none_or(|claim| claim.epoch != epoch) {
+        if self.ballot.asks() != Some(epoch) {
             return;
         }
         match why {
@@ -185,7 +235,7 @@ impl<G: Guards> Session<G> {
                 if self.ballot.learn_view(view).is_ok() {
                     self.meet_members(now);
                     // Its claim is void: it asks anew at once.
-                    self.change_vacancy(|vacancy| vacancy.claimed = None);
+                    self.change_vacancy(|vacancy| vacancy.ask_at = now);
                 }
             }
             Refusal::NotMine | Refusal::HostLives | Refusal::Unsuitable => {}
@@ -215,7 +265,9 @@ impl<G: Guards> Session<G> {
         } else {
             let (moved_by, handed) = match &self.leadership {
                 // Only a host that has promised it to this peer stands still until it is known who is host.
-                Leadership::Vacant(vacancy) => (vacancy.cause, vacancy.handed.filter(|_| !self.has_lobby())),
+                Leadership::Vacant(vacancy) => {
+                    (vacancy.cause, vacancy.handed.map(|handed| handed.state).filter(|_| !self.has_lobby()))
+                }
                 Leadership::Follows
                 | Leadership::Doubts(_)
                 | Leadership::Reigns(_)

@@ -85,12 +85,14 @@ impl<G: Guards> Session<G> {
                 let is_lower = rank(self.me(), &mine) < rank(from, theirs);
                 let is_drawn = !is_lower && self.is_drawn(now, from);
                 if is_lower || is_drawn && steady_rank(self.me(), &mine) < steady_rank(from, theirs) {
+                    let epoch = self.next_epoch();
                     self.as_host(|reign| {
                         reign.phase = Phase::HandingOver {
                             to: from,
                             why: Handover::Merge,
                             since: now,
                             state: StateId::NONE,
+                            epoch,
                         };
                     });
                 } else if mine.mandate == Standing::Confirmed {

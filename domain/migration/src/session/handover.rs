@@ -14,7 +14,7 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Handover, Leads};
 use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
-use crate::session::vacancy::{Quorum, Vacancy};
+use crate::session::vacancy::{Handed, Quorum, Vacancy};
 use crate::session::words::{Cause, End, Migratable, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
@@ -72,15 +72,16 @@ impl<G: Guards> Session<G> {
                 if last.take().is_some_and(|last| !self.append(last)) {
                     return;
                 }
-                let state = self.held.id();
+                let (state, epoch) = (self.held.id(), self.next_epoch());
                 self.as_host(|reign| {
-                    reign.phase = Phase::HandingOver { to, why, since: now, state };
+                    reign.phase = Phase::HandingOver { to, why, since: now, state, epoch };
                 });
                 let holds = self.contacts.get(&to).map_or(StateId::NONE, |contact| contact.holds);
                 self.give_state(to, holds);
                 if why == Handover::Lobby {
                     self.begin_event(now, Cause::Lobby);
                 }
+                self.vote_unasked(now, to, epoch);
                 self.beat(now);
             }
             // Nobody can follow: then it goes as it is.
@@ -91,7 +92,7 @@ impl<G: Guards> Session<G> {
 
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
-        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why }, .. }) =
+        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why, .. }, .. }) =
             &self.leadership
         else {
             return;
@@ -129,7 +130,7 @@ impl<G: Guards> Session<G> {
 
     /// The host says that another shall be it.
     pub(super) fn be_handed_over(&mut self, now: Timestamp, leads: &Leads) {
-        let Leads::HandsOver { to, why, state } = leads else { return };
+        let Leads::HandsOver { to, why, state, epoch } = leads else { return };
         if !matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_)) {
             return;
         }
@@ -139,8 +140,15 @@ impl<G: Guards> Session<G> {
         }
         let quorum = if self.fork.is_some() { Quorum::Missing } else { Quorum::Majority };
         let vacancy = Vacancy::beginning(now, Cause::of(*why), quorum, Some(*to));
-        let vacancy = if *to == self.me() { vacancy.handing(*state) } else { vacancy };
+        let vacancy = if *to == self.me() {
+            vacancy.handing(now, Handed { state: *state, epoch: *epoch })
+        } else {
+            vacancy
+        };
         self.vacate(now, vacancy);
+        if *to != self.me() && *why != Handover::Merge {
+            self.vote_unasked(now, *to, *epoch);
+        }
     }
 
     /// A host that hands over because it leaves has done so. `true` where it is over.

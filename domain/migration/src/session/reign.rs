@@ -86,7 +86,7 @@ pub(super) enum Phase {
     /// The game goes on.
     Reigning,
     /// Another shall be host.
-    HandingOver { to: PeerId, why: Handover, since: Timestamp, state: StateId },
+    HandingOver { to: PeerId, why: Handover, since: Timestamp, state: StateId, epoch: Epoch },
 }
 
 /// Whether a majority stands behind it, or its lease at the lobby.

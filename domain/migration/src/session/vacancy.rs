@@ -4,13 +4,14 @@ use alloc::collections::BTreeSet;
 
 use mainstay_core::Timestamp;
 
+use crate::rhythm::BEAT;
 use crate::session::circle::Round;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::words::Cause;
 use crate::session::{Leadership, Session};
 use crate::state::StateId;
-use crate::{Guards, PeerId};
+use crate::{Epoch, Guards, PeerId};
 
 /// There is no host.
 #[derive(Debug, Clone)]
@@ -20,18 +21,28 @@ pub(super) struct Vacancy {
     pub(super) quorum: Quorum,
     /// Whom the old host, or this peer's own vote, has named.
     pub(super) endorsed: Option<PeerId>,
-    /// The last state of the host that named this peer: it goes on from there, and need not ask who holds a newer one.
-    pub(super) handed: Option<StateId>,
+    /// What the host gave that named this peer.
+    pub(super) handed: Option<Handed>,
     /// Candidates that did not get there in time.
     pub(super) passed: BTreeSet<PeerId>,
     pub(super) waits: Option<(PeerId, Timestamp)>,
-    pub(super) claimed: Option<Timestamp>,
+    /// When this peer, where it is its turn, asks for votes (again).
+    pub(super) ask_at: Timestamp,
     /// Asking the others whether they miss the host.
     pub(super) asks: Round,
     /// Saying to the others that this peer lives.
     pub(super) beats: Round,
     /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
     short: Option<Timestamp>,
+}
+
+/// What a host gives to whom it names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Handed {
+    /// Its last state: the other goes on from there, and need not ask who holds a newer one.
+    pub(super) state: StateId,
+    /// In which epoch.
+    pub(super) epoch: Epoch,
 }
 
 /// Whether a majority of the members misses the host; under a lobby, whether that answers.
@@ -58,16 +69,16 @@ impl Vacancy {
             handed: None,
             passed: BTreeSet::new(),
             waits: None,
-            claimed: None,
+            ask_at: now,
             asks: Round::beginning(now),
             beats: Round::beginning(now),
             short: None,
         }
     }
 
-    /// The host stands still with that, until this peer goes on from there.
-    pub(super) fn handing(self, state: StateId) -> Self {
-        Self { handed: Some(state), ..self }
+    /// The host stands still until this peer goes on. Votes come unasked; those that have not come after a beat are asked for.
+    pub(super) fn handing(self, now: Timestamp, handed: Handed) -> Self {
+        Self { handed: Some(handed), ask_at: now + BEAT, ..self }
     }
 
     /// The old host names who is to follow it, without anybody's vote.

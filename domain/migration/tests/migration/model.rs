@@ -19,6 +19,8 @@ const A: PeerId = PeerId(1);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Said {
     Claim(Claimed),
+    /// A host names its successor: whoever hears it votes unasked, and the successor counts.
+    Names(Epoch, PeerId),
     Vote(Vote),
     Newer(PeerId, PeerId, ViewKey),
     Crowned(Epoch, PeerId),
@@ -48,6 +50,7 @@ impl Said {
     fn is_for(&self, peer: PeerId) -> bool {
         match self {
             Self::Claim(claim) => claim.candidate != peer,
+            Self::Names(..) => true,
             Self::Vote(vote) => vote.candidate == peer,
             Self::Newer(_, to, _) | Self::Taken(_, _, to) => *to == peer,
             Self::Crowned(..) | Self::View(_) => true,
@@ -61,6 +64,14 @@ struct Bounds {
     epochs: u32,
     versions: u32,
     door: Door,
+    handover: Handover,
+}
+
+/// Whether a host may name its successor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handover {
+    Any,
+    None,
 }
 
 /// Whether a host lets in who is no member.
@@ -140,6 +151,17 @@ impl Model {
                 claims.count(at, &vote);
                 next.push(claims);
             }
+            let epoch = me.promised().next();
+            if bounds.handover == Handover::Any && me.host().0 == at as u128 + 1 && epoch.0 <= bounds.epochs {
+                for successor in (1..=self.peers.len() as u128).filter(|peer| *peer != at as u128 + 1) {
+                    let mut names = self.clone();
+                    names.say(Said::Names(epoch, PeerId(successor)));
+                    names.hear(at, &Said::Names(epoch, PeerId(successor)));
+                    if names != *self {
+                        next.push(names);
+                    }
+                }
+            }
             let members = &me.view().members;
             let with = |peer: u128| {
                 let number = u32::try_from(peer).unwrap();
@@ -187,6 +209,21 @@ impl Model {
                         self.say(Said::Newer(me, *candidate, key));
                     }
                     Err(_) => {}
+                }
+            }
+            Said::Names(epoch, candidate) if *candidate == me => {
+                // Having promised it, or a later one, it asks for a later one yet: that is a claim of its own.
+                let is_open = self.peers[at].promised() < *epoch;
+                if is_open && self.peer(at).claim(*epoch).is_some() {
+                    let vote = self.peers[at].own_vote().unwrap();
+                    self.count(at, &vote);
+                }
+            }
+            Said::Names(epoch, candidate) => {
+                let view = self.peers[at].view().clone();
+                let claim = Claim { epoch: *epoch, candidate: *candidate, view };
+                if let Ok(vote) = self.peer(at).consider(&claim) {
+                    self.say(Said::Vote(vote));
                 }
             }
             Said::Vote(vote) => self.count(at, vote),
@@ -284,16 +321,34 @@ impl Hasher for Wide {
 /// them asks for votes whenever it likes.
 #[test]
 fn three_peers_never_have_two_hosts_of_one_epoch() {
-    let bounds = Bounds { epochs: 3, versions: 0, door: Door::Shut };
+    let bounds = Bounds { epochs: 3, versions: 0, door: Door::Shut, handover: Handover::None };
     let (states, hosts) = explore(Model::of(3, 3), bounds);
     assert_eq!(hosts, 6, "each of them becomes host of each epoch in some order");
+    assert!(states > 1_000, "{states}");
+}
+
+/// The same while hosts, old ones that woke among them, name successors and everybody votes unasked.
+#[test]
+fn nor_while_hosts_hand_over() {
+    let bounds = Bounds { epochs: 3, versions: 0, door: Door::Shut, handover: Handover::Any };
+    let (states, hosts) = explore(Model::of(3, 3), bounds);
+    assert_eq!(hosts, 6);
+    assert!(states > 1_000, "{states}");
+}
+
+/// And while they also take members out of the view.
+#[test]
+fn nor_while_hosts_hand_over_and_remove_members() {
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Shut, handover: Handover::Any };
+    let (states, hosts) = explore(Model::of(3, 3), bounds);
+    assert_eq!(hosts, 3);
     assert!(states > 1_000, "{states}");
 }
 
 /// The same while the host takes members out of the view.
 #[test]
 fn nor_while_members_are_removed() {
-    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Shut };
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Shut, handover: Handover::None };
     let (states, hosts) = explore(Model::of(3, 3), bounds);
     assert_eq!(hosts, 3);
     assert!(states > 1_000, "{states}");
@@ -302,7 +357,7 @@ fn nor_while_members_are_removed() {
 /// The same while the host of one lets two in, one after the other, and takes back what was not settled.
 #[test]
 fn nor_while_a_session_of_one_grows() {
-    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open };
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open, handover: Handover::None };
     let (states, hosts) = explore(Model::of(3, 1), bounds);
     assert!(hosts >= 2, "whoever came can be elected: {hosts}");
     assert!(states > 1_000, "{states}");
@@ -311,7 +366,7 @@ fn nor_while_a_session_of_one_grows() {
 /// The same where a third comes to two, and the host goes back before it was settled.
 #[test]
 fn nor_while_a_third_comes_and_is_taken_back() {
-    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open };
+    let bounds = Bounds { epochs: 2, versions: 2, door: Door::Open, handover: Handover::None };
     let (states, hosts) = explore(Model::of(3, 2), bounds);
     assert!(hosts >= 2, "{hosts}");
     assert!(states > 1_000, "{states}");

@@ -212,6 +212,51 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
 }
 
+/// Whoever hears that the host goes gives its successor the vote before that one can ask: the word and the votes, two ways of
+/// 20 ms, and the largest session sends no question sixty-three times.
+#[test]
+fn a_successor_has_its_votes_without_asking() {
+    for (members, ways) in [(2, 1), (3, 2), (64, 2)] {
+        let mut net = Net::of(members);
+        let last = last_state(&net, 1);
+        let tick = last.tick;
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+        net.run(ways * Duration::from_millis(20) - Duration::from_millis(1));
+        assert_eq!(net.seen[&peer(2)].led_from, None, "{members} members");
+        net.run(Duration::from_millis(1));
+        assert_eq!(net.seen[&peer(2)].led_from, Some(tick), "{members} members");
+        assert_eq!(net.claims, 0, "{members} members");
+    }
+}
+
+/// A vote that overtakes the last state waits for it, and is neither lost nor asked for again.
+#[test]
+fn a_vote_that_comes_before_the_last_state_counts() {
+    let mut net = Net::of(4);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 90 } else { 20 });
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_millis(90));
+    assert_eq!(net.seen[&peer(2)].led_from, Some(tick));
+    assert_eq!(net.claims, 0);
+}
+
+/// Whoever did not hear the host hand over is asked a beat later.
+#[test]
+fn votes_that_do_not_come_unasked_are_asked_for() {
+    let mut net = Net::of(5);
+    for deaf in [3, 4, 5] {
+        net.cut.insert((peer(1), peer(deaf)));
+    }
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_millis(600));
+    assert_eq!(net.seen[&peer(2)].led_from, Some(tick));
+    assert!(net.claims > 0);
+}
+
 /// The last state travels by a way of its own, and may come after the word that there is one: the successor begins with it, and
 /// not with the next beat.
 #[test]
@@ -369,7 +414,8 @@ fn b1_a_member_that_announces_itself_is_not_obeyed() {
 fn b2_only_the_host_hands_over() {
     let mut net = Net::of(4);
     let mut beat = net.beat_of(peer(3));
-    beat.leads = Leads::HandsOver { to: peer(3), why: Handover::Lobby, state: StateId::NONE };
+    beat.leads =
+        Leads::HandsOver { to: peer(3), why: Handover::Lobby, state: StateId::NONE, epoch: Epoch(1) };
     for id in [2, 4] {
         net.say(peer(3), peer(id), Body::Beat(beat));
     }

@@ -52,6 +52,8 @@ pub struct Net {
     pub travels: Travels,
     /// How many messages were sent.
     pub sent: usize,
+    /// And how many of them asked for a vote.
+    pub claims: usize,
     pub config: Config,
     pub lobby: Lobby,
     questions: VecDeque<(Timestamp, PeerId, Question)>,
@@ -242,6 +244,7 @@ impl Net {
             stepped: now,
             travels: |_| WAY,
             sent: 0,
+            claims: 0,
             config: config.clone(),
             lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
             questions: VecDeque::new(),
@@ -427,6 +430,7 @@ impl Net {
                 && !self.cut.contains(&(from, to))
             {
                 self.sent += 1;
+                self.claims += usize::from(matches!(message.body, Body::Claim(_)));
                 let at = self.now + (self.travels)(&message.body);
                 let after = self.under_way.partition_point(|(due, ..)| *due <= at);
                 self.under_way.insert(after, (at, from, to, message));

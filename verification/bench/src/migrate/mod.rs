@@ -106,10 +106,10 @@ impl Cause {
             Self::PowerCut if players > 2 => 800 + round_trip_ms / 2 + round_trip_ms + told,
             // Whoever is alone asks nobody, and waits two seconds for a majority.
             Self::PowerCut => 800 + 2_000,
-            // Two players: the successor votes with its host, and is the only survivor.
-            Self::Graceful if players == 2 => round_trip_ms,
-            // All hear at once that the host goes; its successor asks the others for votes.
-            Self::Graceful => round_trip_ms + told,
+            // Two players: with the last state comes the host's vote, and the successor is the only survivor.
+            Self::Graceful if players == 2 => 0,
+            // All hear at once that the host goes, and give their votes.
+            Self::Graceful => round_trip_ms / 2 + told,
         }
     }
 }
@@ -153,10 +153,11 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     let (p50, p99, max) = (percentile(&worst, 50), percentile(&worst, 99), percentile(&worst, 100));
     let (all_p50, all_p99) = (percentile(&all, 50), percentile(&all, 99));
     let floor = ms(cause.floor_ms(settings.players, settings.round_trip_ms()));
+    let ratio = (floor > 0.0).then(|| p50 / floor);
     if settings.told == Told::Json {
         let line = json!({
             "migrations": times, "players": settings.players, "cause": cause.word(), "p50Ms": p50, "p99Ms": p99,
-            "maxMs": max, "ackedLost": lost, "leftBehind": left_behind, "floorMs": floor, "ratio": p50 / floor,
+            "maxMs": max, "ackedLost": lost, "leftBehind": left_behind, "floorMs": floor, "ratio": ratio,
             "eachP50Ms": all_p50, "eachP99Ms": all_p99, "busy": busy, "networkLateMs": late.as_millis(),
             "tookSeconds": began.elapsed().as_secs(),
         });
@@ -167,7 +168,8 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     say!("  from the old host's last state to the new one's first, on the survivor that waited longest:");
     say!("    p50 {p50:.0} ms   p99 {p99:.0} ms   max {max:.0} ms");
     say!("    on each survivor: p50 {all_p50:.0} ms   p99 {all_p99:.0} ms");
-    say!("  floor of these rules on this line {floor:.0} ms, p50 is {:.2} times that", p50 / floor);
+    let times_floor = ratio.map(|ratio| format!(", p50 is {ratio:.2} times that")).unwrap_or_default();
+    say!("  floor of these rules on this line {floor:.0} ms{times_floor}");
     say!("  told safe and lost: {lost}; survivors that did not come along: {left_behind}");
     say!(
         "  machine {:.0} % busy; the network wrote no packet more than {} ms late",
