@@ -199,6 +199,12 @@ impl<G: Guards> Ballot<G> {
         (Root { epoch, host }, self.certificates_after(epoch))
     }
 
+    /// Whether that one was host of an epoch that this peer knows of.
+    #[must_use]
+    pub fn was_host(&self, peer: PeerId) -> bool {
+        self.lineage.values().any(|host| *host == peer)
+    }
+
     /// The certificates of every epoch after this one that it has accepted, oldest first.
     #[must_use]
     pub fn certificates_after(&self, epoch: Epoch) -> Vec<Certificate> {
@@ -336,15 +342,21 @@ impl<G: Guards> Ballot<G> {
         if certificate.epoch <= self.epoch && G::EPOCH {
             return Ok(Accepted::Known);
         }
-        if G::CERTIFICATE {
-            certificate.check(self.arbiter, &self.lineage)?;
-        }
+        self.check(certificate)?;
         self.crown(certificate);
         match self.arbiter {
             Arbiter::Lobby if self.host == self.me => self.open_reign(),
             Arbiter::Lobby | Arbiter::Majority => self.standing = Standing::Follows,
         }
         Ok(Accepted::Newer)
+    }
+
+    /// Whether it proves what it says, whoever signed it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, certificate: &Certificate) -> Result<(), Forged> {
+        if G::CERTIFICATE { certificate.check(self.arbiter, &self.lineage) } else { Ok(()) }
     }
 
     /// Whether anything can come of it here. Of what is known nothing does, so nobody has to ask who signed it: of a large

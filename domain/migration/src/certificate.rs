@@ -65,6 +65,9 @@ pub enum Forged {
     /// The electorate was written by somebody who was not the host of its epoch.
     #[error("the view that elected it was not written by the host of its epoch")]
     Electorate,
+    /// Something in it is not signed by whom it names.
+    #[error("something in it is not signed by whom it names")]
+    Signature,
     /// It came over the link of somebody that it does not prove to be host.
     #[error("whoever sent it is not the host that it proves")]
     Sender,

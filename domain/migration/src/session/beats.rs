@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::Timestamp;
 
 use crate::message::{Beat, Body, Leads, Message};
+use crate::seal::Sealed;
 use crate::session::reign::Phase;
 use crate::session::words::End;
 use crate::session::{AGAIN, Leadership, Session};
@@ -19,8 +20,13 @@ impl<G: Guards> Session<G> {
         if message.session != self.config.session
             || from == self.me()
             || matches!(self.leadership, Leadership::Over)
-            || (G::CERTIFICATE && !self.is_genuine(&message))
         {
+            return;
+        }
+        if G::CERTIFICATE && !self.is_heard(from, &message.body) {
+            return self.turn_away(from, &message.body);
+        }
+        if G::CERTIFICATE && !self.is_genuine(&message) {
             return;
         }
         if let Some(contact) = self.contacts.get_mut(&from) {
@@ -35,7 +41,7 @@ impl<G: Guards> Session<G> {
             }
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, vote),
-            Body::Refusal { epoch, why } => self.be_refused(now, epoch, &why),
+            Body::Refusal { epoch, why } => self.be_refused(now, from, epoch, &why),
             Body::Join(_) => self.let_in(now, from, None),
             Body::Present(pass) => self.let_in(now, from, Some(&pass)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
@@ -58,10 +64,12 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Whether whatever in it matters here is signed by whom it names.
+    /// Whether whatever in it matters here is signed by whom it names. Certificates are looked at one after the other, where they
+    /// are taken.
     fn is_genuine(&self, message: &Message) -> bool {
         let (session, keys) = (self.config.session, self.config.keys.as_ref());
-        message.sealed().into_iter().all(|it| !self.ballot.heeds(it) || it.is_genuine(session, keys))
+        let mut sealed = message.sealed().into_iter().filter(|it| !matches!(it, Sealed::Certificate(_)));
+        sealed.all(|it| !self.ballot.heeds(it) || it.is_genuine(session, keys))
     }
 
     fn hear(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, body: Body) {
@@ -96,7 +104,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn hear_beat(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, beat: &Beat) {
-        self.seen = self.seen.max(beat.promised);
+        self.see(from, beat.promised);
         if let Some(contact) = self.contacts.get_mut(&from) {
             contact.rhythm.beat(now);
             contact.echo = contact.echo.max(beat.sent);
@@ -244,6 +252,8 @@ impl<G: Guards> Session<G> {
             }
             contact.announced = Some(now);
             since = contact.stamp.epoch;
+        } else if !self.former.may_tell(now, peer) {
+            return;
         }
         let certificates = self.ballot.certificates_after(since);
         let (view, roster) = (self.view().clone(), self.roster.clone());

@@ -10,6 +10,7 @@ use crate::certificate::{Certificate, Forged};
 use crate::hint::{Hint, HintList};
 use crate::message::Welcome;
 use crate::session::fork::Fork;
+use crate::session::former::Former;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
@@ -110,6 +111,7 @@ impl<G: Guards> Session<G> {
             leadership: Leadership::Follows,
             line: Line::beginning(now),
             contacts: BTreeMap::new(),
+            former: Former::default(),
             guests: BTreeSet::new(),
             hint: Hint::UNSUITABLE,
             hints,

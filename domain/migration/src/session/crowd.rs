@@ -162,9 +162,14 @@ impl<G: Guards> Session<G> {
         let contact = self.contacts.get(&peer);
         let silent =
             |patience: Duration| contact.is_none_or(|contact| contact.rhythm.silence(now) >= patience);
-        let has_left = reign.remove.contains(&peer) || contact.is_some_and(Contact::is_gone);
+        // Whoever has said that it goes is not waited for; a link that broke may be dialed again.
+        let has_left = contact.is_some_and(|contact| matches!(contact.presence, Presence::Left(_)));
+        let is_missed = reign.remove.contains(&peer) || contact.is_some_and(Contact::is_gone);
         let patience = if reign.mandate == Mandate::Confirmed { MEMBER_LOST } else { LEASE };
-        self.roster.kicked.contains(&peer) || (has_left && silent(SUSPECT_MIN)) || silent(patience)
+        self.roster.kicked.contains(&peer)
+            || has_left
+            || (is_missed && silent(SUSPECT_MIN))
+            || silent(patience)
     }
 
     fn keep_view(&mut self, now: Timestamp) {
@@ -406,10 +411,12 @@ impl<G: Guards> Session<G> {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
                 self.leadership = Leadership::Outside { since: now, asked: now };
+                self.be_guest(now, host);
                 let request = self.request();
                 self.send(host, request);
             }
             Leadership::Outside { .. } => {
+                self.be_guest(now, host);
                 let request = self.request();
                 self.send(host, request);
             }
@@ -433,7 +440,16 @@ impl<G: Guards> Session<G> {
 
     /// A host of another side is met.
     pub(super) fn be_guest(&mut self, now: Timestamp, peer: PeerId) {
-        if self.guests.len() < MEMBERS_MAX && peer != self.me() {
+        if self.guests.len() >= MEMBERS_MAX && !self.guests.contains(&peer) {
+            // Of so many most were only said to be hosts: whoever was silent the longest is none.
+            let silence =
+                |guest: &&PeerId| self.contacts.get(guest).map(|contact| contact.rhythm.silence(now));
+            if let Some(silent) = self.guests.iter().max_by_key(silence).copied() {
+                self.guests.remove(&silent);
+                self.meet_members(now);
+            }
+        }
+        if peer != self.me() {
             self.guests.insert(peer);
             let stamp = Stamp::certified(self.ballot.epoch());
             self.contacts.entry(peer).or_insert_with(|| Contact::new(now, stamp));
@@ -446,7 +462,13 @@ impl<G: Guards> Session<G> {
         let (roster, voters) = (&self.roster.members, &self.ballot.view().members);
         let is_met = |peer: &PeerId| roster.contains_key(peer) || voters.contains_key(peer);
         self.guests.retain(|peer| !is_met(peer));
-        self.contacts.retain(|peer, _| is_met(peer) || self.guests.contains(peer));
+        self.contacts.retain(|peer, _| {
+            let stays = is_met(peer) || self.guests.contains(peer);
+            if !stays {
+                self.former.remember(*peer);
+            }
+            stays
+        });
         let stamp = Stamp::certified(self.ballot.view().id.epoch);
         for peer in roster.keys().chain(voters.keys()).filter(|peer| **peer != me) {
             self.contacts.entry(*peer).or_insert_with(|| Contact::new(now, stamp));

@@ -7,7 +7,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::ballot::{Accepted, Claim, Refusal};
-use crate::certificate::{Certificate, Vote};
+use crate::certificate::{Certificate, Forged, Vote};
 use crate::hint::CanBeHost;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
@@ -24,6 +24,8 @@ use crate::{Epoch, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
 pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
+/// How many epochs can be asked for in vain: one each [`AGAIN`] of a whole budget (30 s) are 150.
+const EPOCHS_AHEAD: u32 = 256;
 
 impl<G: Guards> Session<G> {
     /// While there is no host.
@@ -118,14 +120,27 @@ impl<G: Guards> Session<G> {
         self.ballot.promised().max(self.seen).next()
     }
 
+    /// A later one than this nobody can have heard of yet.
+    fn last_epoch(&self) -> Epoch {
+        Epoch(self.ballot.epoch().0.saturating_add(EPOCHS_AHEAD))
+    }
+
+    /// A voter speaks of an epoch. What others say of one counts for nothing, and nothing that nobody can have come to: epochs are
+    /// numbers, and whoever used them up would end all moves of the session.
+    pub(super) fn see(&mut self, from: PeerId, epoch: Epoch) {
+        if self.is_voter(from) {
+            self.seen = self.seen.max(epoch.min(self.last_epoch()));
+        }
+    }
+
     /// The host names its successor: that one gets this peer's vote before it can ask for it.
     pub(super) fn vote_unasked(&mut self, now: Timestamp, candidate: PeerId, epoch: Epoch) {
         if self.has_lobby() || self.fork.is_some() {
             return;
         }
-        self.seen = self.seen.max(epoch);
+        self.see(self.leader(), epoch);
         let claim = Claim { epoch, candidate, view: self.view().clone() };
-        if self.objection(now, candidate).is_none()
+        if self.objection(now, candidate, epoch).is_none()
             && let Ok(vote) = self.ballot.consider(&claim)
         {
             self.give(candidate, vote);
@@ -154,8 +169,8 @@ impl<G: Guards> Session<G> {
         if claim.candidate != from {
             return;
         }
-        self.seen = self.seen.max(claim.epoch);
-        let considered = match self.objection(now, from) {
+        self.see(from, claim.epoch);
+        let considered = match self.objection(now, from, claim.epoch) {
             Some(why) => Err(why),
             None => self.ballot.consider(claim),
         };
@@ -186,7 +201,11 @@ impl<G: Guards> Session<G> {
 
     /// Why this peer would not have that one as its host now. None of this is needed for one host an epoch; it keeps
     /// sessions from moving without need, and to somebody who cannot be host.
-    fn objection(&self, now: Timestamp, from: PeerId) -> Option<Refusal> {
+    fn objection(&self, now: Timestamp, from: PeerId, epoch: Epoch) -> Option<Refusal> {
+        // Whoever has heard of the last one that counts asks for later ones as long as it can go on asking.
+        if epoch.0 > self.last_epoch().0.saturating_add(EPOCHS_AHEAD) {
+            return Some(Refusal::Unsuitable);
+        }
         if from == self.leader() {
             return None;
         }
@@ -224,13 +243,13 @@ impl<G: Guards> Session<G> {
     }
 
     /// No vote came.
-    pub(super) fn be_refused(&mut self, now: Timestamp, epoch: Epoch, why: &Refusal) {
+    pub(super) fn be_refused(&mut self, now: Timestamp, from: PeerId, epoch: Epoch, why: &Refusal) {
         if self.ballot.asks() != Some(epoch) {
             return;
         }
         match why {
             Refusal::Passed(certificates) => self.be_told(now, certificates, None, Cause::Catastrophic),
-            Refusal::Promised(promised) => self.seen = self.seen.max(promised.next()),
+            Refusal::Promised(promised) => self.see(from, promised.next()),
             Refusal::NewerView(view) => {
                 if self.ballot.learn_view(view).is_ok() {
                     self.meet_members(now);
@@ -294,7 +313,7 @@ impl<G: Guards> Session<G> {
     ) {
         let (host_before, stamp_before) = (self.leader(), self.stamp());
         for certificate in certificates {
-            match self.ballot.accept(certificate) {
+            match self.take_certificate(certificate) {
                 Ok(Accepted::Newer | Accepted::Known) => {}
                 // Forged, or told too little: then nothing follows from it.
                 Err(_) => break,
@@ -318,6 +337,17 @@ impl<G: Guards> Session<G> {
             }
             self.obey(now, host_before);
         }
+    }
+
+    /// Its signatures, one for each of a majority, are looked at last: whoever makes up a long story is found out by its first word.
+    fn take_certificate(&mut self, certificate: &Certificate) -> Result<Accepted, Forged> {
+        if G::CERTIFICATE && self.ballot.heeds(Sealed::Certificate(certificate)) {
+            self.ballot.check(certificate)?;
+            if !certificate.is_genuine(self.config.session, self.config.keys.as_ref()) {
+                return Err(Forged::Signature);
+            }
+        }
+        self.ballot.accept(certificate)
     }
 
     /// Another host than before, or the same in a later epoch.

@@ -67,6 +67,9 @@ impl<G: Guards> Session<G> {
         if stamp.epoch != self.stamp().epoch || from == self.leader() && stamp == self.stamp() {
             return false;
         }
+        if self.roster.kicked.contains(&from) {
+            return true;
+        }
         let reigns = matches!(self.leadership, Leadership::Reigns(_));
         if reigns && *leads != Leads::No && !self.contacts.contains_key(&from) {
             self.be_guest(now, from);
@@ -82,6 +85,7 @@ impl<G: Guards> Session<G> {
             }
             (Leads::Yes(theirs), Leadership::Reigns(reign)) if reign.phase == Phase::Reigning => {
                 let mine = self.side(now);
+                let theirs = &self.believed(from, stamp, theirs);
                 let is_lower = rank(self.me(), &mine) < rank(from, theirs);
                 let is_drawn = !is_lower && self.is_drawn(now, from);
                 if is_lower || is_drawn && steady_rank(self.me(), &mine) < steady_rank(from, theirs) {
@@ -138,6 +142,14 @@ impl<G: Guards> Session<G> {
             (Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. }, _) => {}
         }
         true
+    }
+
+    /// What another host says of its side, as far as it can be true: of one epoch only the host that was certified can be
+    /// confirmed, and no other takes a session from it whatever it says.
+    fn believed(&self, from: PeerId, stamp: Stamp, side: &Side) -> Side {
+        let is_certified = from == self.ballot.host() && stamp.fork == 0;
+        let mandate = if is_certified || !G::CERTIFICATE { side.mandate } else { Standing::Unconfirmed };
+        Side { mandate, ..*side }
     }
 
     /// Whether neither host has given way for long. Each knows of the other's game what it was a moment ago, so two games that

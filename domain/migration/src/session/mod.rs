@@ -3,7 +3,7 @@
 //! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
 //! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`crowd`] who votes and
-//! who plays, [`play`] the game as it goes along, [`event`] what it lives through, [`fork`] sides without a majority,
+//! who plays, [`play`] the game as it goes along, [`event`] what it lives through, [`fork`] sides without a majority, [`former`] who is heard at all,
 //! [`mod@line`] what it says to its lobby, [`show`] what can be drawn.
 
 mod beats;
@@ -15,6 +15,7 @@ mod doubt;
 mod elect;
 mod event;
 mod fork;
+mod former;
 mod handover;
 mod line;
 mod play;
@@ -44,6 +45,7 @@ use doubt::Doubt;
 pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::Fork;
+use former::Former;
 use line::Line;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
@@ -75,6 +77,7 @@ pub struct Session<G: Guards = Guarded> {
     leadership: Leadership,
     line: Line,
     contacts: BTreeMap<PeerId, Contact>,
+    former: Former,
     /// Hosts of other sides that do not play on this one: they are met all the same.
     guests: BTreeSet<PeerId>,
     hint: Hint,

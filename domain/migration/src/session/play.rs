@@ -207,7 +207,10 @@ impl<G: Guards> Session<G> {
     pub(super) fn take_state(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, parts: &[Part]) {
         let from_host = from == self.leader() && stamp == self.stamp();
         let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
-        if !from_host && !asked {
+        // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
+        let is_possible = parts.iter().all(|part| part.id.stamp < self.stamp()) && self.is_member(from);
+        let is_wanted = asked && is_possible;
+        if !from_host && !is_wanted {
             return;
         }
         let newer = self.held.take(parts);
@@ -226,9 +229,14 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// Whoever plays or votes: a host of another side is met, and is neither.
+    pub(super) fn is_member(&self, peer: PeerId) -> bool {
+        self.is_voter(peer) || self.roster.members.contains_key(&peer)
+    }
+
     /// A new host asks for it; whoever was never let in is given nothing.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
-        if !self.contacts.contains_key(&to) {
+        if !self.is_member(to) {
             return;
         }
         let parts = self.held.after(from).to_vec();

@@ -256,7 +256,8 @@ impl<G: Guards> Session<G> {
         for contact in living {
             // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
             all_here &= contact.stamp == stamp || contact.stamp == Stamp::NOBODY;
-            newest = newest.max(contact.holds);
+            // A state of this host's own time there cannot be.
+            newest = newest.max(Some(contact.holds).filter(|holds| holds.stamp < stamp).unwrap_or_default());
         }
         let holders: Vec<PeerId> = self
             .contacts

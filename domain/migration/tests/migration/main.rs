@@ -14,3 +14,4 @@ mod passes;
 mod seal;
 mod sentences;
 mod state;
+mod strangers;

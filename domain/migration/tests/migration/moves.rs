@@ -216,7 +216,7 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
 /// 20 ms, and the largest session sends no question sixty-three times.
 #[test]
 fn a_successor_has_its_votes_without_asking() {
-    for (members, ways) in [(2, 1), (3, 2), (64, 2)] {
+    for (members, ways) in [(2, 1), (3, 1), (4, 2), (64, 2)] {
         let mut net = Net::of(members);
         let last = last_state(&net, 1);
         let tick = last.tick;

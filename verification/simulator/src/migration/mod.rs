@@ -6,6 +6,7 @@
 mod faults;
 mod game;
 mod laws;
+mod lies;
 mod lobby;
 mod peer;
 mod scenario;
@@ -177,11 +178,15 @@ enum Happening {
     Ruled { peer: PeerId, asked: Timestamp, ruling: Ruling },
     /// The lobby is up again.
     LobbyStarts,
+    /// Somebody says what is not so.
+    Lies,
 }
 
 #[derive(Debug)]
 struct World<G: Guards> {
     random: Random,
+    /// The chance of whoever lies.
+    liars: Random,
     scenario: Scenario,
     now: Micros,
     agenda: Agenda<Happening>,
@@ -202,6 +207,7 @@ struct World<G: Guards> {
 impl<G: Guards> World<G> {
     fn new(random: Random, scenario: Scenario, text: Text) -> Self {
         Self {
+            liars: random.clone(),
             random,
             scenario,
             now: 0,
@@ -227,6 +233,7 @@ impl<G: Guards> World<G> {
             self.agenda.put(at, Happening::Starts { peer });
         }
         self.agenda.put(5_000_000, Happening::Fault);
+        self.agenda.put(5_500_000, Happening::Lies);
         let busy = match self.scenario.faults {
             Faults::Wireless => HOUR,
             Faults::Calm | Faults::OneDeaf | Faults::HostCrashes | Faults::Swarm => {
@@ -275,6 +282,12 @@ impl<G: Guards> World<G> {
             }
             Happening::Ruled { peer, asked, ruling } => self.is_ruled(peer, asked, ruling),
             Happening::LobbyStarts => self.lobby_starts(),
+            Happening::Lies => {
+                if self.busy {
+                    self.lies();
+                }
+                Ok(())
+            }
         }
     }
 

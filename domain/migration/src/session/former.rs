@@ -1,0 +1,85 @@
+//! Whom this peer has met: whoever is no member any more may lead another side, or not know that it was put out, and is heard.
+//! Nobody else is: a message of a stranger moves nothing, and costs no more than one answer.
+
+use alloc::collections::VecDeque;
+
+use mainstay_core::Timestamp;
+
+use crate::message::Body;
+use crate::session::{AGAIN, Leadership, Session};
+use crate::view::MEMBERS_MAX;
+use crate::{Guards, PeerId};
+
+/// How many that are no members any more are remembered: a session that changed all of its players four times over knows the
+/// newest of them.
+const FORMER_MAX: usize = 4 * MEMBERS_MAX;
+
+/// Who was a member once, the newest last, and when each was told who is host.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Former(VecDeque<(PeerId, Option<Timestamp>)>);
+
+impl Former {
+    fn knows(&self, peer: PeerId) -> bool {
+        self.0.iter().any(|(former, _)| *former == peer)
+    }
+
+    pub(super) fn remember(&mut self, peer: PeerId) {
+        if !self.knows(peer) {
+            if self.0.len() >= FORMER_MAX {
+                self.0.pop_front();
+            }
+            self.0.push_back((peer, None));
+        }
+    }
+
+    /// Whether it is to be told who is host, and was not just now: who is host of a large session is a long story.
+    pub(super) fn may_tell(&mut self, now: Timestamp, peer: PeerId) -> bool {
+        let Some((_, told)) = self.0.iter_mut().find(|(former, _)| *former == peer) else { return false };
+        let may = told.is_none_or(|told| now >= told + AGAIN);
+        if may {
+            *told = Some(now);
+        }
+        may
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// Whether it is, or was, somebody of this session as far as this peer knows, or was found by its hands.
+    pub(super) fn has_met(&self, peer: PeerId) -> bool {
+        self.contacts.contains_key(&peer) || self.former.knows(peer) || self.ballot.was_host(peer)
+    }
+
+    /// Somebody that this peer never met. It may have come in on another side, and obey this host since that one does: then it asks
+    /// to be let in on this one.
+    pub(super) fn turn_away(&mut self, from: PeerId, body: &Body) {
+        if matches!((&self.leadership, body), (Leadership::Reigns(_), Body::Beat(_))) {
+            let me = self.me();
+            self.send(from, Body::Redirect(me));
+        }
+    }
+
+    /// Whether that is to be read. Whoever was never met may ask to be let in, and tell who is host: that proves itself.
+    pub(super) fn is_heard(&self, from: PeerId, body: &Body) -> bool {
+        match body {
+            Body::Join(_) | Body::Present(_) | Body::Announce { .. } => true,
+            Body::Beat(_)
+            | Body::Ask
+            | Body::Answer(_)
+            | Body::Claim(_)
+            | Body::Vote(_)
+            | Body::Refusal { .. }
+            | Body::View(_)
+            | Body::Taken(_)
+            | Body::Roster(_)
+            | Body::Hints(_)
+            | Body::State(_)
+            | Body::Holds(_)
+            | Body::Pull(_)
+            | Body::Play { .. }
+            | Body::Welcome(_)
+            | Body::Redirect(_)
+            | Body::Leave
+            | Body::Refused(_) => self.has_met(from),
+        }
+    }
+}
