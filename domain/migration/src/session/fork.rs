@@ -67,9 +67,6 @@ impl<G: Guards> Session<G> {
         if stamp.epoch != self.stamp().epoch || from == self.leader() && stamp == self.stamp() {
             return false;
         }
-        if self.roster.kicked.contains(&from) {
-            return true;
-        }
         let reigns = matches!(self.leadership, Leadership::Reigns(_));
         if reigns && *leads != Leads::No && !self.contacts.contains_key(&from) {
             self.be_guest(now, from);

@@ -1,6 +1,6 @@
-//! What goes on in every world beside its faults: somebody who is not of the session, or a member that lies, says that it leads
-//! it, that it has come to the last epoch there can be, and that it holds the newest state. Nothing comes of it: the laws are
-//! those of a world without.
+//! What goes on in every world beside its faults: somebody who is not of the session says that it leads it, that it has come to the
+//! last epoch there can be, and that it holds the newest state; and a member says that of the epoch. Nothing comes of it: the laws
+//! are those of a world without.
 //!
 //! It draws from a chance of its own, so that a world is the same with other lies.
 
@@ -41,8 +41,10 @@ impl<G: Guards> World<G> {
         let (liar, holds) = if is_member { (told, session.held().id()) } else { (stranger, no_end(session)) };
         let stamp = session.stamp();
         let (stamp, body) = match self.liars.below(4) {
+            // Members who miss their host believe a member that says it leads a side, as they have to.
+            _ if is_member => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
             0 => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
-            1 if !is_member => (stamp, Body::State(forged(stamp))),
+            1 => (stamp, Body::State(forged(stamp))),
             _ => {
                 let side = Stamp { fork: stamp.fork + 1, ..stamp };
                 (side, Body::Beat(boast(session, side, holds)))
