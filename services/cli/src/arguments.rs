@@ -183,7 +183,7 @@ pub struct PeersArguments {
     pub times: u8,
     /// A console variable of every player, such as net_migrate_timeout=10; may be given several times
     #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
+    pub set: Vec<mainstay_tugboat::peers::options::Setting>,
 }
 
 /// How a host goes away.

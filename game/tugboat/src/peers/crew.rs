@@ -232,6 +232,7 @@ impl Crew {
             if enough(index, &line) {
                 return Ok(());
             }
+            self.nobody_left(what)?;
         }
     }
 
@@ -245,11 +246,16 @@ impl Crew {
             if self.line(until).is_none() {
                 return Err(late(what, &self.players));
             }
-            if !self.left.is_empty() {
-                return Err(CrewError::Left { what: what.to_owned(), who: self.left.join("\n       ") });
-            }
+            self.nobody_left(what)?;
         }
         Ok(())
+    }
+
+    fn nobody_left(&self, what: &str) -> Result<(), CrewError> {
+        if self.left.is_empty() {
+            return Ok(());
+        }
+        Err(CrewError::Left { what: what.to_owned(), who: self.left.join("\n       ") })
     }
 
     /// Hears one line, if one comes before then.
@@ -267,7 +273,11 @@ impl Crew {
             Some("over" | "closed") if player.life == Life::Plays => {
                 player.life = Life::Gone;
                 let (peer, why, stood) = (&player.peer, &line["why"], &player.stands);
-                self.left.push(format!("{peer} left the game: {why}; before that it stood so: {stood}"));
+                self.left.push(if peer.is_empty() {
+                    format!("player {} ended before it was in: its own line above says why", index + 1)
+                } else {
+                    format!("{peer} left the game: {why}; before that it stood so: {stood}")
+                });
             }
             Some(_) | None => {}
         }

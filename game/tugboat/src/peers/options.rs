@@ -1,12 +1,13 @@
 //! The command line of one peer of the game.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
 use mainstay_peer::lan::Support;
-use mainstay_peer::migration::{Level, SessionId, WithoutMajority};
+use mainstay_peer::migration::{Level, SessionId, Settings, WithoutMajority};
 
 /// One player of a game that its players host.
 #[derive(Debug, Parser)]
@@ -54,7 +55,9 @@ pub struct Options {
     /// Play in this terminal
     #[arg(long, conflicts_with_all = ["bot", "with_parent"])]
     pub play: bool,
-    /// A console variable, such as net_migrate_timeout=10; may be given several times
+    /// A console variable; may be given several times. There are net_migrate_timeout (seconds), net_automigrate_host,
+    /// net_show_host_identification, net_show_new_host_hinting (0 or 1), net_hostHintingNATTypeOverride and
+    /// net_hostHintingActiveConnectionsOverride (numbers)
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
     /// What happens where no majority of the players can be had
@@ -94,12 +97,20 @@ pub struct Setting {
     pub value: String,
 }
 
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
 impl FromStr for Setting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) =
             text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))?;
+        let mut settings = Settings::DEFAULT;
+        settings.set(name, value).map_err(|why| why.to_string())?;
         Ok(Self { name: name.to_owned(), value: value.to_owned() })
     }
 }
@@ -178,6 +189,8 @@ mod tests {
             "peer --session 7 --via 127.0.0.1:9",
             &format!("peer --session {session}"),
             "peer --set net",
+            "peer --set net_typo=1",
+            "peer --set net_migrate_timeout=0",
             "peer --player a",
             &format!("peer --session {session} --find"),
             "peer --lan --find",

@@ -530,7 +530,17 @@ impl Player {
 
     fn end(&mut self, over: &Over) -> Result<ExitCode, ProcessError> {
         let left = *over == Over::Ended(End::Left) && self.leaving != Leaving::No;
-        self.tell(&json!({ "event": "over", "why": format!("{over:?}") }))?;
+        let facts = json!({ "event": "over", "why": format!("{over:?}") });
+        match self.screen.take() {
+            Some(screen) => {
+                // The screen goes, and what was on it: why the game is over is said where it can be read.
+                drop(screen);
+                let news = sentence(&facts).unwrap_or_default();
+                writeln!(io::stderr(), "{news}")
+                    .map_err(|source| ProcessError::System { what: "write to standard error", source })?;
+            }
+            None => write_line(&facts)?,
+        }
         Ok(if left { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -41,6 +41,31 @@ fn a_session_of_eight_outlives_two_hosts_whose_power_is_cut() {
     assert_eq!(moves[0]["newHost"], moves[1]["oldHost"]);
 }
 
+/// "`mainstay demo kill-host [--graceful|--power-cut|--freeze]` breaks it": the two ways that are no power cut. Whoever leaves says so, and a
+/// frozen host is given up like a dead one.
+#[test]
+fn a_session_outlives_a_host_that_leaves_and_one_that_freezes() {
+    for (way, cause) in [("graceful", "controlled"), ("freeze", "catastrophic")] {
+        let moves = migrations(&["--lan", "--players", "4", "--kill-host", way]);
+        assert_eq!(moves.len(), 1, "{moves:?}");
+        assert_eq!(moves[0]["cause"], cause, "{moves:?}");
+        assert_eq!((&moves[0]["peersKept"], &moves[0]["ackedLost"]), (&json!(3), &json!(0)), "{moves:?}");
+    }
+}
+
+/// A player that cannot come in says why itself, and nobody waits for it; a variable that there is not is refused at once.
+#[test]
+fn a_demo_that_cannot_begin_says_why() {
+    for (arguments, says) in
+        [(["--lobby", "http://127.0.0.1:9"], "MS-U044"), (["--set", "net_typo=1"], "net_migrate_timeout")]
+    {
+        let mut demo = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+        let output = demo.args(["demo", "peers", "--players", "2"]).args(arguments).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && err.contains(says), "{err}");
+    }
+}
+
 /// Issue 5, section 6: "terminal play for people […]; shows HOST, ANTICIPATED NEW HOST or MEMBER […] when the console variables say so".
 /// In a real terminal, which `script` makes.
 #[test]
@@ -66,8 +91,11 @@ fn a_person_plays_in_a_terminal() {
         seen.extend_from_slice(&some[..read]);
     }
     keys.write_all(b"q").unwrap();
-    std::io::copy(&mut terminal, &mut std::io::sink()).unwrap();
+    let mut rest = String::new();
+    terminal.read_to_string(&mut rest).unwrap();
     assert!(script.wait().unwrap().success());
+    // What was drawn is gone with the screen; what is to be known stays.
+    assert!(rest.ends_with("the session is over: Ended(Left)\r\n"), "{rest:?}");
 }
 
 /// The same through a lobby of the demo's own: every host is certified, and two players are as safe as eight.

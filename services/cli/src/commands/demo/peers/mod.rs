@@ -59,7 +59,7 @@ fn gather(
 ) -> Result<(), Failure> {
     let mut passed = Vec::new();
     for setting in &arguments.set {
-        passed.extend(["--set".to_owned(), setting.clone()]);
+        passed.extend(["--set".to_owned(), setting.to_string()]);
     }
     if let Some(url) = lobby {
         passed.extend(["--lobby".to_owned(), url.to_owned()]);
@@ -90,7 +90,8 @@ fn gather(
 
 /// What its players tell of a move, as one JSON object.
 fn facts(old_host: &str, moves: &[&Value], players: usize) -> Value {
-    let most = |name: &str| moves.iter().filter_map(|it| it[name].as_u64()).max().unwrap_or_default();
+    // Nothing, where nobody has told: none is 0.
+    let most = |name: &str| moves.iter().filter_map(|it| it[name].as_u64()).max();
     let last = moves.iter().copied().max_by_key(|it| Stamp::of(it)).unwrap_or(&Value::Null);
     json!({
         "epoch": last["epoch"], "fork": last["fork"], "cause": last["cause"], "newHost": last["newHost"], "gapMs": most("gapMs"),
