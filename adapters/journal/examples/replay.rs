@@ -41,8 +41,8 @@ impl Fold for ReadAlone {
         Ok(())
     }
 
-    fn chunks(&self) -> Vec<Vec<u8>> {
-        Vec::new()
+    fn chunks(&self) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
+        Box::new(std::iter::empty())
     }
 }
 

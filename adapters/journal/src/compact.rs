@@ -35,7 +35,8 @@ pub trait Fold {
     fn take_turn(&mut self, turn: &TurnRecord) -> Result<(), Cause>;
 
     /// The snapshot of the state now, in chunks of at most [`crate::SNAPSHOT_CHUNK_BYTES_MAX`] bytes; at least one.
-    fn chunks(&self) -> Vec<Vec<u8>>;
+    /// Each is made when it is asked for: all of them beside the state would be half as much again.
+    fn chunks(&self) -> Box<dyn Iterator<Item = Vec<u8>> + '_>;
 }
 
 impl<F: Fold + ?Sized> Fold for Box<F> {
@@ -47,7 +48,7 @@ impl<F: Fold + ?Sized> Fold for Box<F> {
         (**self).take_turn(turn)
     }
 
-    fn chunks(&self) -> Vec<Vec<u8>> {
+    fn chunks(&self) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
         (**self).chunks()
     }
 }
@@ -120,8 +121,8 @@ impl<M: Stored, W: Watch<M>> Fold for StoredFold<M, W> {
         Ok(())
     }
 
-    fn chunks(&self) -> Vec<Vec<u8>> {
-        M::story_chunks(&self.state.snapshot())
+    fn chunks(&self) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
+        Box::new(M::story_chunks(self.state.story()))
     }
 }
 
@@ -213,10 +214,9 @@ impl<R: Reader, J: Journal, F: Fold> Compactor<R, J, F> {
         }
         let mut fold = empty();
         let at = replay(&mut self.reader, &head, &mut fold)?;
-        let chunks = fold.chunks();
+        let chunks = self.write(shard, head.next, at, fold.chunks())?;
         // The state may be large, and the next steps take long.
         drop(fold);
-        let chunks = self.write(shard, head.next, at, &chunks)?;
         self.forget(shard, head.next)?;
         Ok(Compacted::Done { covers_below: head.next, chunks })
     }
@@ -226,11 +226,11 @@ impl<R: Reader, J: Journal, F: Fold> Compactor<R, J, F> {
         shard: &ShardName,
         below: Seq,
         at: Timestamp,
-        chunks: &[Vec<u8>],
+        chunks: impl Iterator<Item = Vec<u8>>,
     ) -> Result<u32, CompactError> {
         let write = |cause| CompactError::Write { shard: shard.clone(), cause };
         for (index, chunk) in (0..).zip(chunks) {
-            self.journal.write_snapshot_chunk(shard, below, index, chunk).map_err(write)?;
+            self.journal.write_snapshot_chunk(shard, below, index, &chunk).map_err(write)?;
             std::thread::sleep(PAUSE);
         }
         Ok(self.journal.finish_snapshot(shard, below, at).map_err(write)?.chunks)

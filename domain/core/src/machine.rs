@@ -49,8 +49,13 @@ pub trait StateMachine: Sized {
     fn next_deadline(&self) -> Option<(Timestamp, Self::Why)>;
 
     /// The shortest story that rebuilds the durable state: events with the times they are applied at, in order of
-    /// application. Times need not rise.
-    fn snapshot(&self) -> Vec<(Timestamp, Self::Event)>;
+    /// application. Times need not rise. One by one, where the state is large: all of them together weigh as much.
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Self::Event)>;
+
+    /// The whole story.
+    fn snapshot(&self) -> Vec<(Timestamp, Self::Event)> {
+        self.story().collect()
+    }
 }
 
 /// What a turn came to.

@@ -353,7 +353,7 @@ impl StateMachine for Fleet {
         sessions.chain(self.machine_deadlines()).min_by_key(|(due, _)| *due)
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
-        self.story()
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Event)> {
+        self.whole_story().into_iter()
     }
 }

@@ -198,7 +198,7 @@ impl StateMachine for Lobby {
         silence.into_iter().chain(seats).min_by_key(|(at, _)| *at)
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Event)> {
         let support = self.support.iter().map(|(service, migration)| {
             (Timestamp::EPOCH, Event::Configured { service: *service, migration: *migration })
         });
@@ -207,6 +207,6 @@ impl StateMachine for Lobby {
             Some((ended.at, Event::Ended { session: *id, ending: ended.ending }))
         });
         let sessions = self.sessions.values().map(|it| (Timestamp::EPOCH, Event::Stood(Arc::clone(it))));
-        support.chain(ended).chain(sessions).collect()
+        support.chain(ended).chain(sessions)
     }
 }

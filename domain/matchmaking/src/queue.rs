@@ -347,7 +347,7 @@ impl StateMachine for Queue {
         self.deadline()
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
-        self.story()
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Event)> {
+        self.told()
     }
 }

@@ -1,40 +1,34 @@
 //! The shortest story that rebuilds a queue: what snapshots hold.
 
-use alloc::vec::Vec;
+use core::iter::once;
 
-use mainstay_core::Timestamp;
+use mainstay_core::{TicketId, Timestamp};
 
 use crate::event::Event;
 use crate::queue::Queue;
 
 impl Queue {
-    pub(crate) fn story(&self) -> Vec<(Timestamp, Event)> {
-        let mut story = Vec::new();
-        if let Some(spec) = &self.spec {
-            story.push((Timestamp::EPOCH, Event::Configured { spec: spec.clone(), form: self.form }));
-        }
-        story.extend(self.paused.map(|since| (since, Event::Paused)));
+    pub(crate) fn told(&self) -> impl Iterator<Item = (Timestamp, Event)> {
+        let configured =
+            self.spec.iter().map(|spec| Event::Configured { spec: spec.clone(), form: self.form });
+        let paused = self.paused.map(|since| (since, Event::Paused));
         // What ended comes in the order in which it will be forgotten, what is open in that of giving up.
         let ended = self.ended.iter().map(|(_, id)| id);
-        for id in ended.chain(self.give_ups.iter().map(|(_, id)| id)) {
-            if let Some(ticket) = self.tickets.get(id) {
-                story.push((Timestamp::EPOCH, Event::TicketStood(ticket.clone())));
-            }
-            if let Some(ticket) = self.backfills.get(id) {
-                story.push((Timestamp::EPOCH, Event::BackfillStood(ticket.clone())));
-            }
-        }
-        for formed in self.formed.iter().filter_map(|(_, id)| self.matches.get(id)) {
-            story.push((Timestamp::EPOCH, Event::MatchStood(formed.clone())));
-        }
-        story.extend(self.holds.values().map(|hold| (Timestamp::EPOCH, Event::HoldStood(hold.clone()))));
-        story.extend(
-            self.undos
-                .iter()
-                .map(|(id, of)| (Timestamp::EPOCH, Event::UndoStood { id: *id, of: of.clone() })),
-        );
+        let tickets = ended.chain(self.give_ups.iter().map(|(_, id)| id)).flat_map(|id| self.ticket_told(id));
+        let formed = self.formed.iter().filter_map(|(_, id)| self.matches.get(id));
+        let formed = formed.map(|formed| Event::MatchStood(formed.clone()));
+        let holds = self.holds.values().map(|hold| Event::HoldStood(hold.clone()));
+        let undos = self.undos.iter().map(|(id, of)| Event::UndoStood { id: *id, of: of.clone() });
         let stood = Event::Stood { form: self.form, arrivals: self.arrivals, looked_at: self.looked_at };
-        story.push((Timestamp::EPOCH, stood));
-        story
+        let rest = tickets.chain(formed).chain(holds).chain(undos).chain(once(stood));
+        let at_once = |event| (Timestamp::EPOCH, event);
+        configured.map(at_once).chain(paused).chain(rest.map(at_once))
+    }
+
+    /// A ticket of either kind: no id is of both.
+    fn ticket_told(&self, id: &TicketId) -> impl Iterator<Item = Event> {
+        let ticket = self.tickets.get(id).map(|ticket| Event::TicketStood(ticket.clone()));
+        let backfill = self.backfills.get(id).map(|ticket| Event::BackfillStood(ticket.clone()));
+        ticket.into_iter().chain(backfill)
     }
 }

@@ -119,8 +119,8 @@ impl StateMachine for Players {
         None
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
-        let story = self.profiles.iter().map(|(owner, profile)| {
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Event)> {
+        self.profiles.iter().map(|(owner, profile)| {
             let change = |(name, json): (&Arc<str>, &Arc<str>)| Change {
                 name: name.clone(),
                 becomes: Becomes::Json(json.clone()),
@@ -128,7 +128,6 @@ impl StateMachine for Players {
             let changes = profile.objects.iter().map(change).collect();
             let event = Event::ObjectsSet { owner: owner.clone(), version: profile.version, changes };
             (Timestamp::EPOCH, event)
-        });
-        story.collect()
+        })
     }
 }

@@ -348,10 +348,10 @@ impl StateMachine for Supervisor {
 
     /// Configurations newest first (taking one drops unused older revisions of it), then slots, then the count of runs.
     /// They carry their own times: when the snapshot says them does not matter.
-    fn snapshot(&self) -> Vec<(Timestamp, Event)> {
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Event)> {
         let specs = self.specs.values().rev().map(|known| Event::SpecTaken { spec: Arc::clone(&known.spec) });
         let slots = self.entries.values().map(|entry| Event::SlotKept { slot: entry.slot.clone().into() });
         let runs = [Event::RunsCounted { newest: self.runs }];
-        specs.chain(slots).chain(runs).map(|event| (Timestamp::EPOCH, event)).collect()
+        specs.chain(slots).chain(runs).map(|event| (Timestamp::EPOCH, event))
     }
 }

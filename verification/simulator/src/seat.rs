@@ -102,7 +102,7 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
             let differs = again.iter().zip(&story).find(|(again, first)| again != first);
             format!("shard {shard}: {} events, then {}: {differs:?}", story.len(), again.len())
         })?;
-        for (index, chunk) in (0..).zip(S::story_chunks(&story)) {
+        for (index, chunk) in (0..).zip(S::story_chunks(story.into_iter())) {
             seat.journal.write_snapshot_chunk(shard, below, index, &chunk).map_err(unreadable)?;
         }
         let _head = seat.journal.finish_snapshot(shard, below, at).map_err(unreadable)?;

@@ -124,8 +124,8 @@ pub trait Stored: StateMachine {
     fn load_story(bytes: &[u8]) -> Result<Vec<(Timestamp, Self::Event)>, StoredError>;
 
     /// A whole snapshot in chunks of at most [`SNAPSHOT_CHUNK_BYTES_MAX`] bytes, except where one event alone is larger.
-    /// At least one chunk, so that an empty state has a snapshot too.
-    fn story_chunks(story: &[(Timestamp, Self::Event)]) -> Vec<Vec<u8>>;
+    /// At least one chunk, so that an empty state has a snapshot too. Of the story no more is held than one chunk.
+    fn story_chunks(story: impl Iterator<Item = (Timestamp, Self::Event)>) -> impl Iterator<Item = Vec<u8>>;
 }
 
 /// The newest format of each state machine, which is written, and the older ones, which are raised to it when read.
@@ -160,8 +160,10 @@ macro_rules! stored {
                 }
             }
 
-            fn story_chunks(story: &[(Timestamp, $event)]) -> Vec<Vec<u8>> {
-                chunks($newest, story.iter().map(|(at, event)| Timed(at.unix_ms(), <$form>::from(event))))
+            fn story_chunks(
+                story: impl Iterator<Item = (Timestamp, $event)>,
+            ) -> impl Iterator<Item = Vec<u8>> {
+                chunks($newest, story, |(at, event), bytes| append(&Timed(at.unix_ms(), <$form>::from(event)), bytes))
             }
         }
     )*};
@@ -208,27 +210,32 @@ impl Items {
     }
 }
 
-fn chunks<S: Serialize>(format: u8, story: impl Iterator<Item = S>) -> Vec<Vec<u8>> {
-    let mut chunks = Vec::new();
-    let mut items = Items::default();
-    let mut finish = |items: &mut Items| {
-        let mut chunk = Vec::with_capacity(items.bytes.len() + CHUNK_HEAD_BYTES_MAX);
-        std::mem::take(items).write(format, &mut chunk);
-        chunks.push(chunk);
-    };
+fn chunks<E>(
+    format: u8,
+    mut story: impl Iterator<Item = E>,
+    encode: impl Fn(&E, &mut Vec<u8>),
+) -> impl Iterator<Item = Vec<u8>> {
+    // What the next chunk begins with; `None` once the last is told.
+    let mut begun = Some(Items::default());
     let mut next = Vec::new();
-    for event in story {
-        next.clear();
-        append(&event, &mut next);
-        if items.count > 0 && items.bytes.len() + next.len() + CHUNK_HEAD_BYTES_MAX > SNAPSHOT_CHUNK_BYTES_MAX
-        {
-            finish(&mut items);
+    std::iter::from_fn(move || {
+        let mut items = begun.take()?;
+        for event in story.by_ref() {
+            next.clear();
+            encode(&event, &mut next);
+            if items.count > 0
+                && items.bytes.len() + next.len() + CHUNK_HEAD_BYTES_MAX > SNAPSHOT_CHUNK_BYTES_MAX
+            {
+                begun = Some(Items { count: 1, bytes: std::mem::take(&mut next) });
+                break;
+            }
+            items.bytes.extend_from_slice(&next);
+            items.count += 1;
         }
-        items.bytes.extend_from_slice(&next);
-        items.count += 1;
-    }
-    finish(&mut items);
-    chunks
+        let mut chunk = Vec::with_capacity(items.bytes.len() + CHUNK_HEAD_BYTES_MAX);
+        items.write(format, &mut chunk);
+        Some(chunk)
+    })
 }
 
 fn append(item: &impl Serialize, bytes: &mut Vec<u8>) {

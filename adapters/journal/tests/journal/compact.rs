@@ -41,10 +41,9 @@ impl Fold for Tally {
         Ok(())
     }
 
-    fn chunks(&self) -> Vec<Vec<u8>> {
-        let mut chunks = vec![b"padding".to_vec(); CHUNKS - 1];
-        chunks.push(format!("{} {}", self.events, self.sum).into_bytes());
-        chunks
+    fn chunks(&self) -> Box<dyn Iterator<Item = Vec<u8>> + '_> {
+        let padding = std::iter::repeat_n(b"padding".to_vec(), CHUNKS - 1);
+        Box::new(padding.chain([format!("{} {}", self.events, self.sum).into_bytes()]))
     }
 }
 
@@ -191,7 +190,7 @@ fn a_fleet_is_rebuilt_from_its_own_snapshot() {
         let head = journal.head(&name).unwrap().unwrap();
         let mut fold = StoredFold::new(Fleet::new(7));
         let _last = replay(journal, &head, &mut fold).unwrap();
-        fold.chunks()
+        fold.chunks().collect::<Vec<_>>()
     };
     let before = story(&mut journal);
     assert!(before[0].len() > 500, "the fleet has something to tell");

@@ -668,7 +668,7 @@ where
     let story: Vec<_> = events.iter().cloned().zip(3..).map(|(event, ms)| (at(ms), event)).collect();
     let mut whole = Vec::new();
     M::store_story(&story, &mut whole);
-    prop_assert_eq!(&M::story_chunks(&story), &[whole.clone()]);
+    prop_assert_eq!(M::story_chunks(story.iter().cloned()).collect::<Vec<_>>(), [whole.clone()]);
     let loaded = M::load_story(&whole).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert_eq!(loaded, story);
     Ok(())
@@ -723,10 +723,15 @@ fn snapshots_are_cut_into_chunks_below_the_limit() {
         (at(7), FleetEvent::AllocationEnded { id, server: None, end: End::BackedOff { crashes: 2, cause } })
     };
     let story: Vec<_> = (0..50).map(|index| event(100_000 + index)).collect();
-    let chunks = Fleet::story_chunks(&story);
+    let chunks: Vec<_> = Fleet::story_chunks(story.iter().cloned()).collect();
     assert_eq!(chunks.len(), 5, "ten of 100 kB fit a chunk");
     assert!(chunks.iter().all(|chunk| chunk.len() <= SNAPSHOT_CHUNK_BYTES_MAX));
     let told: Vec<_> = chunks.iter().flat_map(|chunk| Fleet::load_story(chunk).unwrap()).collect();
     assert_eq!(told, story);
-    assert_eq!(Fleet::story_chunks(&[]), vec![vec![3, 0]], "an empty state has a snapshot too");
+    let told = std::cell::Cell::new(0);
+    let counted = story.iter().cloned().inspect(|_| told.set(told.get() + 1));
+    assert_eq!(Fleet::story_chunks(counted).next(), chunks.first().cloned());
+    assert_eq!(told.get(), 11, "no more of the story is told than the chunk takes, and who did not fit");
+    let empty: Vec<_> = Fleet::story_chunks(std::iter::empty()).collect();
+    assert_eq!(empty, [[3, 0]], "an empty state has a snapshot too");
 }

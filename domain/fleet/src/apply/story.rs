@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::server::{Readiness, Server};
 
 impl Fleet {
-    pub(crate) fn story(&self) -> Vec<(Timestamp, Event)> {
+    pub(crate) fn whole_story(&self) -> Vec<(Timestamp, Event)> {
         let mut story = Vec::new();
         let Some(spec) = &self.spec else { return story };
         story.push((Timestamp::EPOCH, Event::Configured(spec.clone())));

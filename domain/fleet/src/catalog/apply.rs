@@ -68,7 +68,7 @@ impl Catalog {
     }
 
     /// What was written more than once is told twice, so that both its times are there again.
-    pub(super) fn story(&self) -> Vec<(Timestamp, CatalogEvent)> {
+    pub(super) fn whole_story(&self) -> Vec<(Timestamp, CatalogEvent)> {
         let mut story = Vec::new();
         for build in self.builds.values() {
             let declared = || CatalogEvent::BuildDeclared { id: build.id, declared: build.declared.clone() };

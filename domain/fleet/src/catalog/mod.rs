@@ -304,8 +304,8 @@ impl StateMachine for Catalog {
         None
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, CatalogEvent)> {
-        self.story()
+    fn story(&self) -> impl Iterator<Item = (Timestamp, CatalogEvent)> {
+        self.whole_story().into_iter()
     }
 }
 

@@ -103,8 +103,8 @@ impl StateMachine for Tally {
         self.alarm.map(|at| (at, ()))
     }
 
-    fn snapshot(&self) -> Vec<(Timestamp, Happened)> {
-        vec![(Timestamp::EPOCH, Happened::Added(self.sum))]
+    fn story(&self) -> impl Iterator<Item = (Timestamp, Happened)> {
+        std::iter::once((Timestamp::EPOCH, Happened::Added(self.sum)))
     }
 }
 
