@@ -23,6 +23,7 @@ mod postgres;
 mod relay;
 mod report;
 mod scale;
+mod stream;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use hyper::Method;
-use hyper::body::Bytes;
 
 use crate::Failure;
 use crate::http::Connection;
@@ -63,12 +62,12 @@ async fn work(
             caller.build_configuration, caller.region
         );
         for (method, path, body) in [
-            (Method::POST, caller.path.clone(), Bytes::from(body)),
-            (Method::DELETE, format!("{}/{id}", caller.path), Bytes::new()),
+            (Method::POST, caller.path.clone(), body),
+            (Method::DELETE, format!("{}/{id}", caller.path), String::new()),
         ] {
             let asked = Instant::now();
             let proof = ("authorization", caller.authorization.as_str());
-            let (status, _) = connected.call(method.clone(), &path, proof, body).await?;
+            let (status, _) = connected.call(&method, &path, proof, &body).await?;
             latencies.record(u64::try_from(asked.elapsed().as_micros())?)?;
             if !status.is_success() {
                 return Err(format!("{method} {path} was answered {status}").into());
