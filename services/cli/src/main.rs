@@ -19,6 +19,11 @@ use clap::Parser as _;
 use crate::arguments::{Arguments, Command, Format};
 use crate::failure::{Exit, Failure};
 
+/// Gives back to the machine what a compaction of a journal took for a moment: a second state, as large as the first. The C library's
+/// keeps it ([0044](../../../docs/decisions/0044-an-allocator-that-gives-memory-back.md)).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
