@@ -77,6 +77,19 @@ pub struct Renews {
     pub as_of: Timestamp,
 }
 
+/// That the lobby has counted a renewal which another member brought: signed by the lobby, for the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Of which session.
+    pub session: SessionId,
+    /// Which epoch.
+    pub epoch: Epoch,
+    /// As of when the renewal was.
+    pub renewed: Timestamp,
+    /// What the lobby's clock said as it was counted.
+    pub as_of: Timestamp,
+}
+
 impl Certificate {
     const SAYS: &[u8] = b"mainstay lobby certificate 1\0";
 
@@ -158,6 +171,24 @@ impl Renews {
     }
 }
 
+impl Receipt {
+    const SAYS: &[u8] = b"mainstay lobby receipt 1\0";
+
+    /// What is signed.
+    #[must_use]
+    pub fn signed_bytes(&self) -> Vec<u8> {
+        let session = self.session.0.as_bytes();
+        let (renewed, as_of) = (self.renewed.unix_ms().to_be_bytes(), self.as_of.unix_ms().to_be_bytes());
+        [Self::SAYS, session, &self.epoch.0.to_be_bytes(), &renewed, &as_of].concat()
+    }
+
+    /// # Errors
+    /// [`Unproven::Forged`].
+    pub fn verify(&self, lobby: &LobbyKey, signature: &Signature) -> Result<(), Unproven> {
+        lobby.verify(&self.signed_bytes(), signature)
+    }
+}
+
 impl LobbyKey {
     /// # Errors
     /// [`Unproven::Forged`].
@@ -227,6 +258,21 @@ mod tests {
         let renews = Renews { session: session(), epoch: Epoch(1), as_of: Timestamp::from_unix_ms(2) };
         let golden = b"mainstay lobby renewal 1\0\x00\x01\x02\x03\x04\x05\x46\x07\x88\x09\x0a\x0b\x0c\x0d\x0e\x0f\0\0\0\x01\0\0\0\0\0\0\0\x02";
         assert_eq!(renews.signed_bytes(), golden);
+        // What the rules of a host have it sign is what its lobby reads.
+        let of_rules = mainstay_migration::Renewal::words(
+            mainstay_migration::SessionId(session().0.as_u128()),
+            mainstay_migration::Epoch(1),
+            Timestamp::from_unix_ms(2),
+        );
+        assert_eq!(of_rules, golden);
+        let receipt = Receipt {
+            session: session(),
+            epoch: Epoch(1),
+            renewed: Timestamp::from_unix_ms(2),
+            as_of: Timestamp::from_unix_ms(3),
+        };
+        let golden = b"mainstay lobby receipt 1\0\x00\x01\x02\x03\x04\x05\x46\x07\x88\x09\x0a\x0b\x0c\x0d\x0e\x0f\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x03";
+        assert_eq!(receipt.signed_bytes(), golden);
         let asks = Asks { lobby: LobbyKey([7; 32]) };
         assert_eq!(asks.signed_bytes(), [&b"mainstay lobby join 1\0"[..], &[7; 32]].concat());
     }
@@ -250,6 +296,12 @@ mod tests {
         let at = Timestamp::from_unix_ms;
         assert_eq!(pass.verify(&LobbyKey(key), &signature, at(9)), Ok(()));
         assert_eq!(pass.verify(&LobbyKey(key), &signature, at(10)), Err(Unproven::Expired));
+        let receipt = Receipt { session: session(), epoch: Epoch(3), renewed: at(1), as_of: at(2) };
+        let signature = sign(&lobby, &receipt.signed_bytes());
+        assert_eq!(receipt.verify(&LobbyKey(key), &signature), Ok(()));
+        let of_another = Receipt { renewed: at(2), ..receipt };
+        assert_eq!(of_another.verify(&LobbyKey(key), &signature), Err(Unproven::Forged));
+        let signature = sign(&lobby, &pass.signed_bytes());
         let another = Pass { player: Player("eve".into()), ..pass };
         assert_eq!(another.verify(&LobbyKey(key), &signature, at(9)), Err(Unproven::Forged));
     }

@@ -29,6 +29,20 @@ pub enum Lease {
     Lost,
 }
 
+impl Lease {
+    /// Whether it stands for as long as one that was renewed then: what was brought for a host that is no member any more, or
+    /// as of a moment to come, did not count. What is over by now renewed nothing, whoever brought it: its host may be told the
+    /// time for it.
+    #[must_use]
+    pub fn has_counted(self, renewed: Timestamp, now: Timestamp) -> bool {
+        let until = match self {
+            Self::Vacant | Self::Lost => now,
+            Self::Awaited { until } | Self::Held { until } => until,
+        };
+        renewed + LEASE <= until
+    }
+}
+
 /// How many members miss their host, the one who asks among them. Members that died with an earlier host, and are not lost
 /// yet, are no reason to wait for the end of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -131,7 +131,9 @@ impl<G: Guards> Joining<G> {
             | Body::Play { .. }
             | Body::Join(_)
             | Body::Present(_)
-            | Body::Leave => Joined::NotYet(Vec::new()),
+            | Body::Leave
+            | Body::Bring { .. }
+            | Body::Counted(_) => Joined::NotYet(Vec::new()),
         }
     }
 }

@@ -38,7 +38,9 @@ pub use guard::{Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};
-pub use lobby::{Admission, Arbiter, Grant, LOBBY_LEASE, PASS_PLAYER_BYTES_MAX, Pass, Question, Ruling};
+pub use lobby::{
+    Admission, Arbiter, Grant, LOBBY_LEASE, PASS_PLAYER_BYTES_MAX, Pass, Question, Receipt, Renewal, Ruling,
+};
 pub use message::{Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome};
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};

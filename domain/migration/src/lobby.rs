@@ -62,6 +62,27 @@ pub struct Admission {
     pub at: Timestamp,
 }
 
+/// A host's word that it goes on, for members to bring to a lobby that it does not reach itself: signed by it, and worth a lease
+/// from a moment of the lobby's clock on that it has heard of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Renewal {
+    /// By the lobby's clock.
+    pub as_of: Timestamp,
+    /// The host's: [`Renewal::words`].
+    pub signature: Signature,
+}
+
+/// The lobby's word that it has counted a renewal which a member brought.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Receipt {
+    /// As of when the renewal was.
+    pub renewed: Timestamp,
+    /// What the lobby's clock said as it was counted: later than its host had signed it.
+    pub as_of: Timestamp,
+    /// The lobby's.
+    pub signature: Signature,
+}
+
 /// What is asked of the lobby. Each is asked again until it is answered, or of no use any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
@@ -70,6 +91,15 @@ pub enum Question {
         /// Its own.
         epoch: Epoch,
         /// Members, itself not among them.
+        hears: Vec<PeerId>,
+    },
+    /// The host of this epoch does not reach the lobby: this peer brings its renewal. Asked once: the host has it asked again.
+    Bring {
+        /// The host's.
+        epoch: Epoch,
+        /// What it signed.
+        renewal: Renewal,
+        /// Whom it hears.
         hears: Vec<PeerId>,
     },
     /// This peer misses the host of this epoch.
@@ -96,6 +126,8 @@ pub enum Question {
 pub enum Ruling {
     /// It has taken note, and that epoch is the newest.
     Noted(Epoch),
+    /// It has counted the renewal that was brought.
+    Counted(Receipt),
     /// That one is the newest host: whoever asked, if its claim was granted.
     Host(Certificate),
     /// The host's lease stands.

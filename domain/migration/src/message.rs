@@ -9,7 +9,7 @@ use mainstay_core::Timestamp;
 use crate::ballot::{Claim, Refusal, Root};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
-use crate::lobby::Pass;
+use crate::lobby::{Pass, Receipt, Renewal};
 use crate::session::Cause;
 use crate::state::{Part, StateId};
 use crate::view::{Roster, View, ViewId};
@@ -90,6 +90,15 @@ pub enum Body {
     Leave,
     /// You are not let in, or not any more.
     Refused(Closed),
+    /// The host does not reach its lobby: bring it this.
+    Bring {
+        /// Its word that it goes on.
+        renewal: Renewal,
+        /// Whom it hears.
+        hears: Vec<PeerId>,
+    },
+    /// I have brought it, and the lobby has counted it.
+    Counted(Receipt),
 }
 
 /// Why somebody is not let in.

@@ -9,11 +9,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use mainstay_core::Timestamp;
+
 use crate::certificate::{Certificate, Proof, Vote};
-use crate::lobby::{Grant, PASS_PLAYER_BYTES_MAX, Pass};
+use crate::lobby::{Grant, PASS_PLAYER_BYTES_MAX, Pass, Receipt, Renewal};
 use crate::message::{Body, Message};
 use crate::view::View;
-use crate::{PeerId, Refusal, SessionId};
+use crate::{Epoch, PeerId, Refusal, SessionId};
 
 /// The longest signature with whatever proves the key that made it: of Ed25519 96 bytes, of P-256 129.
 pub const SIGNATURE_BYTES_MAX: usize = 160;
@@ -43,6 +45,11 @@ pub trait Keys: fmt::Debug + Send + Sync {
 
     /// Whether the lobby of this session has signed that pass, for that peer. Whether it has run out is not asked.
     fn is_pass(&self, _session: SessionId, _peer: PeerId, _pass: &Pass) -> bool {
+        false
+    }
+
+    /// Whether the lobby of this session has signed that receipt, for the host of that epoch.
+    fn is_receipt(&self, _session: SessionId, _epoch: Epoch, _receipt: &Receipt) -> bool {
         false
     }
 }
@@ -110,6 +117,27 @@ impl Pass {
     }
 }
 
+impl Renewal {
+    /// What a host signs. The lobby reads the same: `adapters/wire` compares them.
+    #[must_use]
+    pub fn words(session: SessionId, epoch: Epoch, as_of: Timestamp) -> Vec<u8> {
+        let mut words = Words::of(b"mainstay lobby renewal 1\0", session);
+        words.number(u128::from(epoch.0), 4);
+        words.number(u128::from(as_of.unix_ms()), 8);
+        words.0
+    }
+
+    pub(crate) fn signed(session: SessionId, epoch: Epoch, as_of: Timestamp, keys: &dyn Keys) -> Self {
+        Self { as_of, signature: keys.sign(&Self::words(session, epoch, as_of)) }
+    }
+}
+
+impl Receipt {
+    pub(crate) fn is_genuine(&self, session: SessionId, epoch: Epoch, keys: &dyn Keys) -> bool {
+        fits(&self.signature) && keys.is_receipt(session, epoch, self)
+    }
+}
+
 /// Something in a message that somebody has signed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sealed<'a> {
@@ -170,7 +198,10 @@ impl Message {
             | Body::Present(_)
             | Body::Redirect(_)
             | Body::Leave
-            | Body::Refused(_) => Vec::new(),
+            | Body::Refused(_)
+            // The lobby checks the one, and the host who needs it the other.
+            | Body::Bring { .. }
+            | Body::Counted(_) => Vec::new(),
         }
     }
 }
@@ -183,7 +214,7 @@ fn fits(signature: &Signature) -> bool {
 struct Words(Vec<u8>);
 
 impl Words {
-    fn of(what: &[u8; 15], session: SessionId) -> Self {
+    fn of(what: &[u8], session: SessionId) -> Self {
         let mut words = Self(what.to_vec());
         words.number(session.0, 16);
         words

@@ -308,7 +308,9 @@ impl Hands {
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave
-            | Body::Refused(_) => Way::Stream,
+            | Body::Refused(_)
+            | Body::Bring { .. }
+            | Body::Counted(_) => Way::Stream,
         };
         // Whoever is sent elsewhere has to find it.
         if let Body::Redirect(host) = &message.body

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use mainstay_migration::{Grant, Keys, Pass, PeerId, SessionId, Signature};
+use mainstay_migration::{Epoch, Grant, Keys, Pass, PeerId, Receipt, SessionId, Signature};
 use mainstay_wire::lobby::LobbyKey;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
@@ -134,6 +134,11 @@ impl Keys for SessionKeys {
     /// The peer's key of 32 bytes, then the lobby's signature of 64.
     fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
         self.lobby.is_some_and(|lobby| crate::lobby::is_pass(&lobby, session, peer, pass))
+    }
+
+    /// The lobby's signature of 64 bytes.
+    fn is_receipt(&self, session: SessionId, epoch: Epoch, receipt: &Receipt) -> bool {
+        self.lobby.is_some_and(|lobby| crate::lobby::is_receipt(&lobby, session, epoch, receipt))
     }
 }
 

@@ -37,6 +37,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.questions += counts.questions;
         sum.outages += counts.outages;
         sum.intruders += counts.intruders;
+        sum.brought += counts.brought;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -52,6 +53,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.cuts,
         sum.outages,
         sum.intruders,
+        sum.brought,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
 }

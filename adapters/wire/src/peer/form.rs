@@ -5,7 +5,7 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Refusal, Root, Roster,
+    PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster,
     SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId,
     Tick, View, ViewId, Vote, Welcome,
 };
@@ -53,6 +53,8 @@ choice!(Body, "body of a message" {
     19 = Leave,
     20 = Refused(why),
     21 = Present(pass),
+    22 = Bring { renewal, hears },
+    23 = Counted(receipt),
 });
 record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied });
 choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state, epoch } });
@@ -79,6 +81,8 @@ record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
 record!(Roster { stamp, version, members, kicked, actors });
 record!(Root { epoch, host });
+record!(Renewal { as_of, signature });
+record!(Receipt { renewed, as_of, signature });
 record!(Welcome { root, certificates, view, roster, hints, channel });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });

@@ -6,8 +6,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
     Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX, Part, Pass,
-    PeerId, Proof, Refusal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature,
-    Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
+    Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -122,6 +122,12 @@ fn packets() -> Vec<(&'static str, Packet)> {
         player: b"ann".to_vec(),
         signature: Signature(vec![0xaa, 0xbb]),
     };
+    let renewal = Renewal { as_of: Timestamp::from_unix_ms(990), signature: Signature(vec![0xaa, 0xbb]) };
+    let receipt = Receipt {
+        renewed: Timestamp::from_unix_ms(990),
+        as_of: Timestamp::from_unix_ms(1_000),
+        signature: Signature(vec![0xcc, 0xdd]),
+    };
     let bodies = [
         ("beat of a member", beat(Leads::No)),
         ("beat of a host that gathers", beat(Leads::Accedes)),
@@ -164,6 +170,8 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("present", Body::Present(pass)),
         ("no pass", Body::Refused(Closed::NoPass)),
         ("pass expired", Body::Refused(Closed::PassExpired)),
+        ("bring", Body::Bring { renewal, hears: vec![PeerId(0xb), PeerId(0xc)] }),
+        ("counted", Body::Counted(receipt)),
     ];
     let stamp = Stamp { epoch: Epoch(2), fork: 1 };
     let session = SessionId(7);

@@ -179,6 +179,30 @@ fn a_renewal_that_others_bring_counts_from_when_its_host_signed_it() {
     world.claim(id(1), 1, 2).unwrap();
 }
 
+/// Whoever brings a renewal is given the lobby's receipt for it where it was counted: not for a host that has gone, nor as of a moment
+/// to come.
+#[test]
+fn a_renewal_that_was_brought_is_receipted_where_it_counts() {
+    let mut world = three(Settings::of_size(8));
+    let signed = world.now;
+    world.pass(Duration::from_secs(1));
+    let brings = |world: &mut World, epoch, host, at| {
+        let (epoch, renewal) = (Epoch(epoch), Renewal::AsOf(at));
+        world.see(Observation::Renewed { session: id(1), epoch, host: key(host), renewal });
+        let session = world.lobby.session(id(1)).unwrap().clone();
+        world.lobby.lease(&session, world.now).has_counted(at, world.now)
+    };
+    assert!(brings(&mut world, 1, 1, signed));
+    let now = world.now;
+    assert!(brings(&mut world, 1, 1, now));
+    assert!(!brings(&mut world, 1, 1, now + Duration::from_millis(1)), "of tomorrow");
+    world.pass(LEASE);
+    assert!(brings(&mut world, 1, 1, signed), "it renews nothing, and tells its host the time");
+    world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
+    let now = world.now;
+    assert!(!brings(&mut world, 1, 1, now), "it has gone");
+}
+
 /// Issue 5, point 2: "A zombie host that wakes is fenced". Its word counts for nothing, and its commands are refused with the
 /// newest epoch.
 #[test]

@@ -60,7 +60,9 @@ impl<G: Guards> Session<G> {
             | Body::Hints(_)
             | Body::State(_)
             | Body::Holds(_)
-            | Body::Play { .. } => self.hear(now, from, stamp, body),
+            | Body::Play { .. }
+            | Body::Bring { .. }
+            | Body::Counted(_) => self.hear(now, from, stamp, body),
         }
     }
 
@@ -87,7 +89,16 @@ impl<G: Guards> Session<G> {
             Body::State(parts) => self.take_state(now, from, stamp, &parts),
             Body::Holds(id) if stamp == self.stamp() => self.note_held(now, from, id),
             Body::Play { number, bytes } if stamp == self.stamp() => self.be_played(from, number, bytes),
-            Body::Answer(_) | Body::Hints(_) | Body::Holds(_) | Body::Play { .. } => {}
+            Body::Bring { renewal, hears } if stamp == self.stamp() && from == self.leader() => {
+                self.bring(now, renewal, hears);
+            }
+            Body::Counted(receipt) if stamp == self.stamp() => self.be_counted(from, &receipt),
+            Body::Answer(_)
+            | Body::Hints(_)
+            | Body::Holds(_)
+            | Body::Play { .. }
+            | Body::Bring { .. }
+            | Body::Counted(_) => {}
             Body::Beat(_)
             | Body::Claim(_)
             | Body::Vote(_)

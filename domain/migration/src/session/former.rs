@@ -79,7 +79,9 @@ impl<G: Guards> Session<G> {
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave
-            | Body::Refused(_) => self.has_met(from),
+            | Body::Refused(_)
+            | Body::Bring { .. }
+            | Body::Counted(_) => self.has_met(from),
         }
     }
 }

@@ -13,6 +13,7 @@ use mainstay_core::Timestamp;
 use crate::certificate::Certificate;
 use crate::lobby::{Admission, Arbiter, LOBBY_LEASE, Pass, Question, Ruling};
 use crate::message::{Body, Closed};
+use crate::session::bearing::Bearing;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Output};
@@ -46,6 +47,8 @@ pub(super) struct Line {
     beat: Option<(Timestamp, Beat)>,
     /// The last claim.
     claimed: Option<Timestamp>,
+    /// What members have brought for this host, or this member for its own.
+    pub(super) bearing: Bearing,
 }
 
 /// Which sign of life.
@@ -56,8 +59,8 @@ enum Beat {
 }
 
 impl Line {
-    pub(super) const fn beginning(now: Timestamp) -> Self {
-        Self { leased: now, waits: None, beat: None, claimed: None }
+    pub(super) fn beginning(now: Timestamp) -> Self {
+        Self { leased: now, waits: None, beat: None, claimed: None, bearing: Bearing::default() }
     }
 
     /// This peer stood still itself.
@@ -67,7 +70,17 @@ impl Line {
 
     /// Whether the lobby has answered nothing for so long that it is not waited for.
     pub(super) fn is_silent(&self, now: Timestamp) -> bool {
-        self.waits.is_some_and(|since| now >= since + QUORUM_PATIENCE)
+        self.silence(now) >= QUORUM_PATIENCE
+    }
+
+    /// For how long nothing has been answered.
+    pub(super) fn silence(&self, now: Timestamp) -> Duration {
+        self.waits.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// The lobby counts this host's lease from some moment on that is no earlier.
+    pub(super) fn lease_from(&mut self, at: Timestamp) {
+        self.leased = self.leased.max(at);
     }
 
     /// Whether something is asked that is not answered yet.
@@ -102,6 +115,9 @@ impl<G: Guards> Session<G> {
             | Leadership::Outside { .. }
             | Leadership::Over => return,
         };
+        if matches!(beat, Beat::Renews(_)) {
+            self.keep_bearers(now);
+        }
         let every = match beat {
             Beat::Renews(_) if self.line.waits.is_some() => RENEW_AGAIN,
             Beat::Renews(_) => RENEW_EVERY,
@@ -147,7 +163,7 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {
+    pub(super) fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {
         let plays = |peer: &PeerId| self.roster.members.contains_key(peer);
         let all = self.contacts.iter().filter(|(peer, contact)| plays(peer) && !contact.is_lost(now));
         all.map(|(peer, _)| *peer).collect()
@@ -187,8 +203,9 @@ impl<G: Guards> Session<G> {
         self.line.waits = None;
         match ruling {
             Ruling::Noted(epoch) if epoch == self.ballot.epoch() => {
-                self.line.leased = self.line.leased.max(asked);
+                self.line.lease_from(asked);
             }
+            Ruling::Counted(receipt) => self.bring_back(receipt),
             // A later one is told with its certificate.
             Ruling::Noted(_) | Ruling::Stands => {}
             Ruling::Host(certificate) => self.be_certified(now, asked, &certificate),
@@ -222,7 +239,7 @@ impl<G: Guards> Session<G> {
             return;
         }
         if certificate.host == self.me() && certificate.epoch >= self.ballot.epoch() {
-            self.line.leased = self.line.leased.max(asked);
+            self.line.lease_from(asked);
         }
         let cause = match &self.leadership {
             Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),

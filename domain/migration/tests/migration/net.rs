@@ -8,8 +8,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
     Input, Joined, Joining, Keys, Kind, Level, MEMBERS_MAX, Message, Migratable, NatType, Order, Output,
-    Pass, PeerId, Piece, Priority, Proof, Question, Report, Ruling, Session, SessionId, Signature, Stage,
-    StateId, Tick, WithoutMajority,
+    Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling, Session, SessionId,
+    Signature, Stage, StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
@@ -67,7 +67,12 @@ pub struct Lobby {
     /// Its service's sessions do not move.
     pub stays: bool,
     pub host: Option<(Epoch, PeerId)>,
-    renewed: Timestamp,
+    /// Who does not reach it.
+    pub cut: BTreeSet<PeerId>,
+    /// From when on it counts its host's lease.
+    pub renewed: Timestamp,
+    /// What it has given to members that brought a renewal.
+    pub receipts: Vec<Receipt>,
     missed_by: BTreeSet<PeerId>,
 }
 
@@ -96,6 +101,11 @@ pub fn admitted(
     Admission { pass: Pass { signature, ..unsigned }, as_of, at }
 }
 
+fn receipt_words(session: SessionId, epoch: Epoch, receipt: &Receipt) -> Vec<u8> {
+    let [renewed, as_of] = [receipt.renewed, receipt.as_of].map(|at| at.unix_ms().to_be_bytes());
+    [&session.0.to_be_bytes()[..], &epoch.0.to_be_bytes(), &renewed, &as_of].concat()
+}
+
 fn pass_words(session: SessionId, peer: PeerId, pass: &Pass) -> Vec<u8> {
     let expires = pass.expires.unix_ms().to_be_bytes();
     [&session.0.to_be_bytes()[..], &peer.0.to_be_bytes(), &expires, &pass.player].concat()
@@ -109,8 +119,9 @@ impl Lobby {
         from: PeerId,
         question: Question,
     ) -> Option<Ruling> {
-        let (newest, host) = self.host.filter(|_| !self.down)?;
+        let (newest, host) = self.host.filter(|_| !self.down && !self.cut.contains(&from))?;
         let told = Ruling::Host(granted(session, newest, host));
+        let is_given = matches!(question, Question::HandOver { .. });
         let (epoch, next) = match question {
             Question::Renew { epoch, .. } => {
                 if (epoch, from) != (newest, host) {
@@ -118,6 +129,19 @@ impl Lobby {
                 }
                 self.renewed = now;
                 return Some(Ruling::Noted(epoch));
+            }
+            Question::Bring { epoch, renewal, .. } => {
+                let words = Renewal::words(session, epoch, renewal.as_of);
+                if epoch != newest || !NamedKeys(host).is_by(host, &words, &renewal.signature) {
+                    return Some(told);
+                }
+                self.renewed = self.renewed.max(renewal.as_of);
+                let unsigned =
+                    Receipt { renewed: renewal.as_of, as_of: now, signature: Signature::default() };
+                let signature = NamedKeys(LOBBY).sign(&receipt_words(session, epoch, &unsigned));
+                let receipt = Receipt { signature, ..unsigned };
+                self.receipts.push(receipt.clone());
+                return Some(Ruling::Counted(receipt));
             }
             Question::Misses { epoch } => {
                 self.missed_by.insert(from);
@@ -129,7 +153,7 @@ impl Lobby {
         let is_silent = now >= self.renewed + Duration::from_secs(4);
         // Of two and three members that is more than half; larger sessions are the real lobby's matter.
         let is_missed = is_silent || self.missed_by.len() >= 2;
-        let may = matches!(question, Question::HandOver { .. }) || from == host || is_missed;
+        let may = is_given || from == host || is_missed;
         if epoch != newest {
             return Some(told);
         } else if self.stays {
@@ -166,6 +190,10 @@ impl Keys for NamedKeys {
 
     fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
         self.is_by(LOBBY, &pass_words(session, peer, pass), &pass.signature)
+    }
+
+    fn is_receipt(&self, session: SessionId, epoch: Epoch, receipt: &Receipt) -> bool {
+        self.is_by(LOBBY, &receipt_words(session, epoch, receipt), &receipt.signature)
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Ruling};
+use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Renewal, Ruling};
 use mainstay_wire::lobby::bytes;
 use mainstay_wire::native::{
     BeatAnswer, BeatRequest, ClaimRequest, MemberAnswer, MemberUpdate, MemberView, SessionView, refused,
@@ -19,7 +19,7 @@ use ureq::http::StatusCode;
 use super::door::{Answered, As, is_passing};
 use super::entry::berth_of;
 use super::guest::Guest;
-use super::signed::{certificate_of, pass_of};
+use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
 use super::{Done, Lobby, LobbyError, News};
 use crate::key::id_of;
 
@@ -126,6 +126,14 @@ impl Member {
         self.keys.get(&peer).cloned()
     }
 
+    /// The keys of members, as many as the lobby knows: who has just come in is looked up.
+    fn keys_of(&mut self, peers: &[PeerId]) -> Vec<String> {
+        if peers.iter().any(|peer| !self.keys.contains_key(peer)) {
+            self.look();
+        }
+        peers.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect()
+    }
+
     fn look(&mut self) {
         let seen = self.guest.door.get(As::Member(&self.token), &self.place(""));
         if let Some(Answered::Yes(session)) = self.heard(seen) {
@@ -177,14 +185,29 @@ impl Member {
 
     fn beat(&mut self, request: &BeatRequest) -> Option<Ruling> {
         match self.post::<BeatAnswer>("/beats", request)? {
+            Answered::Yes(answer) => Some(self.noted(&answer)),
+            Answered::No(status, problem) => self.ruling(status, &problem),
+        }
+    }
+
+    fn noted(&mut self, answer: &BeatAnswer) -> Ruling {
+        if answer.revision != self.revision {
+            self.look();
+        }
+        match answer.certificate.as_ref().and_then(certificate_of) {
+            Some(certificate) => Ruling::Host(certificate),
+            None => Ruling::Noted(Epoch(answer.epoch)),
+        }
+    }
+
+    /// Brings what the host signed, and whatever the lobby gives for it.
+    fn bring(&mut self, epoch: Epoch, renewal: &Renewal, hears: &[PeerId]) -> Option<Ruling> {
+        let (relayed, hears) = (Some(relayed_of(renewal)?), self.keys_of(hears));
+        let request = BeatRequest { epoch: epoch.0, hears, misses_host: false, relayed };
+        match self.post::<BeatAnswer>("/beats", &request)? {
             Answered::Yes(answer) => {
-                if answer.revision != self.revision {
-                    self.look();
-                }
-                match answer.certificate.as_ref().and_then(certificate_of) {
-                    Some(certificate) => Some(Ruling::Host(certificate)),
-                    None => Some(Ruling::Noted(Epoch(answer.epoch))),
-                }
+                let noted = self.noted(&answer);
+                Some(receipt_of(renewal, &answer).map_or(noted, Ruling::Counted))
             }
             Answered::No(status, problem) => self.ruling(status, &problem),
         }
@@ -228,16 +251,12 @@ impl Lobby for Member {
     fn ask(&mut self, question: &Question) -> Option<Ruling> {
         match question {
             Question::Renew { epoch, hears } => {
-                if hears.iter().any(|peer| !self.keys.contains_key(peer)) {
-                    self.look();
-                }
-                let hears = hears.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect();
-                self.beat(&BeatRequest { epoch: epoch.0, hears, misses_host: false, relayed: None })
+                let hears = self.keys_of(hears);
+                self.beat(&BeatRequest { epoch: epoch.0, hears, ..BeatRequest::default() })
             }
+            Question::Bring { epoch, renewal, hears } => self.bring(*epoch, renewal, hears),
             Question::Misses { epoch } => {
-                let request =
-                    BeatRequest { epoch: epoch.0, hears: Vec::new(), misses_host: true, relayed: None };
-                self.beat(&request)
+                self.beat(&BeatRequest { epoch: epoch.0, misses_host: true, ..BeatRequest::default() })
             }
             Question::Claim { epoch } => self.claim(&ClaimRequest { expected_epoch: epoch.0, to: None }),
             Question::HandOver { epoch, to } => {

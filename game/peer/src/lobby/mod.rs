@@ -33,7 +33,7 @@ pub use self::attributes::{AttributeError, Attributes};
 pub(crate) use self::entry::{Entered, Entry, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
 pub use self::search::{Joining, ListedSession, OnlineSearch, Wanted};
-pub(crate) use self::signed::{is_of_lobby, is_pass};
+pub(crate) use self::signed::{is_of_lobby, is_pass, is_receipt};
 pub use self::trust::{Authorities, Trust, TrustError};
 
 /// Where a lobby is, and as whom this process comes to it.

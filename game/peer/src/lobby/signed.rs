@@ -1,9 +1,11 @@
 //! What a lobby signs, as the rules have it: whose key it is about goes before the signature.
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Certificate, Epoch, Grant, Pass, PeerId, Proof, SessionId, Signature};
-use mainstay_wire::lobby::{LobbyKey, bytes};
-use mainstay_wire::native::{CertificateView, MemberAnswer};
+use mainstay_migration::{
+    Certificate, Epoch, Grant, Pass, PeerId, Proof, Receipt, Renewal, SessionId, Signature,
+};
+use mainstay_wire::lobby::{LobbyKey, bytes, text};
+use mainstay_wire::native::{BeatAnswer, CertificateView, MemberAnswer, RelayedRenewal};
 
 use crate::key::id_of;
 
@@ -21,6 +23,22 @@ pub(super) fn pass_of(answer: &MemberAnswer) -> Option<Pass> {
         expires: Timestamp::from_unix_ms(answer.pass.expires),
         player: answer.pass.player.clone().into_bytes(),
         signature: Signature([&peer[..], &signature[..]].concat()),
+    })
+}
+
+/// A renewal as a lobby reads it, which knows its host's key.
+pub(super) fn relayed_of(renewal: &Renewal) -> Option<RelayedRenewal> {
+    let (_key, signature) = split(&renewal.signature)?;
+    Some(RelayedRenewal { as_of: renewal.as_of.unix_ms(), signature: text(&signature.0) })
+}
+
+/// A lobby's receipt for a renewal that this peer brought, where there is one.
+pub(super) fn receipt_of(renewal: &Renewal, answer: &BeatAnswer) -> Option<Receipt> {
+    let signature = bytes::<64>(answer.receipt.as_ref()?)?;
+    Some(Receipt {
+        renewed: renewal.as_of,
+        as_of: Timestamp::from_unix_ms(answer.as_of),
+        signature: Signature(signature.to_vec()),
     })
 }
 
@@ -52,4 +70,16 @@ pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature
         host: mainstay_wire::lobby::PeerKey(host),
     };
     id_of(&host) == Some(grant.host) && certificate.verify(lobby, &signature).is_ok()
+}
+
+/// Whether the lobby of that key has signed a receipt for the host of that epoch.
+pub(crate) fn is_receipt(lobby: &LobbyKey, session: SessionId, epoch: Epoch, receipt: &Receipt) -> bool {
+    let Ok(signature) = receipt.signature.0.as_slice().try_into() else { return false };
+    let signed = mainstay_wire::lobby::Receipt {
+        session: mainstay_core::SessionId(uuid::Uuid::from_u128(session.0)),
+        epoch: mainstay_wire::lobby::Epoch(epoch.0),
+        renewed: receipt.renewed,
+        as_of: receipt.as_of,
+    };
+    signed.verify(lobby, &mainstay_wire::lobby::Signature(signature)).is_ok()
 }

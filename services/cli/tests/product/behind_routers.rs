@@ -22,8 +22,8 @@ const LOBBY: u16 = 7400;
 /// A network whose first host runs a lobby, and players on all others.
 pub struct World<'a> {
     pub network: &'a Network,
-    crew: Crew,
-    up: Product<'a>,
+    pub crew: Crew,
+    pub up: Product<'a>,
 }
 
 #[track_caller]
@@ -93,7 +93,7 @@ impl<'a> World<'a> {
 
     /// Somebody plays on a host; the first founds the session.
     #[track_caller]
-    fn enter(&mut self, place: usize) {
+    pub fn enter(&mut self, place: usize) {
         let host = self.network.host(place);
         let mut command = host.command(env!("CARGO_BIN_EXE_mainstay"));
         command.args(["demo", "peer"]);
@@ -102,7 +102,7 @@ impl<'a> World<'a> {
     }
 
     /// The plug of a player's host is pulled, and of what is behind it.
-    fn power_cut(&mut self, player: usize, place: usize) {
+    pub fn power_cut(&mut self, player: usize, place: usize) {
         self.network.set_all(place, Passage::Cut);
         self.crew.stop(player).unwrap();
     }

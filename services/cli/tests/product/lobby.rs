@@ -79,6 +79,13 @@ impl Peer {
     }
 }
 
+/// What a host signs that goes on, and what the lobby signs that has counted it, by how far they differ: what they are, and which moments.
+fn says(what: &[u8], session: &str, epoch: u32, moments: &[u64]) -> Vec<u8> {
+    let session: uuid::Uuid = session.parse().unwrap();
+    let moments = moments.iter().flat_map(|at| at.to_be_bytes());
+    what.iter().chain(session.as_bytes()).copied().chain(epoch.to_be_bytes()).chain(moments).collect()
+}
+
 fn lobby_key(caller: &Caller) -> String {
     let lobbies = caller.get("/v1/lobbies").json();
     lobbies["items"][1]["lobbyKey"].as_str().unwrap().to_owned()
@@ -173,6 +180,51 @@ fn a_session_outlives_its_host_and_the_lobby_and_no_certificate_is_lost() {
     let joined = { dan }.joins(&session, &key);
     assert_eq!(joined["session"]["host"]["peer"], json!(ben.key()), "it is told where to go");
     assert_eq!(ann.claims(&session, 2).code.as_deref(), Some("MS-G011"), "the new lease stands");
+}
+
+/// Reference, 5.3 A: "renew …, relayable through any peer". Over the documented bytes: a member brings what the host signed, and is given
+/// what the host can check with the lobby's key alone; of what it signed itself, of a moment to come, or for an epoch that is over, it is
+/// given nothing.
+#[test]
+fn a_renewal_that_a_member_brings_is_receipted_where_it_counts() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [mut ann, mut ben, mut cat] = ["ann", "ben", "cat"].map(|name| Peer::new(&up, name));
+    let made = create(&up, &mut ann, &key, json!({ "size": 4, "takeover": "strict" }));
+    let session = made["session"]["id"].as_str().unwrap().to_owned();
+    ben.joins(&session, &key);
+    cat.joins(&session, &key);
+    let brings = |by: &Peer, signer: &Peer, as_of: u64| {
+        let signature = signer.pair.sign(&says(b"mainstay lobby renewal 1\0", &session, 1, &[as_of]));
+        let relayed = json!({ "asOf": as_of, "signature": BASE64.encode(signature) });
+        by.beats(&session, &json!({ "epoch": 1, "hears": [cat.key()], "relayed": relayed }))
+    };
+    let mut renewed = made["asOf"].as_u64().unwrap();
+    for _ in 0..3 {
+        let answer = brings(&ben, &ann, renewed).json();
+        let now = answer["asOf"].as_u64().unwrap();
+        assert_eq!((&answer["epoch"], &answer["lease"]), (&json!(1), &json!("held")), "{answer}");
+        let receipt = BASE64.decode(answer["receipt"].as_str().unwrap()).unwrap();
+        let signed = says(b"mainstay lobby receipt 1\0", &session, 1, &[renewed, now]);
+        let lobby = UnparsedPublicKey::new(&ED25519, BASE64.decode(&key).unwrap());
+        assert!(lobby.verify(&signed, &receipt).is_ok(), "{answer}");
+        renewed = now;
+    }
+    let forged = brings(&ben, &ben, renewed);
+    assert_eq!((forged.status, forged.code.as_deref()), (400, Some("MS-G015")), "{forged:?}");
+    let hour = 3_600_000;
+    assert_eq!(brings(&ben, &ann, renewed + hour).json()["receipt"], json!(null), "of a moment to come");
+    let without = ben.beats(&session, &json!({ "epoch": 1 })).json();
+    assert_eq!(without["receipt"], json!(null), "nothing was brought");
+
+    assert_eq!(ann.caller.delete(&format!("/v1/sessions/{session}/members/{}", ann.key())).status, 204);
+    let claimed = ben.claims(&session, 1);
+    assert_eq!(claimed.status, 200, "{claimed:?}");
+    let late = brings(&cat, &ann, renewed).json();
+    assert_eq!((&late["receipt"], &late["epoch"]), (&json!(null), &json!(2)), "{late}");
+    let certificate = &late["certificate"];
+    assert!(is_certified(certificate, &key) && certificate["host"] == json!(ben.key()), "{late}");
 }
 
 /// Issue 5, point 4: "a matchmaking queue may end in a lobby session whose members and tokens come from the match (one end-to-end

@@ -40,3 +40,4 @@ mod secure_lobby;
 mod stock;
 mod stopping;
 mod tokens;
+mod unheard;

@@ -17,7 +17,7 @@ use mainstay_core::{SessionId, Timestamp};
 use mainstay_journal::ShardName;
 use mainstay_lobby::{Command, Lease, Lobby, PeerKey, Player, Rejection, Service, Session, Support};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
-use mainstay_wire::lobby::{Certificate, LobbyKey, Pass};
+use mainstay_wire::lobby::{Certificate, LobbyKey, Pass, Receipt, text};
 use mainstay_wire::native::{Addresses, CertificateView, LobbyView, Look, PassView, RelayView, SessionView};
 
 pub(crate) use self::limits::Limits;
@@ -195,6 +195,11 @@ impl Lobbies {
     pub(crate) fn certified(&self, session: SessionId, grant: &mainstay_lobby::Grant) -> CertificateView {
         let certificate = Certificate { session, epoch: grant.epoch, host: grant.host };
         CertificateView::of(&certificate, &self.signer.sign(&certificate.signed_bytes()))
+    }
+
+    /// For a host: that a renewal of its has been counted which another brought.
+    pub(crate) fn receipt(&self, receipt: &Receipt) -> String {
+        text(&self.signer.sign(&receipt.signed_bytes()).0)
     }
 
     /// What a member shows to other peers.

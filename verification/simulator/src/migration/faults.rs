@@ -45,6 +45,10 @@ impl<G: Guards> World<G> {
                 self.pauses_radio();
                 Ok(())
             }
+            Faults::HostUnheard => {
+                self.cuts_host_from_lobby();
+                Ok(())
+            }
             Faults::Swarm if self.has_lobby() && self.random.chance(LOBBY) => {
                 self.strikes_lobby();
                 Ok(())

@@ -124,6 +124,9 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             "nobody plays whom the lobby has not let in",
             || format!("{id}: {stranger:?}"),
         )?;
+        if world.scenario.faults == Faults::HostUnheard {
+            world.lease_stands(id)?;
+        }
         let before = world.oracle.stamps.insert(id, stamp);
         ensure(before.is_none_or(|before| before <= stamp), "I2: the stamp of a peer never falls", || {
             format!("{id}: {before:?}, then {stamp:?}")
@@ -257,7 +260,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
     )?;
     let unprovoked = match world.scenario.faults {
         Faults::Calm => !matches!(report.cause, Cause::Lobby | Cause::Controlled),
-        Faults::Wireless => true,
+        Faults::Wireless | Faults::HostUnheard => true,
         Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff),
         Faults::HostCrashes | Faults::Swarm => false,
     };

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use mainstay_core::{StateMachine as _, Timestamp, Turn};
 use mainstay_lobby::{
-    Answer, Authority, CanBeHost, Command, Joiner, Lobby, Misses, Observation, PeerKey, Player, Rejection,
-    Renewal, Service, Session, Settings,
+    self as lobby, Answer, Authority, CanBeHost, Command, Joiner, Lease, Lobby, Misses, Observation, PeerKey,
+    Player, Rejection, Service, Session, Settings,
 };
 use mainstay_migration::{
     Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pass, PeerId, Proof, Question,
-    Ruling, SessionId, Signature,
+    Receipt, Renewal, Ruling, SessionId, Signature, Standing,
 };
 
 use super::peer::{NamedKeys, SESSION};
@@ -50,6 +50,13 @@ pub(super) fn signed(grant: &Grant) -> Signature {
 pub(super) fn signed_pass(session: SessionId, peer: PeerId, pass: &Pass) -> Signature {
     let expires = pass.expires.unix_ms().to_be_bytes();
     let words = [&session.0.to_be_bytes()[..], &peer.0.to_be_bytes(), &expires, &pass.player];
+    NamedKeys(LOBBY).sign(&words.concat())
+}
+
+/// And of what members brought.
+pub(super) fn signed_receipt(session: SessionId, epoch: Epoch, receipt: &Receipt) -> Signature {
+    let [renewed, as_of] = [receipt.renewed, receipt.as_of].map(|at| at.unix_ms().to_be_bytes());
+    let words = [&session.0.to_be_bytes()[..], &epoch.0.to_be_bytes(), &renewed, &as_of];
     NamedKeys(LOBBY).sign(&words.concat())
 }
 
@@ -229,30 +236,27 @@ impl<G: Guards> World<G> {
         match question {
             Question::Renew { epoch, hears } => {
                 let (host, peers) = (key(peer), hears.iter().copied().map(key).collect());
-                let epoch = mainstay_lobby::Epoch(epoch.0);
-                self.notes(epoch, Observation::Renewed { session, epoch, host, renewal: Renewal::Now }, peers)
+                let epoch = lobby::Epoch(epoch.0);
+                let renewal = lobby::Renewal::Now;
+                self.notes(epoch, Observation::Renewed { session, epoch, host, renewal }, peers)
             }
+            Question::Bring { epoch, renewal, hears } => self.takes_brought(peer, *epoch, renewal, hears),
             Question::Misses { epoch } => {
-                let (peer, epoch, misses) = (key(peer), mainstay_lobby::Epoch(epoch.0), Misses::Yes);
+                let (peer, epoch, misses) = (key(peer), lobby::Epoch(epoch.0), Misses::Yes);
                 self.notes(epoch, Observation::Misses { session, epoch, peer, misses }, vec![peer])
             }
             Question::Claim { epoch } => {
-                let expected = mainstay_lobby::Epoch(epoch.0);
+                let expected = lobby::Epoch(epoch.0);
                 self.decides(&Command::Claim { session, expected, by: key(peer) })
             }
             Question::HandOver { epoch, to } => {
-                let expected = mainstay_lobby::Epoch(epoch.0);
+                let expected = lobby::Epoch(epoch.0);
                 self.decides(&Command::HandOver { session, expected, by: key(peer), to: key(*to) })
             }
         }
     }
 
-    fn notes(
-        &mut self,
-        epoch: mainstay_lobby::Epoch,
-        observed: Observation,
-        peers: Vec<PeerKey>,
-    ) -> Option<Ruling> {
+    fn notes(&mut self, epoch: lobby::Epoch, observed: Observation, peers: Vec<PeerKey>) -> Option<Ruling> {
         let (now, session) = (self.lobby_time(), session_id());
         let known = self.lobby.rules.session(session).ok()?.clone();
         if known.epoch() != epoch {
@@ -261,6 +265,41 @@ impl<G: Guards> World<G> {
         self.lobby.rules.observe(now, observed);
         self.lobby.rules.observe(now, Observation::Heard { session, peers });
         Some(Ruling::Noted(Epoch(epoch.0)))
+    }
+
+    /// What a member brings of its host, as `services/control` takes it.
+    fn takes_brought(
+        &mut self,
+        by: PeerId,
+        epoch: Epoch,
+        renewal: &Renewal,
+        hears: &[PeerId],
+    ) -> Option<Ruling> {
+        let (now, session) = (self.lobby_time(), session_id());
+        let known = self.lobby.rules.session(session).ok()?.clone();
+        let grant = known.grant?;
+        if grant.epoch.0 != epoch.0 {
+            return self.newest(&known).map(Ruling::Host);
+        }
+        let words = Renewal::words(SESSION, epoch, renewal.as_of);
+        if !NamedKeys(by).is_by(peer_of(&grant.host), &words, &renewal.signature) {
+            return None;
+        }
+        let (host, epoch_of) = (grant.host, grant.epoch);
+        let rules = &mut self.lobby.rules;
+        let misses = Misses::No;
+        rules.observe(now, Observation::Misses { session, epoch: epoch_of, peer: key(by), misses });
+        let brought = lobby::Renewal::AsOf(renewal.as_of);
+        rules.observe(now, Observation::Renewed { session, epoch: epoch_of, host, renewal: brought });
+        let peers = hears.iter().copied().map(key).collect();
+        rules.observe(now, Observation::Heard { session, peers });
+        if !rules.lease(&known, now).has_counted(renewal.as_of, now) {
+            return Some(Ruling::Noted(epoch));
+        }
+        self.counts.brought += 1;
+        let unsigned = Receipt { renewed: renewal.as_of, as_of: now, signature: Signature::default() };
+        let signature = signed_receipt(SESSION, epoch, &unsigned);
+        Some(Ruling::Counted(Receipt { signature, ..unsigned }))
     }
 
     fn decides(&mut self, command: &Command) -> Option<Ruling> {
@@ -305,6 +344,29 @@ impl<G: Guards> World<G> {
             }
         }
         self.say("lobby", |world| format!("until {until} µs out of reach of {:?}", world.lobby.cut.keys()));
+    }
+
+    /// The host alone does not reach the lobby, for ten leases at most.
+    pub(super) fn cuts_host_from_lobby(&mut self) {
+        let Some(host) = self.host().filter(|_| self.running().len() > 1) else { return };
+        let span = self.random.between(1_000_000, 60_000_000);
+        self.lobby.cut.insert(host, self.now + span);
+        self.counts.outages += 1;
+        self.say(host, |_| format!("does not reach the lobby for {span} µs"));
+    }
+
+    /// Where nobody but the host is out of the lobby's reach, nothing is lost by it: the lobby counts its lease, and it knows that.
+    pub(super) fn lease_stands(&self, id: PeerId) -> Result<(), Broken> {
+        let Ok(known) = self.lobby.rules.session(session_id()) else { return Ok(()) };
+        let lease = self.lobby.rules.lease(known, self.lobby_time());
+        ensure(
+            matches!(lease, Lease::Awaited { .. } | Lease::Held { .. }),
+            "a lease stands while members reach host and lobby",
+            || format!("{lease:?}"),
+        )?;
+        let standing = self.peers[&id].session().and_then(mainstay_migration::Session::standing);
+        ensure(standing != Some(Standing::Unconfirmed), "and its host knows that it does", || id)?;
+        ensure(known.members.contains_key(&key(id)), "and nobody is lost whom the host hears", || id)
     }
 
     /// It is up again: what was durable is there, and nothing else.

@@ -101,6 +101,8 @@ pub struct Counts {
     pub outages: u64,
     /// Peers that asked to be let in without the lobby's pass.
     pub intruders: u64,
+    /// Renewals that members brought for their host, and the lobby counted.
+    pub brought: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -114,7 +116,8 @@ pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
 #[must_use]
 pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
-    let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) }.crowded(mix(!seed));
+    let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
+    let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed)));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -236,7 +239,7 @@ impl<G: Guards> World<G> {
         self.agenda.put(5_500_000, Happening::Lies);
         let busy = match self.scenario.faults {
             Faults::Wireless => HOUR,
-            Faults::Calm | Faults::OneDeaf | Faults::HostCrashes | Faults::Swarm => {
+            Faults::Calm | Faults::OneDeaf | Faults::HostCrashes | Faults::Swarm | Faults::HostUnheard => {
                 self.random.between(BUSY_MAX / 10, BUSY_MAX)
             }
         };
@@ -295,7 +298,7 @@ impl<G: Guards> World<G> {
     fn pause(&mut self) -> Micros {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
-            Faults::Calm | Faults::OneDeaf | Faults::Swarm | Faults::Wireless => {
+            Faults::Calm | Faults::OneDeaf | Faults::Swarm | Faults::Wireless | Faults::HostUnheard => {
                 self.random.between(1_000, self.scenario.pause)
             }
         }

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Admission, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Grant, Guards,
-    Input, Joined, Joining, Keys, Level, ListenerId, MEMBERS_MAX, Migratable, NatType, Outcome, Output, Pass,
-    PeerId, Priority, Session, SessionId, Signature, Stage, Stamp, Standing, StateError, StateId, Tick,
+    Acting, ActorId, Admission, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Epoch, Grant,
+    Guards, Input, Joined, Joining, Keys, Level, ListenerId, MEMBERS_MAX, Migratable, NatType, Outcome,
+    Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature, Stage, Stamp, Standing,
+    StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -92,6 +93,10 @@ impl Keys for NamedKeys {
 
     fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
         super::lobby::signed_pass(session, peer, pass) == pass.signature
+    }
+
+    fn is_receipt(&self, session: SessionId, epoch: Epoch, receipt: &Receipt) -> bool {
+        super::lobby::signed_receipt(session, epoch, receipt) == receipt.signature
     }
 }
 

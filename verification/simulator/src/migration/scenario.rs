@@ -7,6 +7,9 @@ use crate::random::Random;
 /// One in how many worlds has no fault but hosts that crash: there it is known how soon a session has to go on.
 const CRASHES_ONLY_IN: u64 = 4;
 
+/// One in how many worlds of a lobby has no fault but a host that does not reach it.
+const UNHEARD_IN: u64 = 12;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -67,6 +70,8 @@ pub(super) enum Faults {
     Swarm,
     /// Radios that pause: then nobody migrates.
     Wireless,
+    /// The host does not reach its lobby, and everybody else reaches both: then nobody migrates either.
+    HostUnheard,
 }
 
 impl Scenario {
@@ -98,6 +103,15 @@ impl Scenario {
         let span = MEMBERS_MAX as u64 - CROWD_MIN;
         let peers = usize::try_from(CROWD_MIN + (lot / CROWD_IN) % span).unwrap_or(MEMBERS_MAX - 1);
         Self { peers, ..self }
+    }
+
+    /// The same world under a lobby, now and then with no fault but that its host does not reach that. The lot is none of those that
+    /// the world itself draws from.
+    pub(super) fn unheard(self, lot: u64) -> Self {
+        if self.arbiter == Arbiter::Majority || !lot.is_multiple_of(UNHEARD_IN) {
+            return self;
+        }
+        Self { faults: Faults::HostUnheard, loss: 0, doubled: 0, spikes: 0, ..self }
     }
 
     pub(super) fn draw(random: &mut Random) -> Self {

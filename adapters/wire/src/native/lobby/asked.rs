@@ -120,7 +120,7 @@ pub struct SessionUpdate {
 pub struct BeatRequest {
     /// The newest epoch it knows.
     pub epoch: u32,
-    /// Of a host: the members it hears, by their keys.
+    /// Of a host: the members it hears, by their keys. With `relayed`: those that the host hears.
     #[serde(default)]
     pub hears: Vec<String>,
     /// Of a member: that it misses the host of that epoch.
@@ -135,7 +135,7 @@ pub struct BeatRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RelayedRenewal {
-    /// `asOf` of the newest answer of the lobby that the host knows of: the lease counts from then.
+    /// `asOf` of an answer of the lobby that the host knows of: the lease counts from then.
     pub as_of: u64,
     /// The host's signature over `mainstay lobby renewal 1`, a zero byte, the session's id, the epoch and `asOf`, highest bytes
     /// first, in base64url.

@@ -50,6 +50,10 @@ pub struct BeatAnswer {
     /// The proof of the newest host, where who asked knew of an older epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateView>,
+    /// Where it brought a renewal (`relayed`) that counts: the lobby's signature over `mainstay lobby receipt 1`, a zero byte, the
+    /// session's id, the epoch, the renewal's `asOf` and this answer's, highest bytes first, in base64url. It is for the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
 }
 
 /// What somebody who came in is given.

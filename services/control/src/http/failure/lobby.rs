@@ -32,8 +32,8 @@ impl Failure {
     }
 
     pub(in crate::http) fn unproven(why: Unproven) -> Self {
-        let detail = format!("the proof is not the peer's: {why}");
-        let fix = "sign `mainstay lobby join 1`, a zero byte and the lobby's key with the key of `peer`";
+        let detail = format!("what is signed proves nothing: {why}");
+        let fix = "sign exactly the bytes that docs/reference/lobby.md names: `proof` by the key of `peer`, a renewal by its host's";
         Self::new(StatusCode::BAD_REQUEST, "MS-G015", detail, fix)
     }
 

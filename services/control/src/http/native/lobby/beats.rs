@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Rejection, Renewal};
-use mainstay_wire::lobby::Renews;
+use mainstay_wire::lobby::{Receipt, Renews};
 use mainstay_wire::native::{BeatAnswer, BeatRequest, RelayedRenewal, lease_word};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -50,7 +50,12 @@ async fn beat(
     if !before.session.members.contains_key(&peer) {
         return Err(Failure::lobby(lobbies, session, &Rejection::NotMember(peer)).into());
     }
-    for observation in observed(session, peer, &asked, before.session.grant)? {
+    let observed = observed(session, peer, &asked, before.session.grant)?;
+    let brought = observed.iter().find_map(|observation| {
+        let Observation::Renewed { renewal: Renewal::AsOf(at), .. } = observation else { return None };
+        Some(*at)
+    });
+    for observation in observed {
         lobbies.shard().observe(observation).await?;
     }
     let after = look(&app, session).await?;
@@ -58,6 +63,9 @@ async fn beat(
     Ok(Json(BeatAnswer {
         as_of: after.now.unix_ms(),
         epoch: epoch.0,
+        receipt: brought
+            .filter(|renewed| epoch.0 == asked.epoch && after.lease.has_counted(*renewed, after.now))
+            .map(|renewed| lobbies.receipt(&Receipt { session, epoch, renewed, as_of: after.now })),
         lease: lease_word(after.lease).to_owned(),
         revision: after.session.revision,
         certificate: (epoch.0 > asked.epoch).then(|| lobbies.certificate(&after.session)).flatten(),
@@ -74,21 +82,24 @@ fn observed(
     let epoch = Epoch(asked.epoch);
     let host = grant.filter(|grant| grant.epoch == epoch).map(|grant| grant.host);
     if host == Some(peer) {
-        let most = usize::try_from(MEMBERS_MAX).unwrap_or(usize::MAX);
-        if asked.hears.len() > most {
-            let detail = format!("`hears` names {} members, at most {most}", asked.hears.len());
-            return Err(Failure::bad_request(detail, "name members alone").into());
-        }
-        let peers = asked.hears.iter().map(|named| peer_of(named)).collect::<Result<Vec<_>, _>>()?;
         let renewed = Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now };
-        return Ok(vec![renewed, Observation::Heard { session, peers }]);
+        return Ok(vec![renewed, Observation::Heard { session, peers: heard(asked)? }]);
     }
     let misses = if asked.misses_host { Misses::Yes } else { Misses::No };
-    let mut observed = vec![Observation::Misses { session, epoch, peer, misses }];
-    if let (Some(host), Some(relayed)) = (host, &asked.relayed) {
-        observed.push(brought(session, epoch, host, relayed)?);
+    let misses = Observation::Misses { session, epoch, peer, misses };
+    let (Some(host), Some(relayed)) = (host, &asked.relayed) else { return Ok(vec![misses]) };
+    let renewed = brought(session, epoch, host, relayed)?;
+    Ok(vec![misses, renewed, Observation::Heard { session, peers: heard(asked)? }])
+}
+
+/// Whom a host hears.
+fn heard(asked: &BeatRequest) -> Result<Vec<PeerKey>, Native> {
+    let most = usize::try_from(MEMBERS_MAX).unwrap_or(usize::MAX);
+    if asked.hears.len() > most {
+        let detail = format!("`hears` names {} members, at most {most}", asked.hears.len());
+        return Err(Failure::bad_request(detail, "name members alone").into());
     }
-    Ok(observed)
+    asked.hears.iter().map(|named| peer_of(named)).collect()
 }
 
 fn brought(
