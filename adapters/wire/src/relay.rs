@@ -6,6 +6,7 @@
 //!
 //! No frame begins like STUN (0 to 3) or QUIC (64 to 127, 192 to 255): all three share a socket (RFC 9443).
 
+use std::fmt;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use mainstay_core::SessionId;
@@ -34,9 +35,15 @@ const CARRY: u8 = 131;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seat(pub [u8; 15]);
 
-/// Shown by who hails: known to a lobby's relay and to one member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Shown by who hails: known to a lobby's relay and to one member, and never printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Ticket(pub [u8; SECRET_BYTES]);
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a ticket")
+    }
+}
 
 /// That who hails reads what is sent to its address: the relay's to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use mainstay_peer::{Attributes, Authorities, NewSession, Online, Trust};
+use mainstay_peer::{Attributes, Authorities, NewSession, Online, Token, Trust};
 
 use crate::MainstayId;
 use crate::memory::{read, read_addresses, read_list, read_optional_text, read_text};
@@ -56,8 +56,8 @@ impl MainstayOnline {
         Ok(Online {
             url: url.to_owned(),
             trust,
-            entity_token: entity_token.map(str::to_owned),
-            seat_token: seat_token.map(str::to_owned),
+            entity_token: entity_token.map(Token::from),
+            seat_token: seat_token.map(Token::from),
             player: player.map(str::to_owned),
             addresses,
         })

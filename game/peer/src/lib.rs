@@ -48,7 +48,7 @@ use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
 pub use crate::lobby::{
     AttributeError, Attributes, Authorities, Done, Joining, ListedSession, Lobby, LobbyError, NewSession,
-    News, Online, OnlineSearch, Trust, TrustError, Wanted,
+    News, Online, OnlineSearch, Token, Trust, TrustError, Wanted,
 };
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;

@@ -7,6 +7,7 @@
  *     session find NAME                   joins that
  *     session open URL [CA TOKEN]         founds one in a lobby, as the player whose token is in a file, vouched for by that authority
  *     session enter ID URL [CA TOKEN]     joins that
+ *     session sit ID URL CA SEAT          joins that of a match, as the player whose seat's token is in a file
  *     session offer MODE URL [CA TOKEN]   founds one in a lobby that is found by its mode
  *     session seek MODE URL [CA TOKEN]    joins whichever is found so
  *
@@ -224,6 +225,10 @@ int main(int argc, char **argv) {
         must(mainstay_seat_can_be_host(game.seat, true), "can be host");
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "enter") == 0) {
         MainstayOnline online = online_of(argc - 3, argv + 3);
+        read_id(argv[2], &session);
+        must(mainstay_peer_join_online(peer, &online, &session, &options, &game.seat), "join online");
+    } else if (argc == 6 && strcmp(argv[1], "sit") == 0) {
+        MainstayOnline online = {.url = argv[3], .authorities = read_file(argv[4]), .seat_token = read_file(argv[5])};
         read_id(argv[2], &session);
         must(mainstay_peer_join_online(peer, &online, &session, &options, &game.seat), "join online");
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "offer") == 0) {

@@ -11,7 +11,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Body, RequestBuilder};
 
 use super::trust::refusal;
-use super::{LobbyError, Online};
+use super::{LobbyError, Online, Token};
 
 /// How long one call may take: rules count a lobby that says nothing for two seconds as away.
 const CALL_WITHIN: Duration = Duration::from_millis(1_500);
@@ -34,9 +34,9 @@ pub(super) struct Door {
 enum Shows {
     Nothing,
     /// A login's token.
-    Entity(String),
+    Entity(Token),
     /// A seat's, in the session of a match.
-    Seat(String),
+    Seat(Token),
 }
 
 impl Shows {
@@ -55,7 +55,7 @@ pub(super) enum As<'a> {
     /// A player: by its token, where it has one.
     Player,
     /// A member: by the token that it was given.
-    Member(&'a str),
+    Member(&'a Token),
 }
 
 /// What an answer was.
@@ -146,9 +146,10 @@ impl Door {
 
     fn show<B>(&self, by: As<'_>, request: RequestBuilder<B>) -> RequestBuilder<B> {
         match (by, &self.player) {
-            (As::Member(token), _) => request.header("Authorization", format!("Bearer {token}")),
-            (As::Player, Shows::Seat(token)) => request.header("Authorization", format!("Bearer {token}")),
-            (As::Player, Shows::Entity(token)) => request.header("X-EntityToken", token),
+            (As::Member(token), _) | (As::Player, Shows::Seat(token)) => {
+                request.header("Authorization", format!("Bearer {}", token.text()))
+            }
+            (As::Player, Shows::Entity(token)) => request.header("X-EntityToken", token.text()),
             (As::Player, Shows::Nothing) => request,
         }
     }

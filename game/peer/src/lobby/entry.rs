@@ -124,7 +124,7 @@ fn claim_first(guest: &Guest, named: &str) -> Result<Option<MemberAnswer>, Lobby
     }
     let request = ClaimRequest { expected_epoch: 0, to: None };
     let place = format!("/v1/sessions/{named}/claims");
-    match guest.door.post::<SessionView>(As::Member(&answer.token), &place, &request)? {
+    match guest.door.post::<SessionView>(As::Member(&answer.token.as_str().into()), &place, &request)? {
         Answered::No(StatusCode::CONFLICT, problem) if problem.certificate.is_some() => Ok(None),
         answered @ (Answered::Yes(_) | Answered::No(..)) => {
             Ok(Some(MemberAnswer { session: answered.granted()?, ..answer }))

@@ -20,7 +20,7 @@ use super::door::{Answered, As, is_passing};
 use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
-use super::{Done, Lobby, LobbyError, News};
+use super::{Done, Lobby, LobbyError, News, Token};
 use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
@@ -31,7 +31,7 @@ const RENEW_AGAIN: Duration = Duration::from_secs(60);
 pub(crate) struct Member {
     guest: Guest,
     session: String,
-    token: String,
+    token: Token,
     /// Members' keys as the lobby writes them.
     keys: BTreeMap<PeerId, String>,
     can_be_host: CanBeHost,
@@ -83,7 +83,7 @@ impl Member {
         let mut member = Self {
             guest,
             session: answer.session.id.to_string(),
-            token: answer.token.clone(),
+            token: answer.token.as_str().into(),
             keys: BTreeMap::new(),
             can_be_host,
             revision: answer.session.revision,
@@ -175,7 +175,7 @@ impl Member {
     }
 
     fn be_given(&mut self, answer: &MemberAnswer) {
-        self.token.clone_from(&answer.token);
+        self.token = answer.token.as_str().into();
         self.learn(&answer.session);
         self.freshness = Freshness::of(answer);
         let as_of = Timestamp::from_unix_ms(answer.as_of);

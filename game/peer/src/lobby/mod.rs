@@ -4,7 +4,7 @@
 //! question that was lost is forgotten here.
 //!
 //! - `door` is HTTP to a lobby, and `address` where it is; `trust` is whose word counts for it;
-//! - `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
+//! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
 //! - `member` are a member's calls, on a thread of its own: `line`;
 //! - `search` finds sessions, by their `attributes`.
 
@@ -17,6 +17,7 @@ mod line;
 mod member;
 mod search;
 mod signed;
+mod token;
 mod trust;
 
 use std::fmt;
@@ -34,6 +35,7 @@ pub(crate) use self::entry::{Entered, Entry, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
 pub use self::search::{Joining, ListedSession, OnlineSearch, Wanted};
 pub(crate) use self::signed::{is_of_lobby, is_pass, is_receipt};
+pub use self::token::Token;
 pub use self::trust::{Authorities, Trust, TrustError};
 
 /// Where a lobby is, and as whom this process comes to it.
@@ -44,10 +46,10 @@ pub struct Online {
     /// Who vouches for it, over https.
     pub trust: Trust,
     /// What a login of PlayFab's face gave this player (`EntityToken`): a lobby that other hosts reach asks for it.
-    pub entity_token: Option<String>,
+    pub entity_token: Option<Token>,
     /// For a session that a match has made: the token of this player's seat in it, which the studio's service reads and hands on. It is
     /// shown instead of the entity token.
-    pub seat_token: Option<String>,
+    pub seat_token: Option<Token>,
     /// Whose process this is: read by lobbies that ask nobody for credentials. Without it, a name that nobody else has.
     pub player: Option<String>,
     /// How others reach this peer; without any, the address that the lobby's STUN responder sees it at, and the one that it

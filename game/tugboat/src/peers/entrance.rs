@@ -9,7 +9,7 @@ use std::time::Duration;
 use mainstay_peer::lan;
 use mainstay_peer::migration::Migratable;
 use mainstay_peer::{
-    Attributes, Authorities, NewSession, Online, Peer, Registered, Seat, SessionOptions, Trust,
+    Attributes, Authorities, NewSession, Online, Peer, Registered, Seat, SessionOptions, Token, Trust,
 };
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
     };
     let token = |file: &Option<PathBuf>, what| {
         let read = file.as_ref().map(fs::read_to_string).transpose().map_err(unreadable(what));
-        Ok::<_, ProcessError>(read?.map(|token| token.trim().to_owned()))
+        Ok::<_, ProcessError>(read?.map(|token| Token::from(token.trim())))
     };
     Ok(Some(Online {
         url,

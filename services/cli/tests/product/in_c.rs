@@ -15,7 +15,7 @@ use self::c::{Player, counter, told};
 use crate::behind_routers::{World, network};
 use crate::lan::Lan;
 use crate::product::Home;
-use crate::secure_lobby::{Beyond, strangers};
+use crate::secure_lobby::{Beyond, MATCHING, Match, strangers};
 
 /// Compiles the game.
 fn game(home: &Home) -> PathBuf {
@@ -84,7 +84,7 @@ fn is_kept_out(program: &Path, arguments: &[&str]) -> String {
 fn a_session_of_a_lobby_goes_on_in_c() {
     let home = Home::new();
     let program = game(&home);
-    let Beyond { up, lobby, ca, tokens } = Beyond::new(&home);
+    let Beyond { up, lobby, ca, tokens, .. } = Beyond::new(&home);
     let ca = ca.as_str();
     let host = start(Command::new(&program), &["open", &lobby, ca, &tokens[0]]);
     let session = host.session().to_owned();
@@ -117,7 +117,7 @@ fn a_session_of_a_lobby_goes_on_in_c() {
 fn a_session_of_a_lobby_is_found_by_its_mode_in_c() {
     let home = Home::new();
     let program = game(&home);
-    let Beyond { up: _up, lobby, ca, tokens } = Beyond::new(&home);
+    let Beyond { up: _up, lobby, ca, tokens, .. } = Beyond::new(&home);
     let ca = ca.as_str();
     let run = |what: &str, mode: &str, at: usize| {
         start(Command::new(&program), &[what, mode, &lobby, ca, &tokens[at]])
@@ -149,6 +149,34 @@ fn a_session_of_a_lobby_is_found_by_its_mode_in_c() {
     ] {
         let said = is_kept_out(&program, arguments);
         assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+}
+
+/// Issue 5, section 4: "a matchmaking queue may end in a lobby session whose members and tokens come from the match". Three games in
+/// C come into it with nothing but the tokens of their seats, and all at once; nobody founded it.
+#[test]
+fn the_players_of_a_match_come_into_its_session_by_their_seats_in_c() {
+    let home = Home::new();
+    let program = game(&home);
+    let players = Beyond::of(&home, MATCHING);
+    let Match { session, seats } = players.matched();
+    let (lobby, ca) = (players.lobby.as_str(), players.ca.as_str());
+    let comes = |seat: &String| start(Command::new(&program), &["sit", &session, lobby, ca, seat]);
+    let mut coming: Vec<Player> = std::thread::scope(|scope| {
+        let all: Vec<_> = seats.iter().map(|seat| scope.spawn(|| comes(seat))).collect();
+        all.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let first = coming[0].until("it has a host", |words| words[1] == "stands" && told(words, "epoch") == "1");
+    let at = coming.iter().position(|player| player.id() == told(&first, "host")).unwrap();
+    let host = coming.remove(at);
+    settle(&[&host, &coming[0], &coming[1]], "1");
+    outlive(host, &[&coming[0], &coming[1]]);
+
+    // A seat's token opens the session of its match alone, and what is none opens nothing.
+    let other = "f".repeat(32);
+    for (session, token) in [(&other, &seats[0]), (&session, &players.tokens[0])] {
+        let said = is_kept_out(&program, &["sit", session, lobby, ca, token]);
+        assert!(said.contains("status 13 code [MS-A"), "{said}");
     }
 }
 

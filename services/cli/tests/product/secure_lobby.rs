@@ -42,6 +42,7 @@ fn is_reached_at(up: &Product<'_>) -> String {
 
 /// A lobby that other hosts reach, and three players that are vouched for.
 pub struct Beyond<'a> {
+    home: &'a Home,
     pub up: Product<'a>,
     pub lobby: String,
     /// The file of who vouches for it.
@@ -57,15 +58,52 @@ impl<'a> Beyond<'a> {
     }
 
     #[track_caller]
-    fn of(home: &'a Home, configuration: &str) -> Self {
+    pub fn of(home: &'a Home, configuration: &str) -> Self {
         let file = home.path().with_file_name("mainstay.yaml");
         std::fs::write(&file, configuration).unwrap();
         let up = home.up(&[file.to_str().unwrap(), "--listen", &beyond()]);
         let lobby = is_reached_at(&up);
         let ca = home.path().join("tls/ca.pem").to_str().unwrap().to_owned();
         let tokens = ["ann", "ben", "cat"].map(|player| vouched(home, &up, player));
-        Self { up, lobby, ca, tokens }
+        Self { home, up, lobby, ca, tokens }
     }
+
+    /// Three players of [`MATCHING`]'s queue.
+    #[track_caller]
+    pub fn matched(&self) -> Match {
+        let studio = self.up.caller();
+        let tickets = ["dan", "eve", "fay"].map(|player| {
+            let body = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+            let made = studio.send("/v1/queues/trio/tickets", &body);
+            assert_eq!(made.status, 201, "{made:?}");
+            format!("/v1/queues/trio/tickets/{}", made.json()["id"].as_str().unwrap())
+        });
+        let matched = until("the match has its session", || {
+            let seen = studio.get(&tickets[0]).json();
+            (seen["status"] == "Matched").then(|| seen["matchId"].as_str().unwrap().to_owned())
+        });
+        let seats = studio.get(&format!("/v1/sessions/{matched}/seats")).json();
+        let file = |seat: &Value| {
+            let player = seat["player"].as_str().unwrap().rsplit('!').next().unwrap().to_owned();
+            let file = self.home.path().with_file_name(format!("{player}.seat"));
+            std::fs::write(&file, seat["token"].as_str().unwrap()).unwrap();
+            file.to_str().unwrap().to_owned()
+        };
+        let seats = seats["items"].as_array().unwrap().iter().map(file).collect();
+        Match { session: uuid::Uuid::parse_str(&matched).unwrap().simple().to_string(), seats }
+    }
+}
+
+/// A queue whose matches of three end in a session.
+pub const MATCHING: &str =
+    "version: 1.0\nqueues:\n  - { name: trio, minMatchSize: 3, maxMatchSize: 3, session: online }\n";
+
+/// A match of three players that have no login.
+pub struct Match {
+    /// Its session, as a peer names it.
+    pub session: String,
+    /// The files of its seats' tokens, as the studio's service reads them.
+    pub seats: Vec<String>,
 }
 
 /// Two files of an authority that nobody has heard of, and of none.
@@ -87,7 +125,7 @@ fn authority(path: &Path) {
 #[test]
 fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_for_the_lobby() {
     let home = Home::new();
-    let Beyond { up: _up, lobby, ca, tokens } = Beyond::new(&home);
+    let Beyond { up: _up, lobby, ca, tokens, .. } = Beyond::new(&home);
     let ca = ca.as_str();
     let way = |token| ["--lobby", &lobby, "--lobby-ca", ca, "--entity-token-file", token];
     let first = Player::with(&way(&tokens[0]), None);
@@ -127,32 +165,9 @@ fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_fo
 #[test]
 fn the_players_of_a_match_come_into_its_session_by_their_seats_and_it_outlives_its_host() {
     let home = Home::new();
-    let queue = "queues:\n  - { name: trio, minMatchSize: 3, maxMatchSize: 3, session: online }\n";
-    let Beyond { up, lobby, ca, tokens: _ } = Beyond::of(&home, &format!("version: 1.0\n{queue}"));
-    let studio = up.caller();
-    let tickets = ["dan", "eve", "fay"].map(|player| {
-        let body = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
-        let made = studio.send("/v1/queues/trio/tickets", &body);
-        assert_eq!(made.status, 201, "{made:?}");
-        format!("/v1/queues/trio/tickets/{}", made.json()["id"].as_str().unwrap())
-    });
-    let matched = until("the match has its session", || {
-        let seen = studio.get(&tickets[0]).json();
-        (seen["status"] == "Matched").then(|| seen["matchId"].as_str().unwrap().to_owned())
-    });
-    let seats = studio.get(&format!("/v1/sessions/{matched}/seats")).json();
-    let files: Vec<String> = seats["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|seat| {
-            let player = seat["player"].as_str().unwrap().rsplit('!').next().unwrap().to_owned();
-            let file = home.path().with_file_name(format!("{player}.seat"));
-            std::fs::write(&file, seat["token"].as_str().unwrap()).unwrap();
-            file.to_str().unwrap().to_owned()
-        })
-        .collect();
-    let session = uuid::Uuid::parse_str(&matched).unwrap().simple().to_string();
+    let players = Beyond::of(&home, MATCHING);
+    let Match { session, seats: files } = players.matched();
+    let Beyond { up: _up, lobby, ca, .. } = players;
     let comes = |file: &String| {
         let way = ["--lobby", lobby.as_str(), "--lobby-ca", ca.as_str(), "--seat-token-file", file];
         Player::with(&way, Some(&session))
