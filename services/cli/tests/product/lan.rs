@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use mainstay_tugboat::peers::crew::{Crew, Life};
+use mainstay_tugboat::peers::crew::{Crew, Life, Player, Stamp, text};
 use serde_json::{Value, json};
 
 use crate::namespaces::{ip, must};
@@ -15,7 +15,7 @@ use crate::product::until;
 
 static NEXT: AtomicU8 = AtomicU8::new(1);
 
-/// Hosts of one switch.
+/// Hosts of one switch, and a second one that nothing is plugged into.
 pub struct Lan {
     name: String,
     hosts: usize,
@@ -34,7 +34,9 @@ impl Lan {
         }
         let lan = Self { name, hosts };
         must(&format!("-n {switch} link add switch type bridge"));
+        must(&format!("-n {switch} link add other type bridge"));
         must(&format!("-n {switch} link set switch up"));
+        must(&format!("-n {switch} link set other up"));
         for host in 1..=hosts {
             let place = lan.place(host);
             must(&format!("netns add {place}"));
@@ -75,6 +77,14 @@ impl Lan {
     #[track_caller]
     fn unplug(&self, host: usize) {
         must(&format!("-n {} link set port{host} down", self.place(0)));
+    }
+
+    /// The cables of those hosts go into that switch, which is connected with no other.
+    #[track_caller]
+    fn plug(&self, hosts: impl IntoIterator<Item = usize>, switch: &str) {
+        for host in hosts {
+            must(&format!("-n {} link set port{host} master {switch}", self.place(0)));
+        }
     }
 
     /// What somebody on that host finds.
@@ -131,6 +141,106 @@ fn a_newcomer_finds_a_session_whose_first_host_is_gone() {
     // Everybody leaves, and so does the session.
     drop(crew);
     until("it is withdrawn", || lan.look(3).is_empty().then_some(()));
+}
+
+/// How much of what each did its host has taken.
+fn done(players: &[Player]) -> Vec<u64> {
+    players.iter().map(|player| player.stands["deeds"].as_u64().unwrap_or_default()).collect()
+}
+
+/// They play on, each under its own host.
+#[track_caller]
+fn play_on(crew: &mut Crew, players: std::ops::Range<usize>) {
+    let before = done(&crew.players);
+    crew.until_all("they play on", |all| {
+        let now = done(all);
+        players.clone().all(|at| now[at] > before[at] + 5)
+    })
+    .unwrap();
+}
+
+/// Who is host of those players without a majority, once they agree on one of them.
+#[track_caller]
+fn unconfirmed(crew: &mut Crew, players: std::ops::Range<usize>) -> String {
+    let of = |all: &[Player]| -> Option<String> {
+        let side = &all[players.clone()];
+        let host = text(&side[0].stands, "host");
+        let agrees = |it: &Player| it.stands["host"] == host.as_str() && it.stands["fork"].as_u64() > Some(0);
+        let is_of_them = side.iter().any(|it| it.peer == host);
+        (is_of_them && side.iter().all(agrees)).then_some(host)
+    };
+    crew.until_all("a side without a majority goes on", |all| of(all).is_some()).unwrap();
+    of(&crew.players).unwrap()
+}
+
+/// Issue 5, section 2: "offline the default is `fork` (the survivor goes on, marked unconfirmed, and merges by the written rule when the
+/// sides meet)". Two players on a LAN are parted: the host stays certified, the other plays on alone; and when the cable is back both play
+/// under the certified one.
+#[test]
+fn of_two_players_on_a_lan_who_went_on_alone_merges_when_they_meet() {
+    let Some(lan) = Lan::new(2) else { return };
+    let mut crew = Crew::default();
+    (1..=2).for_each(|host| lan.enter(&mut crew, host));
+    assert_eq!(crew.settled().unwrap(), 0);
+    let [certified, alone] = [0, 1].map(|at: usize| crew.players[at].peer.clone());
+    lan.plug([2], "other");
+    assert_eq!(unconfirmed(&mut crew, 1..2), alone);
+    play_on(&mut crew, 0..2);
+    assert_eq!(
+        (&crew.players[0].stands["host"], &crew.players[0].stands["fork"]),
+        (&json!(certified), &json!(0))
+    );
+    lan.plug([2], "switch");
+    crew.until_all("the one who went on alone has come back", |players| {
+        let back = players[1].moves.last().is_some_and(|moved| moved["newHost"] == certified.as_str());
+        back && players.iter().all(|it| it.stands["host"] == certified.as_str())
+    })
+    .unwrap();
+    assert_eq!(crew.settled().unwrap(), 0);
+    play_on(&mut crew, 0..2);
+    assert!(
+        crew.players[0].moves.is_empty(),
+        "the certified host moves nowhere: {:?}",
+        crew.players[0].moves
+    );
+    // What it did alone goes with its side; what it was told before, it went on from.
+    assert_eq!(crew.players[1].moves[0]["ackedLost"], 0, "{:?}", crew.players[1].moves);
+    assert_eq!(crew.led_twice(), None);
+}
+
+/// The same of six, whose host dies as their LAN falls apart: three here and two there, of whom neither are a majority. Decision 0050: "Hosts
+/// that meet compare: confirmed, larger side, further game, lower channel; the loser hands over". Together they are a majority again, and
+/// certify the host of the three; nobody founded anything, and nobody was told an address.
+#[test]
+fn two_sides_of_a_lan_without_a_majority_merge_under_the_host_of_the_larger() {
+    let Some(lan) = Lan::new(6) else { return };
+    let mut crew = Crew::default();
+    (1..=6).for_each(|host| lan.enter(&mut crew, host));
+    assert_eq!(crew.settled().unwrap(), 0);
+    let before = Stamp::of(&crew.players[0].stands);
+    lan.plug([5, 6], "other");
+    lan.unplug(1);
+    crew.stop(0).unwrap();
+    let larger = unconfirmed(&mut crew, 1..4);
+    let smaller = unconfirmed(&mut crew, 4..6);
+    assert_ne!(larger, smaller);
+    play_on(&mut crew, 1..6);
+    lan.plug([5, 6], "switch");
+    crew.until_all("all obey the host of the larger side, which is certified", |players| {
+        players[1..].iter().all(|it| it.stands["host"] == larger.as_str() && it.stands["fork"] == 0)
+    })
+    .unwrap();
+    let host = crew.settled().unwrap();
+    assert_eq!((&crew.players[host].peer, crew.playing().count()), (&larger, 5));
+    assert!(Stamp::of(&crew.players[host].stands) > before);
+    for player in &crew.players[4..] {
+        let hosts: Vec<String> = player.moves.iter().map(|moved| text(moved, "newHost")).collect();
+        assert!(hosts.contains(&smaller) && hosts.last() == Some(&larger), "{:?}", player.moves);
+    }
+    let lost = crew.players.iter().flat_map(|player| &player.moves).find(|moved| moved["ackedLost"] != 0);
+    assert_eq!(lost, None, "nothing that was told safe");
+    play_on(&mut crew, 1..6);
+    assert_eq!(crew.led_twice(), None);
 }
 
 /// Seed 000: "an individual lobby service can be configured to not support host migration", and it "can be queried". Issue 5: "off
