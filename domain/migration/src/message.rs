@@ -71,9 +71,11 @@ pub enum Body {
     Holds(StateId),
     /// Give me the state you hold, if it is not this one.
     Pull(StateId),
-    /// What the game of a member does, to its host: its number among that member's.
+    /// What the game of a member does, to its host; again until a beat of the host's tells that it has come.
     Play {
-        /// Which.
+        /// The oldest that the member keeps: what lies before it, and has not come, will not come any more.
+        oldest: u64,
+        /// Its number among that member's.
         number: u64,
         /// In a form that only the game reads.
         bytes: Vec<u8>,
@@ -146,6 +148,8 @@ pub struct Beat {
     pub holds: StateId,
     /// Of a host: the last input of the receiver that is safe, for a new host would have it too.
     pub applied: u64,
+    /// Of a host: the last input of the receiver that has come, with all before it.
+    pub taken: u64,
 }
 
 /// What a peer is to others.
@@ -220,4 +224,6 @@ pub struct Welcome {
     pub hints: HintList,
     /// Its channel.
     pub channel: ChannelId,
+    /// Its last input that the host knows of, where it was here before: the next one is the one after.
+    pub inputs: u64,
 }

@@ -677,7 +677,8 @@ enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat, b
 enum MainstayStatus mainstay_seat_set(const struct MainstaySeat *seat, const char *name, const char *value);
 
 // This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
-// MAINSTAY_EVENT_KIND_APPLY, once. At most 65,536 bytes; more is not taken.
+// MAINSTAY_EVENT_KIND_APPLY, once and in its order, after the host's game has given a state (mainstay_seat_hold, at whatever level): a game
+// that gives none is told of no deed. At most 65,536 bytes; more is not taken.
 //
 // # Safety
 // `seat` is not freed, `bytes` points to `length` of them.

@@ -38,8 +38,6 @@ use crate::seat::{Event, Over, Shown, To};
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
 pub(crate) const TEND: Duration = Duration::from_millis(100);
-/// How many deeds wait for the host's game: a second of the largest session's. Of more the newest are lost, and said again.
-const DEEDS_MAX: usize = 64 * 20;
 /// How long nobody is woken where nothing is due.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -370,7 +368,7 @@ impl Hands {
                 let id = message.session;
                 let Some(place) = self.places.get_mut(&id) else { return };
                 match &mut place.life {
-                    Life::In(_) => self.play_or_give(id, Input::Message { from, message }),
+                    Life::In(_) => self.give(id, Input::Message { from, message }),
                     Life::Joins(joining) => {
                         let joined = joining.receive(now, from, &message);
                         self.joined(id, joined);
@@ -383,23 +381,6 @@ impl Hands {
         }
     }
 
-    /// What members do waits while this peer's game makes its next state, so that each state holds exactly what came before.
-    fn play_or_give(&mut self, id: SessionId, input: Input) {
-        let is_told =
-            matches!(&input, Input::Message { message, .. } if matches!(message.body, Body::Play { .. }));
-        let is_deed = is_told || matches!(input, Input::Play(_));
-        if is_deed
-            && let Some(Place { life: Life::In(session), deeds, .. }) = self.places.get_mut(&id)
-            && session.is_host()
-        {
-            if deeds.len() < DEEDS_MAX {
-                deeds.push_back(input);
-            }
-            return;
-        }
-        self.give(id, input);
-    }
-
     /// The host's game gives a state, which has to hold everything that it was told of.
     fn write(&mut self, id: SessionId, applied: u64, input: Input) {
         let Some(place) = self.places.get_mut(&id) else { return };
@@ -407,9 +388,12 @@ impl Hands {
             self.tell(id, Event::Behind);
             return self.give(id, Input::StateMissed);
         }
-        let deeds = std::mem::take(&mut place.deeds);
         self.give(id, input);
-        deeds.into_iter().for_each(|deed| self.give(id, deed));
+        // What members do waits while the game makes its next state, so that each state holds exactly what came before.
+        if let Some(Place { life: Life::In(session), .. }) = self.places.get_mut(&id) {
+            session.read_deeds();
+        }
+        self.drain(id);
     }
 
     /// A message of the game: from the host that this peer obeys, or to this host from one that obeys it. Whatever is of
@@ -439,7 +423,7 @@ impl Hands {
                 } else if let Input::Kick(peer) = &input {
                     self.kick_online(session, *peer);
                 }
-                self.play_or_give(session, input);
+                self.give(session, input);
             }
             Command::Write { session, applied, input } => self.write(session, applied, input),
             Command::Say { session, to, way, bytes } => self.say(session, to, way, bytes),

@@ -108,7 +108,7 @@ pub enum Event {
     Gone(PeerId),
     /// So far the game is held by its host and two others, or as many as there are.
     Durable(StateId),
-    /// As host: what a peer did, this one included. Each comes once, in its order, and the next state has to hold it.
+    /// As host: what a peer did, this one included. Each comes once, in its order and without a gap, and the next state has to hold it.
     Apply {
         /// Whose.
         from: PeerId,
@@ -295,7 +295,8 @@ impl Seat {
     }
 
     /// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
-    /// [`Event::Apply`]. At most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not taken.
+    /// [`Event::Apply`], once and in its order, after the host's game has given a state ([`Seat::hold`], at whatever
+    /// level): a game that gives none is told of no deed. At most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not taken.
     ///
     /// # Errors
     /// Once the peer is shut down.

@@ -46,7 +46,7 @@ choice!(Body, "body of a message" {
     12 = State(parts),
     13 = Holds(id),
     14 = Pull(id),
-    15 = Play { number, bytes },
+    15 = Play { oldest, number, bytes },
     16 = Join(hint),
     17 = Welcome(welcome),
     18 = Redirect(peer),
@@ -56,7 +56,7 @@ choice!(Body, "body of a message" {
     22 = Bring { renewal, hears },
     23 = Counted(receipt),
 });
-record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied });
+record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied, taken });
 choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state, epoch } });
 record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
@@ -83,7 +83,7 @@ record!(Roster { stamp, version, members, kicked, actors });
 record!(Root { epoch, host });
 record!(Renewal { as_of, signature });
 record!(Receipt { renewed, as_of, signature });
-record!(Welcome { root, certificates, view, roster, hints, channel });
+record!(Welcome { root, certificates, view, roster, hints, channel, inputs });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
 

@@ -88,6 +88,7 @@ fn beat(leads: Leads) -> Body {
         roster: 4,
         holds: state(),
         applied: 31,
+        taken: 32,
     })
 }
 
@@ -114,6 +115,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         roster: roster(),
         hints: hints(),
         channel: channel(1),
+        inputs: 29,
     };
     let announce =
         |cause| Body::Announce { certificates: vec![certificate()], view: view(), roster: roster(), cause };
@@ -160,7 +162,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("state", Body::State([Kind::Snapshot, Kind::Delta, Kind::Event].map(part).to_vec())),
         ("holds", Body::Holds(state())),
         ("pull", Body::Pull(state())),
-        ("play", Body::Play { number: 32, bytes: b"hard to port".to_vec() }),
+        ("play", Body::Play { oldest: 30, number: 32, bytes: b"hard to port".to_vec() }),
         ("join", Body::Join(Hint::UNSUITABLE)),
         ("welcome", Body::Welcome(Box::new(welcome))),
         ("redirect", Body::Redirect(PeerId(0xa))),

@@ -8,6 +8,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Beat, Body, Leads, Message};
 use crate::seal::Sealed;
+use crate::session::intake::Deed;
 use crate::session::reign::Phase;
 use crate::session::words::End;
 use crate::session::{AGAIN, Leadership, Session};
@@ -88,7 +89,9 @@ impl<G: Guards> Session<G> {
             Body::Roster(roster) => self.take_roster(now, from, roster),
             Body::State(parts) => self.take_state(now, from, stamp, &parts),
             Body::Holds(id) if stamp == self.stamp() => self.note_held(now, from, id),
-            Body::Play { number, bytes } if stamp == self.stamp() => self.be_played(from, number, bytes),
+            Body::Play { oldest, number, bytes } if stamp == self.stamp() => {
+                self.be_played(oldest, Deed { from, number, bytes });
+            }
             Body::Bring { renewal, hears } if stamp == self.stamp() && from == self.leader() => {
                 self.bring(now, renewal, hears);
             }
@@ -164,7 +167,7 @@ impl<G: Guards> Session<G> {
     fn hear_host(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
         match &beat.leads {
             Leads::Yes(side) => {
-                self.hear_side(from, side, beat.applied);
+                self.hear_side(now, from, side, beat);
                 self.hear_host_again(now, beat.echo);
                 if matches!(self.leadership, Leadership::Follows) {
                     self.settle();
@@ -235,6 +238,7 @@ impl<G: Guards> Session<G> {
             roster: if self.roster.stamp == self.stamp() { self.roster.version } else { 0 },
             holds: self.held.id(),
             applied: self.safe.get(&peer).copied().unwrap_or_default(),
+            taken: self.taken(peer),
         };
         self.send(peer, Body::Beat(beat));
     }

@@ -96,6 +96,7 @@ impl<G: Guards> Session<G> {
         }
         let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
         session.fork = fork;
+        session.inputs = Inputs::after(welcome.inputs);
         session.outputs.push(Output::Follow { leader: host, stamp });
         session.pass(now);
         Ok(session)

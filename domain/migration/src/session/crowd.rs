@@ -146,6 +146,7 @@ impl<G: Guards> Session<G> {
                 roster: self.roster.clone(),
                 hints: self.hints.clone(),
                 channel,
+                inputs: self.taken(peer),
             };
             self.send(peer, Body::Welcome(Box::new(welcome)));
         }

@@ -3,7 +3,8 @@
 //! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
 //! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`crowd`] who votes and
-//! who plays, [`play`] the game as it goes along, [`event`] what it lives through, [`fork`] sides without a majority, [`former`] who is heard at all,
+//! who plays, [`play`] the game as it goes along, [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
+//! [`former`] who is heard at all,
 //! [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
 mod bearing;
@@ -18,6 +19,7 @@ mod event;
 mod fork;
 mod former;
 mod handover;
+mod intake;
 mod line;
 mod play;
 mod reign;
@@ -176,7 +178,7 @@ impl<G: Guards> Session<G> {
             }
             Input::State(piece) => self.write_state(now, piece),
             Input::StateMissed => self.miss_piece(),
-            Input::Play(bytes) => self.play(bytes),
+            Input::Play(bytes) => self.play(now, bytes),
             Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
             Input::Reachable { nat, ping_ms, upstream_bps } => {
                 let ping_ms = self.hint.steady_ping(ping_ms);

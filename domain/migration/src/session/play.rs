@@ -2,7 +2,8 @@
 //! holds how much of it.
 //!
 //! A member keeps each input until its host says that a new host would have it too; whoever is host next says how far its
-//! state goes, and is told the rest again. A host applies each once.
+//! state goes, and is told the rest again. What a host says it has not, though it has heard this member since, was lost on the way,
+//! and is said again at once. A host applies each once, in its order and without a gap ([`super::intake`]).
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -11,7 +12,8 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Beat, Body, Leads, Side};
-use crate::session::reign::{Chain, Mandate, Phase};
+use crate::session::intake::{Deed, Intake, UNDER_WAY_MAX};
+use crate::session::reign::{Chain, Mandate, Phase, Reign};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
 use crate::state::{Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, State, StateError, StateId};
@@ -19,6 +21,8 @@ use crate::{Guards, PeerId, Stamp};
 
 /// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
 pub const INPUTS_MAX: usize = 512;
+/// How many deeds of others a host's game is given at once: a second of the largest session's. The rest waits until it has read those.
+const DEEDS_AT_ONCE: usize = crate::MEMBERS_MAX * 20;
 /// How many names of states a member remembers: at ten a second those of 25 s.
 const NAMES_MAX: usize = 256;
 /// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
@@ -27,10 +31,27 @@ const LACKING: Duration = Duration::from_millis(300);
 /// What a member's game has done, and no state that is safe holds yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inputs {
-    kept: VecDeque<(u64, Vec<u8>)>,
+    kept: VecDeque<Kept>,
     last: u64,
-    /// The host that was told all that is kept: others first say how far their state goes.
+    /// The host that is told of them: others first say how far their state goes.
     told: Option<(Stamp, PeerId)>,
+    /// The last that has come to that one, with all before it.
+    taken: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    number: u64,
+    bytes: Vec<u8>,
+    /// When this host was told of it last.
+    said: Option<Timestamp>,
+}
+
+impl Inputs {
+    /// Of a member that was here before, and did so much. A host that says more than anybody can do takes no numbers from it.
+    pub(super) fn after(last: u64) -> Self {
+        Self { last: last.min(u64::MAX / 2), ..Self::default() }
+    }
 }
 
 /// The names of states that a member was told.
@@ -59,71 +80,114 @@ impl Names {
 }
 
 impl<G: Guards> Session<G> {
-    /// This peer's game does something.
-    pub(super) fn play(&mut self, bytes: Vec<u8>) {
+    /// This peer's game does something. As host it is given it when it reads on, with what the others did.
+    pub(super) fn play(&mut self, now: Timestamp, bytes: Vec<u8>) {
         self.inputs.last += 1;
         let number = self.inputs.last;
-        self.inputs.kept.push_back((number, bytes.clone()));
+        self.inputs.kept.push_back(Kept { number, bytes, said: None });
         if self.inputs.kept.len() > INPUTS_MAX
-            && let Some((number, _)) = self.inputs.kept.pop_front()
+            && let Some(Kept { number, .. }) = self.inputs.kept.pop_front()
         {
             self.outputs.push(Output::InputForgotten { number });
         }
-        let leader = self.leader();
-        if self.as_host(|reign| reign.phase == Phase::Reigning) == Some(true) {
-            self.apply(self.me(), number, bytes);
-        } else if self.inputs.told == Some((self.stamp(), leader)) {
-            self.send(leader, Body::Play { number, bytes });
+        if self.inputs.told == Some((self.stamp(), self.leader())) {
+            self.say_inputs(now, Timestamp::EPOCH);
         }
+    }
+
+    /// Says what has not come: what was never said, and what was said before `heard`, which the host has heard since.
+    fn say_inputs(&mut self, now: Timestamp, heard: Timestamp) {
+        let Inputs { kept, taken, .. } = &mut self.inputs;
+        let oldest = kept.front().map_or(0, |kept| kept.number);
+        let missing = kept.iter_mut().filter(|kept| kept.number > *taken).take(UNDER_WAY_MAX);
+        let unsaid = missing.filter(|kept| kept.said.is_none_or(|said| said < heard));
+        let bodies: Vec<Body> = unsaid
+            .map(|kept| {
+                kept.said = Some(now);
+                Body::Play { oldest, number: kept.number, bytes: kept.bytes.clone() }
+            })
+            .collect();
+        let leader = self.leader();
+        bodies.into_iter().for_each(|body| self.send(leader, body));
     }
 
     /// A member's input came.
-    pub(super) fn be_played(&mut self, from: PeerId, number: u64, bytes: Vec<u8>) {
-        let is_member = self.roster.members.contains_key(&from);
-        if is_member && self.as_host(|reign| reign.phase == Phase::Reigning) == Some(true) {
-            self.apply(from, number, bytes);
+    pub(super) fn be_played(&mut self, oldest: u64, deed: Deed) {
+        if self.roster.members.contains_key(&deed.from) {
+            self.as_host(|reign| {
+                if reign.phase == Phase::Reigning {
+                    reign.intake.take(oldest, deed);
+                }
+            });
         }
     }
 
-    fn apply(&mut self, from: PeerId, number: u64, bytes: Vec<u8>) {
-        let last = self.applied.entry(from).or_default();
-        if number > *last {
-            *last = number;
-            self.outputs.push(Output::Apply { from, number, bytes });
+    /// The last input of that peer's that has come to this host, with all before it.
+    pub(super) fn taken(&self, peer: PeerId) -> u64 {
+        match &self.leadership {
+            Leadership::Reigns(reign) => reign.intake.taken(peer),
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => 0,
         }
     }
 
-    /// A host begins with the state that it has: inputs that it holds are not applied again, and its own later ones are.
+    /// The host's game reads on: what was done and has come so far comes out as [`Output::Apply`]. The hands ask for it once the
+    /// game has given a state ([`crate::Input::State`]), so each state holds exactly what came out before it.
+    pub fn read_deeds(&mut self) {
+        let reigns = |reign: &mut Reign| reign.phase == Phase::Reigning;
+        if self.as_host(reigns) != Some(true) {
+            return;
+        }
+        for _ in 0..DEEDS_AT_ONCE {
+            let Some(deed) = self.as_host(|reign| reign.intake.next()).flatten() else { break };
+            self.apply(deed);
+        }
+        let (me, applied) = (self.me(), self.applied.get(&self.config.me).copied().unwrap_or_default());
+        let own = self.inputs.kept.iter().filter(|kept| kept.number > applied);
+        let own: Vec<Deed> =
+            own.map(|kept| Deed { from: me, number: kept.number, bytes: kept.bytes.clone() }).collect();
+        own.into_iter().for_each(|deed| self.apply(deed));
+    }
+
+    fn apply(&mut self, Deed { from, number, bytes }: Deed) {
+        self.applied.insert(from, number);
+        self.outputs.push(Output::Apply { from, number, bytes });
+    }
+
+    /// A host begins with the state that it has: inputs that it holds are not applied again, and later ones are.
     pub(super) fn open(&mut self) {
         self.opened = self.held.id();
         self.applied = self.held.inputs();
-        self.as_host(|reign| reign.safe_inputs.clear());
         self.safe = self.applied.clone();
-        let me = self.me();
-        let own: Vec<(u64, Vec<u8>)> = self.inputs.kept.iter().cloned().collect();
-        for (number, bytes) in own {
-            self.apply(me, number, bytes);
-        }
+        let intake = Intake::after(&self.applied);
+        self.as_host(|reign| {
+            reign.safe_inputs.clear();
+            reign.intake = intake;
+        });
     }
 
-    /// The host tells how far its game is, and how far this member's inputs are safe.
-    pub(super) fn hear_side(&mut self, from: PeerId, side: &Side, applied: u64) {
+    /// The host tells how far its game is, how far this member's inputs have come, and how far they are safe.
+    pub(super) fn hear_side(&mut self, now: Timestamp, from: PeerId, side: &Side, beat: &Beat) {
         for told in [side.opened, side.state] {
             if let Some(known) = self.names.hear(told) {
                 self.outputs.push(Output::Rewritten { host: from, told, known });
             }
         }
-        while self.inputs.kept.front().is_some_and(|(number, _)| *number <= applied) {
-            self.inputs.kept.pop_front();
-        }
         let stamp = self.stamp();
-        if self.inputs.told != Some((stamp, from)) {
-            self.inputs.told = Some((stamp, from));
-            let again: Vec<(u64, Vec<u8>)> = self.inputs.kept.iter().cloned().collect();
-            for (number, bytes) in again {
-                self.send(from, Body::Play { number, bytes });
-            }
+        let inputs = &mut self.inputs;
+        if inputs.told != Some((stamp, from)) {
+            inputs.told = Some((stamp, from));
+            inputs.taken = 0;
+            inputs.kept.iter_mut().for_each(|kept| kept.said = None);
         }
+        inputs.taken = inputs.taken.max(beat.taken);
+        while inputs.kept.front().is_some_and(|kept| kept.number <= beat.applied) {
+            inputs.kept.pop_front();
+        }
+        self.say_inputs(now, beat.echo);
     }
 
     /// The host's game is so far: the best two standbys are sent what changed.
@@ -162,6 +226,9 @@ impl<G: Guards> Session<G> {
         if self.applied.len() > PLAYERS_MAX {
             let members = &self.roster.members;
             self.applied.retain(|peer, _| members.contains_key(peer));
+            if let Leadership::Reigns(reign) = &mut self.leadership {
+                reign.intake.retain(|peer| members.contains_key(&peer));
+            }
         }
         let inputs = self.applied.clone();
         match self.held.write(stamp, piece, inputs.clone()) {

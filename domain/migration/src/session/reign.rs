@@ -13,6 +13,7 @@ use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
+use crate::session::intake::Intake;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
 use crate::stages::Failure;
@@ -50,6 +51,8 @@ pub(super) struct Reign {
     pub(super) chain: Chain,
     /// The newest state that is acknowledged.
     pub(super) durable: StateId,
+    /// What members did, on its way into the game.
+    pub(super) intake: Intake,
     /// Of states that are not yet, the inputs that they hold.
     pub(super) safe_inputs: VecDeque<(StateId, BTreeMap<PeerId, u64>)>,
     /// What the game asked for while the host gathered.
@@ -107,7 +110,7 @@ impl Reign {
         reign
     }
 
-    pub(super) const fn acceding(now: Timestamp, mandate: Mandate, remove: BTreeSet<PeerId>) -> Self {
+    pub(super) fn acceding(now: Timestamp, mandate: Mandate, remove: BTreeSet<PeerId>) -> Self {
         Self {
             since: now,
             phase: Phase::Accession,
@@ -122,6 +125,7 @@ impl Reign {
             written: now,
             chain: Chain::Whole,
             durable: StateId::NONE,
+            intake: Intake::default(),
             safe_inputs: VecDeque::new(),
             pending: None,
             claimed: None,

@@ -90,7 +90,7 @@ pub enum Input {
         answer: Answer,
     },
     /// The host's game is so far: it goes to the standbys. The game gives it once it has applied every
-    /// [`Output::Apply`] that came before.
+    /// [`Output::Apply`] that came before; then the hands let it read on ([`crate::Session::read_deeds`]).
     State(Piece),
     /// The hands could not take what the host's game gave: what changed since is of no use before its next snapshot.
     StateMissed,
@@ -198,7 +198,8 @@ pub enum Output {
     Gone(PeerId),
     /// So far the game is held by its host and two standbys (or as many as there are).
     Durable(StateId),
-    /// The host's game applies what a member did: each once, in its order.
+    /// The host's game applies what a member did: each once, in its order, and none is left out that was not forgotten
+    /// ([`Output::InputForgotten`]).
     Apply {
         /// Whose: this peer's own, too.
         from: PeerId,

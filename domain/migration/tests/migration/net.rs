@@ -420,6 +420,8 @@ impl Net {
             seen.tick.0 += 1;
             let piece = snapshot(seen.tick);
             self.give(id, Input::State(piece));
+            self.peers.get_mut(&id).unwrap().read_deeds();
+            self.drain(id);
         }
     }
 

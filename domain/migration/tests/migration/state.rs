@@ -265,3 +265,86 @@ fn inputs_survive_a_lobby_migration() {
         assert_eq!(all, (1..=30).collect::<Vec<u64>>(), "{id}");
     }
 }
+
+fn applied(net: &Net, host: u128, player: u128) -> Vec<u64> {
+    let applied = net.seen[&peer(host)].applied.iter().filter(|(from, _)| *from == peer(player));
+    applied.map(|(_, number)| *number).collect()
+}
+
+/// "clients replay inputs", and none is lost where nothing but the line is wrong: each travels by itself, so one may be lost, and
+/// later ones may overtake it.
+#[test]
+fn inputs_come_in_order_and_all_of_them_on_a_line_that_loses_and_reorders() {
+    let mut net = Net::of(3);
+    net.travels = |body| {
+        let turn = if let Body::Play { number, .. } = body { number % 4 } else { 0 };
+        Duration::from_millis(20 + turn * 30)
+    };
+    for number in 1..=200_u8 {
+        let is_lost = number % 7 == 0 || number == 200;
+        if is_lost {
+            net.cut.insert((peer(3), peer(1)));
+        }
+        net.give(peer(3), Input::Play(vec![number]));
+        net.cut.clear();
+        net.run(Duration::from_millis(20));
+    }
+    net.run(Duration::from_secs(1));
+    assert_eq!(applied(&net, 1, 3), (1..=200).collect::<Vec<_>>());
+}
+
+/// What is done at once, or while nobody hears it, is said as fast as a link takes it, and not all at once.
+#[test]
+fn a_burst_of_inputs_is_said_in_portions() {
+    let mut net = Net::of(3);
+    let before = net.sent;
+    for number in 0..400_u16 {
+        net.give(peer(3), Input::Play(number.to_be_bytes().to_vec()));
+    }
+    assert!((1..64).contains(&(net.sent - before)), "{}", net.sent - before);
+    net.run(Duration::from_secs(4));
+    assert_eq!(applied(&net, 1, 3), (1..=400).collect::<Vec<_>>());
+}
+
+/// A host whose successor does not come goes on, and has not heard what was done while it stood still.
+#[test]
+fn inputs_of_a_handover_that_failed_are_said_again() {
+    let mut net = Net::of(3);
+    let last = snapshot(net.seen[&peer(1)].tick);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    let why = mainstay_migration::Handover::Lobby;
+    net.give(peer(1), Input::HandOver { to: Some(peer(2)), why, last });
+    for number in 0..40_u8 {
+        for id in [1, 3] {
+            net.give(peer(id), Input::Play(vec![number]));
+        }
+        net.run(Duration::from_millis(100));
+    }
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(1), "it keeps its session");
+    for id in [1, 3] {
+        assert_eq!(applied(&net, 1, id), (1..=40).collect::<Vec<_>>(), "{id}");
+    }
+}
+
+/// Whoever leaves and comes back is the same peer: what it does is counted on, and is not taken for what it did before.
+#[test]
+fn who_comes_back_is_heard() {
+    let mut net = Net::of(3);
+    let play = |net: &mut Net| {
+        for number in 0..10_u8 {
+            net.give(peer(3), Input::Play(vec![number]));
+            net.run(Duration::from_millis(50));
+        }
+    };
+    play(&mut net);
+    net.run(Duration::from_millis(500));
+    net.give(peer(3), Input::Leave);
+    net.kill(peer(3));
+    net.run(Duration::from_secs(2));
+    net.join(peer(3));
+    net.run(Duration::from_secs(1));
+    play(&mut net);
+    net.run(Duration::from_secs(1));
+    assert_eq!(applied(&net, 1, 3), (1..=20).collect::<Vec<_>>());
+}

@@ -1,10 +1,10 @@
 //! What hands know of one session: how far this peer is with it, who is told of it beside its members, and what waits for its game.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Config, Input, Joining, PeerId, Session};
+use mainstay_migration::{Config, Joining, PeerId, Session};
 
 use super::command::Seated;
 use super::links::Known;
@@ -25,8 +25,6 @@ pub(super) struct Place {
     pub(super) measured: Option<Instant>,
     /// What was told of where members are.
     pub(super) known: Option<Known>,
-    /// Deeds that wait until the game has given a state: what comes out of them is in the next one.
-    pub(super) deeds: VecDeque<Input>,
     /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
     pub(super) told: u64,
 }
@@ -55,7 +53,6 @@ impl Place {
             expected: BTreeMap::new(),
             measured: None,
             known: None,
-            deeds: VecDeque::new(),
             told: 0,
         }
     }

@@ -24,6 +24,8 @@ const LOOKS_EVERY: u64 = 50;
 const ASKS_LOBBY_AGAIN: Micros = 1_000_000;
 /// How often a player does something in a step, of a million.
 const PLAYS: u32 = 200_000;
+/// And how much then, at most: so soon after each other that one overtakes another on its way.
+const PLAYS_AT_ONCE: u64 = 4;
 /// How many states that are not acknowledged are remembered.
 const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
@@ -335,6 +337,7 @@ impl<G: Guards> World<G> {
                 ensure(last.is_none_or(|last| last < number), "I9: an input is applied once", || {
                     format!("{id}: {number} of {from} after {last:?}")
                 })?;
+                return self.oracle.applies(from, last.unwrap_or_default(), number);
             }
             Output::Connected { peer, channel, actor } => return self.connects(id, peer, channel, actor),
             Output::Follow { leader, stamp } => self.say(id, |_| format!("follows {leader} {stamp:?}")),
@@ -359,7 +362,8 @@ impl<G: Guards> World<G> {
                     self.oracle.acknowledge(name, game);
                 }
             }
-            Output::Gone(_) | Output::Discard(_) | Output::InputForgotten { .. } => {}
+            Output::InputForgotten { number } => self.oracle.forgets(id, number),
+            Output::Gone(_) | Output::Discard(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
@@ -469,8 +473,10 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         if self.busy && self.random.chance(PLAYS) && self.peers[&id].session().is_some() {
-            self.peer(id).played += 1;
-            self.give(id, Input::Play(Vec::new()))?;
+            for _ in 0..self.random.between(1, PLAYS_AT_ONCE) {
+                self.peer(id).played += 1;
+                self.give(id, Input::Play(Vec::new()))?;
+            }
         }
         if self.peers[&id].acting == Acting::No {
             return Ok(());
@@ -494,7 +500,10 @@ impl<G: Guards> World<G> {
         if self.peers[&id].written.len() > WRITTEN_MAX {
             self.peer(id).written.pop_front();
         }
-        Ok(())
+        if let Life::In(session) = &mut self.peer(id).life {
+            session.read_deeds();
+        }
+        self.drain(id)
     }
 
     /// A host looks around now and then, as on a LAN: two sides may share nobody who lives.

@@ -1,6 +1,9 @@
 //! Peers of one process over real QUIC on loopback: sessions that know nothing of each other, fences, and who is let in.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking; unwrap says where")]
 
+mod deeds;
+mod line;
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
