@@ -86,6 +86,8 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_LOBBY_UNASKABLE = 19,
   // An attribute has a name or a value that no session of a lobby has, or there are too many.
   MAINSTAY_STATUS_NOT_AN_ATTRIBUTE = 20,
+  // The peer has a seat in that session that is not over: it is to be left or freed first.
+  MAINSTAY_STATUS_SEATED = 21,
 } MainstayStatus;
 
 // For what a listener is called.

@@ -56,6 +56,8 @@ pub enum MainstayStatus {
     LobbyUnaskable = 19,
     /// An attribute has a name or a value that no session of a lobby has, or there are too many.
     NotAnAttribute = 20,
+    /// The peer has a seat in that session that is not over: it is to be left or freed first.
+    Seated = 21,
 }
 
 impl MainstayStatus {
@@ -82,6 +84,7 @@ impl MainstayStatus {
             Self::NotALobby => "what answers is no lobby",
             Self::LobbyUnaskable => "the lobby's address is none, or the entity token is none",
             Self::NotAuthorities => "a text holds no certificates of authorities",
+            Self::Seated => "the peer has a seat in that session that is not over",
             Self::NotAnAttribute => "no session of a lobby has such attributes",
         }
     }
@@ -149,6 +152,7 @@ impl From<SeatError> for Fault {
             SeatError::Lobby(error) => error.into(),
             SeatError::Lan(error) => error.into(),
             SeatError::Closing(closing) => closing.into(),
+            SeatError::Seated { .. } => Self::of(MainstayStatus::Seated, &error),
             SeatError::Listeners { .. } => Self::of(MainstayStatus::TooManyListeners, &error),
         }
     }
@@ -229,6 +233,8 @@ pub unsafe extern "C" fn mainstay_last_error(out: *mut MainstayError) -> Mainsta
 mod tests {
     use std::ffi::CStr;
 
+    use mainstay_peer::migration::SessionId;
+
     use super::*;
 
     fn last() -> (MainstayStatus, String, String) {
@@ -257,6 +263,9 @@ mod tests {
         assert_eq!(guard(|| Err(SeatError::from(refused).into())), MainstayStatus::LobbyRefused);
         let (_, code, why) = last();
         assert_eq!((code.as_str(), why.contains("it is full")), ("MS-G006", true), "{why}");
+        let seated = SeatError::Seated { session: SessionId(7) };
+        assert_eq!(guard(|| Err(seated.into())), MainstayStatus::Seated);
+        assert!(last().2.contains("00000007 that is not over"), "{}", last().2);
         let source = std::io::Error::other("no route");
         let unbound = StartError::Bind { address: ([127, 0, 0, 1], 7).into(), source };
         assert_eq!(guard(|| Err(unbound.into())), MainstayStatus::NotBound);

@@ -12,6 +12,7 @@ mod place;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::mpsc;
 
-pub(crate) use command::{Command, Entrance, Seated, Under};
+pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
 use place::{Life, Outside, Place};
 
@@ -200,8 +201,12 @@ impl Hands {
         if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) {
             tracing::debug!(me = %self.me, session = %id, ?over, stood = session.shown(), "over");
         }
-        self.tell(id, Event::Over(over));
+        // By the time that the game reads it, it can take a place in that session again.
+        let mailbox = self.places.get(&id).map(|place| Arc::clone(&place.seated.mailbox));
         self.forget(id);
+        if let Some(mailbox) = mailbox {
+            mailbox.close(over);
+        }
     }
 
     fn forget(&mut self, id: SessionId) {
@@ -333,9 +338,20 @@ impl Hands {
 
     fn mail(&mut self, id: SessionId, mail: Mail) {
         let Some(place) = self.places.get_mut(&id) else { return };
-        if place.seated.mailbox.put(mail) == Room::No {
-            tracing::warn!(session = %id, "the game does not read what happens in its session: it leaves");
-            self.forget(id);
+        if place.seated.mailbox.put(mail) == Room::Yes {
+            return;
+        }
+        tracing::warn!(session = %id, "the game does not read what happens in its session: it leaves");
+        let mut farewell = Vec::new();
+        if let Life::In(session) = &mut place.life {
+            session.handle(self.clock.now(), Input::Leave);
+            farewell = session.take_outputs();
+        }
+        self.over(id, Over::GameHung);
+        for output in farewell {
+            if let Output::Send { to, message } = output {
+                self.send(to, message);
+            }
         }
     }
 
@@ -412,12 +428,23 @@ impl Hands {
     fn obey(&mut self, command: Command) {
         let now = self.now();
         match command {
-            Command::Found { options, seated, under } => self.found(now, &options, seated, under),
-            Command::Join { options, seated, way } => self.join(now, &options, seated, way),
-            Command::Give { session, input: Input::Play(bytes) } if bytes.len() > GAME_BYTES_MAX => {
+            // Whoever asked may have gone.
+            Command::MaySit { session, answer } => drop(answer.send(self.may_sit(session))),
+            Command::Sit { options, seated, by, answer } => {
+                let may_sit = self.may_sit(options.session);
+                let sits = may_sit.is_ok();
+                if answer.send(may_sit).is_ok() && sits {
+                    self.sit(now, &options, seated, by);
+                }
+            }
+            Command::Give { seat, .. } | Command::Write { seat, .. } | Command::Say { seat, .. }
+                if !self.is_seated(seat) => {}
+            Command::Give { seat: SeatId { session, .. }, input: Input::Play(bytes) }
+                if bytes.len() > GAME_BYTES_MAX =>
+            {
                 tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
             }
-            Command::Give { session, input } => {
+            Command::Give { seat: SeatId { session, .. }, input } => {
                 if let Input::Suitable(can_be_host) = &input {
                     self.errand(session, Errand::Introduce(*can_be_host));
                 } else if let Input::Kick(peer) = &input {
@@ -425,13 +452,18 @@ impl Hands {
                 }
                 self.give(session, input);
             }
-            Command::Write { session, applied, input } => self.write(session, applied, input),
-            Command::Say { session, to, way, bytes } => self.say(session, to, way, bytes),
-            Command::Look { session, answer } => {
-                // Whoever asked may have gone.
-                let _gone = answer.send(self.look(session));
+            Command::Write { seat, applied, input } => self.write(seat.session, applied, input),
+            Command::Say { seat, to, way, bytes } => self.say(seat.session, to, way, bytes),
+            Command::Look { seat, answer } => {
+                let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };
+                drop(answer.send(shown));
             }
         }
+    }
+
+    /// Whether that place is not over: what is asked from one that is is of no use, and not for the place that came after it.
+    fn is_seated(&self, seat: SeatId) -> bool {
+        self.places.get(&seat.session).is_some_and(|place| place.seated.id == seat)
     }
 
     fn kick_online(&self, id: SessionId, peer: PeerId) {

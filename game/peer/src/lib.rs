@@ -39,9 +39,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mainstay_migration::{LISTENERS_MAX, PeerId, SessionId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::hands::{Command, Entrance, Hands, Seated, Under};
+use crate::hands::{Command, Entrance, Hands, SeatId, Seated, Under};
 use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
 use crate::link::ARRIVALS_MAX;
@@ -98,6 +98,12 @@ pub enum SeatError {
     /// It cannot be announced on the LAN.
     #[error(transparent)]
     Lan(#[from] LanError),
+    /// This peer has a place in that session.
+    #[error("this peer has a place in session {:032x} that is not over: leave it first", .session.0)]
+    Seated {
+        /// Which.
+        session: SessionId,
+    },
     /// More than [`LISTENERS_MAX`].
     #[error("{count} listeners, a session has {LISTENERS_MAX} at most")]
     Listeners {
@@ -169,31 +175,29 @@ impl Peer {
     /// Founds a session: this peer is its first host.
     ///
     /// # Errors
-    /// Too many listeners.
+    /// Too many listeners; a place in that session that is not over.
     pub fn found(&self, options: SessionOptions, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
-        let under = Under::Nobody;
-        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
+        self.sit(options, listeners, Entrance::Founds(Under::Nobody))
     }
 
     /// Joins a session that some member of can be reached at these addresses. [`Event::Entered`] says that it is in.
     ///
     /// # Errors
-    /// Too many listeners.
+    /// Too many listeners; a place in that session that is not over.
     pub fn join(
         &self,
         options: SessionOptions,
         doors: Doors,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let way = Entrance::Doors(doors);
-        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
+        self.sit(options, listeners, Entrance::Doors(doors))
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
     /// its host. Of a service that does not support migration it does not move, whatever `options` say.
     ///
     /// # Errors
-    /// Where the system refuses multicast DNS, or the name is too long; too many listeners.
+    /// Where the system refuses multicast DNS, or the name is too long; as [`Peer::found`].
     pub fn found_lan(
         &self,
         name: &str,
@@ -202,8 +206,7 @@ impl Peer {
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
         let options = SessionOptions { migratable: support.of(options.migratable), ..options };
-        let under = Under::Lan(self.voice(name, options)?);
-        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
+        self.sit(options, listeners, Entrance::Founds(Under::Lan(self.voice(name, options)?)))
     }
 
     /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; of a service that does not
@@ -225,8 +228,8 @@ impl Peer {
             size: found.size,
             ..options
         };
-        let way = Entrance::Lan(self.voice(&found.name, options)?, found.doors.clone());
-        self.sit(options, listeners, |seated| Command::Join { options, seated, way })
+        let by = Entrance::Lan(self.voice(&found.name, options)?, found.doors.clone());
+        self.sit(options, listeners, by)
     }
 
     fn voice(&self, name: &str, options: SessionOptions) -> Result<Box<Voice>, LanError> {
@@ -239,7 +242,7 @@ impl Peer {
     /// `options` say. Waits for the lobby's answers.
     ///
     /// # Errors
-    /// Where the lobby does not answer, or refuses; too many listeners.
+    /// Where the lobby does not answer, or refuses; as [`Peer::found`].
     pub fn found_online(
         &self,
         online: &Online,
@@ -250,8 +253,7 @@ impl Peer {
         let (migratable, without) = (options.migratable, options.without_majority);
         let entered = lobby::create(online, &self.key, self.bound(), new, migratable, without)?;
         let options = SessionOptions { session: entered.session, ..options };
-        let under = Under::Lobby(Box::new(entered));
-        self.sit(options, listeners, |seated| Command::Found { options, seated, under })
+        self.sit(options, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
     }
 
     /// Joins a session of a lobby. What it was made with counts, whatever `options` say. One that a match has made has no host at first:
@@ -259,7 +261,7 @@ impl Peer {
     /// answers, up to 15 s where the session is on its way to another host.
     ///
     /// # Errors
-    /// Where the lobby does not answer, or refuses; too many listeners.
+    /// Where the lobby does not answer, or refuses; as [`Peer::found`].
     pub fn join_online(
         &self,
         online: &Online,
@@ -267,6 +269,8 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
+        // The lobby would take it for the one that is in.
+        self.ask(|answer| Command::MaySit { session, answer })?;
         let entry = lobby::join(online, &self.key, self.bound(), session)?;
         let (lobby::Entry::Joins(entered) | lobby::Entry::Founds(entered)) = &entry;
         let options = SessionOptions {
@@ -276,21 +280,18 @@ impl Peer {
             without_majority: entered.without_majority,
             ..options
         };
-        self.sit(options, listeners, |seated| match entry {
-            lobby::Entry::Joins(entered) => {
-                Command::Join { options, seated, way: Entrance::Lobby(Box::new(entered)) }
-            }
-            lobby::Entry::Founds(entered) => {
-                Command::Found { options, seated, under: Under::Lobby(Box::new(entered)) }
-            }
-        })
+        let by = match entry {
+            lobby::Entry::Joins(entered) => Entrance::Lobby(Box::new(entered)),
+            lobby::Entry::Founds(entered) => Entrance::Founds(Under::Lobby(Box::new(entered))),
+        };
+        self.sit(options, listeners, by)
     }
 
     fn sit(
         &self,
         options: SessionOptions,
         listeners: Vec<Registered>,
-        command: impl FnOnce(Seated) -> Command,
+        by: Entrance,
     ) -> Result<Seat, SeatError> {
         if listeners.len() > LISTENERS_MAX {
             return Err(SeatError::Listeners { count: listeners.len() });
@@ -298,9 +299,18 @@ impl Peer {
         let commands = self.commands.clone().ok_or(Closing)?;
         let mailbox = Arc::new(Mailbox::default());
         let names = listeners.iter().map(|one| (one.name.clone(), one.priority)).collect();
-        let seated = Seated { mailbox: Arc::clone(&mailbox), listeners: names };
-        commands.blocking_send(command(seated)).map_err(|_| Closing)?;
-        Ok(Seat::new(options.session, commands, mailbox, listeners))
+        let id = SeatId::new(options.session);
+        let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names };
+        self.ask(|answer| Command::Sit { options, seated, by, answer })?;
+        Ok(Seat::new(id, commands, mailbox, listeners))
+    }
+
+    /// Asks the hands for a place, and waits for their answer.
+    fn ask(&self, command: impl FnOnce(hands::Answer) -> Command) -> Result<(), SeatError> {
+        let commands = self.commands.as_ref().ok_or(Closing)?;
+        let (answer, may_sit) = oneshot::channel();
+        commands.blocking_send(command(answer)).map_err(|_| Closing)?;
+        may_sit.blocking_recv().map_err(|_| Closing)?
     }
 }
 

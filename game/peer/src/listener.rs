@@ -4,13 +4,14 @@ use mainstay_migration::{Answer, EntityId, Input, SessionId, Stage};
 use tokio::sync::mpsc;
 
 use crate::Closing;
-use crate::hands::Command;
+use crate::hands::{Command, SeatId};
 
 /// What a listener is told about the migration (`SHostMigrationInfo`).
 #[derive(Debug)]
 pub struct Migrating {
     /// Which session moves.
     pub session: SessionId,
+    pub(crate) seat: SeatId,
     pub(crate) commands: mpsc::Sender<Command>,
 }
 
@@ -21,7 +22,7 @@ impl Migrating {
     /// # Errors
     /// Once the peer is shut down.
     pub fn no_longer_needed(&self, entities: Vec<EntityId>) -> Result<(), Closing> {
-        let give = Command::Give { session: self.session, input: Input::NoLongerNeeded(entities) };
+        let give = Command::Give { seat: self.seat, input: Input::NoLongerNeeded(entities) };
         self.commands.blocking_send(give).map_err(|_| Closing)
     }
 }

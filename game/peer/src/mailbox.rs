@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mainstay_migration::Call;
 
-use crate::Event;
+use crate::{Event, Over};
 
 /// How many messages of the game wait: a second of the largest session's. Of more the oldest are dropped: whoever does not
 /// read for a second wants the newest.
@@ -62,6 +62,12 @@ impl Mailbox {
         drop(queue);
         self.filled.notify_one();
         Room::Yes
+    }
+
+    /// The last that the game is told, whatever it has not read.
+    pub(crate) fn close(&self, over: Over) {
+        self.lock().mail.push_back(Mail::Event(Event::Over(over)));
+        self.filled.notify_one();
     }
 
     /// The next, waiting for it until then.

@@ -13,7 +13,7 @@ use mainstay_migration::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use crate::hands::Command;
+use crate::hands::{Command, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
 use crate::mailbox::{Mail, Mailbox};
@@ -227,10 +227,11 @@ impl Shown {
 #[error("this peer has been shut down")]
 pub struct Closing;
 
-/// A place in one session. Dropped, it leaves.
+/// A place in one session. Dropped, it leaves. A peer has one in a session at most: the next is taken once this one is over, left
+/// or dropped, and a seat that is over and dropped later does nothing to it.
 #[derive(Debug)]
 pub struct Seat {
-    session: SessionId,
+    id: SeatId,
     commands: mpsc::Sender<Command>,
     mailbox: Arc<Mailbox>,
     listeners: Vec<Registered>,
@@ -240,18 +241,18 @@ pub struct Seat {
 
 impl Seat {
     pub(crate) fn new(
-        session: SessionId,
+        id: SeatId,
         commands: mpsc::Sender<Command>,
         mailbox: Arc<Mailbox>,
         listeners: Vec<Registered>,
     ) -> Self {
-        Self { session, commands, mailbox, listeners, applied: 0 }
+        Self { id, commands, mailbox, listeners, applied: 0 }
     }
 
     /// Which session.
     #[must_use]
     pub const fn session(&self) -> SessionId {
-        self.session
+        self.id.session
     }
 
     /// What happened next, waiting `patience` for it. Listeners are called in here, on this thread.
@@ -264,7 +265,11 @@ impl Seat {
                     return Some(event);
                 }
                 Mail::Call(called) => {
-                    let info = Migrating { session: self.session, commands: self.commands.clone() };
+                    let info = Migrating {
+                        session: self.id.session,
+                        seat: self.id,
+                        commands: self.commands.clone(),
+                    };
                     let mut state = called.state;
                     let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else {
                         continue;
@@ -323,7 +328,7 @@ impl Seat {
     }
 
     fn write(&self, input: Input) -> Result<(), Closing> {
-        let write = Command::Write { session: self.session, applied: self.applied, input };
+        let write = Command::Write { seat: self.id, applied: self.applied, input };
         self.commands.blocking_send(write).map_err(|_| Closing)
     }
 
@@ -358,7 +363,7 @@ impl Seat {
     /// # Errors
     /// Once the peer is shut down.
     pub fn say(&self, to: To, way: Way, bytes: Vec<u8>) -> Result<(), Closing> {
-        let say = Command::Say { session: self.session, to, way, bytes };
+        let say = Command::Say { seat: self.id, to, way, bytes };
         self.commands.blocking_send(say).map_err(|_| Closing)
     }
 
@@ -368,13 +373,13 @@ impl Seat {
     /// Once the peer is shut down.
     pub fn shown(&self) -> Result<Option<Shown>, Closing> {
         let (answer, shown) = oneshot::channel();
-        let look = Command::Look { session: self.session, answer };
+        let look = Command::Look { seat: self.id, answer };
         self.commands.blocking_send(look).map_err(|_| Closing)?;
         shown.blocking_recv().map_err(|_| Closing)
     }
 
     fn give(&self, input: Input) -> Result<(), Closing> {
-        let give = Command::Give { session: self.session, input };
+        let give = Command::Give { seat: self.id, input };
         self.commands.blocking_send(give).map_err(|_| Closing)
     }
 }

@@ -1,47 +1,68 @@
 //! What a game asks of its hands, and by which way somebody comes into a session.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay_migration::{Input, Priority, SessionId};
 use tokio::sync::oneshot;
 
+use crate::SeatError;
 use crate::lan::Voice;
 use crate::link::Way;
 use crate::lobby::Entered;
 use crate::mailbox::Mailbox;
 use crate::seat::{Doors, SessionOptions, Shown, To};
 
+/// One place in one session: a session that was left and is entered again is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SeatId {
+    pub(crate) session: SessionId,
+    number: u64,
+}
+
+impl SeatId {
+    /// One that nothing else has.
+    pub(crate) fn new(session: SessionId) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        Self { session, number: NUMBERS.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+/// Whether a place in a session may be taken.
+pub(crate) type Answer = oneshot::Sender<Result<(), SeatError>>;
+
 /// What a game asks of its hands.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Found {
-        options: SessionOptions,
-        seated: Seated,
-        under: Under,
+    /// Before a lobby is asked to let this peer in.
+    MaySit {
+        session: SessionId,
+        answer: Answer,
     },
-    Join {
+    Sit {
         options: SessionOptions,
         seated: Seated,
-        way: Entrance,
+        by: Entrance,
+        answer: Answer,
     },
     Give {
-        session: SessionId,
+        seat: SeatId,
         input: Input,
     },
     /// The host's game is so far, and holds so much of what it was told.
     Write {
-        session: SessionId,
+        seat: SeatId,
         applied: u64,
         input: Input,
     },
     Say {
-        session: SessionId,
+        seat: SeatId,
         to: To,
         way: Way,
         bytes: Vec<u8>,
     },
     Look {
-        session: SessionId,
+        seat: SeatId,
         answer: oneshot::Sender<Option<Shown>>,
     },
 }
@@ -60,6 +81,8 @@ pub(crate) enum Under {
 /// How somebody comes into a session.
 #[derive(Debug)]
 pub(crate) enum Entrance {
+    /// It founds it.
+    Founds(Under),
     /// By addresses, at least one of which is a member's.
     Doors(Doors),
     /// As it was announced on the LAN, where it will be announced again.
@@ -71,6 +94,7 @@ pub(crate) enum Entrance {
 /// What a session's hands know of its game.
 #[derive(Debug, Clone)]
 pub(crate) struct Seated {
+    pub(crate) id: SeatId,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) listeners: Vec<(String, Priority)>,
 }

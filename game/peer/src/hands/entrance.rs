@@ -11,6 +11,7 @@ use super::Hands;
 use super::command::{Entrance, Seated, Under};
 use super::links::named;
 use super::place::{Life, Outside, Place};
+use crate::SeatError;
 use crate::key::{SessionKeys, Whom};
 use crate::lobby::{Entered, Line};
 use crate::mailbox::Mail;
@@ -24,8 +25,14 @@ pub(super) const SEEK_AGAIN: Duration = Duration::from_secs(1);
 const ASKED_MAX: usize = 8;
 
 impl Hands {
-    pub(super) fn join(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, way: Entrance) {
-        let (under, doors, cards) = match way {
+    /// A peer has one place in a session at most: what comes over a link is for that.
+    pub(super) fn may_sit(&self, session: SessionId) -> Result<(), SeatError> {
+        if self.places.contains_key(&session) { Err(SeatError::Seated { session }) } else { Ok(()) }
+    }
+
+    pub(super) fn sit(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, by: Entrance) {
+        let (under, doors, cards) = match by {
+            Entrance::Founds(under) => return self.found(now, options, seated, under),
             Entrance::Doors(doors) => (Under::Nobody, doors, Vec::new()),
             Entrance::Lan(voice, doors) => (Under::Lan(voice), doors, Vec::new()),
             Entrance::Lobby(entered) => {
@@ -45,7 +52,7 @@ impl Hands {
         self.places.insert(options.session, Place::new(config, seated, outside, life));
     }
 
-    pub(super) fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
+    fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
         let config = self.config(options, &under);
         let founded = match &under {
             Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
@@ -62,7 +69,6 @@ impl Hands {
                 self.settle_in(options.session);
             }
             Err(why) => {
-                // The game is told before its place is forgotten.
                 let _hung = seated.mailbox.put(Mail::Event(Event::Over(Over::Forged(why))));
             }
         }

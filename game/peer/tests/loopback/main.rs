@@ -3,6 +3,7 @@
 
 mod deeds;
 mod line;
+mod seats;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

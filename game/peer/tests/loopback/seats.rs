@@ -1,0 +1,75 @@
+//! Places in a session: one at a time, and each by itself.
+
+use mainstay_peer::migration::{CanBeHost, End, PeerId, SessionId};
+use mainstay_peer::{Event, Over, Peer, SeatError, SessionOptions};
+
+use crate::{Player, is_linked, start, until};
+
+/// A host and a member, each with its peer.
+fn two(session: SessionOptions) -> ((Peer, Player), (Peer, Player)) {
+    let (ann, bob) = (start(), start());
+    let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
+    let mut member = Player::new(&bob, bob.join(session, vec![ann.address()], Vec::new()).unwrap());
+    until("two play", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+    ((ann, host), (bob, member))
+}
+
+fn over(player: &Player) -> Option<&Over> {
+    player.heard.iter().find_map(|event| {
+        let Event::Over(over) = event else { return None };
+        Some(over)
+    })
+}
+
+/// What comes over a link says which session it is for, and nothing else.
+#[test]
+fn who_is_in_takes_no_second_place() {
+    let session = SessionOptions::new(SessionId(13));
+    let ((ann, mut host), (bob, mut member)) = two(session);
+    let doors = vec![ann.address()];
+    let seconds = [ann.found(session, Vec::new()), bob.join(session, doors, Vec::new())];
+    for second in seconds {
+        assert!(matches!(second, Err(SeatError::Seated { session: SessionId(13) })), "{second:?}");
+    }
+    until("both play on", &mut [&mut host, &mut member], |it| is_linked(it, 2) && over(it).is_none());
+}
+
+/// A game that comes back puts the new seat where the old one is, which is dropped only then.
+#[test]
+fn a_seat_that_is_over_does_nothing_to_the_next() {
+    let session = SessionOptions::new(SessionId(14));
+    let ((ann, mut host), (bob, mut member)) = two(session);
+    for _ in 0..2 {
+        member.seat.leave().unwrap();
+        until("it has left", &mut [&mut host, &mut member], |it| {
+            it.me == ann.id() || over(it) == Some(&Over::Ended(End::Left))
+        });
+        member.heard.clear();
+        member.seat = bob.join(session, vec![ann.address()], Vec::new()).unwrap();
+        member.seat.set_can_be_host(CanBeHost::Yes).unwrap();
+        until("it is back", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+        assert_eq!(over(&member), None);
+    }
+    // Nor does it wait for its end: what was asked first is done first.
+    member.seat.leave().unwrap();
+    member.seat = bob.join(session, vec![ann.address()], Vec::new()).unwrap();
+    member.heard.clear();
+    member.seat.set_can_be_host(CanBeHost::Yes).unwrap();
+    until("it is back at once", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+    assert_eq!(over(&member), None);
+}
+
+/// It would make no use of its place: it is told why it lost it, and the others need not miss it first.
+#[test]
+fn a_game_that_reads_nothing_loses_its_place_and_is_told() {
+    /// More than wait for a game.
+    const UNREAD: usize = 5_000;
+    let session = SessionOptions::new(SessionId(15));
+    let ((_ann, mut host), (_bob, mut member)) = two(session);
+    for _ in 0..UNREAD {
+        member.seat.set("net_typo", "1").unwrap();
+    }
+    let me: PeerId = member.me;
+    until("it is told", &mut [&mut member], |it| over(it) == Some(&Over::GameHung));
+    until("it has gone", &mut [&mut host], |it| it.heard.contains(&Event::Gone(me)));
+}
