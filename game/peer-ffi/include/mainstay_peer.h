@@ -88,6 +88,10 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_NOT_AN_ATTRIBUTE = 20,
   // The peer has a seat in that session that is not over: it is to be left or freed first.
   MAINSTAY_STATUS_SEATED = 21,
+  // The game has not read MAINSTAY_EVENT_KIND_ENTERED yet, or has read MAINSTAY_EVENT_KIND_OVER: there is no player.
+  MAINSTAY_STATUS_NOT_IN = 22,
+  // A deed has more than 65,536 bytes.
+  MAINSTAY_STATUS_TOO_LONG = 23,
 } MainstayStatus;
 
 // For what a listener is called.
@@ -666,13 +670,16 @@ enum MainstayStatus mainstay_seat_next(struct MainstaySeat *seat, uint32_t patie
 // `seat` is not freed, `out` a place for an id.
 enum MainstayStatus mainstay_seat_session(const struct MainstaySeat *seat, struct MainstayId *out);
 
-// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
+// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not. Said before
+// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 //
 // # Safety
 // `seat` is not freed.
-enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat, bool can);
+enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat,
+                                              bool can);
 
-// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET.
+// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET. Said before
+// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 //
 // # Safety
 // `seat` is not freed, `name` and `value` are texts that end with a zero byte.
@@ -680,11 +687,14 @@ enum MainstayStatus mainstay_seat_set(const struct MainstaySeat *seat, const cha
 
 // This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
 // MAINSTAY_EVENT_KIND_APPLY, once and in its order, after the host's game has given a state (mainstay_seat_hold, at whatever level): a game
-// that gives none is told of no deed. At most 65,536 bytes; more is not taken.
+// that gives none is told of no deed. Before MAINSTAY_EVENT_KIND_ENTERED is read and after MAINSTAY_EVENT_KIND_OVER is, the answer is
+// MAINSTAY_STATUS_NOT_IN; of more than 65,536 bytes MAINSTAY_STATUS_TOO_LONG.
 //
 // # Safety
 // `seat` is not freed, `bytes` points to `length` of them.
-enum MainstayStatus mainstay_seat_play(const struct MainstaySeat *seat, const uint8_t *bytes, size_t length);
+enum MainstayStatus mainstay_seat_play(const struct MainstaySeat *seat,
+                                       const uint8_t *bytes,
+                                       size_t length);
 
 // As host: the game is so far, and holds every MAINSTAY_EVENT_KIND_APPLY that was read. `kind` is a MainstayKind; the first state of a
 // host is a snapshot, and so is the next after one that was not taken, and after 256 parts or 256 KiB.

@@ -141,7 +141,8 @@ pub unsafe extern "C" fn mainstay_seat_session(
     }
 }
 
-/// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not.
+/// Says whether this peer may be host of the session (`HOST_MIGRATION_CAN_BE_HOST`); before it is said, it may not. Said before
+/// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 ///
 /// # Safety
 /// `seat` is not freed.
@@ -153,7 +154,8 @@ pub unsafe extern "C" fn mainstay_seat_can_be_host(seat: *const MainstaySeat, ca
     }
 }
 
-/// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET.
+/// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET. Said before
+/// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 ///
 /// # Safety
 /// `seat` is not freed, `name` and `value` are texts that end with a zero byte.
@@ -169,7 +171,8 @@ pub unsafe extern "C" fn mainstay_seat_set(
 
 /// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
 /// MAINSTAY_EVENT_KIND_APPLY, once and in its order, after the host's game has given a state (mainstay_seat_hold, at whatever level): a game
-/// that gives none is told of no deed. At most 65,536 bytes; more is not taken.
+/// that gives none is told of no deed. Before MAINSTAY_EVENT_KIND_ENTERED is read and after MAINSTAY_EVENT_KIND_OVER is, the answer is
+/// MAINSTAY_STATUS_NOT_IN; of more than 65,536 bytes MAINSTAY_STATUS_TOO_LONG.
 ///
 /// # Safety
 /// `seat` is not freed, `bytes` points to `length` of them.

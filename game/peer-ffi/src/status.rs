@@ -6,7 +6,7 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_peer::lan::LanError;
-use mainstay_peer::{AttributeError, Closing, LobbyError, SeatError, StartError, TrustError};
+use mainstay_peer::{AttributeError, Closing, LobbyError, PlayError, SeatError, StartError, TrustError};
 
 use crate::memory::{change, fixed};
 
@@ -58,6 +58,10 @@ pub enum MainstayStatus {
     NotAnAttribute = 20,
     /// The peer has a seat in that session that is not over: it is to be left or freed first.
     Seated = 21,
+    /// The game has not read MAINSTAY_EVENT_KIND_ENTERED yet, or has read MAINSTAY_EVENT_KIND_OVER: there is no player.
+    NotIn = 22,
+    /// A deed has more than 65,536 bytes.
+    TooLong = 23,
 }
 
 impl MainstayStatus {
@@ -84,6 +88,8 @@ impl MainstayStatus {
             Self::NotALobby => "what answers is no lobby",
             Self::LobbyUnaskable => "the lobby's address is none, or the entity token is none",
             Self::NotAuthorities => "a text holds no certificates of authorities",
+            Self::NotIn => "the game has not read yet that it is in, or has read that it is over",
+            Self::TooLong => "a deed is too long",
             Self::Seated => "the peer has a seat in that session that is not over",
             Self::NotAnAttribute => "no session of a lobby has such attributes",
         }
@@ -180,6 +186,16 @@ impl From<AttributeError> for Fault {
 impl From<Closing> for Fault {
     fn from(_: Closing) -> Self {
         MainstayStatus::Closing.into()
+    }
+}
+
+impl From<PlayError> for Fault {
+    fn from(error: PlayError) -> Self {
+        match error {
+            PlayError::Closing(closing) => closing.into(),
+            PlayError::NotIn => Self::of(MainstayStatus::NotIn, &error),
+            PlayError::TooLong { .. } => Self::of(MainstayStatus::TooLong, &error),
+        }
     }
 }
 

@@ -221,14 +221,39 @@ impl Hands {
         let Some(place) = self.places.get_mut(&id) else { return };
         match &mut place.life {
             Life::In(session) => session.handle(now, input),
-            Life::Seeks { .. } | Life::Joins(_) => {
-                if input == Input::Leave {
-                    self.over(id, Over::Ended(End::Left));
-                }
-                return;
-            }
+            Life::Seeks { .. } | Life::Joins(_) => return self.note(id, input),
         }
         self.drain(id);
+    }
+
+    /// What a game says before it is in counts as soon as it is.
+    fn note(&mut self, id: SessionId, input: Input) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        match input {
+            Input::Leave => self.over(id, Over::Ended(End::Left)),
+            Input::Suitable(can_be_host) => place.early.can_be_host = Some(can_be_host),
+            Input::Set { name, value } => {
+                if let Err(why) = place.early.settings.set(&name, &value) {
+                    self.tell(id, Event::NotSet(why));
+                }
+            }
+            // These are a member's or a host's, and it is neither.
+            Input::Wake
+            | Input::Message { .. }
+            | Input::LinkLost(_)
+            | Input::Found(_)
+            | Input::Answered { .. }
+            | Input::State(_)
+            | Input::StateMissed
+            | Input::Play(_)
+            | Input::Reachable { .. }
+            | Input::Plays { .. }
+            | Input::NoLongerNeeded(_)
+            | Input::HandOver { .. }
+            | Input::Kick(_)
+            | Input::Lobby { .. }
+            | Input::Admitted(_) => {}
+        }
     }
 
     fn drain(&mut self, id: SessionId) {
@@ -439,11 +464,6 @@ impl Hands {
             }
             Command::Give { seat, .. } | Command::Write { seat, .. } | Command::Say { seat, .. }
                 if !self.is_seated(seat) => {}
-            Command::Give { seat: SeatId { session, .. }, input: Input::Play(bytes) }
-                if bytes.len() > GAME_BYTES_MAX =>
-            {
-                tracing::warn!(%session, length = bytes.len(), "a deed of the game is too long");
-            }
             Command::Give { seat: SeatId { session, .. }, input } => {
                 if let Input::Suitable(can_be_host) = &input {
                     self.errand(session, Errand::Introduce(*can_be_host));

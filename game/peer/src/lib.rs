@@ -54,9 +54,10 @@ use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;
 pub use crate::relay::Berth;
-pub use crate::seat::{Closing, Doors, Event, Over, Registered, Seat, SessionOptions, Shown, To};
+pub use crate::seat::{Closing, Doors, Event, Over, PlayError, Registered, Seat, SessionOptions, Shown, To};
 pub use mainstay_migration as migration;
 pub use mainstay_stun::Reach;
+pub use mainstay_wire::peer::GAME_BYTES_MAX;
 
 /// How many commands of the game wait for the hands; behind them the game's thread does.
 const COMMANDS_MAX: usize = 256;

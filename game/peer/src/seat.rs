@@ -13,6 +13,7 @@ use mainstay_migration::{
 };
 use tokio::sync::{mpsc, oneshot};
 
+use crate::GAME_BYTES_MAX;
 use crate::hands::{Command, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
@@ -227,6 +228,23 @@ impl Shown {
 #[error("this peer has been shut down")]
 pub struct Closing;
 
+/// Why a game's deed was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PlayError {
+    /// It is no member of the session yet, or no more, as far as it has read.
+    #[error("the game has not read yet that it is in, or has read that it is over")]
+    NotIn,
+    /// More than [`GAME_BYTES_MAX`].
+    #[error("a deed of {length} bytes, at most {GAME_BYTES_MAX}: what is longer is state")]
+    TooLong {
+        /// How many.
+        length: usize,
+    },
+    /// The peer is shut down.
+    #[error(transparent)]
+    Closing(#[from] Closing),
+}
+
 /// A place in one session. Dropped, it leaves. A peer has one in a session at most: the next is taken once this one is over, left
 /// or dropped, and a seat that is over and dropped later does nothing to it.
 #[derive(Debug)]
@@ -237,6 +255,14 @@ pub struct Seat {
     listeners: Vec<Registered>,
     /// How many [`Event::Apply`] and [`Event::Lead`] it has read.
     applied: u64,
+    part: Part,
+}
+
+/// Whether its game plays, as far as that has read.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Outside,
+    Member,
 }
 
 impl Seat {
@@ -246,7 +272,7 @@ impl Seat {
         mailbox: Arc<Mailbox>,
         listeners: Vec<Registered>,
     ) -> Self {
-        Self { id, commands, mailbox, listeners, applied: 0 }
+        Self { id, commands, mailbox, listeners, applied: 0, part: Part::Outside }
     }
 
     /// Which session.
@@ -262,6 +288,11 @@ impl Seat {
             match self.mailbox.take(until)? {
                 Mail::Event(event) => {
                     self.applied += u64::from(matches!(event, Event::Apply { .. } | Event::Lead { .. }));
+                    if event == Event::Entered {
+                        self.part = Part::Member;
+                    } else if matches!(event, Event::Over(_)) {
+                        self.part = Part::Outside;
+                    }
                     return Some(event);
                 }
                 Mail::Call(called) => {
@@ -283,7 +314,7 @@ impl Seat {
         }
     }
 
-    /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.
+    /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back. Said before [`Event::Entered`], it counts from then on.
     ///
     /// # Errors
     /// Once the peer is shut down; so do all below.
@@ -291,7 +322,8 @@ impl Seat {
         self.give(Input::Suitable(can_be_host))
     }
 
-    /// Sets a console variable by its name. A wrong name or value comes back as [`Event::NotSet`].
+    /// Sets a console variable by its name. A wrong name or value comes back as [`Event::NotSet`]. Said before
+    /// [`Event::Entered`], it counts from then on.
     ///
     /// # Errors
     /// Once the peer is shut down.
@@ -301,12 +333,17 @@ impl Seat {
 
     /// This peer's game does something: it goes to the host, whoever that is, until a state holds it, and comes out there as
     /// [`Event::Apply`], once and in its order, after the host's game has given a state ([`Seat::hold`], at whatever
-    /// level): a game that gives none is told of no deed. At most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not taken.
+    /// level): a game that gives none is told of no deed.
     ///
     /// # Errors
-    /// Once the peer is shut down.
-    pub fn play(&self, bytes: Vec<u8>) -> Result<(), Closing> {
-        self.give(Input::Play(bytes))
+    /// Before [`Event::Entered`] is read and after [`Event::Over`] is, for there is no player yet or any more; more bytes than
+    /// [`GAME_BYTES_MAX`]; once the peer is shut down.
+    pub fn play(&self, bytes: Vec<u8>) -> Result<(), PlayError> {
+        match self.part {
+            Part::Member if bytes.len() <= GAME_BYTES_MAX => Ok(self.give(Input::Play(bytes))?),
+            Part::Member => Err(PlayError::TooLong { length: bytes.len() }),
+            Part::Outside => Err(PlayError::NotIn),
+        }
     }
 
     /// As host: the game is so far, and holds every [`Event::Apply`] that was read. It goes to the standbys. A delta or an event
@@ -357,7 +394,7 @@ impl Seat {
         self.give(Input::Leave)
     }
 
-    /// Says something of the game's own: at most [`mainstay_wire::peer::GAME_BYTES_MAX`], more is not sent. What a peer
+    /// Says something of the game's own: at most [`GAME_BYTES_MAX`], more is not sent. What a peer
     /// says to members while it is not their host is not sent either.
     ///
     /// # Errors

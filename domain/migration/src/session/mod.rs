@@ -4,8 +4,7 @@
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
 //! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`crowd`] who votes and
 //! who plays, [`play`] the game as it goes along, [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
-//! [`former`] who is heard at all,
-//! [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
+//! [`former`] who is heard at all, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
 mod bearing;
 mod beats;

@@ -30,6 +30,7 @@ fn boast(stamp: Stamp) -> Beat {
         roster: u32::MAX,
         holds: state,
         applied: u64::MAX,
+        taken: u64::MAX,
     }
 }
 

@@ -53,6 +53,7 @@ struct game {
     uint64_t tick;
     uint64_t counter;
     int acts;
+    int is_in;
     int is_host;
 };
 
@@ -70,6 +71,7 @@ static void step(struct game *game) {
 static void hear(struct game *game, const MainstayEvent *event) {
     switch (event->kind) {
     case MAINSTAY_EVENT_KIND_ENTERED:
+        game->is_in = 1;
         must(mainstay_seat_can_be_host(game->seat, true), "can be host");
         break;
     case MAINSTAY_EVENT_KIND_LEAD:
@@ -271,7 +273,7 @@ int main(int argc, char **argv) {
         if (mainstay_seat_shown(game.seat, &shown) != MAINSTAY_STATUS_OK) continue;
         MainstayReach reach;
         must(mainstay_peer_reach(peer, &reach), "reach");
-        if (round % 4 == 0) {
+        if (game.is_in && round % 4 == 0) {
             const uint8_t one = 1;
             must(mainstay_seat_play(game.seat, &one, 1), "play");
         }

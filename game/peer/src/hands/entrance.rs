@@ -138,7 +138,9 @@ impl Hands {
                 let _id = session.add_listener(name, *priority);
             }
         }
+        let early = place.early.inputs();
         self.tell(id, Event::Entered);
+        early.into_iter().for_each(|input| self.give(id, input));
         self.give(id, Input::Wake);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Config, Joining, PeerId, Session};
+use mainstay_migration::{CanBeHost, Config, Input, Joining, NAMES, PeerId, Session, Settings};
 
 use super::command::Seated;
 use super::links::Known;
@@ -19,6 +19,7 @@ pub(super) struct Place {
     pub(super) seated: Seated,
     pub(super) outside: Outside,
     pub(super) life: Life,
+    pub(super) early: Early,
     /// Whom the lobby has named, and who is no member here yet.
     pub(super) expected: BTreeMap<PeerId, Instant>,
     /// When the round trips of its links were measured last.
@@ -50,11 +51,31 @@ impl Place {
             seated,
             outside,
             life,
+            early: Early { settings: Settings::DEFAULT, can_be_host: None },
             expected: BTreeMap::new(),
             measured: None,
             known: None,
             told: 0,
         }
+    }
+}
+
+/// What a game has said before it was in.
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) settings: Settings,
+    pub(super) can_be_host: Option<CanBeHost>,
+}
+
+impl Early {
+    /// As it is said to its session.
+    pub(super) fn inputs(&self) -> Vec<Input> {
+        let set = |name: &str| {
+            let (value, default) = (self.settings.get(name).ok()?, Settings::DEFAULT.get(name).ok()?);
+            (value != default).then(|| Input::Set { name: name.to_owned(), value })
+        };
+        let suitable = self.can_be_host.map(Input::Suitable);
+        NAMES.into_iter().filter_map(set).chain(suitable).collect()
     }
 }
 

@@ -38,9 +38,6 @@ impl Player {
 
     fn listen(&mut self) {
         while let Some(event) = self.seat.next(Duration::ZERO) {
-            if event == Event::Entered {
-                self.seat.set_can_be_host(CanBeHost::Yes).unwrap();
-            }
             self.heard.push(event);
         }
     }

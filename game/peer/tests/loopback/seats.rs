@@ -1,7 +1,7 @@
 //! Places in a session: one at a time, and each by itself.
 
-use mainstay_peer::migration::{CanBeHost, End, PeerId, SessionId};
-use mainstay_peer::{Event, Over, Peer, SeatError, SessionOptions};
+use mainstay_peer::migration::{CanBeHost, End, Identification, PeerId, SessionId};
+use mainstay_peer::{Event, GAME_BYTES_MAX, Over, Peer, PlayError, SeatError, SessionOptions};
 
 use crate::{Player, is_linked, start, until};
 
@@ -72,4 +72,30 @@ fn a_game_that_reads_nothing_loses_its_place_and_is_told() {
     let me: PeerId = member.me;
     until("it is told", &mut [&mut member], |it| over(it) == Some(&Over::GameHung));
     until("it has gone", &mut [&mut host], |it| it.heard.contains(&Event::Gone(me)));
+}
+
+/// A game says what it has to say when it has its seat; how long it takes to be let in is not its matter.
+#[test]
+fn what_is_said_before_it_is_in_counts_once_it_is() {
+    let session = SessionOptions::new(SessionId(16));
+    let (ann, bob) = (start(), start());
+    let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
+    let mut member = Player::new(&bob, bob.join(session, vec![ann.address()], Vec::new()).unwrap());
+    for (name, value) in
+        [("net_show_host_identification", "1"), ("net_migrate_timeout", "0"), ("net_typo", "1")]
+    {
+        member.seat.set(name, value).unwrap();
+    }
+    assert_eq!(member.seat.play(b"ahoy".to_vec()), Err(PlayError::NotIn), "it has no player yet");
+    // That it can be host it has said at once, too.
+    until("it is next", &mut [&mut host, &mut member], |it| is_linked(it, 2));
+    assert_eq!(member.shown().unwrap().identification, Some(Identification::AnticipatedNewHost));
+    let wrong = member.heard.iter().filter(|event| matches!(event, Event::NotSet(_)));
+    assert_eq!(wrong.count(), 2);
+    assert_eq!(member.seat.play(b"ahoy".to_vec()), Ok(()));
+    let length = GAME_BYTES_MAX + 1;
+    assert_eq!(member.seat.play(vec![0; length]), Err(PlayError::TooLong { length }));
+    member.seat.leave().unwrap();
+    until("it has left", &mut [&mut member], |it| over(it).is_some());
+    assert_eq!(member.seat.play(b"ahoy".to_vec()), Err(PlayError::NotIn));
 }

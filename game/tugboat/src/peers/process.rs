@@ -15,7 +15,7 @@ use mainstay_peer::migration::{
     Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Closing, Event, Over, Peer, Registered, Seat, SeatError, Shown, StartError, To, TrustError,
+    Closing, Event, Over, Peer, PlayError, Registered, Seat, SeatError, Shown, StartError, To, TrustError,
 };
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
@@ -64,6 +64,9 @@ pub(crate) enum ProcessError {
     /// The hands are gone.
     #[error("the peer's thread is gone")]
     Closing(#[from] Closing),
+    /// The seat takes no deed.
+    #[error("cannot play")]
+    Play(#[from] PlayError),
     /// The system refuses.
     #[error("cannot {what}")]
     System {
@@ -78,7 +81,12 @@ impl ProcessError {
     pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::Start(_) => "MS-S220",
-            Self::Seat(_) | Self::Trust(_) | Self::Lan(_) | Self::Unfound | Self::Closing(_) => "MS-S221",
+            Self::Seat(_)
+            | Self::Trust(_)
+            | Self::Lan(_)
+            | Self::Unfound
+            | Self::Closing(_)
+            | Self::Play(_) => "MS-S221",
             Self::System { .. } => "MS-S222",
         }
     }

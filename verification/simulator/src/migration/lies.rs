@@ -77,8 +77,8 @@ fn boast(session: &Session<impl Guards>, stamp: Stamp, holds: StateId) -> Beat {
         promised: Epoch(u32::MAX),
         roster: 0,
         holds,
-        applied: u64::MAX,
-        taken: u64::MAX,
+        applied: 0,
+        taken: 0,
     }
 }
 
