@@ -30,7 +30,7 @@ use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Errand, RULINGS_MAX, Told};
+use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
@@ -270,7 +270,11 @@ impl Hands {
         match output {
             Output::Send { to, message } => self.send(to, message),
             Output::Call(call) => self.mail(id, Mail::Call(call)),
-            Output::AskLobby { asked, question } => self.errand(id, Errand::Ask { asked, question }),
+            Output::AskLobby { asked, question } => {
+                if let Some(line) = self.line(id) {
+                    line.ask(asked, question);
+                }
+            }
             Output::Lead { stamp, state } => {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
                 // What the game gives before it has read this goes on from another state.
@@ -304,8 +308,15 @@ impl Hands {
     }
 
     fn errand(&self, id: SessionId, errand: Errand) {
-        if let Some(Place { outside: Outside::Lobby { line: Some(line), .. }, .. }) = self.places.get(&id) {
-            line.send(errand);
+        if let Some(line) = self.line(id) {
+            line.owe(errand);
+        }
+    }
+
+    fn line(&self, id: SessionId) -> Option<&Line> {
+        match &self.places.get(&id)?.outside {
+            Outside::Lobby { line, .. } => line.as_ref(),
+            Outside::Nobody | Outside::Lan(_) => None,
         }
     }
 

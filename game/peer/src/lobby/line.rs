@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -18,24 +19,31 @@ use crate::Closing;
 use crate::clock::Clock;
 use crate::relay::Berth;
 
-/// How many errands wait: behind a lobby that does not answer they are of no use, and what matters is asked again.
-const ERRANDS_MAX: usize = 8;
+/// How many questions wait: behind a lobby that does not answer they are of no use, and what matters is asked again.
+const QUESTIONS_MAX: usize = 8;
 /// How many rulings wait for the hands.
 pub(crate) const RULINGS_MAX: usize = 64;
 /// How often what is owed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// What the lobby is to hear.
-#[derive(Debug)]
+/// What the lobby is to hear, and is told until it has.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Errand {
+    /// Whether this peer may become host.
+    Introduce(CanBeHost),
+    /// Where others see this peer.
+    SeenAs(SocketAddr),
+    /// The host of that epoch throws somebody out.
+    Kick { peer: PeerId, epoch: Epoch },
+}
+
+/// What wakes the thread.
+#[derive(Debug)]
+enum Call {
     /// A question of the rules, asked at that moment.
     Ask { asked: Timestamp, question: Question },
-    /// Whether this peer may become host: until it is said.
-    Introduce(CanBeHost),
-    /// Where others see this peer: until it is said.
-    SeenAs(SocketAddr),
-    /// The host of that epoch throws somebody out: until it is said.
-    Kick { peer: PeerId, epoch: Epoch },
+    /// Something is owed.
+    Owe,
 }
 
 /// What came from the lobby of a session.
@@ -64,7 +72,10 @@ impl Told {
 
 /// The way to the thread. Dropped, the member leaves.
 #[derive(Debug)]
-pub(crate) struct Line(SyncSender<Errand>);
+pub(crate) struct Line {
+    calls: SyncSender<Call>,
+    owed: Arc<Slate>,
+}
 
 impl Line {
     pub(crate) fn start(
@@ -73,26 +84,38 @@ impl Line {
         brought: mpsc::Sender<Brought>,
         clock: Clock,
     ) -> std::io::Result<(Self, JoinHandle<()>)> {
-        let (errands, heard) = sync_channel(ERRANDS_MAX);
+        let (calls, heard) = sync_channel(QUESTIONS_MAX);
+        let owed = Arc::new(Slate::default());
+        let slate = Arc::clone(&owed);
         let thread = thread::Builder::new()
             .name("mainstay-lobby".to_owned())
-            .spawn(move || serve(session, lobby, &heard, &brought, clock))?;
-        Ok((Self(errands), thread))
+            .spawn(move || serve(session, lobby, &heard, &slate, &brought, clock))?;
+        Ok((Self { calls, owed }, thread))
     }
 
-    /// Where too much waits it is lost.
-    pub(crate) fn send(&self, errand: Errand) {
-        match self.0.try_send(errand) {
+    /// Asks. Where too much waits it is lost: the rules ask again.
+    pub(crate) fn ask(&self, asked: Timestamp, question: Question) {
+        match self.calls.try_send(Call::Ask { asked, question }) {
             Ok(()) => {}
-            Err(TrySendError::Full(errand) | TrySendError::Disconnected(errand)) => {
-                tracing::debug!(?errand, "the lobby is busy with what came before");
+            Err(TrySendError::Full(call) | TrySendError::Disconnected(call)) => {
+                tracing::debug!(?call, "the lobby is busy with what came before");
             }
         }
     }
+
+    /// Has it told, however long the lobby is away.
+    pub(crate) fn owe(&self, errand: Errand) {
+        self.owed.change(|owed| owed.owe(errand));
+        // Where too much waits the thread wakes anyway, and looks at what is owed each time.
+        let _full = self.calls.try_send(Call::Owe);
+    }
 }
 
-/// What is to be said until it is.
+/// What is to be said until it is: beside the questions, which may be lost.
 #[derive(Debug, Default)]
+struct Slate(Mutex<Owed>);
+
+#[derive(Debug, Clone, Default)]
 struct Owed {
     introduction: Option<CanBeHost>,
     seen_as: Option<SocketAddr>,
@@ -100,18 +123,43 @@ struct Owed {
 }
 
 impl Owed {
-    fn pay(&mut self, lobby: &mut dyn Lobby) {
-        if let Some(can_be_host) = self.introduction
+    /// Of each kind the newest counts.
+    fn owe(&mut self, errand: Errand) {
+        match errand {
+            Errand::Introduce(can_be_host) => self.introduction = Some(can_be_host),
+            Errand::SeenAs(address) => self.seen_as = Some(address),
+            Errand::Kick { peer, epoch } => {
+                if self.kicks.len() < MEMBERS_MAX {
+                    self.kicks.insert(peer, epoch);
+                }
+            }
+        }
+    }
+}
+
+impl Slate {
+    fn change<T>(&self, change: impl FnOnce(&mut Owed) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Says what is owed. Something else may be owed when the lobby has answered: nobody waits for it meanwhile.
+    fn pay(&self, lobby: &mut dyn Lobby) {
+        let Owed { introduction, seen_as, kicks } = self.change(|owed| owed.clone());
+        if let Some(can_be_host) = introduction
             && lobby.introduce(can_be_host) == Done::Yes
         {
-            self.introduction = None;
+            self.change(|owed| owed.introduction = owed.introduction.filter(|newer| *newer != can_be_host));
         }
-        if let Some(address) = self.seen_as
+        if let Some(address) = seen_as
             && lobby.seen_as(address) == Done::Yes
         {
-            self.seen_as = None;
+            self.change(|owed| owed.seen_as = owed.seen_as.filter(|newer| *newer != address));
         }
-        self.kicks.retain(|peer, epoch| lobby.kick(*peer, *epoch) == Done::NotYet);
+        for (peer, epoch) in kicks {
+            if lobby.kick(peer, epoch) == Done::Yes {
+                self.change(|owed| owed.kicks.retain(|other, newer| (*other, *newer) != (peer, epoch)));
+            }
+        }
     }
 }
 
@@ -130,25 +178,18 @@ fn told(lobby: &mut dyn Lobby, asked: Timestamp, ruling: Option<Ruling>) -> Vec<
 fn serve(
     session: SessionId,
     mut lobby: Box<dyn Lobby>,
-    errands: &Receiver<Errand>,
+    calls: &Receiver<Call>,
+    owed: &Slate,
     brought: &mpsc::Sender<Brought>,
     clock: Clock,
 ) {
-    let mut owed = Owed::default();
     let bring = |told| brought.blocking_send(Brought { session, told }).map_err(|_closed| Closing);
     let bring_all = |told: Vec<Told>| told.into_iter().try_for_each(bring);
     loop {
         let mut question = None;
-        match errands.recv_timeout(AGAIN) {
-            Ok(Errand::Ask { asked, question: put }) => question = Some((asked, put)),
-            Ok(Errand::Introduce(can_be_host)) => owed.introduction = Some(can_be_host),
-            Ok(Errand::SeenAs(address)) => owed.seen_as = Some(address),
-            Ok(Errand::Kick { peer, epoch }) => {
-                if owed.kicks.len() < MEMBERS_MAX {
-                    owed.kicks.insert(peer, epoch);
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
+        match calls.recv_timeout(AGAIN) {
+            Ok(Call::Ask { asked, question: put }) => question = Some((asked, put)),
+            Ok(Call::Owe) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         // Whoever claims has to be known as one who can be host.
@@ -167,4 +208,84 @@ fn serve(
         }
     }
     lobby.leave();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// A lobby that answers nothing until it is let to, and tells what it then heard.
+    #[derive(Debug)]
+    struct Away {
+        asked: Sender<()>,
+        back: Receiver<()>,
+        heard: Sender<Errand>,
+    }
+
+    impl Away {
+        fn hear(&self, errand: Errand) -> Done {
+            self.heard.send(errand).unwrap();
+            Done::Yes
+        }
+    }
+
+    impl Lobby for Away {
+        fn ask(&mut self, _: &Question) -> Option<Ruling> {
+            // Whoever waited for the first question waits no more; once it is back it stays so.
+            let _heard = self.asked.send(());
+            let _back = self.back.recv();
+            None
+        }
+        fn renew(&mut self) -> Option<Ruling> {
+            None
+        }
+        fn news(&mut self) -> Vec<News> {
+            Vec::new()
+        }
+        fn introduce(&mut self, can_be_host: CanBeHost) -> Done {
+            self.hear(Errand::Introduce(can_be_host))
+        }
+        fn seen_as(&mut self, address: SocketAddr) -> Done {
+            self.hear(Errand::SeenAs(address))
+        }
+        fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
+            self.hear(Errand::Kick { peer, epoch })
+        }
+        fn leave(&mut self) {}
+    }
+
+    /// A host asks once a second, and each question to a lobby that is away takes longer.
+    #[test]
+    fn what_is_owed_is_said_however_many_questions_wait() {
+        let (asked, is_asked) = channel();
+        let (comes_back, back) = channel();
+        let (heard_in, heard) = channel();
+        let (brought, _rulings) = mpsc::channel(RULINGS_MAX);
+        let lobby = Box::new(Away { asked, back, heard: heard_in });
+        let (line, thread) = Line::start(SessionId(1), lobby, brought, Clock::new()).unwrap();
+        for _ in 0..20 {
+            line.ask(Timestamp::EPOCH, Question::Misses { epoch: Epoch::FIRST });
+        }
+        is_asked.recv().unwrap();
+        let seen_as = SocketAddr::from(([192, 0, 2, 1], 5_555));
+        let kick = |peer| Errand::Kick { peer: PeerId(peer), epoch: Epoch::FIRST };
+        for errand in [
+            Errand::Introduce(CanBeHost::NotYet),
+            Errand::Introduce(CanBeHost::Yes),
+            Errand::SeenAs(seen_as),
+            kick(2),
+            kick(3),
+        ] {
+            line.owe(errand);
+        }
+        drop(comes_back);
+        let said: Vec<String> = (0..4).map(|_| format!("{:?}", heard.recv().unwrap())).collect();
+        let owed = [Errand::Introduce(CanBeHost::Yes), Errand::SeenAs(seen_as), kick(2), kick(3)];
+        assert_eq!(said, owed.map(|errand| format!("{errand:?}")), "the newest of each, and once");
+        drop(line);
+        thread.join().unwrap();
+        assert!(heard.recv().is_err(), "and nothing again");
+    }
 }
