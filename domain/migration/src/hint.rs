@@ -111,7 +111,8 @@ impl HintList {
         if self.entries.insert(peer, entry) == Some(entry) {
             return false;
         }
-        self.version.number += 1;
+        // A host that has told of all numbers there are tells of no change any more, and stops nobody.
+        self.version.number = self.version.number.saturating_add(1);
         true
     }
 

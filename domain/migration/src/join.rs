@@ -95,7 +95,12 @@ impl<G: Guards> Joining<G> {
 
     /// A message came over the link of that peer.
     pub fn receive(&mut self, now: Timestamp, from: PeerId, message: &Message) -> Joined<G> {
-        if message.session != self.config.session || !message.is_genuine(self.config.keys.as_ref()) {
+        // Nobody else has anything to say in it.
+        let is_asked = self.known.contains(&from);
+        if !is_asked
+            || message.session != self.config.session
+            || !message.is_genuine(self.config.keys.as_ref())
+        {
             return Joined::NotYet(Vec::new());
         }
         match &message.body {

@@ -33,6 +33,8 @@ pub(crate) type Revision = u64;
 struct Entry {
     /// The one that was heard of last stands last.
     addresses: Vec<SocketAddr>,
+    /// Where it has answered: what is only told of never pushes that out.
+    proven: Option<SocketAddr>,
     /// When one was added.
     revision: Revision,
     /// Since when nobody has asked for it.
@@ -46,7 +48,7 @@ impl Book {
             return false;
         }
         let revision = self.revision + 1;
-        let new = || Entry { addresses: Vec::new(), revision, stranger: None };
+        let new = || Entry { addresses: Vec::new(), proven: None, revision, stranger: None };
         let entry = self.entries.entry(card.peer).or_insert_with(new);
         for address in &card.addresses {
             let known = entry.addresses.len();
@@ -57,9 +59,20 @@ impl Book {
             }
             entry.addresses.push(*address);
         }
-        let surplus = entry.addresses.len().saturating_sub(ADDRESSES_MAX);
-        entry.addresses.drain(..surplus);
+        while entry.addresses.len() > ADDRESSES_MAX {
+            let told = entry.addresses.iter().position(|address| Some(*address) != entry.proven);
+            entry.addresses.remove(told.unwrap_or_default());
+        }
         self.revision == revision
+    }
+
+    /// It has answered there. Whether that was not known before.
+    pub(crate) fn prove(&mut self, peer: PeerId, address: SocketAddr) -> bool {
+        let is_new = self.learn(&Card { peer, addresses: vec![address] });
+        if let Some(entry) = self.entries.get_mut(&peer) {
+            entry.proven = Some(address);
+        }
+        is_new
     }
 
     /// Makes room for one more: whoever was of no interest for longest gives way.
@@ -183,6 +196,16 @@ mod tests {
             book.learn(&card(1, u8::try_from(last).unwrap()));
         }
         assert_eq!(book.addresses(PeerId(1)).len(), ADDRESSES_MAX);
+        let door = SocketAddr::from(([198, 51, 100, 1], 5_555));
+        assert!(book.prove(PeerId(1), door));
+        for last in 0..2 * ADDRESSES_MAX {
+            book.learn(&card(1, u8::try_from(last).unwrap()));
+        }
+        assert_eq!(book.addresses(PeerId(1)).len(), ADDRESSES_MAX);
+        assert!(
+            book.addresses(PeerId(1)).contains(&door),
+            "where it answered is not forgotten for what was told"
+        );
         let members = peers(0..KNOWN_MAX as u128);
         assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX);
         assert_eq!(told(&mut book, 9_999, &members).len(), CARDS_MAX, "the next");

@@ -4,6 +4,14 @@ use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
 
+/// As long as anybody waits: ten years. What is longer has no end, and the system's clock no number for it.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
+
+/// The end of somebody's patience.
+pub(crate) fn after(patience: Duration) -> Instant {
+    Instant::now() + patience.min(FOREVER)
+}
+
 /// Milliseconds since the peer began, from 1 on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);

@@ -429,8 +429,21 @@ impl Hands {
                 }
             }
             Packet::Game(game) => self.play(from, game),
-            Packet::Book(cards) => cards.iter().for_each(|card| self.reach.learn(card)),
+            Packet::Book(cards) if self.is_companion(from) => {
+                cards.iter().for_each(|card| self.reach.learn(card));
+            }
+            Packet::Book(_) => tracing::debug!(peer = %from, "a stranger tells where others are"),
         }
+    }
+
+    /// Whether it is of a session that this peer is in, or one of those whom it asks to be let in: nobody else is believed where others
+    /// are, for everybody dials there.
+    fn is_companion(&self, peer: PeerId) -> bool {
+        self.places.values().any(|place| match &place.life {
+            Life::Seeks { .. } => false,
+            Life::Joins(joining) => joining.asks().contains(&peer),
+            Life::In(session) => session.has_met(peer) && !session.roster().kicked.contains(&peer),
+        })
     }
 
     /// The host's game gives a state, which has to hold everything that it was told of.
@@ -540,5 +553,44 @@ impl Hands {
             actors: session.roster().actors.clone(),
             hints: session.shown_hints(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_migration::{Hint, Stamp};
+    use mainstay_wire::peer::Card;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::link::ARRIVALS_MAX;
+    use crate::mailbox::Mailbox;
+    use crate::seat::SessionOptions;
+
+    /// Whoever has the address of a peer has a link to it, and everybody dials where its book says.
+    #[tokio::test]
+    async fn nobody_but_who_plays_is_believed_where_others_are() {
+        let key = Key::new().unwrap();
+        let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
+        let (_commands_in, commands) = mpsc::channel(1);
+        let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
+        let mut hands = Hands::new(key, quic, arrivals, commands);
+        let options = SessionOptions::new(SessionId(1));
+        let id = SeatId::new(options.session);
+        let seated = Seated { id, mailbox: Arc::new(Mailbox::default()), listeners: Vec::new() };
+        let (answer, _may_sit) = oneshot::channel();
+        let by = Entrance::Founds(Under::Nobody);
+        hands.obey(Command::Sit { options, seated, by, answer });
+
+        let (bob, victim) = (PeerId(2), PeerId(3));
+        let addresses = vec![SocketAddr::from(([192, 0, 2, 3], 5_555))];
+        let book = || Packet::Book(vec![Card { peer: victim, addresses: addresses.clone() }]);
+        hands.receive(bob, book());
+        assert_eq!(hands.reach.card(victim), None, "a stranger's word");
+        let body = Body::Join(Hint::UNSUITABLE);
+        let message = Message { session: options.session, stamp: Stamp::NOBODY, body };
+        hands.receive(bob, Packet::Protocol(message));
+        hands.receive(bob, book());
+        assert_eq!(hands.reach.card(victim).map(|card| card.addresses), Some(addresses), "a member's");
     }
 }

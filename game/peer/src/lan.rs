@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mainstay_migration::{Epoch, Migratable, PeerId, SessionId, Stamp, WithoutMajority};
 use mdns_sd::{
     DaemonStatus, IfKind, Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo,
 };
+
+use crate::clock::after;
 
 /// What sessions are announced as.
 pub const SERVICE: &str = "_mainstay._udp.local.";
@@ -105,7 +107,7 @@ impl Search {
         patience: Duration,
         is_meant: impl Fn(&FoundSession) -> bool,
     ) -> Option<FoundSession> {
-        let until = Instant::now() + patience;
+        let until = after(patience);
         loop {
             if let Some(found) = self.sessions().into_iter().find(&is_meant) {
                 return Some(found);
@@ -171,13 +173,20 @@ impl Ears {
         }
     }
 
+    /// What is new of a host that is known has room, however many are.
+    fn take(&mut self, name: &str, found: FoundSession) {
+        if self.known.len() < FOUND_MAX || self.known.contains_key(name) {
+            self.known.insert(name.to_owned(), found);
+        } else {
+            tracing::debug!(name, most = FOUND_MAX, "not taken from the LAN: there are too many");
+        }
+    }
+
     fn hear(&mut self, event: ServiceEvent) {
         match event {
             ServiceEvent::ServiceResolved(service) => match read(&service) {
-                Some(found) if self.known.len() < FOUND_MAX => {
-                    self.known.insert(service.get_fullname().to_owned(), found);
-                }
-                found => tracing::debug!(name = service.get_fullname(), ?found, "not taken from the LAN"),
+                Some(found) => self.take(service.get_fullname(), found),
+                None => tracing::debug!(name = service.get_fullname(), "not taken from the LAN"),
             },
             ServiceEvent::ServiceRemoved(_, name) => drop(self.known.remove(&name)),
             // Of what a later version of the library may tell, nothing is a session.

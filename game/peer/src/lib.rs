@@ -2,7 +2,8 @@
 //!
 //! [`Peer`] is this process: a key, one UDP socket, and a thread of its own that drives the rules of `domain/migration`.
 //! [`Seat`] is a place in one session; a peer may have several, and they know nothing of each other. The game reads what
-//! happens with [`Seat::next`], on its own thread and at its own pace, and is never called from another.
+//! happens with [`Seat::next`], on its own thread and at its own pace, and is never called from another. Every call of a peer or a seat may wait
+//! a moment for the hands: from a task of tokio's it panics, and belongs into `spawn_blocking`.
 //!
 //! A session is found and joined without any server, where an address is known ([`Peer::found`], [`Peer::join`]) or on a LAN where
 //! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`OnlineSearch`],

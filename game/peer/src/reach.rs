@@ -77,7 +77,7 @@ impl Reach {
         if !link.is_relayed() {
             self.missing.remove(&peer);
             if let Some(address) = link.address() {
-                self.learn(&Card { peer, addresses: vec![address] });
+                self.book.prove(peer, address);
             }
         }
         self.book.tell_anew(peer);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use std::time::Instant;
 
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, Handover, Identification,
@@ -14,6 +13,7 @@ use mainstay_migration::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::GAME_BYTES_MAX;
+use crate::clock::after;
 use crate::hands::{Command, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
@@ -283,7 +283,7 @@ impl Seat {
 
     /// What happened next, waiting `patience` for it. Listeners are called in here, on this thread.
     pub fn next(&mut self, patience: Duration) -> Option<Event> {
-        let until = Instant::now() + patience;
+        let until = after(patience);
         loop {
             match self.mailbox.take(until)? {
                 Mail::Event(event) => {

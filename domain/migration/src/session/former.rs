@@ -45,7 +45,8 @@ impl Former {
 
 impl<G: Guards> Session<G> {
     /// Whether it is, or was, somebody of this session as far as this peer knows, or was found by its hands.
-    pub(super) fn has_met(&self, peer: PeerId) -> bool {
+    #[must_use]
+    pub fn has_met(&self, peer: PeerId) -> bool {
         self.contacts.contains_key(&peer) || self.former.knows(peer) || self.ballot.was_host(peer)
     }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, ChannelId, Claim, Epoch, Hint, HintVersion, Kind, Leads, Message, Output, PeerId, Piece,
-    Refusal, Session, Side, Signature, Stamp, Standing, State, StateId, Tick, View, ViewId, WithoutMajority,
+    Beat, Body, ChannelId, Claim, Closed, Epoch, Hint, HintVersion, Kind, Leads, Message, Output, PeerId,
+    Piece, Refusal, Session, Side, Signature, Stamp, Standing, State, StateId, Tick, View, ViewId,
+    WithoutMajority,
 };
 
 use crate::net::{Net, peer};
@@ -157,5 +158,21 @@ fn a_stranger_is_told_nothing() {
                 }
             }
         }
+    }
+}
+
+/// Whoever is on its way in believes those whom it asks: nobody else's word keeps it out, or sends it anywhere.
+#[test]
+fn who_asks_to_come_in_is_answered_by_whom_it_asks() {
+    for mut net in sessions() {
+        let newcomer = peer(9);
+        net.join(newcomer);
+        for body in [Body::Refused(Closed::Kicked), Body::Redirect(STRANGER), Body::Leave] {
+            let stamp = Stamp::certified(Epoch::FIRST);
+            net.deliver(STRANGER, newcomer, Message { session: net.config.session, stamp, body });
+        }
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.refused.get(&newcomer), None);
+        assert!(net.peers.contains_key(&newcomer), "it is in");
     }
 }
