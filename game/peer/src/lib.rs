@@ -18,6 +18,7 @@
 
 mod book;
 mod clock;
+mod congestion;
 mod hands;
 mod key;
 pub mod lan;

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::StartError;
+use crate::congestion::Little;
 use crate::key::{Key, Whom, fingerprint};
 use crate::link::{Arrival, Arrivals, Ending, Link, Way};
 use crate::mirror::Mirror;
@@ -219,6 +220,7 @@ fn transport() -> Result<Arc<TransportConfig>, StartError> {
         .send_window(u64::from(WINDOW_BYTES))
         .datagram_receive_buffer_size(Some(DATAGRAMS_BYTES))
         .datagram_send_buffer_size(DATAGRAMS_BYTES)
+        .congestion_controller_factory(Arc::new(Little::default()))
         .initial_rtt(FIRST_ROUND_TRIP);
     Ok(Arc::new(config))
 }
