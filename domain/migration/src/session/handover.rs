@@ -1,5 +1,5 @@
-//! A host gives the session to another: it stops its game, the other takes the last state and asks for votes, and everyone
-//! gives theirs though the host lives, for it says so itself.
+//! A host gives the session to another: it stops its game and names its successor, which takes the last state. Whoever hears that
+//! votes for the successor unasked though the host lives, for it says so itself; who has not is asked.
 //!
 //! Nothing is lost: the game stands still from its last tick on, and the successor goes on from exactly that one. If the
 //! successor does not get there in time, the old host goes on.
