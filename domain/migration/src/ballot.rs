@@ -54,7 +54,7 @@ enum Standing {
     /// It obeys a host.
     Follows,
     /// It asks for votes.
-    Asks { epoch: Epoch, votes: BTreeMap<PeerId, Vote> },
+    Asks { epoch: Epoch, votes: BTreeMap<PeerId, Signature> },
     /// It is the host; these have taken its newest view, and these were the members of the last one that most had taken.
     Reigns { taken: BTreeSet<PeerId>, settled: Option<BTreeMap<PeerId, ChannelId>> },
 }
@@ -305,17 +305,14 @@ impl<G: Guards> Ballot<G> {
         if !mine || !self.view.members.contains_key(&vote.voter) {
             return None;
         }
-        votes.insert(vote.voter, vote.clone());
+        votes.insert(vote.voter, vote.signature.clone());
         if !self.view.is_majority(votes.keys()) {
             return None;
         }
         let certificate = Certificate {
             epoch: *epoch,
             host: self.me,
-            proof: Proof::Majority {
-                electorate: self.view.clone(),
-                votes: votes.values().cloned().collect(),
-            },
+            proof: Proof::Majority { electorate: self.view.clone(), votes: votes.clone() },
         };
         self.crown(&certificate);
         self.open_reign();

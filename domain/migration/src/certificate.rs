@@ -1,7 +1,6 @@
 //! The proof of a host: for each epoch at most one exists.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 
 use crate::lobby::Arbiter;
 use crate::seal::Signature;
@@ -41,8 +40,8 @@ pub enum Proof {
     Majority {
         /// Who could vote.
         electorate: View,
-        /// Who did.
-        votes: Vec<Vote>,
+        /// Who did, each with its signature of the [`Vote`] for this host, this epoch and this electorate.
+        votes: BTreeMap<PeerId, Signature>,
     },
     /// The lobby's signature of the [`crate::Grant`], with what shows that the key it names is this peer's.
     Lobby(Signature),
@@ -105,10 +104,26 @@ impl Certificate {
         }
     }
 
+    /// The votes of a majority that prove it.
+    pub(crate) fn votes<'a>(
+        &self,
+        electorate: ViewId,
+        votes: &'a BTreeMap<PeerId, Signature>,
+    ) -> impl Iterator<Item = Vote> + 'a {
+        let (epoch, candidate) = (self.epoch, self.host);
+        votes.iter().map(move |(voter, signature)| Vote {
+            epoch,
+            candidate,
+            voter: *voter,
+            electorate,
+            signature: signature.clone(),
+        })
+    }
+
     fn check_votes(
         &self,
         electorate: &View,
-        votes: &[Vote],
+        votes: &BTreeMap<PeerId, Signature>,
         lineage: &BTreeMap<Epoch, PeerId>,
     ) -> Result<(), Forged> {
         match lineage.get(&electorate.id.epoch) {
@@ -122,18 +137,9 @@ impl Certificate {
         if !electorate.members.contains_key(&self.host) {
             return Err(Forged::Outsider);
         }
-        let counted: BTreeSet<&PeerId> = votes
-            .iter()
-            .filter(|vote| {
-                vote.epoch == self.epoch
-                    && vote.candidate == self.host
-                    && vote.electorate == electorate.id
-                    && electorate.members.contains_key(&vote.voter)
-            })
-            .map(|vote| &vote.voter)
-            .collect();
-        if counted.len() < electorate.majority() {
-            return Err(Forged::TooFew { votes: counted.len(), needed: electorate.majority() });
+        let counted = votes.keys().filter(|voter| electorate.members.contains_key(voter)).count();
+        if counted < electorate.majority() {
+            return Err(Forged::TooFew { votes: counted, needed: electorate.majority() });
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ impl<G: Guards> Joining<G> {
             | Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
-            | Body::Announce { .. }
+            | Body::Announce(_)
             | Body::View(_)
             | Body::Taken(_)
             | Body::Roster(_)

@@ -41,7 +41,9 @@ pub use join::{Joined, Joining};
 pub use lobby::{
     Admission, Arbiter, Grant, LOBBY_LEASE, PASS_PLAYER_BYTES_MAX, Pass, Question, Receipt, Renewal, Ruling,
 };
-pub use message::{Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome};
+pub use message::{
+    Announcement, Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome,
+};
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};

@@ -46,17 +46,9 @@ pub enum Body {
         /// Why not.
         why: Refusal,
     },
-    /// How the present host came to be it, from the epoch on that the receiver stopped at, and who plays with it.
-    Announce {
-        /// Oldest first.
-        certificates: Vec<Certificate>,
-        /// The newest view that the sender has.
-        view: View,
-        /// Who plays; read only where the sender is that host.
-        roster: Roster,
-        /// Why the session moved last, as the sender knows.
-        cause: Cause,
-    },
+    /// How the present host came to be it, from the epoch on that the receiver stopped at. Whoever obeys it then tells in its beat
+    /// that it lacks the [`Body::Roster`]: everybody waits for this, and for that nobody.
+    Announce(Announcement),
     /// The host's newest view. It is taken with a [`Body::Taken`], and repeated until then.
     View(View),
     /// I have taken it.
@@ -101,6 +93,17 @@ pub enum Body {
     },
     /// I have brought it, and the lobby has counted it.
     Counted(Receipt),
+}
+
+/// Who is host, and what proves it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Announcement {
+    /// Oldest first.
+    pub certificates: Vec<Certificate>,
+    /// The newest view that the sender has.
+    pub view: View,
+    /// Why the session moved last, as the sender knows.
+    pub cause: Cause,
 }
 
 /// Why somebody is not let in.

@@ -13,7 +13,7 @@ use mainstay_core::Timestamp;
 
 use crate::certificate::{Certificate, Proof, Vote};
 use crate::lobby::{Grant, PASS_PLAYER_BYTES_MAX, Pass, Receipt, Renewal};
-use crate::message::{Body, Message};
+use crate::message::{Announcement, Body, Message};
 use crate::view::View;
 use crate::{Epoch, PeerId, Refusal, SessionId};
 
@@ -100,7 +100,7 @@ impl Certificate {
         match &self.proof {
             Proof::Majority { electorate, votes } => {
                 electorate.is_genuine(session, keys)
-                    && votes.iter().all(|vote| vote.is_genuine(session, keys))
+                    && self.votes(electorate.id, votes).all(|vote| vote.is_genuine(session, keys))
             }
             Proof::Lobby(signature) => {
                 let grant = Grant { session, epoch: self.epoch, host: self.host };
@@ -173,7 +173,7 @@ impl Message {
             Body::Refusal { why: Refusal::NewerView(view), .. } | Body::View(view) => {
                 vec![Sealed::View(view)]
             }
-            Body::Announce { certificates, view, .. } => {
+            Body::Announce(Announcement { certificates, view, .. }) => {
                 all(certificates).chain([Sealed::View(view)]).collect()
             }
             Body::Welcome(welcome) => {

@@ -2,8 +2,10 @@
 //! they ask for.
 //!
 //! - `command` is what a game asks for, `place` what is known of one of its sessions;
+//! - `ahead` is what a new host's game says before this peer obeys it;
 //! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
+mod ahead;
 mod command;
 mod entrance;
 mod lan;
@@ -283,6 +285,10 @@ impl Hands {
             Output::Follow { leader, stamp } => {
                 tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
                 self.tell(id, Event::Follow { leader, stamp });
+                let ahead = self.places.get_mut(&id).map(|place| place.ahead.obey(leader, stamp));
+                for bytes in ahead.unwrap_or_default() {
+                    self.tell(id, Event::FromHost { stamp, bytes });
+                }
             }
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
             Output::Connected { peer, channel, actor } => {
@@ -333,7 +339,7 @@ impl Hands {
             Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
-            | Body::Announce { .. }
+            | Body::Announce(_)
             | Body::View(_)
             | Body::Taken(_)
             | Body::Roster(_)
@@ -462,15 +468,18 @@ impl Hands {
     }
 
     /// A message of the game: from the host that this peer obeys, or to this host from one that obeys it. Whatever is of
-    /// another host is fenced off here.
+    /// an earlier host is fenced off here; of a later one it waits for its proof.
     fn play(&mut self, from: PeerId, game: Game) {
         let Game { session: id, stamp, bytes } = game;
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+        let Some(Place { life: Life::In(session), ahead, .. }) = self.places.get_mut(&id) else { return };
         let leads = session.is_host();
-        if leads && stamp == session.stamp() && session.roster().members.contains_key(&from) {
+        let is_member = session.roster().members.contains_key(&from);
+        if leads && stamp == session.stamp() && is_member {
             self.tell(id, Event::FromMember { peer: from, bytes });
         } else if !leads && session.is_of_host(from, stamp) {
             self.tell(id, Event::FromHost { stamp, bytes });
+        } else if stamp > session.stamp() && is_member {
+            ahead.keep(from, stamp, bytes);
         }
     }
 

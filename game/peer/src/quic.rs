@@ -40,7 +40,8 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 const PACKET_MAX: Duration = Duration::from_secs(10);
 /// How many links there may be at once, those included that are just being made: two to every other member of the largest
 /// session (both ends may have dialed), and as many again for those of other sessions and for strangers. Who dials beyond
-/// them is turned away before anything is computed for it.
+/// them is turned away before anything is computed for it, and from half as many on whoever dials has to show first that it is
+/// where it says (RFC 9000, section 8.1.2).
 const LINKS_MAX: usize = 4 * MEMBERS_MAX;
 /// How many packets are under way on streams of one link: a second of states and views.
 const STREAMS_MAX: u32 = 64;
@@ -135,6 +136,12 @@ impl Quic {
                 if endpoint.open_connections() >= LINKS_MAX {
                     tracing::debug!(most = LINKS_MAX, "somebody dialed, and there are too many links");
                     incoming.refuse();
+                    continue;
+                }
+                // Whoever dials from an address that is not its own never comes so far.
+                if endpoint.open_connections() >= LINKS_MAX / 2 && !incoming.remote_address_validated() {
+                    // It says again that it cannot be, for an address that is not validated always can.
+                    let _retried = incoming.retry();
                     continue;
                 }
                 tokio::spawn(answer(incoming, arrivals.clone(), unheard.clone()));

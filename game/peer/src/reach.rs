@@ -32,6 +32,9 @@ const DIRECT_FIRST: Duration = Duration::from_millis(1_500);
 const EAGERLY: Duration = Duration::from_secs(10);
 /// How often after that: routers rarely change, and a try costs a few packets.
 const AGAIN_DIRECTLY: Duration = Duration::from_secs(30);
+/// How long a link stands to somebody who is in no session of this peer's and asks to be let into none: as long as a newcomer takes
+/// that is sent from one member to another. Idle strangers would keep players out otherwise, for links are counted.
+const STRANGER_MAX: Duration = Duration::from_secs(15);
 /// How many links two peers keep: one that each dialed, and one through a relay or that a network change left behind.
 const LINKS_MAX: usize = 3;
 
@@ -42,6 +45,8 @@ pub(crate) struct Reach {
     /// By peer; those through a relay first, and of each kind the one that was heard last stands last.
     links: BTreeMap<PeerId, Vec<Standing>>,
     missing: BTreeMap<PeerId, Missing>,
+    /// Whoever is linked and in no session of this peer's, and since when.
+    strangers: BTreeMap<PeerId, Instant>,
     book: Book,
     /// When links were looked at last.
     looked: Option<Instant>,
@@ -65,7 +70,8 @@ pub(crate) enum Left {
 
 impl Reach {
     pub(crate) fn new(me: PeerId) -> Self {
-        Self { me, links: BTreeMap::new(), missing: BTreeMap::new(), book: Book::default(), looked: None }
+        let (links, missing, strangers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { me, links, missing, strangers, book: Book::default(), looked: None }
     }
 
     /// A link stands.
@@ -110,6 +116,18 @@ impl Reach {
             let link = links.remove(at);
             links.push(link);
             order(links);
+        }
+    }
+
+    /// Closes the links of those that have been strangers for too long.
+    pub(crate) fn turn_out(&mut self, now: Instant, is_stranger: impl Fn(PeerId) -> bool) {
+        self.strangers.retain(|peer, _| self.links.contains_key(peer) && is_stranger(*peer));
+        for (peer, links) in self.links.iter().filter(|(peer, _)| is_stranger(**peer)) {
+            let since = *self.strangers.entry(*peer).or_insert(now);
+            if now >= since + STRANGER_MAX {
+                tracing::debug!(%peer, "a stranger goes");
+                links.iter().for_each(|it| it.link.close());
+            }
         }
     }
 
@@ -250,7 +268,7 @@ fn order(links: &mut [Standing]) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use super::*;
     use mainstay_core::SessionId;
@@ -315,6 +333,49 @@ mod tests {
         let relayed = if reach.is_heard(OTHER) { BTreeMap::new() } else { relayed };
         let due = reach.due(now, &wanted, &BTreeSet::new(), &relayed);
         due.into_iter().flat_map(|card| card.addresses).collect()
+    }
+
+    #[test]
+    fn a_stranger_goes_after_a_while_and_a_member_stays() {
+        #[derive(Debug)]
+        struct Open(AtomicBool);
+        impl Link for Open {
+            fn peer(&self) -> PeerId {
+                OTHER
+            }
+            fn number(&self) -> u64 {
+                1
+            }
+            fn address(&self) -> Option<SocketAddr> {
+                None
+            }
+            fn is_relayed(&self) -> bool {
+                false
+            }
+            fn send(&self, _bytes: Bytes, _way: Way) {}
+            fn received(&self) -> u64 {
+                0
+            }
+            fn round_trip(&self) -> Duration {
+                Duration::ZERO
+            }
+            fn close(&self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let (mut reach, began) = (Reach::new(ME), Instant::now());
+        let link = Arc::new(Open(AtomicBool::new(false)));
+        let is_closed = || link.0.load(Ordering::Relaxed);
+        reach.up(Arc::clone(&link) as _);
+        reach.turn_out(began, |_| true);
+        reach.turn_out(began + STRANGER_MAX / 2, |_| false);
+        reach.turn_out(began + STRANGER_MAX, |_| true);
+        assert!(!is_closed(), "it was let in meanwhile, and out again");
+        reach.turn_out(began + 3 * STRANGER_MAX, |_| false);
+        assert!(!is_closed(), "a member");
+        reach.turn_out(began + 3 * STRANGER_MAX, |_| true);
+        reach.turn_out(began + 4 * STRANGER_MAX, |peer| peer == OTHER);
+        assert!(is_closed());
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The format: which fields a value has, in which order, and which number stands for which variant. Numbers are never
 //! used again for something else.
 
+use std::collections::BTreeMap;
+
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType, PARTS_MAX,
-    PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster,
-    SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId,
-    Tick, View, ViewId, Vote, Welcome,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType,
+    PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal,
+    Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
+    StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
@@ -38,7 +40,7 @@ choice!(Body, "body of a message" {
     4 = Claim(claim),
     5 = Vote(vote),
     6 = Refusal { epoch, why },
-    7 = Announce { certificates, view, roster, cause },
+    7 = Announce(word),
     8 = View(view),
     9 = Taken(id),
     10 = Roster(roster),
@@ -132,6 +134,51 @@ impl Packed for Pass {
     }
 }
 
+/// A new host opens with the members that elected it: they are not written twice, for all wait for this packet at once.
+impl Packed for Announcement {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { certificates, view, cause } = self;
+        certificates.put(out);
+        view.id.put(out);
+        view.host.put(out);
+        match electorate(certificates) {
+            Some(members) if *members == view.members => 1_u8.put(out),
+            Some(_) | None => {
+                2_u8.put(out);
+                view.members.put(out);
+            }
+        }
+        view.signature.put(out);
+        cause.put(out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let certificates: Vec<Certificate> = Packed::take(from)?;
+        let (id, host) = (Packed::take(from)?, Packed::take(from)?);
+        let members = match (u8::take(from)?, electorate(&certificates)) {
+            (1, Some(members)) => members.clone(),
+            (2, elected) => {
+                let members = Packed::take(from)?;
+                if elected == Some(&members) {
+                    return Err(Malformed::Twice);
+                }
+                members
+            }
+            (number, _) => return Err(Malformed::Choice { of: "list of members", number }),
+        };
+        let view = View { id, host, members, signature: Packed::take(from)? };
+        Ok(Self { certificates, view, cause: Packed::take(from)? })
+    }
+}
+
+/// Who could vote for the newest host, where members did.
+fn electorate(certificates: &[Certificate]) -> Option<&BTreeMap<PeerId, ChannelId>> {
+    match &certificates.last()?.proof {
+        Proof::Majority { electorate, .. } => Some(&electorate.members),
+        Proof::Lobby(_) => None,
+    }
+}
+
 impl Packed for Part {
     fn put(&self, out: &mut Vec<u8>) {
         let Self { id, previous, kind, inputs, bytes } = self;
@@ -163,10 +210,6 @@ impl Listed for u8 {
 
 impl Listed for Certificate {
     const MAX: usize = LINEAGE_MAX;
-}
-
-impl Listed for Vote {
-    const MAX: usize = MEMBERS_MAX;
 }
 
 impl Listed for PeerId {

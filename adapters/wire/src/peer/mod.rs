@@ -102,6 +102,9 @@ pub enum Malformed {
         /// How long it may be.
         max: usize,
     },
+    /// Members that are written out though they are those of the electorate.
+    #[error("names the members of the electorate twice")]
+    Twice,
     /// A map or a set whose keys are not in their order, or twice there.
     #[error("a map whose keys are not in order")]
     Order,

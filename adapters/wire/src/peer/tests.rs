@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Handover,
-    Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX, Part, Pass,
-    PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
-    Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX,
+    Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX,
+    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 use proptest::prelude::*;
 
@@ -51,8 +51,12 @@ fn vote(voter: u128, signature: &[u8]) -> Vote {
 }
 
 fn certificate() -> Certificate {
-    let votes = vec![vote(0xa, b"ann"), vote(0xb, b"bob")];
-    Certificate { epoch: Epoch(2), host: PeerId(0xb), proof: Proof::Majority { electorate: view(), votes } }
+    let votes = [(0xa, "ann"), (0xb, "bob")].map(|(id, name)| (PeerId(id), Signature(name.into())));
+    Certificate {
+        epoch: Epoch(2),
+        host: PeerId(0xb),
+        proof: Proof::Majority { electorate: view(), votes: votes.into() },
+    }
 }
 
 fn certificate_of_lobby() -> Certificate {
@@ -118,7 +122,9 @@ fn packets() -> Vec<(&'static str, Packet)> {
         inputs: 29,
     };
     let announce =
-        |cause| Body::Announce { certificates: vec![certificate()], view: view(), roster: roster(), cause };
+        |cause| Body::Announce(Announcement { certificates: vec![certificate()], view: view(), cause });
+    let fewer = View { members: BTreeMap::from([(PeerId(0xa), channel(0))]), ..view() };
+    let fewer = Announcement { certificates: vec![certificate()], view: fewer, cause: Cause::Controlled };
     let pass = Pass {
         expires: Timestamp::from_unix_ms(1_800_000_000_000),
         player: b"ann".to_vec(),
@@ -155,6 +161,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("announce catastrophic", announce(Cause::Catastrophic)),
         ("announce fenced", announce(Cause::Fenced)),
         ("announce merge", announce(Cause::Merge)),
+        ("announce others", Body::Announce(fewer)),
         ("view", Body::View(view())),
         ("taken", Body::Taken(view().id)),
         ("hints", Body::Hints(hints())),
@@ -236,14 +243,13 @@ fn what_is_too_much_is_refused_before_it_is_read() {
 fn the_largest_session_fits() {
     let members: BTreeMap<PeerId, ChannelId> = (0..64).map(|id| (PeerId(id), channel(0))).collect();
     let signature = [7; SIGNATURE_BYTES_MAX];
-    let kicked = members.keys().copied().collect();
-    let roster = Roster { members: members.clone(), kicked, ..roster() };
-    let electorate = View { members, signature: Signature(signature.to_vec()), ..view() };
-    let votes: Vec<Vote> = (0..64).map(|voter| vote(voter, &signature)).collect();
+    let electorate = View { members: members.clone(), signature: Signature(signature.to_vec()), ..view() };
+    let votes = members.keys().map(|voter| (*voter, Signature(signature.to_vec()))).collect();
     let proof = Proof::Majority { electorate: electorate.clone(), votes };
     let longest = Certificate { epoch: Epoch(2), host: PeerId(0xb), proof };
     let certificates = vec![longest; 64];
-    let body = Body::Announce { certificates, view: electorate, roster, cause: Cause::Catastrophic };
+    let view = View { members: BTreeMap::new(), ..electorate };
+    let body = Body::Announce(Announcement { certificates, view, cause: Cause::Catastrophic });
     let message = Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body };
     let packet = Packet::Protocol(message);
     assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Beat, Body, Leads, Message};
+use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
@@ -36,9 +36,8 @@ impl<G: Guards> Session<G> {
         let Message { stamp, body, .. } = message;
         match body {
             // These prove themselves, or ask for nothing but an answer.
-            Body::Announce { certificates, view, roster, cause } => {
+            Body::Announce(Announcement { certificates, view, cause }) => {
                 self.be_told(now, &certificates, Some(&view), cause);
-                self.take_roster(now, from, roster);
             }
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, vote),
@@ -106,7 +105,7 @@ impl<G: Guards> Session<G> {
             | Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
-            | Body::Announce { .. }
+            | Body::Announce(_)
             | Body::Pull(_)
             | Body::Join(_)
             | Body::Present(_)
@@ -144,9 +143,10 @@ impl<G: Guards> Session<G> {
         } else if matches!(self.leadership, Leadership::Reigns(_)) {
             if self.contacts.contains_key(&from) {
                 self.supply(now, from, beat);
-            } else {
+            } else if self.former.may_tell(now, from) {
                 // It was put out, and does not know.
-                self.announce_to(now, from);
+                let roster = self.roster.clone();
+                self.send(from, Body::Roster(roster));
             }
         }
     }
@@ -271,8 +271,8 @@ impl<G: Guards> Session<G> {
             return;
         }
         let certificates = self.ballot.certificates_after(since);
-        let (view, roster) = (self.view().clone(), self.roster.clone());
-        self.send(peer, Body::Announce { certificates, view, roster, cause: self.moved_by });
+        let view = self.view().clone();
+        self.send(peer, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
     }
 
     fn take_view(&mut self, now: Timestamp, from: PeerId, view: &View) {

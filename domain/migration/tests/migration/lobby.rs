@@ -1,11 +1,12 @@
 //! Sessions under a lobby: it alone says who is host (issue 5: "from the lobby by compare-and-swap lease"), two players are safe
 //! with it, and what happens while it does not answer is written down (decision 0056).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof, Role, Root,
-    Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+    Announcement, Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof,
+    Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{Net, granted, peer, snapshot};
@@ -247,15 +248,15 @@ fn each_arbiter_alone_proves_the_hosts_of_its_sessions() {
     let session = net.config.session;
     let announce = |net: &mut Net, certificate| {
         let stamp = Stamp::certified(Epoch(2));
-        let (view, roster) = (net.session(peer(2)).view().clone(), net.session(peer(2)).roster().clone());
-        let body =
-            Body::Announce { certificates: vec![certificate], view, roster, cause: Cause::Catastrophic };
+        let view = net.session(peer(2)).view().clone();
+        let word = Announcement { certificates: vec![certificate], view, cause: Cause::Catastrophic };
+        let body = Body::Announce(word);
         let message = mainstay_migration::Message { session, stamp, body };
         net.deliver(peer(2), peer(3), message);
     };
     // Votes of everybody, and a signature that is not the lobby's, or of another epoch.
     let view = View { id: ViewId { epoch: Epoch::FIRST, version: 0 }, ..net.session(peer(2)).view().clone() };
-    let votes = Proof::Majority { electorate: view, votes: Vec::new() };
+    let votes = Proof::Majority { electorate: view, votes: BTreeMap::new() };
     let others = granted(session, Epoch(3), peer(2)).proof;
     for proof in [votes, Proof::Lobby(Signature(b"lobby".to_vec())), others] {
         announce(&mut net, mainstay_migration::Certificate { epoch: Epoch(2), host: peer(2), proof });

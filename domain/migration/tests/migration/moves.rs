@@ -1,11 +1,12 @@
 //! How a session moves, seen from its games: one example a sentence of seed 000, and the named defects of CRYENGINE (B1 to
 //! B12 of the reference) that must not be ours.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification, Input, Leads,
-    Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick, Vote,
+    Announcement, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification, Input,
+    Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick,
     WithoutMajority,
 };
 
@@ -393,17 +394,15 @@ fn b1_a_member_that_announces_itself_is_not_obeyed() {
     let view = net.session(peer(3)).view().clone();
     let epoch = net.session(peer(3)).stamp().epoch.next();
     let signature = Signature::default();
-    let vote = Vote { epoch, candidate: peer(3), voter: peer(3), electorate: view.id, signature };
     let forged = Certificate {
         epoch,
         host: peer(3),
-        proof: Proof::Majority { electorate: view.clone(), votes: vec![vote; 4] },
+        proof: Proof::Majority { electorate: view.clone(), votes: BTreeMap::from([(peer(3), signature)]) },
     };
-    let roster = net.session(peer(3)).roster().clone();
     for id in [1, 2, 4] {
-        let (view, roster) = (view.clone(), roster.clone());
-        let body = Body::Announce { certificates: vec![forged.clone()], view, roster, cause: Cause::Lobby };
-        net.say(peer(3), peer(id), body);
+        let certificates = vec![forged.clone()];
+        let word = Announcement { certificates, view: view.clone(), cause: Cause::Lobby };
+        net.say(peer(3), peer(id), Body::Announce(word));
     }
     net.run(Duration::from_secs(1));
     assert_eq!(net.host(), peer(1));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mainstay_migration::{
-    Body, Certificate, ChannelId, Epoch, Keys, Message, PeerId, Proof, SIGNATURE_BYTES_MAX, SessionId,
-    Signature, Stamp, View, ViewId, Vote,
+    Announcement, Body, Certificate, ChannelId, Epoch, Keys, Message, PeerId, Proof, SIGNATURE_BYTES_MAX,
+    SessionId, Signature, Stamp, View, ViewId, Vote,
 };
 
 use crate::net::{NamedKeys, Net, peer};
@@ -99,7 +99,7 @@ fn nobody_but_its_host_writes_a_view() {
     fewer.members.remove(&peer(6));
     assert!(!is_genuine(SESSION, Body::View(fewer)));
     let vote = vote();
-    let mut votes = vec![Vote { signature: NamedKeys(peer(6)).sign(&vote.words(SESSION)), ..vote }];
+    let mut votes = BTreeMap::from([(vote.voter, NamedKeys(peer(6)).sign(&vote.words(SESSION)))]);
     let certificate = |votes| Certificate {
         epoch: Epoch(4),
         host: peer(5),
@@ -110,7 +110,7 @@ fn nobody_but_its_host_writes_a_view() {
         Body::Refusal { epoch: Epoch(4), why }
     };
     assert!(is_genuine(SESSION, announce(&certificate(votes.clone()))));
-    votes[0].signature = Signature::default();
+    votes.insert(vote.voter, Signature::default());
     assert!(!is_genuine(SESSION, announce(&certificate(votes))));
 }
 
@@ -119,13 +119,12 @@ fn nobody_but_its_host_writes_a_view() {
 fn b1_votes_in_other_names_are_worth_nothing() {
     let mut net = Net::of(4);
     let electorate = net.session(peer(3)).view().clone();
-    let roster = net.session(peer(3)).roster().clone();
     let epoch = net.session(peer(3)).stamp().epoch.next();
     let keys = NamedKeys(peer(3));
     let votes = electorate.members.keys().map(|voter| {
         let signature = Signature::default();
         let vote = Vote { epoch, candidate: peer(3), voter: *voter, electorate: electorate.id, signature };
-        Vote { signature: keys.sign(&vote.words(SESSION)), ..vote }
+        (*voter, keys.sign(&vote.words(SESSION)))
     });
     let votes = votes.collect();
     let forged = Certificate {
@@ -134,9 +133,9 @@ fn b1_votes_in_other_names_are_worth_nothing() {
         proof: Proof::Majority { electorate: electorate.clone(), votes },
     };
     for id in [1, 2, 4] {
-        let (certificates, view, roster) = (vec![forged.clone()], electorate.clone(), roster.clone());
+        let (certificates, view) = (vec![forged.clone()], electorate.clone());
         let cause = mainstay_migration::Cause::Lobby;
-        net.say(peer(3), peer(id), Body::Announce { certificates, view, roster, cause });
+        net.say(peer(3), peer(id), Body::Announce(Announcement { certificates, view, cause }));
     }
     net.run(std::time::Duration::from_secs(1));
     assert_eq!(net.host(), peer(1));

@@ -107,6 +107,15 @@ impl Hands {
                 news.extend(some);
             }
         }
+        // Whoever looks for a session has dialed doors, and knows nobody yet.
+        if !self.places.values().any(|place| matches!(place.life, Life::Seeks { .. })) {
+            let has_met = |peer| {
+                let mut sessions = self.places.values();
+                sessions.any(|place| matches!(&place.life, Life::In(session) if session.has_met(peer)))
+            };
+            let is_meant = |peer| wanted.contains(&peer) || asked.contains(&peer);
+            self.reach.turn_out(now, |peer| !is_meant(peer) && !has_met(peer));
+        }
         for (to, cards) in news {
             self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
         }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Config, Input, Joining, NAMES, PeerId, Session, Settings};
 
+use super::ahead::Ahead;
 use super::command::Seated;
 use super::links::Known;
 use crate::lan::Voice;
@@ -20,6 +21,8 @@ pub(super) struct Place {
     pub(super) outside: Outside,
     pub(super) life: Life,
     pub(super) early: Early,
+    /// What a host that it does not obey yet has said.
+    pub(super) ahead: Ahead,
     /// Whom the lobby has named, and who is no member here yet.
     pub(super) expected: BTreeMap<PeerId, Instant>,
     /// When the round trips of its links were measured last.
@@ -45,13 +48,14 @@ pub(super) enum Outside {
 }
 
 impl Place {
-    pub(super) const fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
+    pub(super) fn new(config: Config, seated: Seated, outside: Outside, life: Life) -> Self {
         Self {
             config,
             seated,
             outside,
             life,
             early: Early { settings: Settings::DEFAULT, can_be_host: None },
+            ahead: Ahead::default(),
             expected: BTreeMap::new(),
             measured: None,
             known: None,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId, Proof,
-    SessionId, Signature, View, ViewId, Vote,
+    Announcement, Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId,
+    Proof, SessionId, Signature, View, ViewId, Vote,
 };
 
 use super::peer::{Alive, Life, NamedKeys};
@@ -299,7 +299,7 @@ impl<G: Guards> World<G> {
         let Some(liar) = self.anybody() else { return Ok(()) };
         let Some(session) = self.peers[&liar].session() else { return Ok(()) };
         let mut electorate = session.view().clone();
-        let (epoch, roster) = (session.stamp().epoch.next(), session.roster().clone());
+        let epoch = session.stamp().epoch.next();
         let keys = NamedKeys(liar);
         let session = SessionId(7);
         if self.random.chance(500_000) {
@@ -312,18 +312,18 @@ impl<G: Guards> World<G> {
             };
             electorate.signature = keys.sign(&electorate.words(session));
         }
-        // Its own vote many times, or one in each member's name, which it cannot sign.
+        // Its own vote alone, or one in each member's name, which it cannot sign.
         let names: Vec<PeerId> = if self.random.chance(500_000) {
-            vec![liar; electorate.majority()]
+            vec![liar]
         } else {
             electorate.members.keys().copied().collect()
         };
         let votes = names.into_iter().map(|voter| {
             let signature = Signature::default();
             let vote = Vote { epoch, candidate: liar, voter, electorate: electorate.id, signature };
-            Vote { signature: keys.sign(&vote.words(session)), ..vote }
+            (voter, keys.sign(&vote.words(session)))
         });
-        let votes: Vec<Vote> = votes.collect();
+        let votes: BTreeMap<PeerId, Signature> = votes.collect();
         let mut view = View { id: ViewId { epoch, version: 0 }, host: liar, ..electorate.clone() };
         view.signature = keys.sign(&view.words(session));
         // Whoever votes for itself and has a majority by it is no liar.
@@ -342,13 +342,9 @@ impl<G: Guards> World<G> {
         let certificate = Certificate { epoch, host: liar, proof };
         let stamp = mainstay_migration::Stamp::certified(epoch);
         for to in self.running().into_iter().filter(|to| *to != liar) {
-            let body = Body::Announce {
-                certificates: vec![certificate.clone()],
-                view: view.clone(),
-                roster: roster.clone(),
-                cause: Cause::Catastrophic,
-            };
-            let message = Message { session, stamp, body };
+            let (certificates, view) = (vec![certificate.clone()], view.clone());
+            let word = Announcement { certificates, view, cause: Cause::Catastrophic };
+            let message = Message { session, stamp, body: Body::Announce(word) };
             let at = self.scenario.delay;
             self.after(
                 at,
