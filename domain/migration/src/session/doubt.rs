@@ -15,13 +15,17 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Hears};
 use crate::session::circle::Round;
 use crate::session::vacancy::{Quorum, Vacancy};
-use crate::session::words::Cause;
+use crate::session::words::{Cause, WithoutMajority};
 use crate::session::{Contact, Leadership, Session};
 use crate::stages::Failure;
 use crate::{Guards, PeerId, Stamp};
 
 /// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
 pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
+/// The same where there is nobody to look for, for of two players the other is the one that is missed, and where the survivor goes on alone:
+/// beside the silence itself what a wireless link pauses at a time. If the other was only cut off it stays confirmed, and what the survivor
+/// did meanwhile goes when they meet.
+const PAIR_PATIENCE: Duration = Duration::from_millis(500);
 /// How long an answer counts: two questions may be lost.
 const ANSWER_LIFETIME: Duration = Duration::from_millis(700);
 /// How long whoever said that it misses the host is not asked again: half of what its answer counts.
@@ -64,10 +68,17 @@ impl<G: Guards> Session<G> {
         let confirmed = missing >= self.view().majority() || !G::CONFIRMATION;
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
-        } else if hearing == 0 && now >= since + QUORUM_PATIENCE {
+        } else if hearing == 0 && now >= since + self.patience() {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Missing, None));
         } else if now >= since + CUT_OFF {
             self.fail(now, Cause::Catastrophic, Failure::CutOff);
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        match (self.view().members.len(), self.config.without_majority) {
+            (0..=2, WithoutMajority::Fork) => PAIR_PATIENCE,
+            (_, WithoutMajority::Fork | WithoutMajority::End | WithoutMajority::Hold) => QUORUM_PATIENCE,
         }
     }
 

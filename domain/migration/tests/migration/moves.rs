@@ -469,6 +469,23 @@ fn two_players_that_are_cut_apart_merge_when_they_meet() {
     assert!(net.session(peer(1)).view().members.contains_key(&peer(2)));
 }
 
+/// Figures of issue 5: "p50 under 1.5 s", with two players too. Nobody is left to be looked for; who would end waits longer.
+#[test]
+fn whoever_is_left_of_two_does_not_look_for_others() {
+    for (policy, goes_on) in [(WithoutMajority::Fork, true), (WithoutMajority::End, false)] {
+        let mut net = Net::with(2, Migratable::Yes, policy);
+        net.kill(peer(1));
+        net.run(Duration::from_millis(1_450));
+        assert_eq!(net.session(peer(2)).is_host(), goes_on, "{policy:?}");
+        assert!(!net.seen[&peer(2)].outputs.iter().any(|output| matches!(output, Output::Ended(_))));
+    }
+    let mut net = Net::of(3);
+    net.kill(peer(1));
+    net.kill(peer(3));
+    net.run(Duration::from_millis(2_500));
+    assert!(!net.session(peer(2)).is_host(), "of three the third may only be asleep");
+}
+
 /// The two-player rule, `end`.
 #[test]
 fn two_players_that_are_to_end_do() {

@@ -104,8 +104,8 @@ impl Cause {
             // The least silence that is suspected; then the others' word that they miss the host too is on its way, and they are
             // asked for votes.
             Self::PowerCut if players > 2 => 800 + round_trip_ms / 2 + round_trip_ms + told,
-            // Whoever is alone asks nobody, and waits two seconds for a majority.
-            Self::PowerCut => 800 + 2_000,
+            // Whoever is alone asks nobody, and waits for the other half a second more.
+            Self::PowerCut => 800 + 500,
             // Two players: with the last state comes the host's vote, and the successor is the only survivor.
             Self::Graceful if players == 2 => 0,
             // All hear at once that the host goes, and give their votes.
