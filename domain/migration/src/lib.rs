@@ -48,8 +48,8 @@ pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};
 pub use session::{
-    Acting, Cause, Config, ENTITIES_MAX, End, INPUTS_MAX, Identification, Input, Migratable, Outcome, Output,
-    Report, Session, WithoutMajority,
+    Acting, Cause, Config, ENTITIES_MAX, End, GamePhase, INPUTS_MAX, Identification, Input, Migratable,
+    Outcome, Output, Progress, Report, Session, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};
 pub use stages::{

@@ -8,6 +8,7 @@
 //! Waiting for a new host is no stage of the listeners (B5): it goes on beside them, and is due between
 //! [`Stage::DisconnectClient`] and the callback of the role.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -18,7 +19,7 @@ use mainstay_core::Timestamp;
 pub const PACE: Duration = Duration::from_millis(16);
 /// How long [`Stage::Terminate`] may take, after the budget if need be: enough to save a game, and bounded (B6).
 pub const TERMINATE_MAX: Duration = Duration::from_secs(2);
-/// How many listeners a session has at most: CRYENGINE's engine and game register a dozen.
+/// How many listeners a session has at most at once: CRYENGINE's engine and game register a dozen.
 pub const LISTENERS_MAX: usize = 64;
 
 /// The eight callbacks of `IHostMigrationEventListener`.
@@ -42,9 +43,9 @@ pub enum Stage {
     Reset,
 }
 
-/// A listener: its place in the order of registration.
+/// A listener: its place in the order of registration, which no other has after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ListenerId(pub u16);
+pub struct ListenerId(pub u32);
 
 /// When a listener is called among others: CRYENGINE's three classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,8 +109,7 @@ pub enum Failure {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Listener {
     name: String,
-    /// None: it is not registered (any more).
-    priority: Option<Priority>,
+    priority: Priority,
     state: u32,
     turn: Turn,
 }
@@ -135,7 +135,7 @@ enum At {
 /// One migration event of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Stages {
-    listeners: Vec<Listener>,
+    listeners: BTreeMap<ListenerId, Listener>,
     at: At,
     begun: Timestamp,
     role: Option<Role>,
@@ -152,15 +152,12 @@ enum Settled {
 }
 
 impl Stages {
-    /// A migration begins. `listeners` are names and priorities in the order of registration; whoever has no priority is not
-    /// called.
+    /// A migration begins, with these listeners and no others.
     #[must_use]
-    pub fn begin(now: Timestamp, listeners: &[(String, Option<Priority>)]) -> Self {
-        let listeners = listeners.iter().map(|(name, priority)| Listener {
-            name: name.clone(),
-            priority: *priority,
-            state: 0,
-            turn: Turn::Due(now),
+    pub fn begin(now: Timestamp, listeners: &BTreeMap<ListenerId, (String, Priority)>) -> Self {
+        let listeners = listeners.iter().map(|(id, (name, priority))| {
+            let (name, priority) = (name.clone(), *priority);
+            (*id, Listener { name, priority, state: 0, turn: Turn::Due(now) })
         });
         Self {
             listeners: listeners.collect(),
@@ -176,9 +173,14 @@ impl Stages {
 
     /// A listener is unregistered: nobody waits for it.
     pub fn remove(&mut self, listener: ListenerId) {
-        if let Some(listener) = self.listeners.get_mut(usize::from(listener.0)) {
-            listener.priority = None;
-        }
+        self.listeners.remove(&listener);
+    }
+
+    /// The names of those who have not answered that this stage is done.
+    #[must_use]
+    pub fn waits_for(&self) -> Vec<String> {
+        let waiting = self.listeners.values().filter(|it| self.stage().is_some() && it.turn != Turn::Done);
+        waiting.map(|listener| listener.name.clone()).collect()
     }
 
     /// When it began.
@@ -279,7 +281,7 @@ impl Stages {
     /// A listener answers. An answer to a call that is no longer the listener's latest is for nobody.
     pub fn answer(&mut self, now: Timestamp, listener: ListenerId, number: u32, state: u32, answer: &Answer) {
         let is_ending = self.is_ending();
-        let Some(called) = self.listeners.get_mut(usize::from(listener.0)) else { return };
+        let Some(called) = self.listeners.get_mut(&listener) else { return };
         if called.turn != Turn::Called(number) {
             return;
         }
@@ -302,20 +304,15 @@ impl Stages {
         }
         while self.step(now) {}
         let At::Calling(stage) = self.at else { return Vec::new() };
-        let mut order: Vec<usize> = (0..self.listeners.len()).collect();
-        order.sort_by_key(|index| self.listeners[*index].priority);
-        let mut calls = Vec::new();
-        for index in order {
-            let listener = &mut self.listeners[index];
-            if listener.priority.is_none() || !matches!(listener.turn, Turn::Due(at) if at <= now) {
-                continue;
-            }
+        let due = self.listeners.iter_mut().filter(|(_, it)| matches!(it.turn, Turn::Due(at) if at <= now));
+        let mut due: Vec<(ListenerId, &mut Listener)> = due.map(|(id, listener)| (*id, listener)).collect();
+        due.sort_by_key(|(_, listener)| listener.priority);
+        let called = due.into_iter().map(|(id, listener)| {
             self.calls += 1;
             listener.turn = Turn::Called(self.calls);
-            let id = ListenerId(u16::try_from(index).unwrap_or(u16::MAX));
-            calls.push(Call { listener: id, stage, number: self.calls, state: listener.state });
-        }
-        calls
+            Call { listener: id, stage, number: self.calls, state: listener.state }
+        });
+        called.collect()
     }
 
     fn step(&mut self, now: Timestamp) -> bool {
@@ -343,16 +340,12 @@ impl Stages {
     }
 
     fn all_done(&self) -> bool {
-        self.registered().all(|listener| listener.turn == Turn::Done)
-    }
-
-    fn registered(&self) -> impl Iterator<Item = &Listener> {
-        self.listeners.iter().filter(|listener| listener.priority.is_some())
+        self.listeners.values().all(|listener| listener.turn == Turn::Done)
     }
 
     fn enter(&mut self, now: Timestamp, stage: Stage) {
         self.at = At::Calling(stage);
-        for listener in &mut self.listeners {
+        for listener in self.listeners.values_mut() {
             listener.state = 0;
             listener.turn = Turn::Due(now);
         }
@@ -368,7 +361,7 @@ impl Stages {
             Some((_, at)) => *at + TERMINATE_MAX,
             None => self.begun + timeout,
         };
-        let due = self.registered().filter_map(|listener| match listener.turn {
+        let due = self.listeners.values().filter_map(|listener| match listener.turn {
             Turn::Due(at) if self.stage().is_some() => Some(at),
             Turn::Due(_) | Turn::Called(_) | Turn::Done => None,
         });

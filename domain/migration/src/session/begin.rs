@@ -14,7 +14,7 @@ use crate::session::former::Former;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
-use crate::session::{Acting, Cause, Config, Leadership, Output, Session};
+use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Output, Session};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View, ViewId};
 use crate::{Arbiter, ChannelId, Epoch, Guards, PeerId, Settings, Signature, Stamp};
@@ -122,9 +122,10 @@ impl<G: Guards> Session<G> {
             safe: BTreeMap::new(),
             inputs: Inputs::default(),
             names: Names::default(),
-            listeners: Vec::new(),
+            listeners: BTreeMap::new(),
             event: None,
             lost: BTreeSet::new(),
+            game: GamePhase::Started,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,
             seen,

@@ -1,13 +1,14 @@
 //! What the game lives through while its session moves: one [`Stages`] from the first loss to the end of it all.
 
 use alloc::collections::BTreeSet;
+use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::session::words::{Cause, End, Migratable, Outcome, Output, Report};
+use crate::session::words::{Cause, End, Migratable, Outcome, Output, Progress, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
-use crate::stages::{Failure, Role, Stages};
+use crate::stages::{Failure, Role, Stage, Stages};
 use crate::{EntityId, Guards, PeerId};
 
 /// A migration that runs.
@@ -19,10 +20,15 @@ pub(super) struct Event {
     host: Option<PeerId>,
     /// What the game has listed when it was demoted: once each, and kept while the session may still move on to this very peer.
     unneeded: BTreeSet<EntityId>,
+    /// Of what the game was told last, and when.
+    told: Option<(Option<Stage>, Timestamp)>,
 }
 
 /// How many entities a game lists in one migration at most: more than any client is sent of a world.
 pub const ENTITIES_MAX: usize = 65_536;
+
+/// How often the game is told how a migration goes on: what people read a clock by.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether a migration runs now.
 pub(super) enum Begun {
@@ -51,6 +57,7 @@ impl<G: Guards> Session<G> {
             cause,
             host: None,
             unneeded: BTreeSet::new(),
+            told: None,
         });
         Begun::Yes
     }
@@ -87,14 +94,50 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// What the game has listed is of no use any more, but where this peer has become the host of it.
+    pub(super) fn discard(&mut self) {
+        let Some(event) = &mut self.event else { return };
+        let unneeded = core::mem::take(&mut event.unneeded);
+        if event.stages.role() != Some(Role::Host) && !unneeded.is_empty() {
+            self.outputs.push(Output::Discard(unneeded.into_iter().collect()));
+        }
+    }
+
+    /// Tells how far it is, where that is news.
+    fn tell_progress(&mut self, now: Timestamp) {
+        let timeout = self.settings.migrate_timeout;
+        let Some(Event { stages, cause, told, .. }) = &mut self.event else { return };
+        let stage = stages.stage();
+        let is_news = told.is_none_or(|(of, at)| of != stage || now >= at + PROGRESS_EVERY);
+        if stages.is_complete() || !is_news {
+            return;
+        }
+        *told = Some((stage, now));
+        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let took = now.since(stages.begun());
+        self.outputs.push(Output::Progress(Progress {
+            cause: *cause,
+            stage,
+            waits_for: stages.waits_for(),
+            resets: stages.resets(),
+            took_ms: ms(took),
+            left_ms: ms(timeout.saturating_sub(took)),
+        }));
+    }
+
     /// Calls whoever is to be called, and closes what is complete.
     pub(super) fn live_through(&mut self, now: Timestamp) {
         let timeout = self.settings.migrate_timeout;
         let Some(event) = &mut self.event else { return };
         let calls = event.stages.advance(now, timeout);
+        // Before the calls, as the listeners hear it.
+        let is_complete = event.stages.is_complete();
+        self.tell_progress(now);
         self.outputs.extend(calls.into_iter().map(Output::Call));
-        let Some(Event { stages, cause, host, unneeded }) =
-            self.event.take_if(|event| event.stages.is_complete())
+        if is_complete {
+            self.discard();
+        }
+        let Some(Event { stages, cause, host, .. }) = self.event.take_if(|event| event.stages.is_complete())
         else {
             return;
         };
@@ -111,9 +154,6 @@ impl<G: Guards> Session<G> {
             return;
         }
         let role = stages.role().unwrap_or(Role::Client);
-        if role == Role::Client && !unneeded.is_empty() {
-            self.outputs.push(Output::Discard(unneeded.into_iter().collect()));
-        }
         let outcome = Outcome::Moved { host: self.leader(), stamp: self.stamp(), role };
         self.outputs.push(Output::Migrated(report(outcome)));
         // What was lost or decided while the listeners finalised is the next migration's.

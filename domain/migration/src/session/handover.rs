@@ -15,7 +15,7 @@ use crate::message::{Body, Handover, Leads};
 use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
 use crate::session::vacancy::{Handed, Quorum, Vacancy};
-use crate::session::words::{Cause, End, Migratable, WithoutMajority};
+use crate::session::words::{Cause, End, Migratable, Output, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::{Piece, StateError, StateId};
@@ -43,9 +43,10 @@ impl<G: Guards> Session<G> {
 
     fn try_handover(&mut self, now: Timestamp, to: Option<PeerId>, why: Handover, last: &mut Option<Piece>) {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
-        let successor = match to {
-            Some(peer) => Some(peer).filter(lives),
-            None => self.successors(now).next(),
+        let successor = match (to, why) {
+            (Some(peer), _) => Some(peer).filter(lives),
+            (None, Handover::Lobby) => self.who_suits_better(now),
+            (None, Handover::Leaves | Handover::Merge) => self.successors(now).next(),
         };
         // On a side without a majority nobody votes; else only voters can be certified.
         let successor = successor.filter(|peer| self.fork.is_some() || self.is_voter(*peer));
@@ -86,6 +87,12 @@ impl<G: Guards> Session<G> {
             }
             // Nobody can follow: then it goes as it is.
             (_, Handover::Leaves) => self.leave(now),
+            (None, Handover::Lobby) if ready && to.is_none() => {
+                if let Some(last) = last.take() {
+                    self.write_state(now, last);
+                }
+                self.outputs.push(Output::NobodyBetter);
+            }
             (_, Handover::Lobby | Handover::Merge) => {}
         }
     }

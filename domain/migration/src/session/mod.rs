@@ -2,7 +2,8 @@
 //!
 //! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
-//! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`crowd`] who votes and
+//! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`suitable`] to whom before
+//! the game begins, [`crowd`] who votes and
 //! who plays, [`play`] the game as it goes along, [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
 //! [`former`] who is heard at all, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
@@ -23,6 +24,7 @@ mod line;
 mod play;
 mod reign;
 mod show;
+mod suitable;
 mod vacancy;
 mod words;
 
@@ -54,7 +56,10 @@ use play::{Inputs, Names};
 use reign::Reign;
 pub use show::Identification;
 use vacancy::Vacancy;
-pub use words::{Acting, Cause, Config, End, Input, Migratable, Outcome, Output, Report, WithoutMajority};
+pub use words::{
+    Acting, Cause, Config, End, GamePhase, Input, Migratable, Outcome, Output, Progress, Report,
+    WithoutMajority,
+};
 
 /// A wake-up later than this after the moment asked for is a stall of this very peer: CRYENGINE's clamp.
 const STALL: Duration = Duration::from_millis(300);
@@ -95,11 +100,12 @@ pub struct Session<G: Guards = Guarded> {
     /// What this peer's own game did.
     inputs: Inputs,
     names: Names,
-    /// By number; without a priority it is registered no more.
-    listeners: Vec<(String, Option<Priority>)>,
+    listeners: BTreeMap<ListenerId, (String, Priority)>,
     event: Option<Event>,
     /// Hosts that were given up since the session last stood firm.
     lost: BTreeSet<PeerId>,
+    /// How far this peer's game is, as it says.
+    game: GamePhase,
     /// Whether the game was told to step.
     acting: Acting,
     /// Why the session moved last.
@@ -134,21 +140,20 @@ enum Leadership {
 }
 
 impl<G: Guards> Session<G> {
-    /// Registers a listener; its number is its place. `None` where there are [`LISTENERS_MAX`]. A migration that runs does
-    /// not know it.
-    pub fn add_listener(&mut self, name: &str, priority: Priority) -> Option<ListenerId> {
-        let id = ListenerId(u16::try_from(self.listeners.len()).ok()?);
-        (self.listeners.len() < LISTENERS_MAX).then(|| {
-            self.listeners.push((name.to_string(), Some(priority)));
-            id
-        })
+    /// Registers a listener under the next number, which is none that was given before. `false` where there are [`LISTENERS_MAX`]. A
+    /// migration that runs does not know it: whoever came in the middle would have nothing stored to release.
+    pub fn add_listener(&mut self, listener: ListenerId, name: &str, priority: Priority) -> bool {
+        let has_room = self.listeners.len() < LISTENERS_MAX;
+        if has_room {
+            self.listeners.insert(listener, (name.to_string(), priority));
+        }
+        has_room
     }
 
-    /// Unregisters it: it is called no more, and nobody waits for what it was called for.
+    /// Unregisters it: it is called no more, and nobody waits for what it was called for. In the middle of a stage that goes on without
+    /// it.
     pub fn remove_listener(&mut self, listener: ListenerId) {
-        if let Some((_, priority)) = self.listeners.get_mut(usize::from(listener.0)) {
-            *priority = None;
-        }
+        self.listeners.remove(&listener);
         if let Some(event) = &mut self.event {
             event.stages.remove(listener);
         }
@@ -188,6 +193,7 @@ impl<G: Guards> Session<G> {
                 Err(why) => self.outputs.push(Output::NotSet(why)),
             },
             Input::HandOver { to, why, last } => self.begin_handover(now, to, why, Some(last)),
+            Input::Phase(phase) => self.be_in_phase(phase),
             Input::Kick(peer) => self.kick(peer),
             Input::Leave => self.leave(now),
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
@@ -360,6 +366,7 @@ impl<G: Guards> Session<G> {
             event.stages.fail(now, crate::Failure::Left);
             let calls = event.stages.advance(now, self.settings.migrate_timeout);
             self.outputs.extend(calls.into_iter().map(Output::Call));
+            self.discard();
             self.event = None;
         }
         self.leadership = Leadership::Over;

@@ -14,6 +14,7 @@ use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
 use crate::session::intake::Intake;
+use crate::session::suitable::Better;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
 use crate::stages::Failure;
@@ -55,6 +56,10 @@ pub(super) struct Reign {
     pub(super) intake: Intake,
     /// Of states that are not yet, the inputs that they hold.
     pub(super) safe_inputs: VecDeque<(StateId, BTreeMap<PeerId, u64>)>,
+    /// While players gather: who suits better.
+    pub(super) better: Option<Better>,
+    /// When the session moved to this host, or last should have moved from it, because one suits better.
+    pub(super) moved: Option<Timestamp>,
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
     claimed: Option<Timestamp>,
@@ -107,6 +112,7 @@ impl Reign {
     pub(super) fn founded(now: Timestamp) -> Self {
         let mut reign = Self::acceding(now, Mandate::Confirmed, BTreeSet::new());
         reign.phase = Phase::Reigning;
+        reign.moved = None;
         reign
     }
 
@@ -127,6 +133,8 @@ impl Reign {
             durable: StateId::NONE,
             intake: Intake::default(),
             safe_inputs: VecDeque::new(),
+            better: None,
+            moved: Some(now),
             pending: None,
             claimed: None,
             pulled: None,
@@ -173,10 +181,23 @@ impl<G: Guards> Session<G> {
                 self.settle();
                 self.keep_crowd(now);
                 self.keep_certified(now);
+                self.keep_suitable(now);
             }
             Phase::HandingOver { .. } => self.hand_over(now),
         }
         self.act();
+    }
+
+    /// What the host knows, if this peer is one.
+    pub(super) const fn reigning(&self) -> Option<&Reign> {
+        match &self.leadership {
+            Leadership::Reigns(reign) => Some(reign),
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => None,
+        }
     }
 
     /// Reads and changes what the host knows, if this peer is one.

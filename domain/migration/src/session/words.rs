@@ -11,7 +11,7 @@ use crate::lobby::{Admission, Arbiter, Question, Ruling};
 use crate::message::{Handover, Message};
 use crate::seal::Keys;
 use crate::settings::SettingError;
-use crate::stages::{Answer, Call, Failure, ListenerId, Role};
+use crate::stages::{Answer, Call, Failure, ListenerId, Role, Stage};
 use crate::state::{Level, Piece, State, StateError, StateId};
 use crate::{ActorId, ChannelId, EntityId, Order, PeerId, SessionId, Stamp};
 
@@ -61,6 +61,15 @@ pub enum WithoutMajority {
     Hold,
 }
 
+/// How far a game is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GamePhase {
+    /// Its players gather: a host gives the session to whoever suits better.
+    Gathering,
+    /// They play, or are about to: then it does not.
+    Started,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -98,6 +107,9 @@ pub enum Input {
     Play(Vec<u8>),
     /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back.
     Suitable(CanBeHost),
+    /// How far this peer's game is; until it says so it has started. Only the host's counts, and whoever is host next goes by its own:
+    /// CRYENGINE's `SessionStart` is every client's to call, too. A game says that it has started a few seconds before it does.
+    Phase(GamePhase),
     /// What was found out about this peer's own network.
     Reachable {
         /// How others reach it.
@@ -126,7 +138,7 @@ pub enum Input {
     },
     /// The host gives the session to another.
     HandOver {
-        /// To whom; without it, to the best.
+        /// To whom; without it, to the best. In the lobby that is only who suits better than this host ([`Output::NobodyBetter`]).
         to: Option<PeerId>,
         /// Why.
         why: Handover,
@@ -192,7 +204,9 @@ pub enum Output {
         /// What it plays already: then no other actor is made for it.
         actor: Option<ActorId>,
     },
-    /// A migration is over for this peer, which is a client: what it listed is not needed any more, each once.
+    /// How a migration goes on: told as each stage begins, and every second.
+    Progress(Progress),
+    /// A migration is over for this peer, which is a client, or was terminated: what it listed is not needed any more, each once.
     Discard(Vec<EntityId>),
     /// A member is none any more.
     Gone(PeerId),
@@ -208,6 +222,8 @@ pub enum Output {
         /// What [`Input::Play`] was given.
         bytes: Vec<u8>,
     },
+    /// The host's game asked for a better host, and nobody suits better: it goes on, from the state that it gave, if that was taken.
+    NobodyBetter,
     /// A piece of the host's game was not taken.
     NotTaken(StateError),
     /// More than [`crate::INPUTS_MAX`] inputs wait for a state that holds them: the oldest will not be said again.
@@ -266,6 +282,23 @@ impl Cause {
             Handover::Merge => Self::Merge,
         }
     }
+}
+
+/// How far one migration is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Why it began.
+    pub cause: Cause,
+    /// Which callback runs; without one it waits, for a new host or for its game.
+    pub stage: Option<Stage>,
+    /// For which listeners, by their names.
+    pub waits_for: Vec<String>,
+    /// How often it was reset.
+    pub resets: u32,
+    /// How long it has taken from OnInitiate on, in milliseconds.
+    pub took_ms: u64,
+    /// How long it may take yet, in milliseconds: what is left of `net_migrate_timeout`.
+    pub left_ms: u64,
 }
 
 /// What came of one migration.

@@ -14,10 +14,9 @@ fn at(ms: u64) -> Timestamp {
 }
 
 fn two() -> Stages {
-    Stages::begin(
-        at(0),
-        &[("game".to_owned(), Some(Priority::PostEngine)), ("engine".to_owned(), Some(Priority::Engine))],
-    )
+    let listeners = [("game", Priority::PostEngine), ("engine", Priority::Engine)];
+    let numbered = (0..).map(ListenerId).zip(listeners.map(|(name, priority)| (name.to_owned(), priority)));
+    Stages::begin(at(0), &numbered.collect())
 }
 
 fn answer(stages: &mut Stages, now: Timestamp, call: &Call, answer: &Answer) {

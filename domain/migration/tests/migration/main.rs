@@ -16,3 +16,4 @@ mod seal;
 mod sentences;
 mod state;
 mod strangers;
+mod suitable;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
-    Input, Joined, Joining, Keys, Kind, Level, MEMBERS_MAX, Message, Migratable, NatType, Order, Output,
-    Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling, Session, SessionId,
-    Signature, Stage, StateId, Tick, WithoutMajority,
+    Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable, NatType, Order,
+    Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling, Session,
+    SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
@@ -313,7 +313,7 @@ impl Net {
     pub fn settle_in(&mut self, id: PeerId, can_be_host: CanBeHost) {
         let now = self.now;
         let session = self.peers.get_mut(&id).unwrap();
-        session.add_listener("game", Priority::PostEngine);
+        session.add_listener(ListenerId(0), "game", Priority::PostEngine);
         session.handle(now, Input::Reachable { nat: NatType::Open, ping_ms: 40, upstream_bps: 0 });
         session.handle(now, Input::Suitable(can_be_host));
     }
@@ -505,6 +505,8 @@ impl Net {
                     | Output::Gone(_)
                     | Output::Durable(_)
                     | Output::NotTaken(_)
+                    | Output::NobodyBetter
+                    | Output::Progress(_)
                     | Output::Discard(_)
                     | Output::InputForgotten { .. }
                     | Output::Rewritten { .. }

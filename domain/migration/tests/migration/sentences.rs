@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_migration::{
-    ActorId, CanBeHost, EntityId, Epoch, Input, Output, PeerId, Role, Session, SessionId, Stage, Stages,
-    Stamp,
+    ActorId, CanBeHost, EntityId, Epoch, Input, ListenerId, Migratable, Outcome, Output, PeerId, Priority,
+    Role, Session, SessionId, Stage, Stages, Stamp, WithoutMajority,
 };
 
 use crate::net::{Net, peer};
@@ -107,10 +107,10 @@ fn a_listener_that_is_unregistered_is_waited_for_no_more() {
     let mut net = Net::of(3);
     let now = net.now;
     let session = net.peers.get_mut(&peer(2)).unwrap();
-    let slow = session.add_listener("slow", mainstay_migration::Priority::Engine).unwrap();
+    let (slow, other) = (ListenerId(1), ListenerId(2));
+    assert!(session.add_listener(slow, "slow", Priority::Engine));
     session.remove_listener(slow);
-    let again = session.add_listener("other", mainstay_migration::Priority::Engine).unwrap();
-    assert_ne!(slow, again, "numbers are not given twice");
+    assert!(session.add_listener(other, "other", Priority::Engine));
     session.handle(now, Input::Wake);
     net.kill(peer(1));
     net.run(Duration::from_secs(3));
@@ -119,11 +119,11 @@ fn a_listener_that_is_unregistered_is_waited_for_no_more() {
         2,
         "of three, two"
     );
-    let names = [("slow".to_owned(), Some(mainstay_migration::Priority::Engine))];
-    let mut stages = Stages::begin(now, &names);
+    let mut stages = Stages::begin(now, &[(slow, ("slow".to_owned(), Priority::Engine))].into());
     let budget = Duration::from_secs(30);
     assert_eq!(stages.advance(now, budget).len(), 1);
-    stages.remove(mainstay_migration::ListenerId(0));
+    assert_eq!(stages.waits_for(), ["slow"]);
+    stages.remove(slow);
     stages.advance(now, budget);
     assert!(stages.elected(Role::Client), "it waits for a host, and for nobody else");
     assert_eq!(stages.stage(), None);
@@ -196,6 +196,46 @@ fn what_was_listed_at_demotion_is_kept_until_finalise() {
     let all = discarded(&net, 4).unwrap();
     assert!(all.starts_with(&[EntityId(7), EntityId(8)]), "each once: {all:?}");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+}
+
+/// "OnTerminate() is called in the event of an error (which could happen at any point in the host migration process, so make sure any
+/// clean-up done in OnFinalise() is also done here)."
+#[test]
+fn what_was_listed_at_demotion_is_discarded_when_it_is_terminated() {
+    let mut net = Net::with(3, Migratable::Yes, WithoutMajority::End);
+    net.kill(peer(1));
+    demoted(&mut net, 3);
+    net.give(peer(3), Input::NoLongerNeeded(vec![EntityId(7), EntityId(7)]));
+    net.kill(peer(2));
+    net.run(Duration::from_secs(40));
+    assert!(net.stages(peer(3)).contains(&Stage::Terminate));
+    assert!(matches!(net.seen[&peer(3)].reports[0].outcome, Outcome::Terminated(_)));
+    assert_eq!(discarded(&net, 3), Some(vec![EntityId(7)]));
+    // And where the game leaves in the middle of one.
+    let mut net = Net::of(4);
+    net.kill(peer(1));
+    demoted(&mut net, 4);
+    net.give(peer(4), Input::NoLongerNeeded(vec![EntityId(8)]));
+    net.give(peer(4), Input::Leave);
+    assert_eq!(discarded(&net, 4), Some(vec![EntityId(8)]));
+}
+
+/// An addition to the seed's callbacks, beside the veto: how far a migration is, and whom it waits for.
+#[test]
+fn a_game_is_told_how_its_migration_goes_on() {
+    let mut net = Net::of(3);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    let told = net.seen[&peer(2)].outputs.iter().filter_map(|output| {
+        let Output::Progress(progress) = output else { return None };
+        Some(progress.clone())
+    });
+    let told: Vec<mainstay_migration::Progress> = told.collect();
+    let mut stages: Vec<Stage> = told.iter().filter_map(|progress| progress.stage).collect();
+    stages.dedup();
+    assert_eq!(stages, net.stages(peer(2)), "each stage as it begins");
+    assert!(told.iter().all(|it| it.took_ms + it.left_ms == 30_000), "{told:?}");
+    assert!(told.iter().all(|it| it.waits_for == if it.stage.is_some() { vec!["game"] } else { vec![] }));
 }
 
 /// "otherwise the client who is becoming the host will have no knowledge of the entities which it is supposed to assume control

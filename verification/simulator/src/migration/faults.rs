@@ -7,7 +7,7 @@ use mainstay_migration::{
     Proof, SessionId, Signature, View, ViewId, Vote,
 };
 
-use super::peer::{Alive, Life, NamedKeys};
+use super::peer::{Alive, Handed, Life, NamedKeys};
 use super::scenario::Faults;
 use super::{Happening, Parcel, World};
 use crate::laws::Broken;
@@ -233,7 +233,11 @@ impl<G: Guards> World<G> {
         self.say(host, |_| format!("hands over: {why:?} at {tick}"));
         self.oracle.handed_over(tick);
         let last = self.peer(host).game.piece();
-        self.give(host, Input::HandOver { to: None, why, last })
+        self.peer(host).handed = Handed::Asked;
+        // To one that is named, or to whoever suits better, if anybody does.
+        let next = self.peers[&host].session().and_then(mainstay_migration::Session::anticipated);
+        let to = next.filter(|_| why == Handover::Lobby && self.random.chance(500_000));
+        self.give(host, Input::HandOver { to, why, last })
     }
 
     fn leaves(&mut self) -> Result<(), Broken> {

@@ -9,7 +9,7 @@ use mainstay_migration::{
 
 use super::World;
 use super::game::Game;
-use super::peer::{Alive, Life};
+use super::peer::{Alive, Handed, Life};
 use super::scenario::Faults;
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
@@ -29,6 +29,9 @@ const LEASE: Micros = 2_200_000;
 const LOBBY_LEASE: Micros = 6_000_000;
 /// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
 const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
+
+/// How long a host waits for its successor at most.
+const HANDING_MAX: Micros = 2_100_000;
 
 /// What was seen from outside.
 #[derive(Debug, Default)]
@@ -122,6 +125,11 @@ impl Oracle {
         self.handed_over = Some(tick);
     }
 
+    /// Nobody suits better than the host that asked for one: it goes on.
+    pub(super) const fn stays(&mut self) {
+        self.handed_over = None;
+    }
+
     pub(super) fn crashed(&mut self, at: Micros) {
         self.crash = Some(Crash { at, resumed: BTreeMap::new() });
     }
@@ -183,7 +191,8 @@ pub(super) fn leads<G: Guards>(
     if let Some(crash) = &mut world.oracle.crash {
         crash.resumed.entry(id).or_insert(now);
     }
-    if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take(), world.scenario.faults) {
+    let told = world.running().into_iter().map(|id| world.peers[&id].game.tick).max();
+    if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take().max(told), world.scenario.faults) {
         ensure(
             last == state.tick || stamp.epoch == Epoch::FIRST,
             "I15: a planned leave loses nothing",
@@ -264,6 +273,16 @@ pub(super) fn applied<G: Guards>(world: &mut World<G>, id: PeerId, stamp: Stamp)
         crash.resumed.entry(id).or_insert(now);
     }
     Ok(())
+}
+
+/// A host says that it gives its session to another, for that one suits better.
+pub(super) fn gives_away<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    if world.peers[&id].handed == Handed::Unasked {
+        world.peer(id).handed = Handed::ByItself;
+        world.counts.suited += 1;
+    }
+    let may = world.peers[&id].handed == Handed::Asked || world.now < world.scenario.gathers + HANDING_MAX;
+    ensure(may, "a game that has begun stays where it is", || id)
 }
 
 /// A migration ended on one peer.

@@ -71,6 +71,8 @@ pub struct Counts {
     pub merged: u64,
     /// Old hosts that woke and were fenced.
     pub fenced: u64,
+    /// Hosts that gave their session to whoever suited better, by themselves.
+    pub suited: u64,
     /// Hosts that handed over, in the lobby or leaving.
     pub handed_over: u64,
     /// Processes that crashed.
@@ -117,7 +119,7 @@ pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
 pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
-    let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed)));
+    let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -179,6 +181,8 @@ enum Happening {
     Asks { peer: PeerId, asked: Timestamp, question: Question },
     /// And its answer to the peer.
     Ruled { peer: PeerId, asked: Timestamp, ruling: Ruling },
+    /// The game begins.
+    Begins,
     /// The lobby is up again.
     LobbyStarts,
     /// Somebody says what is not so.
@@ -235,6 +239,9 @@ impl<G: Guards> World<G> {
             let at = if index == 0 { 0 } else { self.random.between(1_000, 1_000_000) };
             self.agenda.put(at, Happening::Starts { peer });
         }
+        if self.scenario.gathers > 0 {
+            self.agenda.put(self.scenario.gathers, Happening::Begins);
+        }
         self.agenda.put(5_000_000, Happening::Fault);
         self.agenda.put(5_500_000, Happening::Lies);
         let busy = match self.scenario.faults {
@@ -284,6 +291,7 @@ impl<G: Guards> World<G> {
                 Ok(())
             }
             Happening::Ruled { peer, asked, ruling } => self.is_ruled(peer, asked, ruling),
+            Happening::Begins => self.begins(),
             Happening::LobbyStarts => self.lobby_starts(),
             Happening::Lies => {
                 if self.busy {

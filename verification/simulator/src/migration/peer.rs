@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Admission, Answer, Arbiter, Body, Call, CanBeHost, ChannelId, Config, Epoch, Grant,
-    Guards, Input, Joined, Joining, Keys, Level, ListenerId, MEMBERS_MAX, Migratable, NatType, Outcome,
-    Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature, Stage, Stamp, Standing,
-    StateError, StateId, Tick,
+    Acting, ActorId, Admission, Answer, Arbiter, Beat, Body, Call, CanBeHost, ChannelId, Config, Epoch,
+    GamePhase, Grant, Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX,
+    Migratable, NatType, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature,
+    Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
 use super::game::Game;
@@ -53,7 +53,19 @@ pub(super) struct Peer<G: Guards> {
     /// How many inputs its player gave.
     pub played: u64,
     pub suitable: CanBeHost,
+    pub handed: Handed,
     pub grammar: super::laws::Grammar,
+}
+
+/// Who has asked it last to give its session away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// Nobody.
+    Unasked,
+    /// Nobody, and it does.
+    ByItself,
+    /// Its game.
+    Asked,
 }
 
 /// Whether a process runs.
@@ -144,6 +156,7 @@ impl<G: Guards> World<G> {
                 written: VecDeque::new(),
                 played: 0,
                 suitable,
+                handed: Handed::Unasked,
                 grammar: super::laws::Grammar::default(),
             },
         );
@@ -219,15 +232,24 @@ impl<G: Guards> World<G> {
         let nat = [NatType::Open, NatType::Moderate, NatType::Strict, NatType::Unknown];
         let nat = nat[self.random.index(4)];
         let suitable = self.peers[&id].suitable;
+        let has_begun = self.now >= self.scenario.gathers;
+        let phase = if has_begun { GamePhase::Started } else { GamePhase::Gathering };
         let now = self.clock(self.peers[&id].skew_ms);
         if let Life::In(session) = &mut self.peer(id).life {
             if listeners != Listeners::None {
-                session.add_listener("game", Priority::PostEngine);
-                session.add_listener("engine", Priority::Engine);
+                session.add_listener(ListenerId(0), "game", Priority::PostEngine);
+                session.add_listener(ListenerId(1), "engine", Priority::Engine);
             }
             session.handle(now, Input::Reachable { nat, ping_ms: 30, upstream_bps: 0 });
             session.handle(now, Input::Suitable(suitable));
+            session.handle(now, Input::Phase(phase));
         }
+    }
+
+    /// The game begins, for everybody at once.
+    pub(super) fn begins(&mut self) -> Result<(), Broken> {
+        self.say("world", |_| "the game begins".to_owned());
+        self.running().into_iter().try_for_each(|id| self.give(id, Input::Phase(GamePhase::Started)))
     }
 
     pub(super) fn wakes(&mut self, id: PeerId) -> Result<(), Broken> {
@@ -314,7 +336,14 @@ impl<G: Guards> World<G> {
                 self.counts.suspicions += 1;
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
-            Output::Send { to, message } => self.transmit(id, to, Parcel::Protocol(Box::new(message))),
+            Output::Send { to, message } => {
+                if let Body::Beat(Beat { leads: Leads::HandsOver { why: Handover::Lobby, .. }, .. }) =
+                    &message.body
+                {
+                    super::laws::gives_away(self, id)?;
+                }
+                self.transmit(id, to, Parcel::Protocol(Box::new(message)));
+            }
             Output::Call(call) => return self.call(id, call),
             Output::AskLobby { asked, question } => self.asks_lobby(id, asked, question),
             Output::Lead { stamp, state } => {
@@ -363,7 +392,8 @@ impl<G: Guards> World<G> {
                 }
             }
             Output::InputForgotten { number } => self.oracle.forgets(id, number),
-            Output::Gone(_) | Output::Discard(_) => {}
+            Output::NobodyBetter => self.oracle.stays(),
+            Output::Gone(_) | Output::Discard(_) | Output::Progress(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
@@ -373,6 +403,7 @@ impl<G: Guards> World<G> {
             Output::Confirmed(stamp) => self.say(id, |_| format!("is confirmed {stamp:?}")),
             Output::Migrated(report) => {
                 self.say(id, |_| format!("{report:?}"));
+                self.peer(id).handed = Handed::Unasked;
                 match &report.outcome {
                     Outcome::Moved { .. } => {
                         self.counts.moved += 1;
@@ -587,6 +618,9 @@ impl<G: Guards> World<G> {
         self.say(id, |_| "thaws".to_owned());
         self.peer(id).alive = Alive::Running;
         self.peer(id).wakes = None;
+        if self.now >= self.scenario.gathers {
+            self.give(id, Input::Phase(GamePhase::Started))?;
+        }
         // Its timers are as late as it is; what waited in its socket comes after.
         self.wakes(id)?;
         while let Some((from, parcel)) = self.peer(id).inbox.pop_front() {

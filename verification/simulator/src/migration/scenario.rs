@@ -2,13 +2,20 @@
 
 use mainstay_migration::{Arbiter, MEMBERS_MAX, Order, WithoutMajority};
 
+use crate::agenda::Micros;
 use crate::random::Random;
 
 /// One in how many worlds has no fault but hosts that crash: there it is known how soon a session has to go on.
 const CRASHES_ONLY_IN: u64 = 4;
 
+/// How long players gather at most: for some worlds longer than they live.
+const GATHERING_MAX: Micros = 240_000_000;
+
 /// One in how many worlds of a lobby has no fault but a host that does not reach it.
 const UNHEARD_IN: u64 = 12;
+
+/// One in how many worlds whose faults allow it gathers its players first.
+const GATHERS_IN: u64 = 2;
 
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
@@ -38,6 +45,8 @@ pub(super) struct Scenario {
     pub spikes: u32,
     /// How listeners answer.
     pub listeners: Listeners,
+    /// How long its players gather before they play, in microseconds.
+    pub gathers: Micros,
     /// Which faults strike.
     pub faults: Faults,
     /// The longest pause between two of them, in microseconds.
@@ -88,6 +97,7 @@ impl Scenario {
             doubled: 0,
             spikes: 0,
             listeners: Listeners::Quick,
+            gathers: 0,
             faults: Faults::Wireless,
             // Somebody's radio pauses once in a second and a half, so each one's every twelve seconds.
             pause: 3_000_000,
@@ -103,6 +113,19 @@ impl Scenario {
         let span = MEMBERS_MAX as u64 - CROWD_MIN;
         let peers = usize::try_from(CROWD_MIN + (lot / CROWD_IN) % span).unwrap_or(MEMBERS_MAX - 1);
         Self { peers, ..self }
+    }
+
+    /// The same world, often with players that gather first: then its host gives it to whoever suits better. Where only hosts crash it is
+    /// known how soon it goes on, and where the host is not heard by its lobby nobody moves. The lot is none of those that the
+    /// world itself draws from.
+    pub(super) fn gathering(self, lot: u64) -> Self {
+        let may = match self.faults {
+            Faults::Calm | Faults::OneDeaf | Faults::Swarm => true,
+            Faults::HostCrashes | Faults::Wireless | Faults::HostUnheard => false,
+        };
+        let gathers =
+            if may && lot.is_multiple_of(GATHERS_IN) { (lot / GATHERS_IN) % GATHERING_MAX } else { 0 };
+        Self { gathers, ..self }
     }
 
     /// The same world under a lobby, now and then with no fault but that its host does not reach that. The lot is none of those that
@@ -152,6 +175,7 @@ impl Scenario {
                 7 if swarm => Listeners::Vetoing,
                 _ => Listeners::Slow,
             },
+            gathers: 0,
             faults,
             pause: random.between(1_000_000, 12_000_000),
         }

@@ -1,0 +1,82 @@
+//! While players gather, a host gives its session to whoever suits better. Seed 000: "Lobby migration: the current host determines
+//! that a client in the lobby is a more suitable candidate, prior to commencing the game."
+//!
+//! The host decides by itself, from the hints that all have, and by nothing that passes: whoever suits better has to for a while, by what it
+//! can do and not by its channel, with nobody coming meanwhile; and no session moves so again soon. `net_automigrate_host` turns it
+//! off where the host is. A game that says nothing has begun: nothing moves under it.
+
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::Handover;
+use crate::session::Session;
+use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::words::{GamePhase, Migratable};
+use crate::settings::Switch;
+use crate::{Guards, PeerId};
+
+/// How long somebody has to suit better, and nobody may come or go meanwhile: CRYENGINE looks 10 s after somebody joined.
+pub(super) const SUITS_FOR: Duration = Duration::from_secs(10);
+/// How long a host that has come by a move, or has tried to give the session away, keeps it: two whose links are measured a little
+/// otherwise each time would hand it to and fro.
+pub(super) const KEEPS_FOR: Duration = Duration::from_secs(30);
+
+/// Who suits better, and since when: begun anew by whatever changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Better {
+    who: PeerId,
+    /// Counts whoever comes and goes.
+    roster: u32,
+    since: Timestamp,
+}
+
+impl<G: Guards> Session<G> {
+    /// The game says how far it is. Each peer's does; whoever is host goes by its own.
+    pub(super) fn be_in_phase(&mut self, phase: GamePhase) {
+        self.game = phase;
+    }
+
+    /// Who suits better than this host, if anybody does: the best of those who could follow it.
+    pub(super) fn who_suits_better(&self, now: Timestamp) -> Option<PeerId> {
+        let own = self.hints.entries.get(&self.config.me)?;
+        let best = self.successors(now).next()?;
+        let entry = self.hints.entries.get(&best)?;
+        (self.is_voter(best) && self.config.order.is_strictly_better(entry, own)).then_some(best)
+    }
+
+    /// Whether this host looks for a better one at all: nobody is asked to vouch for a session that is not at rest.
+    fn looks_for_better(&self, now: Timestamp) -> bool {
+        let rests = |reign: &Reign| {
+            let keeps = reign.moved.is_some_and(|moved| now < moved + KEEPS_FOR);
+            reign.phase == Phase::Reigning
+                && reign.mandate == Mandate::Confirmed
+                && reign.merging.is_none()
+                && !keeps
+        };
+        self.game == GamePhase::Gathering
+            && self.settings.automigrate_host == Switch::On
+            && self.config.migratable == Migratable::Yes
+            && self.fork.is_none()
+            && self.event.is_none()
+            && self.reigning().is_some_and(rests)
+    }
+
+    /// As host: gives the session to whoever has suited better for long enough.
+    pub(super) fn keep_suitable(&mut self, now: Timestamp) {
+        let who = if self.looks_for_better(now) { self.who_suits_better(now) } else { None };
+        let roster = self.roster.version;
+        let due = self.as_host(|reign| {
+            let same = reign.better.filter(|better| Some(better.who) == who && better.roster == roster);
+            reign.better = same.or(who.map(|who| Better { who, roster, since: now }));
+            reign.better.filter(|better| now >= better.since + SUITS_FOR)
+        });
+        if let Some(Better { who, .. }) = due.flatten() {
+            self.as_host(|reign| {
+                reign.better = None;
+                reign.moved = Some(now);
+            });
+            self.begin_handover(now, Some(who), Handover::Lobby, None);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! "Lobby migration: the current host determines that a client in the lobby is a more suitable candidate, prior to commencing the
+//! game."
+
+use std::time::Duration;
+
+use mainstay_migration::{
+    CanBeHost, Cause, GamePhase, Input, Migratable, Output, PeerId, Role, WithoutMajority,
+};
+use mainstay_migration::{Epoch, Handover, Outcome, Stage};
+
+use crate::net::{Net, peer, snapshot};
+
+const NAT: &str = "net_hostHintingNATTypeOverride";
+const STRICT: &str = "3";
+/// Longer than somebody has to suit better, and shorter than a host keeps what it came to by a move.
+const A_WHILE: Duration = Duration::from_secs(13);
+
+fn gather(net: &mut Net) {
+    let all: Vec<PeerId> = net.peers.keys().copied().collect();
+    all.into_iter().for_each(|id| net.give(id, Input::Phase(GamePhase::Gathering)));
+}
+
+fn asked(net: &Net, id: u128) -> Input {
+    Input::HandOver { to: None, why: Handover::Lobby, last: snapshot(net.seen[&peer(id)].tick) }
+}
+
+/// "This command is useful for creating, or repeating test situations": the host reports a NAT type that is worse than the others'.
+#[test]
+fn while_players_gather_the_session_goes_to_whoever_suits_better() {
+    let mut net = Net::of(4);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(Duration::from_millis(9_500));
+    assert_eq!(net.host(), peer(1), "not at once");
+    let tick = net.seen[&peer(1)].tick;
+    net.run(Duration::from_millis(3_500));
+    assert_eq!(net.host(), peer(2), "the best, as all reckon it");
+    assert_eq!(net.stages(peer(1))[2], Stage::DemoteToClient, "the old host is a client");
+    for id in 1..=4 {
+        let reports = &net.seen[&peer(id)].reports;
+        assert_eq!((reports.len(), reports[0].cause), (1, Cause::Lobby), "{id}");
+        let role = if id == 2 { Role::Host } else { Role::Client };
+        assert!(matches!(reports[0].outcome, Outcome::Moved { role: it, .. } if it == role), "{id}");
+    }
+    assert!(net.seen[&peer(2)].led_from >= Some(tick), "what was held goes along");
+}
+
+/// Whatever stands against it: the game has begun, it is switched off, nobody suits better, or nobody that may be host.
+#[test]
+fn a_session_stays_with_its_host_otherwise() {
+    type Case = (&'static str, fn(&mut Net));
+    let cases: [Case; 5] = [
+        ("the game has begun", |net| {
+            net.set(peer(1), NAT, STRICT);
+            net.give(peer(1), Input::Phase(GamePhase::Started));
+        }),
+        ("automatic migration is off", |net| {
+            net.set(peer(1), NAT, STRICT);
+            net.set(peer(1), "net_automigrate_host", "0");
+        }),
+        ("a lower channel alone is no reason", |net| {
+            net.set(peer(1), "net_hostHintingActiveConnectionsOverride", "3");
+        }),
+        ("nobody else has called itself suitable", |net| {
+            net.set(peer(1), NAT, STRICT);
+            (2..=4).for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+        }),
+        ("it suits better again in time", |net| {
+            net.set(peer(1), NAT, STRICT);
+            net.run(Duration::from_secs(9));
+            net.set(peer(1), NAT, "0");
+        }),
+    ];
+    for (why, prepare) in cases {
+        let mut net = Net::of(4);
+        gather(&mut net);
+        prepare(&mut net);
+        net.run(A_WHILE);
+        assert_eq!((net.host(), net.session(peer(1)).stamp().epoch), (peer(1), Epoch::FIRST), "{why}");
+    }
+    let mut net = Net::with(3, Migratable::No, WithoutMajority::Fork);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(A_WHILE);
+    assert_eq!(net.host(), peer(1), "it is not migratable");
+}
+
+/// Who comes while the host looks for a better one may be better yet.
+#[test]
+fn whoever_comes_has_it_look_anew() {
+    let mut net = Net::of(3);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(Duration::from_secs(8));
+    net.join(peer(9));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.host(), peer(1), "not 16 s after it began, but 10 s after somebody came");
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.host(), peer(2));
+}
+
+/// Each finds the other a little better: the session does not go to and fro.
+#[test]
+fn a_session_moves_once_in_half_a_minute_at_most() {
+    let mut net = Net::of(3);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(A_WHILE);
+    assert_eq!(net.host(), peer(2));
+    net.set(peer(2), NAT, STRICT);
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.host(), peer(2), "it keeps what it has just come to");
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.host(), peer(3), "and gives it on then");
+}
+
+/// A game may ask for a better one itself, at any time: then too nothing moves to one that is not, and nothing of the game is lost.
+#[test]
+fn who_asks_for_a_better_host_is_told_that_there_is_none() {
+    let mut net = Net::of(3);
+    let ask = asked(&net, 1);
+    net.give(peer(1), ask);
+    net.run(Duration::from_secs(2));
+    let seen = &net.seen[&peer(1)];
+    assert!(seen.outputs.contains(&Output::NobodyBetter));
+    assert!(!seen.outputs.iter().any(|output| matches!(output, Output::NotTaken(_))), "what it gave is held");
+    assert_eq!((net.host(), seen.stages.len()), (peer(1), 0), "and it plays on");
+    assert_eq!(net.session(peer(1)).held().id().tick, seen.tick);
+
+    net.set(peer(1), NAT, STRICT);
+    net.run(Duration::from_secs(1));
+    let ask = asked(&net, 1);
+    net.give(peer(1), ask);
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(2), "nobody waits where the game itself asks");
+}
+
+/// Under a lobby the same: it grants the next epoch to whom the host names.
+#[test]
+fn a_session_of_a_lobby_goes_to_whoever_suits_better_too() {
+    let mut net = Net::under_lobby(3, WithoutMajority::Fork);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(A_WHILE);
+    assert_eq!((net.host(), net.lobby.host), (peer(2), Some((Epoch(2), peer(2)))));
+}
+
+/// A game that says nothing has begun, and a game without a state has nothing to lose.
+#[test]
+fn only_a_game_that_says_so_gathers() {
+    let mut net = Net::of(3);
+    net.set(peer(1), NAT, STRICT);
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.host(), peer(1));
+    net.give(peer(1), Input::Phase(GamePhase::Gathering));
+    net.run(A_WHILE);
+    assert_eq!(net.host(), peer(2), "the host's word is enough");
+}
