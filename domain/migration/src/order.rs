@@ -1,22 +1,33 @@
 //! Who would be the best host: the same order on every peer that has the same list.
 
 use core::cmp::{Ordering, Reverse};
+use core::fmt;
 
 use crate::hint::{CanBeHost, Entry, HintList};
 use crate::{ChannelId, PeerId};
 
-/// Compares two entries of a list, the better first. It has to be total and must read nothing else.
-pub type Compare = fn(&Entry, &Entry) -> Ordering;
+/// Compares two entries of a list, the better first. It has to be total and must read nothing else: every peer's has to say the same.
+pub type Compare = dyn Fn(&Entry, &Entry) -> Ordering + Send + Sync;
 
 /// By what hosts are chosen.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Order {
     /// Seed 000: NAT type, then active connections, then "the unique network channel identifier".
     Documented,
     /// What CRYENGINE 5.1 really does: connections, ping, upstream, NAT type, channel.
     CryEngine51,
     /// The game's own. Whom it calls equal, the channel tells apart.
-    Game(Compare),
+    Game(&'static Compare),
+}
+
+impl fmt::Debug for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Documented => "Documented",
+            Self::CryEngine51 => "CryEngine51",
+            Self::Game(_) => "Game",
+        })
+    }
 }
 
 impl Order {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_core::Timestamp;
-use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
+use mainstay_migration::{Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::mpsc;
 
@@ -32,7 +32,7 @@ use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
+use crate::lobby::{Brought, Errand, Line, Listing, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
@@ -234,6 +234,7 @@ impl Hands {
         match input {
             Input::Leave => self.over(id, Over::Ended(End::Left)),
             Input::Suitable(can_be_host) => place.early.can_be_host = Some(can_be_host),
+            Input::Phase(phase) => place.early.phase = Some(phase),
             Input::Set { name, value } => {
                 if let Err(why) = place.early.settings.set(&name, &value) {
                     self.tell(id, Event::NotSet(why));
@@ -295,6 +296,8 @@ impl Hands {
                 self.tell(id, Event::Connected { peer, channel, actor })
             }
             Output::Discard(entities) => self.tell(id, Event::Discard(entities)),
+            Output::Progress(progress) => self.tell(id, Event::Progress(progress)),
+            Output::NobodyBetter => self.tell(id, Event::NobodyBetter),
             Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
             Output::Durable(state) => self.tell(id, Event::Durable(state)),
             Output::Apply { from, number, bytes } => {
@@ -495,17 +498,29 @@ impl Hands {
                     self.sit(now, &options, seated, by);
                 }
             }
-            Command::Give { seat, .. } | Command::Write { seat, .. } | Command::Say { seat, .. }
+            Command::Give { seat, .. }
+            | Command::Write { seat, .. }
+            | Command::Say { seat, .. }
+            | Command::Listen { seat, .. }
+            | Command::Unlisten { seat, .. }
+            | Command::List { seat, .. }
                 if !self.is_seated(seat) => {}
             Command::Give { seat: SeatId { session, .. }, input } => {
                 if let Input::Suitable(can_be_host) = &input {
                     self.errand(session, Errand::Introduce(*can_be_host));
                 } else if let Input::Kick(peer) = &input {
                     self.kick_online(session, *peer);
+                } else if let Input::Phase(phase) = &input {
+                    self.list(session, Listing::Phase(*phase));
                 }
                 self.give(session, input);
             }
             Command::Write { seat, applied, input } => self.write(seat.session, applied, input),
+            Command::Listen { seat, listener, name, priority } => {
+                self.listen(seat.session, listener, name, priority);
+            }
+            Command::Unlisten { seat, listener } => self.unlisten(seat.session, listener),
+            Command::List { seat, listing } => self.list(seat.session, listing),
             Command::Say { seat, to, way, bytes } => self.say(seat.session, to, way, bytes),
             Command::Look { seat, answer } => {
                 let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };
@@ -524,6 +539,34 @@ impl Hands {
             && session.is_host()
         {
             self.errand(id, Errand::Kick { peer, epoch: session.stamp().epoch });
+        }
+    }
+
+    /// What its host says of a session counts in its lobby.
+    fn list(&self, id: SessionId, listing: Listing) {
+        if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
+            && session.is_host()
+        {
+            self.errand(id, Errand::List { listing, epoch: session.stamp().epoch });
+        }
+    }
+
+    fn listen(&mut self, id: SessionId, listener: ListenerId, name: String, priority: Priority) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        if let Life::In(session) = &mut place.life {
+            // The seat refuses more than there is room for.
+            let _room = session.add_listener(listener, &name, priority);
+        }
+        place.seated.listeners.insert(listener, (name, priority));
+    }
+
+    fn unlisten(&mut self, id: SessionId, listener: ListenerId) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        place.seated.listeners.remove(&listener);
+        if let Life::In(session) = &mut place.life {
+            session.remove_listener(listener);
+            // Somebody may have waited for nobody else.
+            self.give(id, Input::Wake);
         }
     }
 
@@ -586,7 +629,7 @@ mod tests {
         let mut hands = Hands::new(key, quic, arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let id = SeatId::new(options.session);
-        let seated = Seated { id, mailbox: Arc::new(Mailbox::default()), listeners: Vec::new() };
+        let seated = Seated { id, mailbox: Arc::new(Mailbox::default()), listeners: BTreeMap::new() };
         let (answer, _may_sit) = oneshot::channel();
         let by = Entrance::Founds(Under::Nobody);
         hands.obey(Command::Sit { options, seated, by, answer });

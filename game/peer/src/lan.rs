@@ -28,26 +28,6 @@ const DOORS_MAX: usize = 16;
 /// How long a process waits for the word that its sessions are gone to leave it: the LAN forgets them by itself, later.
 const FAREWELL_WITHIN: Duration = Duration::from_millis(500);
 
-/// Whether sessions of a lobby service move at all: seed 000's flag `eCLSF_SupportHostMigration`, here of `eCLS_LAN`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Support {
-    /// They do, where they were made so.
-    #[default]
-    Supported,
-    /// None of them does.
-    Unsupported,
-}
-
-impl Support {
-    /// What becomes of a session's own setting.
-    pub(crate) const fn of(self, migratable: Migratable) -> Migratable {
-        match self {
-            Self::Supported => migratable,
-            Self::Unsupported => Migratable::No,
-        }
-    }
-}
-
 /// A session that somebody on this LAN hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundSession {

@@ -12,7 +12,7 @@
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
-//! - [`listener`] are the eight callbacks of seed 000;
+//! - [`listener`] are the eight callbacks of seed 000; `service` says whose sessions move at all;
 //! - `reach` knows who is linked and whom to dial, `standing` which links are heard; `hands` is the task that owns it all.
 #![forbid(unsafe_code)]
 
@@ -31,32 +31,38 @@ mod quic;
 mod reach;
 mod relay;
 mod seat;
+mod service;
 mod socket;
 mod standing;
 mod udp;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use mainstay_migration::{LISTENERS_MAX, PeerId, SessionId};
+use mainstay_migration::{LISTENERS_MAX, ListenerId, PeerId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::hands::{Command, Entrance, Hands, SeatId, Seated, Under};
 use crate::key::Key;
-use crate::lan::{FoundSession, LanError, Sign, Support, Voice};
+use crate::lan::{FoundSession, LanError, Sign, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
 pub use crate::lobby::{
-    AttributeError, Attributes, Authorities, Done, Joining, ListedSession, Lobby, LobbyError, NewSession,
-    News, Online, OnlineSearch, Token, Trust, TrustError, Wanted,
+    AttributeError, Attributes, Authorities, Done, Joining, ListedSession, Listing, Lobby, LobbyError,
+    NewSession, News, Online, OnlineSearch, Searchable, Takeover, Token, Trust, TrustError, Wanted,
 };
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;
 use crate::quic::Quic;
 pub use crate::relay::Berth;
-pub use crate::seat::{Closing, Doors, Event, Over, PlayError, Registered, Seat, SessionOptions, Shown, To};
+pub use crate::seat::{
+    Closing, Doors, Event, ListenersError, Over, PlayError, Registered, Seat, SessionOptions, Shown, To,
+};
+use crate::service::Flags;
+pub use crate::service::{Service, Support};
 pub use mainstay_migration as migration;
 pub use mainstay_stun::Reach;
 pub use mainstay_wire::peer::GAME_BYTES_MAX;
@@ -107,12 +113,9 @@ pub enum SeatError {
         /// Which.
         session: SessionId,
     },
-    /// More than [`LISTENERS_MAX`].
-    #[error("{count} listeners, a session has {LISTENERS_MAX} at most")]
-    Listeners {
-        /// How many.
-        count: usize,
-    },
+    /// Too many.
+    #[error(transparent)]
+    Listeners(#[from] ListenersError),
 }
 
 /// One life of one player's process.
@@ -121,6 +124,7 @@ pub struct Peer {
     key: Key,
     address: SocketAddr,
     mirror: Mirror,
+    flags: Flags,
     commands: Option<mpsc::Sender<Command>>,
     hands: Option<JoinHandle<()>>,
 }
@@ -149,7 +153,8 @@ impl Peer {
                 runtime.block_on(hands.run()).wait();
             })
             .map_err(StartError::Io)?;
-        Ok(Self { key, address, mirror, commands: Some(commands_in), hands: Some(hands) })
+        let flags = Flags::default();
+        Ok(Self { key, address, mirror, flags, commands: Some(commands_in), hands: Some(hands) })
     }
 
     /// Who it is.
@@ -169,6 +174,19 @@ impl Peer {
     #[must_use]
     pub fn reach(&self) -> Reach {
         self.mirror.reach()
+    }
+
+    /// Whether sessions of that lobby service move, as this process has it (`GetLobbyServiceFlag`): they do until
+    /// [`Peer::set_support`] says otherwise.
+    #[must_use]
+    pub fn support(&self, service: Service) -> Support {
+        self.flags.get(service)
+    }
+
+    /// Sets it, for whatever this peer founds or joins from then on: where it is not supported, no session that it founds there moves, and
+    /// it does not go along where one moves that it has joined.
+    pub fn set_support(&self, service: Service, support: Support) {
+        self.flags.set(service, support);
     }
 
     const fn bound(&self) -> Bound<'_> {
@@ -197,22 +215,22 @@ impl Peer {
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
-    /// its host. Of a service that does not support migration it does not move, whatever `options` say.
+    /// its host. Where [`Service::Lan`] does not support migration it does not move, whatever `options` say.
     ///
     /// # Errors
     /// Where the system refuses multicast DNS, or the name is too long; as [`Peer::found`].
     pub fn found_lan(
         &self,
         name: &str,
-        support: Support,
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
+        let support = self.support(Service::Lan);
         let options = SessionOptions { migratable: support.of(options.migratable), ..options };
         self.sit(options, listeners, Entrance::Founds(Under::Lan(self.voice(name, options)?)))
     }
 
-    /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; of a service that does not
+    /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; where [`Service::Lan`] does not
     /// support migration this peer does not go along where it moves.
     ///
     /// # Errors
@@ -220,13 +238,12 @@ impl Peer {
     pub fn join_lan(
         &self,
         found: &FoundSession,
-        support: Support,
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
         let options = SessionOptions {
             session: found.session,
-            migratable: support.of(found.migratable),
+            migratable: self.support(Service::Lan).of(found.migratable),
             without_majority: found.without_majority,
             size: found.size,
             ..options
@@ -242,7 +259,7 @@ impl Peer {
     }
 
     /// Makes a session in a lobby, and is its first host: [`Seat::session`] is the id that the lobby gave it, whatever
-    /// `options` say. Waits for the lobby's answers.
+    /// `options` say. Where [`Service::Online`] or the lobby does not support migration it does not move. Waits for the lobby's answers.
     ///
     /// # Errors
     /// Where the lobby does not answer, or refuses; as [`Peer::found`].
@@ -253,9 +270,11 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let (migratable, without) = (options.migratable, options.without_majority);
+        let migratable = self.support(Service::Online).of(options.migratable);
+        let without = options.without_majority;
         let entered = lobby::create(online, &self.key, self.bound(), new, migratable, without)?;
-        let options = SessionOptions { session: entered.session, ..options };
+        // The lobby's own flag may stand against it.
+        let options = SessionOptions { session: entered.session, migratable: entered.migratable, ..options };
         self.sit(options, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
     }
 
@@ -279,7 +298,7 @@ impl Peer {
         let options = SessionOptions {
             session: entered.session,
             size: entered.size,
-            migratable: entered.migratable,
+            migratable: self.support(Service::Online).of(entered.migratable),
             without_majority: entered.without_majority,
             ..options
         };
@@ -297,11 +316,12 @@ impl Peer {
         by: Entrance,
     ) -> Result<Seat, SeatError> {
         if listeners.len() > LISTENERS_MAX {
-            return Err(SeatError::Listeners { count: listeners.len() });
+            return Err(ListenersError::TooMany.into());
         }
+        let listeners: BTreeMap<ListenerId, Registered> = (0..).map(ListenerId).zip(listeners).collect();
         let commands = self.commands.clone().ok_or(Closing)?;
         let mailbox = Arc::new(Mailbox::default());
-        let names = listeners.iter().map(|one| (one.name.clone(), one.priority)).collect();
+        let names = listeners.iter().map(|(id, one)| (*id, (one.name.clone(), one.priority))).collect();
         let id = SeatId::new(options.session);
         let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names };
         self.ask(|answer| Command::Sit { options, seated, by, answer })?;

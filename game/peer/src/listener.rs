@@ -1,6 +1,8 @@
-//! The eight callbacks of seed 000, as a game written in Rust has them.
+//! The eight callbacks of seed 000, as a game written in Rust has them; and one that tells how far it is.
 
-use mainstay_migration::{Answer, EntityId, Input, SessionId, Stage};
+use std::cell::Cell;
+
+use mainstay_migration::{Answer, EntityId, Input, Progress, SessionId, Stage};
 use tokio::sync::mpsc;
 
 use crate::Closing;
@@ -13,6 +15,8 @@ pub struct Migrating {
     pub session: SessionId,
     pub(crate) seat: SeatId,
     pub(crate) commands: mpsc::Sender<Command>,
+    /// Whether the listener that is called shall be so no more.
+    pub(crate) goes: Cell<bool>,
 }
 
 impl Migrating {
@@ -24,6 +28,11 @@ impl Migrating {
     pub fn no_longer_needed(&self, entities: Vec<EntityId>) -> Result<(), Closing> {
         let give = Command::Give { seat: self.seat, input: Input::NoLongerNeeded(entities) };
         self.commands.blocking_send(give).map_err(|_| Closing)
+    }
+
+    /// The listener that is called unregisters itself: once it has returned it is dropped, whatever it answers, and nobody waits for it.
+    pub fn unregister(&self) {
+        self.goes.set(true);
     }
 }
 
@@ -58,6 +67,8 @@ pub trait Listener: Send {
     fn on_terminate(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
         Answer::Done
     }
+    /// An addition: how the migration goes on, told as each stage begins and every second. Nobody waits for an answer.
+    fn on_progress(&mut self, _info: &Migrating, _progress: &Progress) {}
     /// "called when the anticipated new host leaves part way through"; [`Listener::on_disconnect_client`] comes after.
     fn on_reset(&mut self, _info: &Migrating, _state: &mut u32) -> Answer {
         Answer::Done

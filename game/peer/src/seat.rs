@@ -1,14 +1,15 @@
 //! A place in one session, in the hands of the game's own thread.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, Handover, Identification,
-    Input, Level, Migratable, NatType, Order, PeerId, Piece, Priority, Report, SessionId, SettingError,
-    Stamp, State, StateError, StateId, WithoutMajority,
+    Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
+    Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, NatType, Order, PeerId, Piece,
+    Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,6 +18,7 @@ use crate::clock::after;
 use crate::hands::{Command, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
+use crate::lobby::{Joining, Listing, Searchable};
 use crate::mailbox::{Mail, Mailbox};
 
 /// The largest session.
@@ -103,7 +105,10 @@ pub enum Event {
         /// existing actor).
         actor: Option<ActorId>,
     },
-    /// A migration is over and this peer is a client: what it listed when it was host is not needed any more, each once.
+    /// How a migration goes on: told as each of its stages begins, and every second ([`Listener::on_progress`]).
+    Progress(Progress),
+    /// A migration is over and this peer is a client, or it was terminated: what it listed in `OnDemoteToClient` is not needed any more,
+    /// each once.
     Discard(Vec<EntityId>),
     /// A member is none any more.
     Gone(PeerId),
@@ -121,6 +126,8 @@ pub enum Event {
     /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next snapshot will
     /// be, and a handover has to be asked for again; what only changed since is refused until then.
     Behind,
+    /// As host: the game asked for a better host, and nobody suits better. What it gave is held, and it goes on.
+    NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
     /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
@@ -228,6 +235,17 @@ impl Shown {
 #[error("this peer has been shut down")]
 pub struct Closing;
 
+/// Why a listener was not registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ListenersError {
+    /// There is no room.
+    #[error("a session has {LISTENERS_MAX} listeners at most: one has to be removed first")]
+    TooMany,
+    /// The peer is shut down.
+    #[error(transparent)]
+    Closing(#[from] Closing),
+}
+
 /// Why a game's deed was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlayError {
@@ -252,7 +270,9 @@ pub struct Seat {
     id: SeatId,
     commands: mpsc::Sender<Command>,
     mailbox: Arc<Mailbox>,
-    listeners: Vec<Registered>,
+    listeners: BTreeMap<ListenerId, Registered>,
+    /// The number of the next one.
+    next_listener: u32,
     /// How many [`Event::Apply`] and [`Event::Lead`] it has read.
     applied: u64,
     part: Part,
@@ -270,9 +290,10 @@ impl Seat {
         id: SeatId,
         commands: mpsc::Sender<Command>,
         mailbox: Arc<Mailbox>,
-        listeners: Vec<Registered>,
+        listeners: BTreeMap<ListenerId, Registered>,
     ) -> Self {
-        Self { id, commands, mailbox, listeners, applied: 0, part: Part::Outside }
+        let next_listener = listeners.last_key_value().map_or(0, |(last, _)| last.0 + 1);
+        Self { id, commands, mailbox, listeners, next_listener, applied: 0, part: Part::Outside }
     }
 
     /// Which session.
@@ -293,25 +314,116 @@ impl Seat {
                     } else if matches!(event, Event::Over(_)) {
                         self.part = Part::Outside;
                     }
+                    if let Event::Progress(progress) = &event {
+                        self.tell_progress(progress);
+                    }
                     return Some(event);
                 }
                 Mail::Call(called) => {
-                    let info = Migrating {
-                        session: self.id.session,
-                        seat: self.id,
-                        commands: self.commands.clone(),
-                    };
+                    let info = self.migrating();
                     let mut state = called.state;
-                    let Some(registered) = self.listeners.get_mut(usize::from(called.listener.0)) else {
-                        continue;
-                    };
+                    // Of one that is registered no more nobody waits for an answer.
+                    let Some(registered) = self.listeners.get_mut(&called.listener) else { continue };
                     let answer = call(registered.listener.as_mut(), called.stage, &info, &mut state);
                     let (listener, number) = (called.listener, called.number);
                     // Without hands nobody waits for the answer.
-                    let _closing = self.give(Input::Answered { listener, number, state, answer });
+                    let _closing = if info.goes.get() {
+                        self.remove_listener(listener).map(drop)
+                    } else {
+                        self.give(Input::Answered { listener, number, state, answer })
+                    };
                 }
             }
         }
+    }
+
+    fn migrating(&self) -> Migrating {
+        Migrating {
+            session: self.id.session,
+            seat: self.id,
+            commands: self.commands.clone(),
+            goes: Cell::new(false),
+        }
+    }
+
+    fn tell_progress(&mut self, progress: &Progress) {
+        let mut gone = Vec::new();
+        let info = self.migrating();
+        for (id, registered) in &mut self.listeners {
+            registered.listener.on_progress(&info, progress);
+            if info.goes.replace(false) {
+                gone.push(*id);
+            }
+        }
+        for listener in gone {
+            // Without hands nobody calls it.
+            let _closing = self.remove_listener(listener);
+        }
+    }
+
+    /// `AddHostMigrationEventListener`: it is called from the next migration on; one that runs goes on without it, for it would have
+    /// nothing stored to release. Said before [`Event::Entered`], it counts from then on.
+    ///
+    /// # Errors
+    /// With [`mainstay_migration::LISTENERS_MAX`] registered; once the peer is shut down.
+    pub fn add_listener(&mut self, registered: Registered) -> Result<ListenerId, ListenersError> {
+        if self.listeners.len() >= LISTENERS_MAX {
+            return Err(ListenersError::TooMany);
+        }
+        let listener = ListenerId(self.next_listener);
+        let (name, priority) = (registered.name.clone(), registered.priority);
+        let listen = Command::Listen { seat: self.id, listener, name, priority };
+        self.commands.blocking_send(listen).map_err(|_| Closing)?;
+        // A number is not given twice: answers name it.
+        self.next_listener = self.next_listener.wrapping_add(1);
+        self.listeners.insert(listener, registered);
+        Ok(listener)
+    }
+
+    /// `RemoveHostMigrationEventListener`: it is called no more, nobody waits for it (a stage that it has not finished goes on without it),
+    /// and it is given back. `None` where there is none of that number. While it is called it uses [`Migrating::unregister`].
+    ///
+    /// # Errors
+    /// Once the peer is shut down: nothing is called any more then.
+    pub fn remove_listener(&mut self, listener: ListenerId) -> Result<Option<Registered>, Closing> {
+        let unlisten = Command::Unlisten { seat: self.id, listener };
+        let registered = self.listeners.remove(&listener);
+        if registered.is_some() {
+            self.commands.blocking_send(unlisten).map_err(|_| Closing)?;
+        }
+        Ok(registered)
+    }
+
+    /// How far this peer's game is; before it says so it has started. While players gather the host gives the session, by itself, to
+    /// whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while `net_automigrate_host` is 0
+    /// where it is. Each peer's game says it, for whoever is host goes by its own; that a game starts is said a few seconds before it does.
+    /// In a lobby the session's phase is the host's. Said before [`Event::Entered`], it counts from then on.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn set_phase(&self, phase: GamePhase) -> Result<(), Closing> {
+        self.give(Input::Phase(phase))
+    }
+
+    /// As host of a session of a lobby: whether searches find it. What others say is not heard.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn set_searchable(&self, searchable: Searchable) -> Result<(), Closing> {
+        self.list(Listing::Searchable(searchable))
+    }
+
+    /// As host of a session of a lobby: whether newcomers are let in, such as into a game that goes on. What others say is not heard.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn set_joining(&self, joining: Joining) -> Result<(), Closing> {
+        self.list(Listing::Joining(joining))
+    }
+
+    fn list(&self, listing: Listing) -> Result<(), Closing> {
+        let list = Command::List { seat: self.id, listing };
+        self.commands.blocking_send(list).map_err(|_| Closing)
     }
 
     /// `SessionSetLocalFlags(… HOST_MIGRATION_CAN_BE_HOST)`, or taken back. Said before [`Event::Entered`], it counts from then on.
@@ -356,7 +468,8 @@ impl Seat {
         self.write(Input::State(piece))
     }
 
-    /// As host: another shall be it, the best without `to`. `last` is the game at its last tick.
+    /// As host: another shall be it, the best without `to`; in the lobby that is only who suits better than this host, and otherwise the
+    /// game is told [`Event::NobodyBetter`]. `last` is the game at its last tick.
     ///
     /// # Errors
     /// Once the peer is shut down.

@@ -28,6 +28,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.merged += counts.merged;
         sum.fenced += counts.fenced;
         sum.handed_over += counts.handed_over;
+        sum.suited += counts.suited;
         sum.crashes += counts.crashes;
         sum.freezes += counts.freezes;
         sum.cuts += counts.cuts;
@@ -48,6 +49,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.merged,
         sum.fenced,
         sum.handed_over,
+        sum.suited,
         sum.crashes,
         sum.freezes,
         sum.cuts,

@@ -1,15 +1,16 @@
 //! What a game asks of its hands, and by which way somebody comes into a session.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mainstay_migration::{Input, Priority, SessionId};
+use mainstay_migration::{Input, ListenerId, Priority, SessionId};
 use tokio::sync::oneshot;
 
 use crate::SeatError;
 use crate::lan::Voice;
 use crate::link::Way;
-use crate::lobby::Entered;
+use crate::lobby::{Entered, Listing};
 use crate::mailbox::Mailbox;
 use crate::seat::{Doors, SessionOptions, Shown, To};
 
@@ -55,6 +56,23 @@ pub(crate) enum Command {
         applied: u64,
         input: Input,
     },
+    /// A listener is registered from now on.
+    Listen {
+        seat: SeatId,
+        listener: ListenerId,
+        name: String,
+        priority: Priority,
+    },
+    /// And one is no more.
+    Unlisten {
+        seat: SeatId,
+        listener: ListenerId,
+    },
+    /// The host says what its session is like, where it is listed.
+    List {
+        seat: SeatId,
+        listing: Listing,
+    },
     Say {
         seat: SeatId,
         to: To,
@@ -96,5 +114,5 @@ pub(crate) enum Entrance {
 pub(crate) struct Seated {
     pub(crate) id: SeatId,
     pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) listeners: Vec<(String, Priority)>,
+    pub(crate) listeners: BTreeMap<ListenerId, (String, Priority)>,
 }

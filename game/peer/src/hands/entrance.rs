@@ -133,9 +133,9 @@ impl Hands {
     pub(super) fn settle_in(&mut self, id: SessionId) {
         let Some(place) = self.places.get_mut(&id) else { return };
         if let Life::In(session) = &mut place.life {
-            for (name, priority) in &place.seated.listeners {
-                // The seat was refused where there are too many.
-                let _id = session.add_listener(name, *priority);
+            for (listener, (name, priority)) in &place.seated.listeners {
+                // The seat refuses more than there is room for.
+                let _room = session.add_listener(*listener, name, *priority);
             }
         }
         let early = place.early.inputs();

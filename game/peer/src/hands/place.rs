@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{CanBeHost, Config, Input, Joining, NAMES, PeerId, Session, Settings};
+use mainstay_migration::{CanBeHost, Config, GamePhase, Input, Joining, NAMES, PeerId, Session, Settings};
 
 use super::ahead::Ahead;
 use super::command::Seated;
@@ -54,7 +54,7 @@ impl Place {
             seated,
             outside,
             life,
-            early: Early { settings: Settings::DEFAULT, can_be_host: None },
+            early: Early { settings: Settings::DEFAULT, can_be_host: None, phase: None },
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
             measured: None,
@@ -69,6 +69,7 @@ impl Place {
 pub(super) struct Early {
     pub(super) settings: Settings,
     pub(super) can_be_host: Option<CanBeHost>,
+    pub(super) phase: Option<GamePhase>,
 }
 
 impl Early {
@@ -79,7 +80,8 @@ impl Early {
             (value != default).then(|| Input::Set { name: name.to_owned(), value })
         };
         let suitable = self.can_be_host.map(Input::Suitable);
-        NAMES.into_iter().filter_map(set).chain(suitable).collect()
+        let phase = self.phase.map(Input::Phase);
+        NAMES.into_iter().filter_map(set).chain(suitable).chain(phase).collect()
     }
 }
 

@@ -135,6 +135,15 @@ impl Door {
         self.read(self.show(by, self.agent.put(self.at(path))).send_json(body))
     }
 
+    pub(super) fn patch<T: DeserializeOwned>(
+        &self,
+        by: As<'_>,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Answered<T>, LobbyError> {
+        self.read(self.show(by, self.agent.patch(self.at(path))).send_json(body))
+    }
+
     pub(super) fn delete(&self, by: As<'_>, path: &str) -> Result<StatusCode, LobbyError> {
         let answered = self.show(by, self.agent.delete(self.at(path))).call();
         answered.map(|answer| answer.status()).map_err(|source| self.failed(source))

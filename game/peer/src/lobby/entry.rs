@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Certificate, Migratable, Pass, SessionId, WithoutMajority};
 use mainstay_wire::lobby::{LobbyKey, PeerKey, bytes};
-use mainstay_wire::native::{
-    ClaimRequest, JoiningView, MemberAnswer, SessionRequest, SessionView, TakeoverView, WithoutMajorityView,
-};
+use mainstay_wire::native::{ClaimRequest, MemberAnswer, SessionRequest, SessionView, WithoutMajorityView};
 use mainstay_wire::peer::Card;
 use mainstay_wire::relay::Ticket;
 use ureq::http::StatusCode;
@@ -18,7 +16,7 @@ use super::door::{Answered, As};
 use super::guest::Guest;
 use super::member::{Member, cards};
 use super::signed::{certificate_of, pass_of};
-use super::{Bound, LobbyError, NewSession, Online};
+use super::{Bound, LobbyError, NewSession, Online, Searchable};
 use crate::key::{Key, id_of};
 use crate::relay::Berth;
 
@@ -72,9 +70,9 @@ pub(crate) fn create(
         name: new.name.clone(),
         size: new.size,
         migratable: migratable == Migratable::Yes,
-        searchable: true,
-        joining: JoiningView::Open,
-        takeover: TakeoverView::Fast,
+        searchable: new.searchable == Searchable::Yes,
+        joining: new.joining.into(),
+        takeover: new.takeover.into(),
         without_majority: match without_majority {
             WithoutMajority::Fork => WithoutMajorityView::Fork,
             WithoutMajority::End => WithoutMajorityView::End,

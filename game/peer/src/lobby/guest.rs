@@ -10,7 +10,8 @@ use mainstay_wire::peer::ADDRESSES_MAX;
 use super::address::{at, seen_from};
 use super::door::{Answered, As, Door, Longest};
 use super::{Bound, LobbyError, Online};
-use crate::key::Key;
+use crate::key::{Key, provider};
+use crate::service::Support;
 
 /// The longest answer about one session: one of 64 with 8 addresses each.
 const SESSION_BYTES_MAX: Longest = Longest(256 * 1024);
@@ -28,11 +29,22 @@ pub(super) struct Guest {
     addresses: Vec<SocketAddr>,
 }
 
+/// What a lobby is, and of whom it says so.
+fn lobby_of(door: &Door) -> Result<LobbyView, LobbyError> {
+    door.get(As::Player, "/v1/lobbies/online")?.granted()
+}
+
+/// Whether its sessions move.
+pub(super) fn supports(online: &Online) -> Result<Support, LobbyError> {
+    let lobby = lobby_of(&Door::new(online, provider(), SESSION_BYTES_MAX))?;
+    Ok(if lobby.supports_host_migration { Support::Supported } else { Support::Unsupported })
+}
+
 impl Guest {
     /// Asks the lobby for its key, and signs that this process would come in.
     pub(super) fn new(online: &Online, key: &Key, bound: Bound<'_>) -> Result<Self, LobbyError> {
         let door = Door::new(online, key.provider(), SESSION_BYTES_MAX);
-        let lobby: LobbyView = door.get(As::Player, "/v1/lobbies/online")?.granted()?;
+        let lobby = lobby_of(&door)?;
         let lobby_key = bytes::<32>(&lobby.lobby_key).map(LobbyKey);
         let lobby_key = lobby_key.ok_or_else(|| door.unreadable("its key is none"))?;
         let addresses = if online.addresses.is_empty() {

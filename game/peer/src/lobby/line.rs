@@ -14,7 +14,7 @@ use mainstay_migration::{
 use mainstay_wire::peer::Card;
 use tokio::sync::mpsc;
 
-use super::{Done, Lobby, News};
+use super::{Done, Listing, Lobby, News};
 use crate::Closing;
 use crate::clock::Clock;
 use crate::relay::Berth;
@@ -35,6 +35,8 @@ pub(crate) enum Errand {
     SeenAs(SocketAddr),
     /// The host of that epoch throws somebody out.
     Kick { peer: PeerId, epoch: Epoch },
+    /// The host of that epoch says what the session is like.
+    List { listing: Listing, epoch: Epoch },
 }
 
 /// What wakes the thread.
@@ -120,6 +122,8 @@ struct Owed {
     introduction: Option<CanBeHost>,
     seen_as: Option<SocketAddr>,
     kicks: BTreeMap<PeerId, Epoch>,
+    /// Of each kind one.
+    listings: Vec<(Listing, Epoch)>,
 }
 
 impl Owed {
@@ -133,6 +137,10 @@ impl Owed {
                     self.kicks.insert(peer, epoch);
                 }
             }
+            Errand::List { listing, epoch } => {
+                self.listings.retain(|(before, _)| !listing.is_of_same(*before));
+                self.listings.push((listing, epoch));
+            }
         }
     }
 }
@@ -144,7 +152,7 @@ impl Slate {
 
     /// Says what is owed. Something else may be owed when the lobby has answered: nobody waits for it meanwhile.
     fn pay(&self, lobby: &mut dyn Lobby) {
-        let Owed { introduction, seen_as, kicks } = self.change(|owed| owed.clone());
+        let Owed { introduction, seen_as, kicks, listings } = self.change(|owed| owed.clone());
         if let Some(can_be_host) = introduction
             && lobby.introduce(can_be_host) == Done::Yes
         {
@@ -158,6 +166,11 @@ impl Slate {
         for (peer, epoch) in kicks {
             if lobby.kick(peer, epoch) == Done::Yes {
                 self.change(|owed| owed.kicks.retain(|other, newer| (*other, *newer) != (peer, epoch)));
+            }
+        }
+        for said in listings {
+            if lobby.list(said.0, said.1) == Done::Yes {
+                self.change(|owed| owed.listings.retain(|newer| *newer != said));
             }
         }
     }
@@ -214,7 +227,10 @@ fn serve(
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
+    use mainstay_migration::GamePhase;
+
     use super::*;
+    use crate::lobby::Joining;
 
     /// A lobby that answers nothing until it is let to, and tells what it then heard.
     #[derive(Debug)]
@@ -253,6 +269,9 @@ mod tests {
         fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
             self.hear(Errand::Kick { peer, epoch })
         }
+        fn list(&mut self, listing: Listing, epoch: Epoch) -> Done {
+            self.hear(Errand::List { listing, epoch })
+        }
         fn leave(&mut self) {}
     }
 
@@ -270,6 +289,7 @@ mod tests {
         }
         is_asked.recv().unwrap();
         let seen_as = SocketAddr::from(([192, 0, 2, 1], 5_555));
+        let list = |listing| Errand::List { listing, epoch: Epoch::FIRST };
         let kick = |peer| Errand::Kick { peer: PeerId(peer), epoch: Epoch::FIRST };
         for errand in [
             Errand::Introduce(CanBeHost::NotYet),
@@ -277,12 +297,22 @@ mod tests {
             Errand::SeenAs(seen_as),
             kick(2),
             kick(3),
+            list(Listing::Phase(GamePhase::Gathering)),
+            list(Listing::Joining(Joining::Closed)),
+            list(Listing::Phase(GamePhase::Started)),
         ] {
             line.owe(errand);
         }
         drop(comes_back);
-        let said: Vec<String> = (0..4).map(|_| format!("{:?}", heard.recv().unwrap())).collect();
-        let owed = [Errand::Introduce(CanBeHost::Yes), Errand::SeenAs(seen_as), kick(2), kick(3)];
+        let said: Vec<String> = (0..6).map(|_| format!("{:?}", heard.recv().unwrap())).collect();
+        let owed = [
+            Errand::Introduce(CanBeHost::Yes),
+            Errand::SeenAs(seen_as),
+            kick(2),
+            kick(3),
+            list(Listing::Joining(Joining::Closed)),
+            list(Listing::Phase(GamePhase::Started)),
+        ];
         assert_eq!(said, owed.map(|errand| format!("{errand:?}")), "the newest of each, and once");
         drop(line);
         thread.join().unwrap();

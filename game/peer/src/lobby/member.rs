@@ -20,7 +20,7 @@ use super::door::{Answered, As, is_passing};
 use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
-use super::{Done, Lobby, LobbyError, News, Token};
+use super::{Done, Listing, Lobby, LobbyError, News, Token};
 use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
@@ -308,6 +308,19 @@ impl Lobby for Member {
         match self.heard(self.guest.door.delete(As::Member(&self.token), &place)) {
             Some(status) if is_passing(status) => Done::NotYet,
             Some(_done_or_of_no_use) => Done::Yes,
+            None => Done::NotYet,
+        }
+    }
+
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Done {
+        let said = self.guest.door.patch::<SessionView>(
+            As::Member(&self.token),
+            &self.place(""),
+            &listing.update(epoch.0),
+        );
+        match self.heard(said) {
+            Some(Answered::No(status, _)) if is_passing(status) => Done::NotYet,
+            Some(Answered::Yes(_) | Answered::No(..)) => Done::Yes,
             None => Done::NotYet,
         }
     }

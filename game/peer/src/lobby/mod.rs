@@ -5,7 +5,7 @@
 //!
 //! - `door` is HTTP to a lobby, and `address` where it is; `trust` is whose word counts for it;
 //! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
-//! - `member` are a member's calls, on a thread of its own: `line`;
+//! - `member` are a member's calls, on a thread of its own: `line`; `listing` is what its host says of a session;
 //! - `search` finds sessions, by their `attributes`.
 
 mod address;
@@ -14,6 +14,7 @@ mod door;
 mod entry;
 mod guest;
 mod line;
+mod listing;
 mod member;
 mod search;
 mod signed;
@@ -29,11 +30,17 @@ use mainstay_wire::peer::Card;
 
 use crate::mirror::Mirror;
 use crate::relay::Berth;
+use crate::service::Support;
+
+/// The largest session.
+const MEMBERS_MAX: u32 = 64;
+const _: () = assert!(MEMBERS_MAX as usize == mainstay_migration::MEMBERS_MAX);
 
 pub use self::attributes::{AttributeError, Attributes};
 pub(crate) use self::entry::{Entered, Entry, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
-pub use self::search::{Joining, ListedSession, OnlineSearch, Wanted};
+pub use self::listing::{Joining, Listing, Searchable, Takeover};
+pub use self::search::{ListedSession, OnlineSearch, Wanted};
 pub(crate) use self::signed::{is_of_lobby, is_pass, is_receipt};
 pub use self::token::Token;
 pub use self::trust::{Authorities, Trust, TrustError};
@@ -75,6 +82,36 @@ pub struct NewSession {
     pub size: u32,
     /// What it is found by ([`OnlineSearch`]).
     pub attributes: Attributes,
+    /// Whether it is found at all; others join it by its id.
+    pub searchable: Searchable,
+    /// Whether newcomers are let in.
+    pub joining: Joining,
+    /// When another may take over.
+    pub takeover: Takeover,
+}
+
+impl Default for NewSession {
+    /// Without a name, of the largest size, found by everybody, open, and for a game that is played.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            size: MEMBERS_MAX,
+            attributes: Attributes::default(),
+            searchable: Searchable::Yes,
+            joining: Joining::Open,
+            takeover: Takeover::Fast,
+        }
+    }
+}
+
+impl Online {
+    /// Whether that lobby's sessions move: its own flag `eCLSF_SupportHostMigration`, which who runs it sets. Waits for its answer.
+    ///
+    /// # Errors
+    /// Where the lobby does not answer, or refuses.
+    pub fn support(&self) -> Result<Support, LobbyError> {
+        guest::supports(self)
+    }
 }
 
 /// What came of something that is owed to the lobby.
@@ -119,6 +156,8 @@ pub trait Lobby: fmt::Debug + Send {
     fn seen_as(&mut self, address: SocketAddr) -> Done;
     /// As host of that epoch: throws somebody out for ever.
     fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
+    /// As host of that epoch: says what the session is like.
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Done;
     /// Leaves.
     fn leave(&mut self);
 }

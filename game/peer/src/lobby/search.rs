@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use mainstay_migration::{Epoch, Migratable, SessionId};
-use mainstay_wire::native::{JoiningView, Page, SessionView};
+use mainstay_wire::native::{Page, SessionView};
 
 use super::door::{As, Door, Longest};
-use super::{AttributeError, Attributes, LobbyError, Online};
+use super::{AttributeError, Attributes, Joining, LobbyError, Online};
 use crate::key::provider;
 
 /// How many sessions a page lists: what a person looks at.
@@ -30,15 +30,6 @@ impl Default for Wanted {
     fn default() -> Self {
         Self { free: 1, attributes: Attributes::default() }
     }
-}
-
-/// Whether newcomers are let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joining {
-    /// As long as there is room.
-    Open,
-    /// Only those whose seats a match has filled.
-    Closed,
 }
 
 /// A session that a lobby lists, as it stood then. [`crate::Peer::join_online`] joins it.
@@ -74,10 +65,7 @@ impl ListedSession {
             members: view.members.len(),
             size: view.size,
             free: view.free,
-            joining: match view.joining {
-                JoiningView::Open => Joining::Open,
-                JoiningView::Closed => Joining::Closed,
-            },
+            joining: view.joining.into(),
             epoch: Epoch(view.epoch),
             migratable: if view.migrates { Migratable::Yes } else { Migratable::No },
             attributes,

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking; unwrap says where")]
 
 mod deeds;
+mod gathering;
 mod line;
+mod listeners;
 mod seats;
 
 use std::net::SocketAddr;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mainstay_peer::lan;
 use mainstay_peer::migration::Migratable;
 use mainstay_peer::{
-    Attributes, Authorities, NewSession, Online, Peer, Registered, Seat, SessionOptions, Token, Trust,
+    Authorities, NewSession, Online, Peer, Registered, Seat, Service, SessionOptions, Token, Trust,
 };
 use serde_json::json;
 
@@ -22,8 +22,6 @@ const NAME: &str = "tugboat";
 const LOOKS_FOR: Duration = Duration::from_secs(2);
 /// How long a session is looked for that should be there: three questions.
 pub(super) const FINDS_WITHIN: Duration = Duration::from_secs(6);
-/// How many players a session of a lobby has room for: as many as any session.
-const SEATS: u32 = 64;
 
 /// Says what is hosted on this LAN, a line a session.
 pub(super) fn look() -> Result<ExitCode, ProcessError> {
@@ -44,17 +42,17 @@ fn on_lan(
     settings: SessionOptions,
     listeners: Vec<Registered>,
 ) -> Result<Seat, ProcessError> {
-    let support = options.lan_host_migration.into();
+    peer.set_support(Service::Lan, options.lan_host_migration.into());
     let named = options.session.map(|session| session.0);
     if named.is_none() && !options.find {
-        return Ok(peer.found_lan(NAME, support, settings, listeners)?);
+        return Ok(peer.found_lan(NAME, settings, listeners)?);
     }
     let is_meant = |found: &lan::FoundSession| match named {
         Some(session) => found.session == session,
         None => found.name == NAME && found.members < found.size,
     };
     let found = lan::Search::start()?.find(FINDS_WITHIN, is_meant).ok_or(ProcessError::Unfound)?;
-    Ok(peer.join_lan(&found, support, settings, listeners)?)
+    Ok(peer.join_lan(&found, settings, listeners)?)
 }
 
 pub(super) fn take_seat(
@@ -71,7 +69,7 @@ pub(super) fn take_seat(
         (None, None) => peer.found(settings, listeners),
         (None, Some(_)) => peer.join(settings, options.via.clone(), listeners),
         (Some(online), None) => {
-            let new = NewSession { name: NAME.to_owned(), size: SEATS, attributes: Attributes::default() };
+            let new = NewSession { name: NAME.to_owned(), ..NewSession::default() };
             peer.found_online(&online, &new, settings, listeners)
         }
         (Some(online), Some(session)) => peer.join_online(&online, session.0, settings, listeners),

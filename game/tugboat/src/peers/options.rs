@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
-use mainstay_peer::lan::Support;
+use mainstay_peer::Support;
 use mainstay_peer::migration::{Level, SessionId, Settings, WithoutMajority};
 
 /// One player of a game that its players host.

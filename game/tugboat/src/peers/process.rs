@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use mainstay_peer::lan::LanError;
 use mainstay_peer::link::Way;
 use mainstay_peer::migration::{
-    Acting, CanBeHost, End, Handover, Identification, Kind, Outcome, PeerId, Piece, Priority, Report, Role,
-    Stage, Stamp, State, Tick,
+    Acting, CanBeHost, End, GamePhase, Handover, Identification, Kind, Outcome, PeerId, Piece, Priority,
+    Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
     Closing, Event, Over, Peer, PlayError, Registered, Seat, SeatError, Shown, StartError, To, TrustError,
@@ -316,6 +316,10 @@ impl Player {
                     self.harbour.steer(from, helm);
                 }
             }
+            Event::NobodyBetter => {
+                self.still_until = Instant::now();
+                self.tell(&json!({ "event": "nobodyBetter" }))?;
+            }
             Event::Behind => {
                 self.turns = None;
                 if let Leaving::HandingOver(_) = self.leaving {
@@ -340,7 +344,7 @@ impl Player {
             Event::NotSet(why) => self.tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
             // Members of this game do, and do not speak; its hosts list nothing.
-            Event::FromMember { .. } | Event::Discard(_) | Event::Over(_) => {}
+            Event::FromMember { .. } | Event::Progress(_) | Event::Discard(_) | Event::Over(_) => {}
         }
         Ok(())
     }
@@ -462,9 +466,11 @@ impl Player {
             [] => Ok(()),
             ["leave"] => self.leave(),
             ["give-over"] => self.hand_over(Handover::Lobby),
+            ["gather"] => Ok(self.seat.set_phase(GamePhase::Gathering)?),
+            ["begin"] => Ok(self.seat.set_phase(GamePhase::Started)?),
             ["set", name, value] => Ok(self.seat.set(name, value)?),
             _ => self.tell(
-                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, give-over, leave" }),
+                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, gather, begin, give-over, leave" }),
             ),
         }
     }

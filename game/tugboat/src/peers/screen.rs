@@ -186,7 +186,7 @@ impl Desk {
         let line = match &self.typed {
             Some(typed) => format!(":{typed}"),
             None => {
-                "arrows steer · space rudder amidships · : console (set NAME VALUE, give-over) · q leaves"
+                "arrows steer · space rudder amidships · : console (set NAME VALUE, gather, begin, give-over) · q leaves"
                     .to_owned()
             }
         };

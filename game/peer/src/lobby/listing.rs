@@ -1,0 +1,100 @@
+//! What a host says of its session in a lobby: who finds it, who comes in, how far it is.
+
+use mainstay_migration::GamePhase;
+use mainstay_wire::native::{JoiningView, PhaseView, SessionUpdate, TakeoverView};
+
+/// Whether a session is found by whoever does not know its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Searchable {
+    /// It is.
+    Yes,
+    /// Only whoever was told of it comes.
+    No,
+}
+
+/// Whether newcomers are let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joining {
+    /// As long as there is room, in a game that goes on, too.
+    Open,
+    /// Only those whose seats a match has filled.
+    Closed,
+}
+
+/// When another may be host while the lobby still hears the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takeover {
+    /// Once more than half of all members miss it: for games.
+    Fast,
+    /// Not before its lease has run out: for what has lasting effects.
+    Strict,
+}
+
+/// One thing of a session that its host may change while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Who finds it.
+    Searchable(Searchable),
+    /// Who comes in.
+    Joining(Joining),
+    /// How far it is.
+    Phase(GamePhase),
+}
+
+impl Listing {
+    /// As the lobby is asked for it.
+    pub(super) fn update(self, epoch: u32) -> SessionUpdate {
+        let update = SessionUpdate { epoch: Some(epoch), ..SessionUpdate::default() };
+        match self {
+            Self::Searchable(searchable) => {
+                SessionUpdate { searchable: Some(searchable == Searchable::Yes), ..update }
+            }
+            Self::Joining(joining) => SessionUpdate { joining: Some(joining.into()), ..update },
+            Self::Phase(phase) => SessionUpdate { phase: Some(phase_of(phase)), ..update },
+        }
+    }
+
+    /// Whether the other is said of the same, and takes its place.
+    pub(super) const fn is_of_same(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Searchable(_), Self::Searchable(_))
+                | (Self::Joining(_), Self::Joining(_))
+                | (Self::Phase(_), Self::Phase(_))
+        )
+    }
+}
+
+const fn phase_of(phase: GamePhase) -> PhaseView {
+    match phase {
+        GamePhase::Gathering => PhaseView::Gathering,
+        GamePhase::Started => PhaseView::Started,
+    }
+}
+
+impl From<JoiningView> for Joining {
+    fn from(view: JoiningView) -> Self {
+        match view {
+            JoiningView::Open => Self::Open,
+            JoiningView::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<Joining> for JoiningView {
+    fn from(joining: Joining) -> Self {
+        match joining {
+            Joining::Open => Self::Open,
+            Joining::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<Takeover> for TakeoverView {
+    fn from(takeover: Takeover) -> Self {
+        match takeover {
+            Takeover::Fast => Self::Fast,
+            Takeover::Strict => Self::Strict,
+        }
+    }
+}
