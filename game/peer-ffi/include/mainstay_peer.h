@@ -6,7 +6,9 @@
  * Bytes and texts that are handed in are copied.
  *
  * Threads: a peer may be used from any thread, by one at a time; so may a seat. Listeners are called by mainstay_seat_next, on
- * the thread that calls it. The library has a thread of its own, which never calls the game.
+ * the thread that calls it; while it is called a listener uses no seat, its own least of all, but mainstay_no_longer_needed and
+ * mainstay_unregister: what it decides it does when mainstay_seat_next has returned. The library has a thread of its own, which calls
+ * nothing of the game but its comparator (MAINSTAY_ORDER_GAME).
  *
  * Errors: every function that can fail answers with a MainstayStatus and leaves `out` alone where that is not OK;
  * mainstay_last_error tells why, for people, and by what code a lobby has refused. No panic
@@ -60,7 +62,7 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_NOT_BOUND = 6,
   // The system gives no thread, no socket or no random bytes.
   MAINSTAY_STATUS_SYSTEM = 7,
-  // A seat has one listener at most here.
+  // A seat has 64 listeners at most.
   MAINSTAY_STATUS_TOO_MANY_LISTENERS = 8,
   // The peer is shut down.
   MAINSTAY_STATUS_CLOSING = 9,
@@ -94,6 +96,18 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_TOO_LONG = 23,
 } MainstayStatus;
 
+// How others reach a peer, as far as that was found out.
+typedef enum MainstayNat {
+  // Nobody has found out, or the lobby has no two addresses to ask.
+  MAINSTAY_NAT_UNKNOWN = 0,
+  // Anybody reaches it.
+  MAINSTAY_NAT_OPEN = 1,
+  // Whoever it has written to reaches it.
+  MAINSTAY_NAT_MODERATE = 2,
+  // Only whoever it writes to, from a port that others cannot foresee.
+  MAINSTAY_NAT_STRICT = 3,
+} MainstayNat;
+
 // For what a listener is called.
 typedef enum MainstayStage {
   // `OnInitiate`
@@ -114,18 +128,6 @@ typedef enum MainstayStage {
   MAINSTAY_STAGE_RESET = 7,
 } MainstayStage;
 
-// How others reach a peer, as far as that was found out.
-typedef enum MainstayNat {
-  // Nobody has found out, or the lobby has no two addresses to ask.
-  MAINSTAY_NAT_UNKNOWN = 0,
-  // Anybody reaches it.
-  MAINSTAY_NAT_OPEN = 1,
-  // Whoever it has written to reaches it.
-  MAINSTAY_NAT_MODERATE = 2,
-  // Only whoever it writes to, from a port that others cannot foresee.
-  MAINSTAY_NAT_STRICT = 3,
-} MainstayNat;
-
 // What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
 typedef enum MainstayEventKind {
   // Nothing.
@@ -138,8 +140,8 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_FOLLOW = 3,
   // As host: whether the game steps on is in `acts`.
   MAINSTAY_EVENT_KIND_ACT = 4,
-  // The member `peer` is with its host. `acts` says whether it plays something already, and `number` what: then no other actor is
-  // made for it.
+  // The member `peer` is with its host, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
+  // actor is made for it.
   MAINSTAY_EVENT_KIND_CONNECTED = 5,
   // The member `peer` is none any more.
   MAINSTAY_EVENT_KIND_GONE = 6,
@@ -150,7 +152,7 @@ typedef enum MainstayEventKind {
   // As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold. Only
   // a snapshot is taken next.
   MAINSTAY_EVENT_KIND_BEHIND = 9,
-  // As host: what was given as state is none; why is a text in `bytes`.
+  // As host: what was given as state is none; why is in `not_taken`, and as a text in `bytes`.
   MAINSTAY_EVENT_KIND_NOT_TAKEN = 10,
   // What this peer did as `number` is given up: too much waits.
   MAINSTAY_EVENT_KIND_INPUT_FORGOTTEN = 11,
@@ -169,10 +171,16 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_FROM_HOST = 17,
   // The member `peer` says what is in `bytes`.
   MAINSTAY_EVENT_KIND_FROM_MEMBER = 18,
-  // A migration is over and this peer is a client: the entities in `entities` are not needed any more.
+  // A migration is over and this peer is a client, or it was terminated: the entities in `entities` are not needed any more.
   MAINSTAY_EVENT_KIND_DISCARD = 19,
   // The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
   MAINSTAY_EVENT_KIND_OVER = 20,
+  // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, and it goes on.
+  MAINSTAY_EVENT_KIND_NOBODY_BETTER = 21,
+  // How a migration goes on: told as each of its stages begins, and every second. `cause`; `acts` says whether listeners are called, and
+  // `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many
+  // it may take yet, and `bytes` are the names of the listeners that it waits for, a line each.
+  MAINSTAY_EVENT_KIND_PROGRESS = 22,
 } MainstayEventKind;
 
 // Why a migration began.
@@ -189,6 +197,22 @@ typedef enum MainstayCause {
   MAINSTAY_CAUSE_MERGE = 4,
 } MainstayCause;
 
+// Why what a host's game gave is no state.
+typedef enum MainstayNotTaken {
+  // It was taken.
+  MAINSTAY_NOT_TAKEN_TAKEN = 0,
+  // With it there would be more than 256 KiB, or more than 256 parts, since the snapshot: a snapshot is to be given.
+  MAINSTAY_NOT_TAKEN_TOO_LONG = 1,
+  // There is no snapshot before it.
+  MAINSTAY_NOT_TAKEN_NO_SNAPSHOT = 2,
+  // This peer is no host whose game steps now: a snapshot is to be given when it steps again.
+  MAINSTAY_NOT_TAKEN_NOT_NOW = 3,
+  // The piece before it was not taken: a snapshot is to be given.
+  MAINSTAY_NOT_TAKEN_GAP = 4,
+  // It is of an earlier tick than the piece before it.
+  MAINSTAY_NOT_TAKEN_EARLIER = 5,
+} MainstayNotTaken;
+
 // What a part of a game's state is.
 typedef enum MainstayKind {
   // The whole game: nothing before it is needed.
@@ -198,6 +222,16 @@ typedef enum MainstayKind {
   // Something that must not be lost once it was shown.
   MAINSTAY_KIND_EVENT = 2,
 } MainstayKind;
+
+// What a peer is in a session: seed 000's "either 'HOST', 'ANTICIPATED NEW HOST' or 'MEMBER'".
+typedef enum MainstayIdentification {
+  // `MEMBER`
+  MAINSTAY_IDENTIFICATION_MEMBER = 0,
+  // `ANTICIPATED NEW HOST`
+  MAINSTAY_IDENTIFICATION_ANTICIPATED_NEW_HOST = 1,
+  // `HOST`
+  MAINSTAY_IDENTIFICATION_HOST = 2,
+} MainstayIdentification;
 
 // What a listener answers.
 typedef enum MainstayAnswer {
@@ -251,6 +285,8 @@ typedef enum MainstayOrder {
   MAINSTAY_ORDER_DOCUMENTED = 0,
   // As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
   MAINSTAY_ORDER_CRYENGINE = 1,
+  // As the game's own comparator says.
+  MAINSTAY_ORDER_GAME = 2,
 } MainstayOrder;
 
 // How much of a game's state goes along.
@@ -264,6 +300,40 @@ typedef enum MainstayLevel {
   // Nothing is told before it is held.
   MAINSTAY_LEVEL_SYNCHRONOUS = 3,
 } MainstayLevel;
+
+// When a listener is called among others.
+typedef enum MainstayPriority {
+  // After the engine: most games.
+  MAINSTAY_PRIORITY_POST_ENGINE = 0,
+  // The engine.
+  MAINSTAY_PRIORITY_ENGINE = 1,
+  // Before it.
+  MAINSTAY_PRIORITY_PRE_ENGINE = 2,
+} MainstayPriority;
+
+// How far a game is.
+typedef enum MainstayPhase {
+  // Its players gather.
+  MAINSTAY_PHASE_GATHERING = 0,
+  // They play, or are about to.
+  MAINSTAY_PHASE_STARTED = 1,
+} MainstayPhase;
+
+// A lobby service.
+typedef enum MainstayService {
+  // `eCLS_LAN`
+  MAINSTAY_SERVICE_LAN = 0,
+  // `eCLS_Online`: its lobby has such a flag of its own, too (mainstay_lobby_support).
+  MAINSTAY_SERVICE_ONLINE = 1,
+} MainstayService;
+
+// When another may be host of a session while its lobby still hears the last one.
+typedef enum MainstayTakeover {
+  // Once more than half of all members miss it.
+  MAINSTAY_TAKEOVER_FAST = 0,
+  // Not before its lease has run out: for what has lasting effects.
+  MAINSTAY_TAKEOVER_STRICT = 1,
+} MainstayTakeover;
 
 // A search of a lobby.
 typedef struct MainstayListing MainstayListing;
@@ -306,6 +376,37 @@ typedef struct MainstayFound {
   char name[MAINSTAY_NAME_LENGTH];
 } MainstayFound;
 
+// The network channel of a member: nobody else's, in whatever session of whatever host.
+typedef struct MainstayChannel {
+  // How many hosts the session had when it was given.
+  uint32_t epoch;
+  // How many since then without a majority.
+  uint32_t fork;
+  // Which of that host's.
+  uint32_t number;
+} MainstayChannel;
+
+// What a peer tells of itself as a host.
+typedef struct MainstayHint {
+  // Its channel: what decides between equals.
+  struct MainstayChannel channel;
+  // Whether it may be host at all.
+  bool can_be_host;
+  // How others reach it.
+  enum MainstayNat nat;
+  // How many peers it has a live link to; 255 stands for more.
+  uint8_t connections;
+  // The mean round trip to them, in milliseconds; 65,535 where nobody has measured.
+  uint16_t ping_ms;
+  // What it can send, in bits a second; 0 where nobody has measured.
+  uint32_t upstream_bps;
+} MainstayHint;
+
+// A game's own order: below 0 where the first would be the better host, above 0 where the second would, 0 where they are alike: then the
+// channel tells them apart. It has to be total, to read nothing but its arguments, and to be the same on every peer. It is called
+// by the library's own thread, at any time until the process ends, and may call nothing of the library.
+typedef int32_t (*MainstayCompare)(const struct MainstayHint *one, const struct MainstayHint *other);
+
 // Called by mainstay_seat_next for each stage, with what was registered as `user`. `state` is 0 the first time in a stage,
 // and kept until the answer is MAINSTAY_ANSWER_DONE. Answers a MainstayAnswer; any other number is a veto.
 typedef uint32_t (*MainstayListener)(void *user,
@@ -322,6 +423,8 @@ typedef struct MainstayOptions {
   uint32_t without_majority;
   // A MainstayOrder.
   uint32_t order;
+  // For MAINSTAY_ORDER_GAME; else not read.
+  MainstayCompare compare;
   // A MainstayLevel.
   uint32_t level;
   // How many members it has at most, up to 64; 0 is 64.
@@ -392,6 +495,22 @@ typedef struct MainstayListed {
   char name[MAINSTAY_LISTED_NAME_LENGTH];
 } MainstayListed;
 
+// A session as it is made in a lobby. All zero but `name` is one that everybody finds and may come into.
+typedef struct MainstayNewSession {
+  // For people, 64 characters at most.
+  const char *name;
+  // What others find it by (mainstay_listing_start).
+  const struct MainstayAttribute *attributes;
+  // How many, 16 at most.
+  size_t attributes_length;
+  // Whether only whoever was told of it comes (mainstay_seat_set_searchable).
+  bool is_hidden;
+  // Whether newcomers are not let in (mainstay_seat_set_joining).
+  bool is_closed;
+  // A MainstayTakeover.
+  uint32_t takeover;
+} MainstayNewSession;
+
 // How others see a peer.
 typedef struct MainstayReach {
   // How strictly its router translates.
@@ -427,6 +546,12 @@ typedef struct MainstayEvent {
   // See `kind`.
   enum MainstayCause cause;
   // See `kind`.
+  enum MainstayStage stage;
+  // See `kind`.
+  enum MainstayNotTaken not_taken;
+  // See `kind`.
+  struct MainstayChannel channel;
+  // See `kind`.
   uint64_t number;
   // See `kind`.
   uint64_t tick;
@@ -448,6 +573,10 @@ typedef struct MainstayEvent {
 typedef struct MainstayShown {
   // Whether this peer is the host.
   bool is_host;
+  // What it is.
+  enum MainstayIdentification role;
+  // Whether that is to be drawn: `net_show_host_identificiation` is on.
+  bool shows_identification;
   // Whom it obeys.
   struct MainstayId host;
   // How many hosts the session has had.
@@ -465,6 +594,28 @@ typedef struct MainstayShown {
   // To how many of those only through the lobby's relay.
   size_t relayed;
 } MainstayShown;
+
+// A member of a session.
+typedef struct MainstayMember {
+  // Who.
+  struct MainstayId peer;
+  // On which channel.
+  struct MainstayChannel channel;
+  // Whether it is the host.
+  bool is_host;
+  // Whether the game has given it an actor (mainstay_seat_bind_actor).
+  bool has_actor;
+  // Which, if it has.
+  uint64_t actor;
+} MainstayMember;
+
+// What one of the others tells of itself.
+typedef struct MainstayPeerHint {
+  // Who.
+  struct MainstayId peer;
+  // What.
+  struct MainstayHint hint;
+} MainstayPeerHint;
 
 // Why a call came to nothing.
 typedef struct MainstayError {
@@ -504,14 +655,13 @@ enum MainstayStatus mainstay_search_list(struct MainstaySearch *search,
 enum MainstayStatus mainstay_search_free(struct MainstaySearch *search);
 
 // Founds a session that everybody on this LAN can find, whoever of those who came by mainstay_peer_join_lan is its host. `name` has at
-// most 128 bytes. `moves` is seed 000's flag of the LAN's lobby service: where it is false, no session migrates.
+// most 128 bytes. Where the LAN's service does not support migration (mainstay_peer_set_support) it does not move.
 //
 // # Safety
 // `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
 enum MainstayStatus mainstay_peer_found_lan(const struct MainstayPeer *peer,
                                             const struct MainstayId *session,
                                             const char *name,
-                                            bool moves,
                                             const struct MainstayOptions *options,
                                             struct MainstaySeat **out);
 
@@ -524,7 +674,6 @@ enum MainstayStatus mainstay_peer_found_lan(const struct MainstayPeer *peer,
 enum MainstayStatus mainstay_peer_join_lan(const struct MainstayPeer *peer,
                                            struct MainstaySearch *search,
                                            const struct MainstayId *session,
-                                           bool moves,
                                            const struct MainstayOptions *options,
                                            struct MainstaySeat **out);
 
@@ -536,6 +685,35 @@ enum MainstayStatus mainstay_peer_join_lan(const struct MainstayPeer *peer,
 enum MainstayStatus mainstay_no_longer_needed(const struct MainstayMigrating *migrating,
                                               const uint64_t *entities,
                                               size_t length);
+
+// While a listener is called: it unregisters itself. It is called no more once it has returned, whatever it answers, and nobody waits for it.
+//
+// # Safety
+// `migrating` is what the listener was called with, which has not returned.
+enum MainstayStatus mainstay_unregister(const struct MainstayMigrating *migrating);
+
+// Registers a listener while a session runs (`AddHostMigrationEventListener`): it is called from the next migration on, and one that runs
+// goes on without it. `name` is for people, `priority` a MainstayPriority; `out` is what it is removed by. There are 64 at most:
+// MAINSTAY_STATUS_TOO_MANY_LISTENERS.
+//
+// # Safety
+// `seat` is not freed and used by nobody else meanwhile, `name` a text that ends with a zero byte, `out` a place for a number; `user` goes
+// with `listener` and outlives it.
+enum MainstayStatus mainstay_seat_add_listener(struct MainstaySeat *seat,
+                                               const char *name,
+                                               uint32_t priority,
+                                               MainstayListener listener,
+                                               void *user,
+                                               uint32_t *out);
+
+// Unregisters a listener (`RemoveHostMigrationEventListener`): it is called no more, nobody waits for it, and its `user` may be freed. Not to
+// be called by a listener: that one uses mainstay_unregister. Where there is none of that number, MAINSTAY_STATUS_NOTHING. The one that a seat
+// was taken with has number 0.
+//
+// # Safety
+// `seat` is not freed and used by nobody else meanwhile.
+enum MainstayStatus mainstay_seat_remove_listener(struct MainstaySeat *seat,
+                                                  uint32_t listener);
 
 // Begins to search a lobby for sessions that were made with mainstay_peer_found_online. Nothing is asked before
 // mainstay_listing_next.
@@ -570,18 +748,21 @@ enum MainstayStatus mainstay_listing_attribute(const struct MainstayListing *lis
 // `listing` is null, or of mainstay_listing_start and not freed.
 enum MainstayStatus mainstay_listing_free(struct MainstayListing *listing);
 
-// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
-// for people, 64 characters at most; others find it by its attributes, 16 at most (mainstay_listing_start). Waits for the lobby's answers,
-// some seconds at most.
+// Whether sessions of that lobby move: its own flag `eCLSF_SupportHostMigration`, which who runs it sets. Waits for its answer.
 //
 // # Safety
-// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte, `attributes` points to `attributes_length` of
-// them; the others point to what their types say.
+// `online` points to what its type says, `out` is a place for the answer.
+enum MainstayStatus mainstay_lobby_support(const struct MainstayOnline *online,
+                                           bool *out);
+
+// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. Where the
+// online service or the lobby does not support migration it does not move. Waits for the lobby's answers, some seconds at most.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
 enum MainstayStatus mainstay_peer_found_online(const struct MainstayPeer *peer,
                                                const struct MainstayOnline *online,
-                                               const char *name,
-                                               const struct MainstayAttribute *attributes,
-                                               size_t attributes_length,
+                                               const struct MainstayNewSession *new_session,
                                                const struct MainstayOptions *options,
                                                struct MainstaySeat **out);
 
@@ -622,6 +803,24 @@ enum MainstayStatus mainstay_peer_id(const struct MainstayPeer *peer, struct Mai
 // # Safety
 // `peer` is of mainstay_peer_start and not freed, `out` a place for `length` bytes.
 enum MainstayStatus mainstay_peer_address(const struct MainstayPeer *peer, char *out, size_t length);
+
+// Whether sessions of a service move (`GetLobbyServiceFlag(..., eCLSF_SupportHostMigration)`), as this process has it: they do until
+// mainstay_peer_set_support says otherwise. `service` is a MainstayService.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed, `out` a place for the answer.
+enum MainstayStatus mainstay_peer_support(const struct MainstayPeer *peer,
+                                          uint32_t service,
+                                          bool *out);
+
+// Sets it, for whatever is founded or joined from then on: where it is false, no session that this peer founds there moves, and this peer
+// does not go along where one moves that it has joined.
+//
+// # Safety
+// `peer` is of mainstay_peer_start and not freed.
+enum MainstayStatus mainstay_peer_set_support(const struct MainstayPeer *peer,
+                                              uint32_t service,
+                                              bool supports);
 
 // How others see this peer, and how strictly its router translates: known some seconds after it entered a session of a lobby that
 // answers STUN, and as long as it runs.
@@ -678,6 +877,28 @@ enum MainstayStatus mainstay_seat_session(const struct MainstaySeat *seat, struc
 enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat,
                                               bool can);
 
+// How far this peer's game is, a MainstayPhase; before it says so it has started. While players gather the host gives the session, by itself,
+// to whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while net_automigrate_host is 0 where it
+// is. Each peer's game says it, for whoever is host goes by its own. In a lobby the session's phase is the host's.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_set_phase(const struct MainstaySeat *seat,
+                                            uint32_t phase);
+
+// As host of a session of a lobby: whether searches find it. What others say is not heard.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_set_searchable(const struct MainstaySeat *seat, bool searchable);
+
+// As host of a session of a lobby: whether newcomers are let in, such as into a game that goes on. What others say is not heard.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_set_joining(const struct MainstaySeat *seat,
+                                              bool open);
+
 // Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET. Said before
 // MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 //
@@ -707,8 +928,8 @@ enum MainstayStatus mainstay_seat_hold(const struct MainstaySeat *seat,
                                        const uint8_t *bytes,
                                        size_t length);
 
-// As host: another shall be it: `to`, or the best where that is null. `why` is a MainstayHandover; `bytes` are the whole game at its last
-// tick.
+// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise
+// MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
 //
 // # Safety
 // `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.
@@ -756,6 +977,35 @@ enum MainstayStatus mainstay_seat_leave(const struct MainstaySeat *seat);
 // # Safety
 // `seat` is not freed, `out` a place for the answer.
 enum MainstayStatus mainstay_seat_shown(const struct MainstaySeat *seat, struct MainstayShown *out);
+
+// Who plays: `length` is how many there are, of whom the first `capacity` are put at `out`; a session has 64 at most.
+// MAINSTAY_STATUS_NOTHING while this peer is no member.
+//
+// # Safety
+// `seat` is not freed, `out` has room for `capacity` members, `length` for a number.
+enum MainstayStatus mainstay_seat_members(const struct MainstaySeat *seat,
+                                          struct MainstayMember *out,
+                                          size_t capacity,
+                                          size_t *length);
+
+// The hint list, while `net_show_new_host_hinting` is on; none while it is off. Seed 000: a host has "a hint for every client in the game
+// (excluding themselves), and each client will have a hint for each peer connected client (excluding themselves and the host)". `length` is
+// how many there are, of which the first `capacity` are put at `out`.
+//
+// # Safety
+// `seat` is not freed, `out` has room for `capacity` hints, `length` for a number.
+enum MainstayStatus mainstay_seat_hints(const struct MainstaySeat *seat,
+                                        struct MainstayPeerHint *out,
+                                        size_t capacity,
+                                        size_t *length);
+
+// Seed 000's `SetChannelForMigratingPlayer`: the actor that plays on that channel. MAINSTAY_STATUS_NOTHING where none was given to it.
+//
+// # Safety
+// `seat` is not freed, `channel` points to one, `actor` is a place for a number.
+enum MainstayStatus mainstay_seat_actor_for_channel(const struct MainstaySeat *seat,
+                                                    const struct MainstayChannel *channel,
+                                                    uint64_t *actor);
 
 // Why the last call that failed on this thread did: one that answered neither MAINSTAY_STATUS_OK nor MAINSTAY_STATUS_NOTHING.
 //

@@ -3,9 +3,10 @@
 use std::ptr;
 
 use mainstay_peer::Event;
-use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp};
+use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp, StateError};
 
-use crate::MainstayId;
+use crate::listener::MainstayStage;
+use crate::{MainstayChannel, MainstayId};
 
 /// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
 #[repr(C)]
@@ -21,8 +22,8 @@ pub enum MainstayEventKind {
     Follow = 3,
     /// As host: whether the game steps on is in `acts`.
     Act = 4,
-    /// The member `peer` is with its host. `acts` says whether it plays something already, and `number` what: then no other actor is
-    /// made for it.
+    /// The member `peer` is with its host, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
+    /// actor is made for it.
     Connected = 5,
     /// The member `peer` is none any more.
     Gone = 6,
@@ -33,7 +34,7 @@ pub enum MainstayEventKind {
     /// As host: what was given as state, or asked for as handover, was not taken, for events were not read yet that it has to hold. Only
     /// a snapshot is taken next.
     Behind = 9,
-    /// As host: what was given as state is none; why is a text in `bytes`.
+    /// As host: what was given as state is none; why is in `not_taken`, and as a text in `bytes`.
     NotTaken = 10,
     /// What this peer did as `number` is given up: too much waits.
     InputForgotten = 11,
@@ -52,10 +53,16 @@ pub enum MainstayEventKind {
     FromHost = 17,
     /// The member `peer` says what is in `bytes`.
     FromMember = 18,
-    /// A migration is over and this peer is a client: the entities in `entities` are not needed any more.
+    /// A migration is over and this peer is a client, or it was terminated: the entities in `entities` are not needed any more.
     Discard = 19,
     /// The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
     Over = 20,
+    /// As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, and it goes on.
+    NobodyBetter = 21,
+    /// How a migration goes on: told as each of its stages begins, and every second. `cause`; `acts` says whether listeners are called, and
+    /// `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many
+    /// it may take yet, and `bytes` are the names of the listeners that it waits for, a line each.
+    Progress = 22,
 }
 
 /// Why a migration began.
@@ -72,6 +79,36 @@ pub enum MainstayCause {
     Fenced = 3,
     /// Two sides have met.
     Merge = 4,
+}
+
+/// Why what a host's game gave is no state.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayNotTaken {
+    /// It was taken.
+    Taken = 0,
+    /// With it there would be more than 256 KiB, or more than 256 parts, since the snapshot: a snapshot is to be given.
+    TooLong = 1,
+    /// There is no snapshot before it.
+    NoSnapshot = 2,
+    /// This peer is no host whose game steps now: a snapshot is to be given when it steps again.
+    NotNow = 3,
+    /// The piece before it was not taken: a snapshot is to be given.
+    Gap = 4,
+    /// It is of an earlier tick than the piece before it.
+    Earlier = 5,
+}
+
+impl From<&StateError> for MainstayNotTaken {
+    fn from(why: &StateError) -> Self {
+        match why {
+            StateError::TooLong { .. } => Self::TooLong,
+            StateError::NoSnapshot => Self::NoSnapshot,
+            StateError::NotNow => Self::NotNow,
+            StateError::Gap => Self::Gap,
+            StateError::Earlier { .. } => Self::Earlier,
+        }
+    }
 }
 
 /// What a part of a game's state is.
@@ -117,6 +154,12 @@ pub struct MainstayEvent {
     /// See `kind`.
     pub cause: MainstayCause,
     /// See `kind`.
+    pub stage: MainstayStage,
+    /// See `kind`.
+    pub not_taken: MainstayNotTaken,
+    /// See `kind`.
+    pub channel: MainstayChannel,
+    /// See `kind`.
     pub number: u64,
     /// See `kind`.
     pub tick: u64,
@@ -143,6 +186,9 @@ impl MainstayEvent {
             fork: 0,
             acts: false,
             cause: MainstayCause::Lobby,
+            stage: MainstayStage::Initiate,
+            not_taken: MainstayNotTaken::Taken,
+            channel: MainstayChannel { epoch: 0, fork: 0, number: 0 },
             number: 0,
             tick: 0,
             bytes: ptr::null(),
@@ -213,7 +259,8 @@ impl Held {
             }
             Event::Follow { leader, stamp } => MainstayEvent::about(Of::Follow, leader).stamped(stamp),
             Event::Act(acting) => MainstayEvent { acts: acting == Acting::Yes, ..MainstayEvent::of(Of::Act) },
-            Event::Connected { peer, actor, .. } => MainstayEvent {
+            Event::Connected { peer, channel, actor } => MainstayEvent {
+                channel: channel.into(),
                 acts: actor.is_some(),
                 number: actor.map_or(0, |actor| actor.0),
                 ..MainstayEvent::about(Of::Connected, peer)
@@ -225,7 +272,21 @@ impl Held {
                 MainstayEvent { number, ..MainstayEvent::about(Of::Apply, from) }
             }
             Event::Behind => MainstayEvent::of(Of::Behind),
-            Event::NotTaken(why) => self.say(Of::NotTaken, &why),
+            Event::NotTaken(why) => {
+                MainstayEvent { not_taken: (&why).into(), ..self.say(Of::NotTaken, &why) }
+            }
+            Event::NobodyBetter => MainstayEvent::of(Of::NobodyBetter),
+            Event::Progress(progress) => {
+                self.bytes = progress.waits_for.join("\n").into_bytes();
+                MainstayEvent {
+                    cause: progress.cause.into(),
+                    acts: progress.stage.is_some(),
+                    stage: progress.stage.map_or(MainstayStage::Initiate, MainstayStage::from),
+                    number: progress.took_ms,
+                    tick: progress.left_ms,
+                    ..MainstayEvent::of(Of::Progress)
+                }
+            }
             Event::InputForgotten { number } => {
                 MainstayEvent { number, ..MainstayEvent::of(Of::InputForgotten) }
             }

@@ -3,11 +3,11 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
-use mainstay_peer::lan::{FoundSession, NAME_BYTES_MAX, Search, Support};
+use mainstay_peer::lan::{FoundSession, NAME_BYTES_MAX, Search};
 use mainstay_peer::migration::Migratable;
 
 use crate::MainstayId;
-use crate::memory::{change, fixed, free, read, read_text};
+use crate::memory::{change, fixed, free, read, read_text, write_list};
 use crate::peer::{MainstayOptions, MainstayPeer, open};
 use crate::seat::MainstaySeat;
 use crate::status::{MainstayStatus, guard};
@@ -59,10 +59,6 @@ impl From<&FoundSession> for MainstayFound {
     }
 }
 
-const fn support(moves: bool) -> Support {
-    if moves { Support::Supported } else { Support::Unsupported }
-}
-
 /// Begins to look around on the LAN.
 ///
 /// # Safety
@@ -93,18 +89,11 @@ pub unsafe extern "C" fn mainstay_search_list(
 ) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (search, length) = unsafe { (change(search)?, change(length)?) };
-        if out.is_null() && capacity > 0 {
-            return Err(MainstayStatus::NullPointer.into());
-        }
+        let search = unsafe { change(search)? };
         let _none = search.search.find(Duration::from_millis(patience_ms.into()), |_| false);
-        let found = search.search.sessions();
-        for (at, found) in found.iter().take(capacity).enumerate() {
-            // SAFETY: it is not null, and the caller promises the room.
-            unsafe { out.add(at).write(found.into()) };
-        }
-        *length = found.len();
-        Ok(())
+        let found = search.search.sessions().iter().map(MainstayFound::from).collect();
+        // SAFETY: the caller's promise.
+        unsafe { write_list(found, out, capacity, length) }
     })
 }
 
@@ -119,7 +108,7 @@ pub unsafe extern "C" fn mainstay_search_free(search: *mut MainstaySearch) -> Ma
 }
 
 /// Founds a session that everybody on this LAN can find, whoever of those who came by mainstay_peer_join_lan is its host. `name` has at
-/// most 128 bytes. `moves` is seed 000's flag of the LAN's lobby service: where it is false, no session migrates.
+/// most 128 bytes. Where the LAN's service does not support migration (mainstay_peer_set_support) it does not move.
 ///
 /// # Safety
 /// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte; the others point to what their types say.
@@ -128,14 +117,13 @@ pub unsafe extern "C" fn mainstay_peer_found_lan(
     peer: *const MainstayPeer,
     session: *const MainstayId,
     name: *const c_char,
-    moves: bool,
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
     // SAFETY: the caller's promise.
     unsafe {
         open(peer, session, options, out, |peer, options, listeners| {
-            Ok(peer.found_lan(read_text(name)?, support(moves), options, listeners)?)
+            Ok(peer.found_lan(read_text(name)?, options, listeners)?)
         })
     }
 }
@@ -151,7 +139,6 @@ pub unsafe extern "C" fn mainstay_peer_join_lan(
     peer: *const MainstayPeer,
     search: *mut MainstaySearch,
     session: *const MainstayId,
-    moves: bool,
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
@@ -161,7 +148,7 @@ pub unsafe extern "C" fn mainstay_peer_join_lan(
             let (search, wanted) = (change(search)?, read(session)?.session());
             let found = search.search.sessions().into_iter().find(|found| found.session == wanted);
             let found = found.ok_or(MainstayStatus::Nothing)?;
-            Ok(peer.join_lan(&found, support(moves), options, listeners)?)
+            Ok(peer.join_lan(&found, options, listeners)?)
         })
     }
 }

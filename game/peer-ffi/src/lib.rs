@@ -5,7 +5,7 @@
 //!
 //! - [`status`] are the answers, and the wall that no panic crosses; `memory` reads arguments;
 //! - [`peer`] is one process: a key, a socket, and places in sessions;
-//! - [`seat`] is one place: what happens comes out, what the game does goes in;
+//! - [`seat`] is one place: what happens comes out, what the game does goes in; [`shown`] is how it stands;
 //! - [`lan`] finds sessions on a LAN, and lets them be found;
 //! - [`online`] founds and joins them in a lobby, and [`listing`] finds them there;
 //! - [`event`] is what happens, as a C structure;
@@ -23,9 +23,10 @@ mod memory;
 pub mod online;
 pub mod peer;
 pub mod seat;
+pub mod shown;
 pub mod status;
 
-use mainstay_peer::migration::{PeerId, SessionId};
+use mainstay_peer::migration::{ChannelId, Epoch, PeerId, SessionId, Stamp};
 
 /// A peer or a session: 16 bytes, compared byte by byte.
 #[repr(C)]
@@ -33,6 +34,31 @@ use mainstay_peer::migration::{PeerId, SessionId};
 pub struct MainstayId {
     /// The bytes.
     pub bytes: [u8; 16],
+}
+
+/// The network channel of a member: nobody else's, in whatever session of whatever host.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MainstayChannel {
+    /// How many hosts the session had when it was given.
+    pub epoch: u32,
+    /// How many since then without a majority.
+    pub fork: u32,
+    /// Which of that host's.
+    pub number: u32,
+}
+
+impl From<ChannelId> for MainstayChannel {
+    fn from(channel: ChannelId) -> Self {
+        let ChannelId { stamp: Stamp { epoch, fork }, number } = channel;
+        Self { epoch: epoch.0, fork, number }
+    }
+}
+
+impl MainstayChannel {
+    pub(crate) const fn channel(self) -> ChannelId {
+        ChannelId { stamp: Stamp { epoch: Epoch(self.epoch), fork: self.fork }, number: self.number }
+    }
 }
 
 impl From<PeerId> for MainstayId {

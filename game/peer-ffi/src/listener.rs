@@ -1,12 +1,14 @@
 //! The eight callbacks of seed 000 behind one function pointer, for C has no methods.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
+use mainstay_peer::Registered;
 use mainstay_peer::listener::{Listener, Migrating};
-use mainstay_peer::migration::{Answer, EntityId, Stage};
+use mainstay_peer::migration::{Answer, EntityId, ListenerId, Priority, Stage};
 
 use crate::MainstayId;
-use crate::memory::{read, read_list};
+use crate::memory::{change, read, read_list, read_text};
+use crate::seat::MainstaySeat;
 use crate::status::{MainstayStatus, guard};
 
 /// For what a listener is called.
@@ -79,6 +81,84 @@ pub unsafe extern "C" fn mainstay_no_longer_needed(
         // SAFETY: the caller's promise: the library's own call of the listener, which holds the other one, has not returned.
         let (info, entities) = unsafe { (read(read(migrating)?.info)?, read_list(entities, length)?) };
         Ok(info.no_longer_needed(entities.iter().copied().map(EntityId).collect())?)
+    })
+}
+
+/// While a listener is called: it unregisters itself. It is called no more once it has returned, whatever it answers, and nobody waits for it.
+///
+/// # Safety
+/// `migrating` is what the listener was called with, which has not returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_unregister(migrating: *const MainstayMigrating) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise, as above.
+        unsafe { read(read(migrating)?.info)? }.unregister();
+        Ok(())
+    })
+}
+
+/// When a listener is called among others.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayPriority {
+    /// After the engine: most games.
+    PostEngine = 0,
+    /// The engine.
+    Engine = 1,
+    /// Before it.
+    PreEngine = 2,
+}
+
+/// Registers a listener while a session runs (`AddHostMigrationEventListener`): it is called from the next migration on, and one that runs
+/// goes on without it. `name` is for people, `priority` a MainstayPriority; `out` is what it is removed by. There are 64 at most:
+/// MAINSTAY_STATUS_TOO_MANY_LISTENERS.
+///
+/// # Safety
+/// `seat` is not freed and used by nobody else meanwhile, `name` a text that ends with a zero byte, `out` a place for a number; `user` goes
+/// with `listener` and outlives it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_add_listener(
+    seat: *mut MainstaySeat,
+    name: *const c_char,
+    priority: u32,
+    listener: MainstayListener,
+    user: *mut c_void,
+    out: *mut u32,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (seat, name, out) = unsafe { (change(seat)?, read_text(name)?.to_owned(), change(out)?) };
+        let function = listener.ok_or(MainstayStatus::NullPointer)?;
+        let priority = match priority {
+            0 => Priority::PostEngine,
+            1 => Priority::Engine,
+            2 => Priority::PreEngine,
+            _ => return Err(MainstayStatus::NotAChoice.into()),
+        };
+        let listener = Box::new(Called { function, user });
+        *out = seat.seat.add_listener(Registered { name, priority, listener })?.0;
+        Ok(())
+    })
+}
+
+/// Unregisters a listener (`RemoveHostMigrationEventListener`): it is called no more, nobody waits for it, and its `user` may be freed. Not to
+/// be called by a listener: that one uses mainstay_unregister. Where there is none of that number, MAINSTAY_STATUS_NOTHING. The one that a seat
+/// was taken with has number 0.
+///
+/// # Safety
+/// `seat` is not freed and used by nobody else meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_remove_listener(
+    seat: *mut MainstaySeat,
+    listener: u32,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let seat = unsafe { change(seat)? };
+        match seat.seat.remove_listener(ListenerId(listener))? {
+            Some(_registered) => Ok(()),
+            None => Err(MainstayStatus::Nothing.into()),
+        }
     })
 }
 

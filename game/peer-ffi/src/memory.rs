@@ -100,6 +100,28 @@ pub(crate) unsafe fn write_text(text: &str, out: *mut c_char, length: usize) -> 
     Ok(())
 }
 
+/// Puts as many of these as there is room for into a caller's place, and says how many there are.
+///
+/// # Safety
+/// `out` is a place for `capacity` of them, or null where that is 0; `length` is null, or a place for a number.
+pub(crate) unsafe fn write_list<T>(
+    items: Vec<T>,
+    out: *mut T,
+    capacity: usize,
+    length: *mut usize,
+) -> Result<(), Fault> {
+    if out.is_null() && capacity > 0 {
+        return Err(MainstayStatus::NullPointer.into());
+    }
+    // SAFETY: the caller's promise.
+    *unsafe { change(length)? } = items.len();
+    for (at, item) in items.into_iter().take(capacity).enumerate() {
+        // SAFETY: it is not null, and the caller promises the room.
+        unsafe { out.add(at).write(item) };
+    }
+    Ok(())
+}
+
 /// A text in a place of fixed length, with a zero byte at its end: what does not fit is cut, between two characters.
 pub(crate) fn fixed<const LENGTH: usize>(text: &str) -> [c_char; LENGTH] {
     let fits = (0..LENGTH).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);

@@ -2,13 +2,15 @@
 
 use std::ffi::c_char;
 
-use mainstay_peer::{Attributes, Authorities, NewSession, Online, Token, Trust};
+use mainstay_peer::{
+    Attributes, Authorities, Joining, NewSession, Online, Searchable, Support, Takeover, Token, Trust,
+};
 
 use crate::MainstayId;
-use crate::memory::{read, read_addresses, read_list, read_optional_text, read_text};
+use crate::memory::{change, read, read_addresses, read_list, read_optional_text, read_text};
 use crate::peer::{MainstayOptions, MainstayPeer, open};
 use crate::seat::MainstaySeat;
-use crate::status::{Fault, MainstayStatus};
+use crate::status::{Fault, MainstayStatus, guard};
 
 /// Where a lobby is, and as whom this process comes to it. All zero but `url` is a player without a name, in a lobby that whomever this
 /// system trusts vouches for.
@@ -92,20 +94,61 @@ pub(crate) unsafe fn read_attributes(
     Ok(read)
 }
 
-/// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. `name` is
-/// for people, 64 characters at most; others find it by its attributes, 16 at most (mainstay_listing_start). Waits for the lobby's answers,
-/// some seconds at most.
+/// When another may be host of a session while its lobby still hears the last one.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayTakeover {
+    /// Once more than half of all members miss it.
+    Fast = 0,
+    /// Not before its lease has run out: for what has lasting effects.
+    Strict = 1,
+}
+
+/// A session as it is made in a lobby. All zero but `name` is one that everybody finds and may come into.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayNewSession {
+    /// For people, 64 characters at most.
+    pub name: *const c_char,
+    /// What others find it by (mainstay_listing_start).
+    pub attributes: *const MainstayAttribute,
+    /// How many, 16 at most.
+    pub attributes_length: usize,
+    /// Whether only whoever was told of it comes (mainstay_seat_set_searchable).
+    pub is_hidden: bool,
+    /// Whether newcomers are not let in (mainstay_seat_set_joining).
+    pub is_closed: bool,
+    /// A MainstayTakeover.
+    pub takeover: u32,
+}
+
+/// Whether sessions of that lobby move: its own flag `eCLSF_SupportHostMigration`, which who runs it sets. Waits for its answer.
 ///
 /// # Safety
-/// `peer` is of mainstay_peer_start and not freed, `name` a text that ends with a zero byte, `attributes` points to `attributes_length` of
-/// them; the others point to what their types say.
+/// `online` points to what its type says, `out` is a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_lobby_support(
+    online: *const MainstayOnline,
+    out: *mut bool,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (online, out) = unsafe { (read(online)?.read()?, change(out)?) };
+        *out = online.support()? == Support::Supported;
+        Ok(())
+    })
+}
+
+/// Makes a session in a lobby, of which this peer is the first host: mainstay_seat_session says which, for the lobby makes its id. Where the
+/// online service or the lobby does not support migration it does not move. Waits for the lobby's answers, some seconds at most.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed; the others point to what their types say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mainstay_peer_found_online(
     peer: *const MainstayPeer,
     online: *const MainstayOnline,
-    name: *const c_char,
-    attributes: *const MainstayAttribute,
-    attributes_length: usize,
+    new_session: *const MainstayNewSession,
     options: *const MainstayOptions,
     out: *mut *mut MainstaySeat,
 ) -> MainstayStatus {
@@ -113,9 +156,20 @@ pub unsafe extern "C" fn mainstay_peer_found_online(
     // SAFETY: the caller's promise.
     unsafe {
         open(peer, &raw const none_yet, options, out, |peer, options, listeners| {
-            let (online, name) = (read(online)?.read()?, read_text(name)?.to_owned());
-            let attributes = read_attributes(attributes, attributes_length)?;
-            let new = NewSession { name, size: options.size, attributes };
+            let (online, asked) = (read(online)?.read()?, read(new_session)?);
+            let takeover = match asked.takeover {
+                0 => Takeover::Fast,
+                1 => Takeover::Strict,
+                _ => return Err(MainstayStatus::NotAChoice.into()),
+            };
+            let new = NewSession {
+                name: read_text(asked.name)?.to_owned(),
+                size: options.size,
+                attributes: read_attributes(asked.attributes, asked.attributes_length)?,
+                searchable: if asked.is_hidden { Searchable::No } else { Searchable::Yes },
+                joining: if asked.is_closed { Joining::Closed } else { Joining::Open },
+                takeover,
+            };
             Ok(peer.found_online(&online, &new, options, listeners)?)
         })
     }

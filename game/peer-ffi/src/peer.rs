@@ -1,15 +1,19 @@
 //! One process: a key, a socket, and places in sessions.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mainstay_peer::migration::{Level, MEMBERS_MAX, Migratable, NatType, Order, Priority, WithoutMajority};
-use mainstay_peer::{Peer, Registered, Seat, SessionOptions};
+use mainstay_peer::migration::{
+    Compare, Entry, Level, MEMBERS_MAX, Migratable, NatType, Order, Priority, WithoutMajority,
+};
+use mainstay_peer::{Peer, Registered, Seat, Service, SessionOptions, Support};
 
 use crate::MainstayId;
 use crate::listener::{Called, MainstayListener};
 use crate::memory::{address, change, fixed, free, read, read_addresses, read_text, write_text};
 use crate::seat::MainstaySeat;
+use crate::shown::MainstayHint;
 use crate::status::{Fault, MainstayStatus, guard};
 
 /// One life of one process: a key, one UDP socket and a thread.
@@ -40,6 +44,29 @@ pub enum MainstayOrder {
     Documented = 0,
     /// As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
     Cryengine = 1,
+    /// As the game's own comparator says.
+    Game = 2,
+}
+
+/// A game's own order: below 0 where the first would be the better host, above 0 where the second would, 0 where they are alike: then the
+/// channel tells them apart. It has to be total, to read nothing but its arguments, and to be the same on every peer. It is called
+/// by the library's own thread, at any time until the process ends, and may call nothing of the library.
+pub type MainstayCompare =
+    Option<unsafe extern "C" fn(one: *const MainstayHint, other: *const MainstayHint) -> i32>;
+
+/// A comparator as the rules take it: one for each function, kept as long as the process, for sessions keep it as long as they like.
+fn comparator(
+    function: unsafe extern "C" fn(*const MainstayHint, *const MainstayHint) -> i32,
+) -> &'static Compare {
+    static KNOWN: Mutex<BTreeMap<usize, &'static Compare>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(function as usize).or_insert_with(|| {
+        Box::leak(Box::new(move |one: &Entry, other: &Entry| {
+            let (one, other) = (MainstayHint::from(one), MainstayHint::from(other));
+            // SAFETY: the caller's promise of a comparator; both live here.
+            unsafe { function(&raw const one, &raw const other) }.cmp(&0)
+        }))
+    })
 }
 
 /// How much of a game's state goes along.
@@ -66,6 +93,8 @@ pub struct MainstayOptions {
     pub without_majority: u32,
     /// A MainstayOrder.
     pub order: u32,
+    /// For MAINSTAY_ORDER_GAME; else not read.
+    pub compare: MainstayCompare,
     /// A MainstayLevel.
     pub level: u32,
     /// How many members it has at most, up to 64; 0 is 64.
@@ -87,6 +116,7 @@ impl MainstayOptions {
         let order = match self.order {
             0 => Order::Documented,
             1 => Order::CryEngine51,
+            2 => Order::Game(comparator(self.compare.ok_or(MainstayStatus::NullPointer)?)),
             _ => return Err(MainstayStatus::NotAChoice.into()),
         };
         let level = match self.level {
@@ -198,6 +228,74 @@ pub enum MainstayNat {
     Strict = 3,
 }
 
+impl From<NatType> for MainstayNat {
+    fn from(nat: NatType) -> Self {
+        match nat {
+            NatType::Unknown => Self::Unknown,
+            NatType::Open => Self::Open,
+            NatType::Moderate => Self::Moderate,
+            NatType::Strict => Self::Strict,
+        }
+    }
+}
+
+/// A lobby service.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayService {
+    /// `eCLS_LAN`
+    Lan = 0,
+    /// `eCLS_Online`: its lobby has such a flag of its own, too (mainstay_lobby_support).
+    Online = 1,
+}
+
+fn service_of(number: u32) -> Result<Service, Fault> {
+    match number {
+        0 => Ok(Service::Lan),
+        1 => Ok(Service::Online),
+        _ => Err(MainstayStatus::NotAChoice.into()),
+    }
+}
+
+/// Whether sessions of a service move (`GetLobbyServiceFlag(..., eCLSF_SupportHostMigration)`), as this process has it: they do until
+/// mainstay_peer_set_support says otherwise. `service` is a MainstayService.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed, `out` a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_support(
+    peer: *const MainstayPeer,
+    service: u32,
+    out: *mut bool,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (peer, out) = unsafe { (read(peer)?, change(out)?) };
+        *out = peer.peer.support(service_of(service)?) == Support::Supported;
+        Ok(())
+    })
+}
+
+/// Sets it, for whatever is founded or joined from then on: where it is false, no session that this peer founds there moves, and this peer
+/// does not go along where one moves that it has joined.
+///
+/// # Safety
+/// `peer` is of mainstay_peer_start and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_peer_set_support(
+    peer: *const MainstayPeer,
+    service: u32,
+    supports: bool,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let peer = unsafe { read(peer)? };
+        let support = if supports { Support::Supported } else { Support::Unsupported };
+        peer.peer.set_support(service_of(service)?, support);
+        Ok(())
+    })
+}
+
 /// How long an address is at most, the zero byte at its end included.
 pub const MAINSTAY_ADDRESS_LENGTH: usize = 64;
 
@@ -225,14 +323,8 @@ pub unsafe extern "C" fn mainstay_peer_reach(
         // SAFETY: the caller's promise.
         let (peer, out) = unsafe { (read(peer)?, change(out)?) };
         let reach = peer.peer.reach();
-        let nat = match reach.nat {
-            NatType::Unknown => MainstayNat::Unknown,
-            NatType::Open => MainstayNat::Open,
-            NatType::Moderate => MainstayNat::Moderate,
-            NatType::Strict => MainstayNat::Strict,
-        };
         let seen_as = reach.seen_as.map(|address| address.to_string()).unwrap_or_default();
-        *out = MainstayReach { nat, seen_as: fixed(&seen_as) };
+        *out = MainstayReach { nat: reach.nat.into(), seen_as: fixed(&seen_as) };
         Ok(())
     })
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_peer::link::Way;
-use mainstay_peer::migration::{ActorId, CanBeHost, Handover, Identification, Kind, Piece, Tick};
-use mainstay_peer::{Seat, To};
+use mainstay_peer::migration::{ActorId, CanBeHost, GamePhase, Handover, Kind, Piece, Tick};
+use mainstay_peer::{Joining, Searchable, Seat, To};
 
 use crate::MainstayId;
 use crate::event::{Held, MainstayEvent};
@@ -16,7 +16,7 @@ use crate::status::{Fault, MainstayStatus, guard};
 /// A place in one session.
 #[derive(Debug)]
 pub struct MainstaySeat {
-    seat: Seat,
+    pub(crate) seat: Seat,
     held: Held,
     /// Says that the peer is still needed.
     _of_peer: Arc<()>,
@@ -60,33 +60,12 @@ pub enum MainstayHandover {
     Leaves = 1,
 }
 
-/// How things stand.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct MainstayShown {
-    /// Whether this peer is the host.
-    pub is_host: bool,
-    /// Whom it obeys.
-    pub host: MainstayId,
-    /// How many hosts the session has had.
-    pub epoch: u32,
-    /// How many since then without a majority.
-    pub fork: u32,
-    /// Whether somebody could be host next.
-    pub has_anticipated: bool,
-    /// Who, if somebody could.
-    pub anticipated: MainstayId,
-    /// How many members there are, this peer included.
-    pub members: usize,
-    /// To how many of them it has a link.
-    pub linked: usize,
-    /// To how many of those only through the lobby's relay.
-    pub relayed: usize,
-}
-
 /// # Safety
 /// As [`read`]. Runs something with a seat.
-unsafe fn with(seat: *const MainstaySeat, run: impl FnOnce(&Seat) -> Result<(), Fault>) -> MainstayStatus {
+pub(crate) unsafe fn with(
+    seat: *const MainstaySeat,
+    run: impl FnOnce(&Seat) -> Result<(), Fault>,
+) -> MainstayStatus {
     guard(|| {
         // SAFETY: the caller's promise.
         run(unsafe { &read(seat)?.seat })
@@ -154,6 +133,62 @@ pub unsafe extern "C" fn mainstay_seat_can_be_host(seat: *const MainstaySeat, ca
     }
 }
 
+/// How far a game is.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainstayPhase {
+    /// Its players gather.
+    Gathering = 0,
+    /// They play, or are about to.
+    Started = 1,
+}
+
+/// How far this peer's game is, a MainstayPhase; before it says so it has started. While players gather the host gives the session, by itself,
+/// to whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while net_automigrate_host is 0 where it
+/// is. Each peer's game says it, for whoever is host goes by its own. In a lobby the session's phase is the host's.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_set_phase(seat: *const MainstaySeat, phase: u32) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(seat, |seat| {
+            let phase = match phase {
+                0 => GamePhase::Gathering,
+                1 => GamePhase::Started,
+                _ => return Err(MainstayStatus::NotAChoice.into()),
+            };
+            Ok(seat.set_phase(phase)?)
+        })
+    }
+}
+
+/// As host of a session of a lobby: whether searches find it. What others say is not heard.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_set_searchable(
+    seat: *const MainstaySeat,
+    searchable: bool,
+) -> MainstayStatus {
+    let searchable = if searchable { Searchable::Yes } else { Searchable::No };
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.set_searchable(searchable)?)) }
+}
+
+/// As host of a session of a lobby: whether newcomers are let in, such as into a game that goes on. What others say is not heard.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_set_joining(seat: *const MainstaySeat, open: bool) -> MainstayStatus {
+    let joining = if open { Joining::Open } else { Joining::Closed };
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.set_joining(joining)?)) }
+}
+
 /// Sets a console variable by its name. A wrong name or value comes back as MAINSTAY_EVENT_KIND_NOT_SET. Said before
 /// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
 ///
@@ -213,8 +248,8 @@ pub unsafe extern "C" fn mainstay_seat_hold(
     }
 }
 
-/// As host: another shall be it: `to`, or the best where that is null. `why` is a MainstayHandover; `bytes` are the whole game at its last
-/// tick.
+/// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise
+/// MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
 ///
 /// # Safety
 /// `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.
@@ -310,34 +345,4 @@ pub unsafe extern "C" fn mainstay_seat_kick(
 pub unsafe extern "C" fn mainstay_seat_leave(seat: *const MainstaySeat) -> MainstayStatus {
     // SAFETY: the caller's promise.
     unsafe { with(seat, |seat| Ok(seat.leave()?)) }
-}
-
-/// How things stand: MAINSTAY_STATUS_NOTHING while this peer is no member.
-///
-/// # Safety
-/// `seat` is not freed, `out` a place for the answer.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mainstay_seat_shown(
-    seat: *const MainstaySeat,
-    out: *mut MainstayShown,
-) -> MainstayStatus {
-    // SAFETY: the caller's promise.
-    unsafe {
-        with(seat, |seat| {
-            let out = change(out)?;
-            let shown = seat.shown()?.ok_or(MainstayStatus::Nothing)?;
-            *out = MainstayShown {
-                is_host: shown.role == Identification::Host,
-                host: shown.leader.into(),
-                epoch: shown.stamp.epoch.0,
-                fork: shown.stamp.fork,
-                has_anticipated: shown.anticipated.is_some(),
-                anticipated: shown.anticipated.map_or_else(MainstayId::default, MainstayId::from),
-                members: shown.members.len(),
-                linked: shown.linked,
-                relayed: shown.relayed,
-            };
-            Ok(())
-        })
-    }
 }

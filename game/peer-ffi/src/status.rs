@@ -6,7 +6,9 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_peer::lan::LanError;
-use mainstay_peer::{AttributeError, Closing, LobbyError, PlayError, SeatError, StartError, TrustError};
+use mainstay_peer::{
+    AttributeError, Closing, ListenersError, LobbyError, PlayError, SeatError, StartError, TrustError,
+};
 
 use crate::memory::{change, fixed};
 
@@ -30,7 +32,7 @@ pub enum MainstayStatus {
     NotBound = 6,
     /// The system gives no thread, no socket or no random bytes.
     System = 7,
-    /// A seat has one listener at most here.
+    /// A seat has 64 listeners at most.
     TooManyListeners = 8,
     /// The peer is shut down.
     Closing = 9,
@@ -76,7 +78,7 @@ impl MainstayStatus {
             Self::NotAChoice => "a number stands for none of its choices: the header names them",
             Self::NotBound => "the address is taken, or none of this machine's",
             Self::System => "the system refuses",
-            Self::TooManyListeners => "a seat has one listener at most",
+            Self::TooManyListeners => "a seat has 64 listeners at most: one has to be removed first",
             Self::Closing => "the peer is shut down",
             Self::SeatsLeft => "seats of this peer are left: they are to be freed first",
             Self::TooShort => "the place for the answer is too short",
@@ -159,7 +161,7 @@ impl From<SeatError> for Fault {
             SeatError::Lan(error) => error.into(),
             SeatError::Closing(closing) => closing.into(),
             SeatError::Seated { .. } => Self::of(MainstayStatus::Seated, &error),
-            SeatError::Listeners { .. } => Self::of(MainstayStatus::TooManyListeners, &error),
+            SeatError::Listeners(error) => error.into(),
         }
     }
 }
@@ -195,6 +197,15 @@ impl From<PlayError> for Fault {
             PlayError::Closing(closing) => closing.into(),
             PlayError::NotIn => Self::of(MainstayStatus::NotIn, &error),
             PlayError::TooLong { .. } => Self::of(MainstayStatus::TooLong, &error),
+        }
+    }
+}
+
+impl From<ListenersError> for Fault {
+    fn from(error: ListenersError) -> Self {
+        match error {
+            ListenersError::Closing(closing) => closing.into(),
+            ListenersError::TooMany => Self::of(MainstayStatus::TooManyListeners, &error),
         }
     }
 }
