@@ -176,11 +176,13 @@ impl Stages {
         self.listeners.remove(&listener);
     }
 
-    /// The names of those who have not answered that this stage is done.
+    /// The names of those who have not answered that this stage is done, in the order that they are called in.
     #[must_use]
     pub fn waits_for(&self) -> Vec<String> {
         let waiting = self.listeners.values().filter(|it| self.stage().is_some() && it.turn != Turn::Done);
-        waiting.map(|listener| listener.name.clone()).collect()
+        let mut waiting: Vec<&Listener> = waiting.collect();
+        waiting.sort_by_key(|listener| listener.priority);
+        waiting.into_iter().map(|listener| listener.name.clone()).collect()
     }
 
     /// When it began.

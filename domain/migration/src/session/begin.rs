@@ -126,6 +126,8 @@ impl<G: Guards> Session<G> {
             event: None,
             lost: BTreeSet::new(),
             game: GamePhase::Started,
+            better: None,
+            moved: None,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,
             seen,

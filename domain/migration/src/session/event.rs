@@ -52,6 +52,7 @@ impl<G: Guards> Session<G> {
             self.end(now, End::HostLost);
             return Begun::No;
         }
+        self.moved = Some(now);
         self.event = Some(Event {
             stages: Stages::begin(now, &self.listeners),
             cause,

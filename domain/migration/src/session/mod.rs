@@ -55,6 +55,7 @@ pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
 pub use show::Identification;
+use suitable::Better;
 use vacancy::Vacancy;
 pub use words::{
     Acting, Cause, Config, End, GamePhase, Input, Migratable, Outcome, Output, Progress, Report,
@@ -106,6 +107,10 @@ pub struct Session<G: Guards = Guarded> {
     lost: BTreeSet<PeerId>,
     /// How far this peer's game is, as it says.
     game: GamePhase,
+    /// As host, while players gather: who suits better.
+    better: Option<Better>,
+    /// When the session last began to move, as this peer lived through it.
+    moved: Option<Timestamp>,
     /// Whether the game was told to step.
     acting: Acting,
     /// Why the session moved last.

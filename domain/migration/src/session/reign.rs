@@ -14,7 +14,6 @@ use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
 use crate::session::intake::Intake;
-use crate::session::suitable::Better;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
 use crate::stages::Failure;
@@ -56,10 +55,6 @@ pub(super) struct Reign {
     pub(super) intake: Intake,
     /// Of states that are not yet, the inputs that they hold.
     pub(super) safe_inputs: VecDeque<(StateId, BTreeMap<PeerId, u64>)>,
-    /// While players gather: who suits better.
-    pub(super) better: Option<Better>,
-    /// When the session moved to this host, or last should have moved from it, because one suits better.
-    pub(super) moved: Option<Timestamp>,
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
     claimed: Option<Timestamp>,
@@ -112,7 +107,6 @@ impl Reign {
     pub(super) fn founded(now: Timestamp) -> Self {
         let mut reign = Self::acceding(now, Mandate::Confirmed, BTreeSet::new());
         reign.phase = Phase::Reigning;
-        reign.moved = None;
         reign
     }
 
@@ -133,8 +127,6 @@ impl Reign {
             durable: StateId::NONE,
             intake: Intake::default(),
             safe_inputs: VecDeque::new(),
-            better: None,
-            moved: Some(now),
             pending: None,
             claimed: None,
             pulled: None,

@@ -17,10 +17,10 @@ use crate::settings::Switch;
 use crate::{Guards, PeerId};
 
 /// How long somebody has to suit better, and nobody may come or go meanwhile: CRYENGINE looks 10 s after somebody joined.
-pub(super) const SUITS_FOR: Duration = Duration::from_secs(10);
-/// How long a host that has come by a move, or has tried to give the session away, keeps it: two whose links are measured a little
-/// otherwise each time would hand it to and fro.
-pub(super) const KEEPS_FOR: Duration = Duration::from_secs(30);
+const SUITS_FOR: Duration = Duration::from_secs(10);
+/// How long a session that has moved, or should have, stays where it is: two whose links are measured a little otherwise each time would
+/// hand it to and fro.
+const KEEPS_FOR: Duration = Duration::from_secs(30);
 
 /// Who suits better, and since when: begun anew by whatever changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,20 +45,17 @@ impl<G: Guards> Session<G> {
         (self.is_voter(best) && self.config.order.is_strictly_better(entry, own)).then_some(best)
     }
 
-    /// Whether this host looks for a better one at all: nobody is asked to vouch for a session that is not at rest.
+    /// Whether this host looks for a better one at all: nobody gives away a session that is not at rest.
     fn looks_for_better(&self, now: Timestamp) -> bool {
         let rests = |reign: &Reign| {
-            let keeps = reign.moved.is_some_and(|moved| now < moved + KEEPS_FOR);
-            reign.phase == Phase::Reigning
-                && reign.mandate == Mandate::Confirmed
-                && reign.merging.is_none()
-                && !keeps
+            reign.phase == Phase::Reigning && reign.mandate == Mandate::Confirmed && reign.merging.is_none()
         };
         self.game == GamePhase::Gathering
             && self.settings.automigrate_host == Switch::On
             && self.config.migratable == Migratable::Yes
             && self.fork.is_none()
             && self.event.is_none()
+            && self.moved.is_none_or(|moved| now >= moved + KEEPS_FOR)
             && self.reigning().is_some_and(rests)
     }
 
@@ -66,16 +63,9 @@ impl<G: Guards> Session<G> {
     pub(super) fn keep_suitable(&mut self, now: Timestamp) {
         let who = if self.looks_for_better(now) { self.who_suits_better(now) } else { None };
         let roster = self.roster.version;
-        let due = self.as_host(|reign| {
-            let same = reign.better.filter(|better| Some(better.who) == who && better.roster == roster);
-            reign.better = same.or(who.map(|who| Better { who, roster, since: now }));
-            reign.better.filter(|better| now >= better.since + SUITS_FOR)
-        });
-        if let Some(Better { who, .. }) = due.flatten() {
-            self.as_host(|reign| {
-                reign.better = None;
-                reign.moved = Some(now);
-            });
+        let same = self.better.filter(|better| Some(better.who) == who && better.roster == roster);
+        self.better = same.or(who.map(|who| Better { who, roster, since: now }));
+        if let Some(Better { who, .. }) = self.better.take_if(|better| now >= better.since + SUITS_FOR) {
             self.begin_handover(now, Some(who), Handover::Lobby, None);
         }
     }

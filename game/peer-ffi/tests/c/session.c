@@ -11,6 +11,8 @@
  *     session offer MODE URL [CA TOKEN]   founds one in a lobby that is found by its mode
  *     session seek MODE URL [CA TOKEN]    joins whichever is found so
  *
+ * With GATHERS its players gather at first, with NAT it reports that NAT type, with PREFERS_LATE its hosts are chosen by who came last.
+ *
  * What happens is a line on standard output; the number a line begins with is the counter.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -48,6 +50,22 @@ static uint32_t listen(void *user, const MainstayId *session, MainstayStage stag
     return *state < 2 ? MAINSTAY_ANSWER_WAIT : MAINSTAY_ANSWER_DONE;
 }
 
+/* Called once, and never again: it unregisters itself in the middle of its stage, and nobody waits for it. */
+static uint32_t listen_once(void *user, const MainstayId *session, MainstayStage stage, uint32_t *state,
+                            const MainstayMigrating *migrating) {
+    unsigned *called = user;
+    (void)session, (void)stage, (void)state;
+    *called += 1;
+    must(mainstay_unregister(migrating), "unregister");
+    return MAINSTAY_ANSWER_WAIT;
+}
+
+/* Whoever came last would be the better host. */
+static int32_t prefers_late(const MainstayHint *one, const MainstayHint *other) {
+    if (one->channel.number == other->channel.number) return 0;
+    return one->channel.number > other->channel.number ? -1 : 1;
+}
+
 struct game {
     MainstaySeat *seat;
     uint64_t tick;
@@ -55,6 +73,7 @@ struct game {
     int acts;
     int is_in;
     int is_host;
+    int has_asked;
 };
 
 /* As host: the next tick, which holds whatever was applied before it. */
@@ -82,6 +101,9 @@ static void hear(struct game *game, const MainstayEvent *event) {
             game->tick = last->tick;
         }
         printf("%llu leads epoch %u\n", (unsigned long long)game->counter, event->epoch);
+        /* What changed is of no use before a snapshot, and the second time not after it was refused either. */
+        for (int twice = 0; event->parts_length == 0 && twice < 2; twice++)
+            must(mainstay_seat_hold(game->seat, 1, MAINSTAY_KIND_DELTA, NULL, 0), "hold");
         break;
     case MAINSTAY_EVENT_KIND_FOLLOW:
         game->is_host = 0;
@@ -93,12 +115,31 @@ static void hear(struct game *game, const MainstayEvent *event) {
         game->acts = event->acts;
         break;
     case MAINSTAY_EVENT_KIND_CONNECTED:
+        {
+            uint64_t actor = 0;
+            MainstayStatus status = mainstay_seat_actor_for_channel(game->seat, &event->channel, &actor);
+            if (event->acts && (status != MAINSTAY_STATUS_OK || actor != event->number)) exit(3);
+        }
         if (event->acts) {
             printf("%llu again %llu\n", (unsigned long long)game->counter, (unsigned long long)event->number);
         } else {
             must(mainstay_seat_bind_actor(game->seat, &event->peer, event->peer.bytes[0] + 1000), "bind actor");
         }
         break;
+    case MAINSTAY_EVENT_KIND_NOT_TAKEN:
+        printf("%llu refused %d\n", (unsigned long long)game->counter, (int)event->not_taken);
+        break;
+    case MAINSTAY_EVENT_KIND_NOBODY_BETTER:
+        printf("%llu nobody-better\n", (unsigned long long)game->counter);
+        break;
+    case MAINSTAY_EVENT_KIND_PROGRESS: {
+        /* The first of those it waits for. */
+        const uint8_t *end = event->length == 0 ? NULL : memchr(event->bytes, '\n', event->length);
+        int first = (int)(end == NULL ? event->length : (size_t)(end - event->bytes));
+        printf("%llu progress stage %d runs %d left %llu waits %.*s\n", (unsigned long long)game->counter, (int)event->stage,
+               (int)event->acts, (unsigned long long)event->tick, first, (const char *)event->bytes);
+        break;
+    }
     case MAINSTAY_EVENT_KIND_DISCARD:
         printf("%llu discards %zu %llu\n", (unsigned long long)game->counter, event->entities_length,
                (unsigned long long)event->entities[0]);
@@ -159,7 +200,7 @@ static void find(MainstayPeer *peer, const char *name, const MainstayOptions *op
         must(mainstay_search_list(search, 200, found, 4, &length), "list");
         for (size_t i = 0; i < length && i < 4 && *seat == NULL; i++) {
             if (strcmp(found[i].name, name) != 0 || !found[i].migratable) continue;
-            MainstayStatus status = mainstay_peer_join_lan(peer, search, &found[i].session, true, options, seat);
+            MainstayStatus status = mainstay_peer_join_lan(peer, search, &found[i].session, options, seat);
             if (status != MAINSTAY_STATUS_NOTHING) must(status, "join on the LAN");
         }
     }
@@ -206,6 +247,22 @@ int main(int argc, char **argv) {
     unsigned called = 0;
     MainstayOptions options = {.migratable = true, .listener = listen, .user = &called};
     struct game game = {0};
+    if (getenv("PREFERS_LATE") != NULL) {
+        options.order = MAINSTAY_ORDER_GAME;
+        if (mainstay_peer_found(peer, &me, &options, &game.seat) != MAINSTAY_STATUS_NULL_POINTER) return 3;
+        options.compare = prefers_late;
+    }
+    /* Each service has its flag, on by default. */
+    for (uint32_t service = MAINSTAY_SERVICE_LAN; service <= MAINSTAY_SERVICE_ONLINE; service++) {
+        bool supports = false;
+        must(mainstay_peer_support(peer, service, &supports), "support");
+        if (!supports) return 3;
+        must(mainstay_peer_set_support(peer, service, false), "set support");
+        must(mainstay_peer_support(peer, service, &supports), "support");
+        if (supports) return 3;
+        must(mainstay_peer_set_support(peer, service, true), "set support");
+    }
+    if (mainstay_peer_set_support(peer, 2, true) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
     if (argc == 2 && strcmp(argv[1], "found") == 0) {
         session = me;
         session.bytes[0] ^= 0xff;
@@ -217,13 +274,19 @@ int main(int argc, char **argv) {
         must(mainstay_peer_join(peer, &session, &options, doors, 1, &game.seat), "join");
     } else if (argc == 3 && strcmp(argv[1], "announce") == 0) {
         session = me;
-        must(mainstay_peer_found_lan(peer, &session, argv[2], true, &options, &game.seat), "found on the LAN");
+        must(mainstay_peer_found_lan(peer, &session, argv[2], &options, &game.seat), "found on the LAN");
         must(mainstay_seat_can_be_host(game.seat, true), "can be host");
     } else if (argc == 3 && strcmp(argv[1], "find") == 0) {
         find(peer, argv[2], &options, &game.seat);
     } else if ((argc == 3 || argc == 5) && strcmp(argv[1], "open") == 0) {
         MainstayOnline online = online_of(argc - 2, argv + 2);
-        must(mainstay_peer_found_online(peer, &online, "a game in C", NULL, 0, &options, &game.seat), "found online");
+        bool supports = false;
+        must(mainstay_lobby_support(&online, &supports), "lobby support");
+        if (!supports) return 3;
+        const MainstayNewSession new_session = {.name = "a game in C", .is_hidden = true};
+        must(mainstay_peer_found_online(peer, &online, &new_session, &options, &game.seat), "found online");
+        must(mainstay_seat_set_joining(game.seat, true), "joining");
+        must(mainstay_seat_set_searchable(game.seat, true), "searchable");
         must(mainstay_seat_can_be_host(game.seat, true), "can be host");
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "enter") == 0) {
         MainstayOnline online = online_of(argc - 3, argv + 3);
@@ -236,7 +299,8 @@ int main(int argc, char **argv) {
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "offer") == 0) {
         MainstayOnline online = online_of(argc - 3, argv + 3);
         const MainstayAttribute attributes[] = {{.name = "mode", .value = argv[2]}, {.name = "map", .value = "old+harbour&more"}};
-        must(mainstay_peer_found_online(peer, &online, "found-by-mode", attributes, 2, &options, &game.seat), "found online");
+        const MainstayNewSession new_session = {.name = "found-by-mode", .attributes = attributes, .attributes_length = 2};
+        must(mainstay_peer_found_online(peer, &online, &new_session, &options, &game.seat), "found online");
         must(mainstay_seat_can_be_host(game.seat, true), "can be host");
     } else if ((argc == 4 || argc == 6) && strcmp(argv[1], "seek") == 0) {
         MainstayOnline online = online_of(argc - 3, argv + 3);
@@ -248,7 +312,25 @@ int main(int argc, char **argv) {
         return 2;
     }
     must(mainstay_seat_session(game.seat, &session), "session");
+    /* Listeners come and go. */
+    unsigned once = 0, never = 0;
+    uint32_t of_once = 0, of_never = 0;
+    must(mainstay_seat_add_listener(game.seat, "once", MAINSTAY_PRIORITY_ENGINE, listen_once, &once, &of_once), "add listener");
+    must(mainstay_seat_add_listener(game.seat, "never", MAINSTAY_PRIORITY_ENGINE, listen, &never, &of_never), "add listener");
+    must(mainstay_seat_remove_listener(game.seat, of_never), "remove listener");
+    if (mainstay_seat_remove_listener(game.seat, of_never) != MAINSTAY_STATUS_NOTHING) return 3;
+    if (mainstay_seat_add_listener(game.seat, "none", 9, listen, &never, &of_never) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
+    for (int i = 2; i < 65; i++) {
+        MainstayStatus status = mainstay_seat_add_listener(game.seat, "many", 0, listen, &never, &of_never);
+        if (status != (i < 64 ? MAINSTAY_STATUS_OK : MAINSTAY_STATUS_TOO_MANY_LISTENERS)) return 3;
+    }
+    while (of_never > of_once + 1) must(mainstay_seat_remove_listener(game.seat, of_never--), "remove listener");
+    must(mainstay_seat_set_phase(game.seat, getenv("GATHERS") == NULL ? MAINSTAY_PHASE_STARTED : MAINSTAY_PHASE_GATHERING), "phase");
+    must(mainstay_seat_set(game.seat, "net_show_new_host_hinting", "1"), "set");
+    must(mainstay_seat_set(game.seat, "net_show_host_identificiation", "1"), "set");
+    if (getenv("NAT") != NULL) must(mainstay_seat_set(game.seat, "net_hostHintingNATTypeOverride", getenv("NAT")), "set");
     /* What the header promises of wrong arguments. */
+    if (mainstay_seat_set_phase(game.seat, 2) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
     if (mainstay_peer_free(peer) != MAINSTAY_STATUS_SEATS_LEFT) return 3;
     if (mainstay_seat_hold(game.seat, 1, 9, NULL, 0) != MAINSTAY_STATUS_NOT_A_CHOICE) return 3;
     if (mainstay_seat_next(NULL, 0, NULL) != MAINSTAY_STATUS_NULL_POINTER) return 3;
@@ -277,10 +359,30 @@ int main(int argc, char **argv) {
             const uint8_t one = 1;
             must(mainstay_seat_play(game.seat, &one, 1), "play");
         }
+        MainstayMember members[64];
+        size_t members_length = 0, actors = 0;
+        must(mainstay_seat_members(game.seat, members, 64, &members_length), "members");
+        for (size_t i = 0; i < members_length; i++) {
+            actors += members[i].has_actor;
+            if (members[i].is_host != (memcmp(&members[i].peer, &shown.host, sizeof shown.host) == 0) && members_length == shown.members)
+                members_length = 0;
+        }
+        MainstayPeerHint hints[2];
+        size_t hints_length = 0;
+        must(mainstay_seat_hints(game.seat, hints, 2, &hints_length), "hints");
+        /* As host, once there is a member: nobody is better, and what was given is held. */
+        if (game.is_host && game.acts && !game.has_asked && shown.members > 1 && getenv("GATHERS") == NULL) {
+            game.has_asked = 1;
+            game.tick += 1;
+            must(mainstay_seat_hand_over(game.seat, NULL, MAINSTAY_HANDOVER_LOBBY, game.tick, (const uint8_t *)&game.counter,
+                                         sizeof game.counter),
+                 "hand over");
+        }
         printf("%llu stands host ", (unsigned long long)game.counter);
         print_id(&shown.host);
-        printf(" epoch %u members %zu linked %zu next %d called %u fork %u relayed %zu nat %d seen %s\n", shown.epoch,
+        printf(" epoch %u members %zu linked %zu next %d called %u fork %u relayed %zu nat %d seen %s role %d shows %d hints %zu hinted %d counted %zu actors %zu once %u never %u\n", shown.epoch,
                shown.members, shown.linked, (int)shown.has_anticipated, called, shown.fork, shown.relayed, (int)reach.nat,
-               reach.seen_as);
+               reach.seen_as[0] == 0 ? "-" : reach.seen_as, (int)shown.role, (int)shown.shows_identification, hints_length,
+               hints_length > 0 ? (int)hints[0].hint.nat : -1, members_length, actors, once, never);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -77,6 +78,32 @@ pub(super) fn take_seat(
     Ok(seat?)
 }
 
+/// By which options another player comes into the session; none that would lead nowhere.
+pub(super) fn way_in(options: &Options, session: u128, address: SocketAddr) -> String {
+    if let Some(url) = &options.lobby {
+        return format!("--lobby {url} --session {session:032x}");
+    }
+    if options.lan || options.find {
+        return format!("--lan --session {session:032x}");
+    }
+    let here = if address.ip().is_loopback() { " (on this machine alone)" } else { "" };
+    format!("--session {session:032x} --via {address}{here}")
+}
+
+/// Where others reach a socket that is bound to every address: where this host's packets to them come from, if it has a network.
+pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    // Nothing is sent: the system only chooses a way to an address that is nobody's (RFC 5737).
+    let outward = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        socket.local_addr()
+    });
+    let ip = outward.map_or(Ipv4Addr::LOCALHOST.into(), |outward| outward.ip());
+    SocketAddr::new(ip, address.port())
+}
+
 /// The lobby, and as whom this process comes to it.
 fn online(options: &Options) -> Result<Option<Online>, ProcessError> {
     let Some(url) = options.lobby.clone() else { return Ok(None) };
@@ -110,5 +137,30 @@ fn settings(options: &Options, session: mainstay_peer::migration::SessionId) -> 
         without_majority: options.without_majority.into(),
         level: options.level.into(),
         ..SessionOptions::new(session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// Who is told a way that leads nowhere tries it.
+    #[test]
+    fn the_way_in_is_one() {
+        let way = |words: &str, address: &str| {
+            let options = Options::try_parse_from(format!("peer {words}").split_whitespace()).unwrap();
+            way_in(&options, 7, address.parse().unwrap())
+        };
+        let session = "--session 00000000000000000000000000000007";
+        assert_eq!(way("", "192.0.2.7:5"), format!("{session} --via 192.0.2.7:5"));
+        assert!(way("", "127.0.0.1:5").ends_with("--via 127.0.0.1:5 (on this machine alone)"));
+        assert_eq!(way("--lan", "127.0.0.1:5"), format!("--lan {session}"));
+        let lobby = "http://127.0.0.1:7700";
+        assert_eq!(way(&format!("--lobby {lobby}"), "127.0.0.1:5"), format!("--lobby {lobby} {session}"));
+        let (bound, any) = ("127.0.0.1:5".parse().unwrap(), "0.0.0.0:5".parse().unwrap());
+        assert_eq!(reachable(bound), bound);
+        assert!(!reachable(any).ip().is_unspecified() && reachable(any).port() == 5);
     }
 }

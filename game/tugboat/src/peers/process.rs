@@ -2,7 +2,6 @@
 //! and tells whatever happens as one JSON object a line on standard output.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::peers::account::{Account, Cost, Heard};
 use crate::peers::console::{Said, listen};
-use crate::peers::entrance::{FINDS_WITHIN, look, take_seat};
+use crate::peers::entrance::{FINDS_WITHIN, look, reachable, take_seat, way_in};
 use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
 use crate::peers::screen::{Pressed, Scene, Screen, sentence};
@@ -112,24 +111,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     let screen = options.play.then(Screen::open).transpose();
     let screen = screen.map_err(|source| ProcessError::System { what: "draw in this terminal", source })?;
     let mut player = Player::new(options, peer.id(), seat, stages, screen);
+    let address = reachable(peer.address());
     player.tell(&json!({
         "event": "started", "peer": name(peer.id()), "session": format!("{:032x}", session.0),
-        "address": reachable(peer.address()).to_string(), "pid": std::process::id(),
+        "address": address.to_string(), "joinedBy": way_in(options, session.0, address), "pid": std::process::id(),
     }))?;
     let code = player.play(&said);
     drop(player);
     drop(peer);
     code
-}
-
-/// Where a process on this host reaches a socket that is bound to every address.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = address.ip();
-    if ip.is_unspecified() {
-        SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port())
-    } else {
-        address
-    }
 }
 
 pub(super) fn name(peer: PeerId) -> String {

@@ -97,7 +97,7 @@ pub(crate) fn sentence(facts: &Value) -> Option<String> {
     let word = |field: &str| facts[field].as_str().unwrap_or_default().to_owned();
     let peer = |field: &str| word(field).chars().take(8).collect::<String>();
     Some(match facts["event"].as_str()? {
-        "started" => format!("joined by: --session {} --via {}", word("session"), word("address")),
+        "started" => format!("joined by: {}", word("joinedBy")),
         "entered" => "you are in".to_owned(),
         "leads" => format!("you are host (epoch {})", facts["epoch"]),
         "follows" => format!("{} is host (epoch {})", peer("host"), facts["epoch"]),
@@ -111,6 +111,7 @@ pub(crate) fn sentence(facts: &Value) -> Option<String> {
         ),
         "confirmed" => format!("confirmed (epoch {})", facts["epoch"]),
         "rewritten" => format!("{} rewrote what was played", peer("host")),
+        "nobodyBetter" => "nobody would be a better host".to_owned(),
         "notTaken" | "notSet" => format!("refused: {}", word("why")),
         "unknown" => format!("unknown: {}; there are {}", word("line"), word("commands")),
         "over" => format!("the session is over: {}", word("why")),

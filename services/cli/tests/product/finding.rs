@@ -50,7 +50,12 @@ fn a_game_finds_the_sessions_that_are_as_it_wants_and_joins_one() {
     let url = up.caller().api;
     let host = Peer::start(([127, 0, 0, 1], 0).into()).unwrap();
     let open = |number: usize, size: u32, told: &[(&str, &str)]| -> Seat {
-        let new = NewSession { name: format!("number {number}"), size, attributes: attributes(told) };
+        let new = NewSession {
+            name: format!("number {number}"),
+            size,
+            attributes: attributes(told),
+            ..NewSession::default()
+        };
         host.found_online(&online(&url, &format!("player {number}")), &new, options(), Vec::new()).unwrap()
     };
     let odd = "a+b & c=d é%2B?";

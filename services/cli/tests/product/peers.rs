@@ -53,6 +53,125 @@ fn a_session_outlives_a_host_that_leaves_and_one_that_freezes() {
     }
 }
 
+/// A demo that runs until it is told to end.
+struct Demo {
+    home: Home,
+    process: Child,
+    said: Receiver<String>,
+}
+
+impl Demo {
+    fn start(players: &str) -> Self {
+        let home = Home::new();
+        let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let said = lines_of(process.stdout.take().unwrap());
+        let demo = Self { home, process, said };
+        let file = demo.home.path().join("demo-peers.json");
+        until("its players play", || file.exists().then_some(()));
+        demo
+    }
+
+    /// `mainstay demo kill-host`, and what it tells of the move.
+    #[track_caller]
+    fn kill_host(&self, how: &[&str]) -> Value {
+        let arguments = [&["demo", "kill-host"], how, &["-o", "json"]].concat();
+        let output = self.home.command(&arguments).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{how:?}: {err}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        // Its players end with it.
+        let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// Issue 5, section 6: "`mainstay demo kill-host [--graceful|--power-cut|--freeze]` breaks it": one a way, each against a demo that runs, and
+/// the demo tells the same. Without a flag the host quits.
+#[test]
+fn each_way_of_kill_host_breaks_a_demo_that_runs() {
+    let ways: [(&[&str], &str, &str); 4] = [
+        (&["--freeze"], "freeze", "catastrophic"),
+        (&["--power-cut"], "power-cut", "catastrophic"),
+        (&["--graceful"], "graceful", "controlled"),
+        (&[], "graceful", "controlled"),
+    ];
+    for (flags, how, cause) in ways {
+        let demo = Demo::start("3");
+        let moved = demo.kill_host(flags);
+        assert_eq!((&moved["how"], &moved["cause"]), (&json!(how), &json!(cause)), "{moved}");
+        assert_eq!((&moved["peersKept"], &moved["ackedLost"]), (&json!(2), &json!(0)), "{moved}");
+        assert_ne!(moved["newHost"], moved["oldHost"], "{moved}");
+        let told = until("the demo tells of it", || {
+            serde_json::from_str::<Value>(&demo.said.recv_timeout(LIMIT).ok()?).ok()
+        });
+        assert_eq!((&told["newHost"], &told["epoch"]), (&moved["newHost"], &moved["epoch"]), "{told}");
+    }
+    let none = Home::new().command(&["demo", "kill-host"]).output().unwrap();
+    let err = String::from_utf8_lossy(&none.stderr);
+    assert!(!none.status.success() && err.contains("MS-U045"), "{err}");
+}
+
+/// Seed 000: `net_show_new_host_hinting` "toggles whether the host hint list is displayed": as host a hint for every client, as a client one for
+/// each other client; set at the console while it runs. And a session whose players gather goes to whoever suits better.
+#[test]
+fn the_console_shows_hints_and_gives_the_session_to_whoever_suits_better() {
+    let mut host = Player::with(&[], None);
+    let way = ["--via", &host.address.clone()];
+    let mut member = Player::with(&way, Some(&host.session));
+    let third = Player::with(&way, Some(&host.session));
+    let hints = |line: &Value| line["hints"].as_array().map_or(0, Vec::len);
+    let plays = |line: &Value| line["event"] == "stands" && line["members"] == 3 && line["linked"] == 2;
+    host.says("nobody asked for hints", |line| plays(line) && hints(line) == 0 && line["shows"].is_null());
+    for player in [&mut host, &mut member] {
+        player.enters("set net_show_new_host_hinting 1");
+        player.enters("set net_show_host_identification 1");
+    }
+    host.says("a hint for each client", |line| plays(line) && hints(line) == 2 && line["shows"] == "HOST");
+    member.says("and one for each other client", |line| plays(line) && hints(line) == 1);
+    host.enters("set net_typo 1");
+    host.says("a name that there is not is refused", |line| line["event"] == "notSet");
+    host.enters("give-over");
+    host.says("nobody suits better", |line| line["event"] == "nobodyBetter");
+    host.enters("set net_hostHintingNATTypeOverride 3");
+    member.enters("set net_hostHintingNATTypeOverride 1");
+    let is_strict = |hint: &Value| hint.as_str().is_some_and(|hint| hint.contains("Open"));
+    host.says("the member is open", |line| {
+        line["hints"].as_array().is_some_and(|hints| hints.iter().any(is_strict))
+    });
+    host.enters("give-over");
+    for player in [&host, &member, &third] {
+        let moved = player.says("it moves", |line| line["event"] == "moved");
+        assert_eq!((&moved["cause"], &moved["ackedLost"]), (&json!("lobby"), &json!(0)), "{moved}");
+    }
+    host.says("and plays on as a client", |line| plays(line) && line["is"] != "HOST");
+}
+
+/// Issue 5: nothing that a member did is lost when its host's power is cut, whether the host knew of it or not.
+#[test]
+fn nothing_that_was_done_is_lost_when_a_hosts_power_is_cut() {
+    let host = Player::with(&[], None);
+    let way = ["--via", &host.address.clone()];
+    let mut others = [0, 1].map(|_| Player::with(&way, Some(&host.session)));
+    let plays = |line: &Value| line["event"] == "stands" && line["members"] == 3 && line["linked"] == 2;
+    for player in &others {
+        player.says("it steers", |line| plays(line) && line["deeds"].as_u64() > Some(4));
+    }
+    host.says("somebody could follow", |line| plays(line) && !line["anticipated"].is_null());
+    drop(host);
+    for player in &mut others {
+        player.says("it moved", |line| line["event"] == "moved");
+        // A bot does something twice a second: now and then all that it has done has come back to it.
+        player.says("all that it has done is in the game", |line| {
+            line["event"] == "stands" && line["members"] == 2 && line["deeds"] == line["done"]
+        });
+    }
+}
+
 /// A player that cannot come in says why itself, and nobody waits for it; a variable that there is not is refused at once.
 #[test]
 fn a_demo_that_cannot_begin_says_why() {
@@ -185,6 +304,11 @@ impl Player {
         player.session = started["session"].as_str().unwrap().to_owned();
         player.address = started["address"].as_str().unwrap().to_owned();
         player
+    }
+
+    /// A line at its console.
+    fn enters(&mut self, line: &str) {
+        writeln!(self.process.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The next line that is meant.
