@@ -205,6 +205,12 @@ impl<G: Guards> Ballot<G> {
         self.lineage.values().any(|host| *host == peer)
     }
 
+    /// Who was host of that epoch, where this peer knows it.
+    #[must_use]
+    pub fn host_of(&self, epoch: Epoch) -> Option<PeerId> {
+        self.lineage.get(&epoch).copied()
+    }
+
     /// The certificates of every epoch after this one that it has accepted, oldest first.
     #[must_use]
     pub fn certificates_after(&self, epoch: Epoch) -> Vec<Certificate> {

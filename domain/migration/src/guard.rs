@@ -17,6 +17,8 @@ pub trait Guards: Copy + Eq + Hash + Debug + 'static {
     const CONFIRMATION: bool = true;
     /// Hosts that were lost in a migration are not asked again in it.
     const EXCLUSION: bool = true;
+    /// A state is taken only with its writer's signature.
+    const SEAL: bool = true;
     /// Under a lobby nobody is let in without its pass.
     const PASS: bool = true;
 }

@@ -49,13 +49,14 @@ pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};
 pub use session::{
     Acting, Cause, Config, ENTITIES_MAX, End, GamePhase, INPUTS_MAX, Identification, Input, Migratable,
-    Outcome, Output, Progress, Report, Session, WithoutMajority,
+    Outcome, Output, Progress, Report, Session, Telling, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};
 pub use stages::{
     Answer, Call, Failure, LISTENERS_MAX, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
 };
 pub use state::{
-    Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash, StateId,
+    Excerpt, Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash,
+    StateId, Taken,
 };
 pub use view::{MEMBERS_MAX, Roster, View, ViewId};

@@ -11,7 +11,7 @@ use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
 use crate::lobby::{Pass, Receipt, Renewal};
 use crate::session::Cause;
-use crate::state::{Part, StateId};
+use crate::state::{Excerpt, StateId};
 use crate::view::{Roster, View, ViewId};
 use crate::{ChannelId, Epoch, PeerId, SessionId, Stamp};
 
@@ -58,7 +58,7 @@ pub enum Body {
     /// The host's newest list.
     Hints(HintList),
     /// Parts of the game as its host has it, in order; to a standby, or to a new host that asked.
-    State(Vec<Part>),
+    State(Excerpt),
     /// So far I hold the state: said at once, so that nobody waits for a beat.
     Holds(StateId),
     /// Give me the state you hold, if it is not this one.

@@ -1,5 +1,5 @@
-//! What is signed, and how: a vote and a view are worth something to whoever gets them from a third peer, so they carry a
-//! signature of whoever gave them. Everything else is only believed of the peer whose link it comes over.
+//! What is signed, and how: a vote, a view and a state are worth something to whoever gets them from a third peer, so they
+//! carry a signature of whoever gave them. Everything else is only believed of the peer whose link it comes over.
 //!
 //! The words that are signed name the session and the epoch, so nothing signed for one can be shown in another. Which keys
 //! and which scheme they are signed with is the hands' matter: [`Keys`] is pure, and reads neither clock nor chance (Ed25519
@@ -14,6 +14,7 @@ use mainstay_core::Timestamp;
 use crate::certificate::{Certificate, Proof, Vote};
 use crate::lobby::{Grant, PASS_PLAYER_BYTES_MAX, Pass, Receipt, Renewal};
 use crate::message::{Announcement, Body, Message};
+use crate::state::StateId;
 use crate::view::View;
 use crate::{Epoch, PeerId, Refusal, SessionId};
 
@@ -110,6 +111,30 @@ impl Certificate {
     }
 }
 
+impl StateId {
+    /// What the host that wrote it signs.
+    #[must_use]
+    pub fn words(&self, session: SessionId) -> Vec<u8> {
+        let mut words = Words::of(b"mainstay state seal 1", session);
+        words.number(u128::from(self.stamp.epoch.0), 4);
+        words.number(u128::from(self.stamp.fork), 4);
+        words.number(u128::from(self.number), 8);
+        words.number(u128::from(self.tick.0), 8);
+        words.number(self.hash.0, 16);
+        words.0
+    }
+
+    pub(crate) fn is_sealed(
+        &self,
+        seal: &Signature,
+        writer: PeerId,
+        session: SessionId,
+        keys: &dyn Keys,
+    ) -> bool {
+        fits(seal) && keys.is_by(writer, &self.words(session), seal)
+    }
+}
+
 impl Pass {
     pub(crate) fn is_genuine(&self, session: SessionId, peer: PeerId, keys: &dyn Keys) -> bool {
         let fits = fits(&self.signature) && self.player.len() <= PASS_PLAYER_BYTES_MAX;
@@ -189,6 +214,7 @@ impl Message {
             | Body::Taken(_)
             | Body::Roster(_)
             | Body::Hints(_)
+            // Whether a host wrote it is asked where it is taken: that depends on whose state it is.
             | Body::State(_)
             | Body::Holds(_)
             | Body::Pull(_)

@@ -2,7 +2,8 @@
 //! best two standbys hold the parts.
 //!
 //! Each part's name holds the hash of itself and of the part before it, so whoever has heard a name cannot be told another
-//! past by a later host: see [`crate::Output::Rewritten`].
+//! past by a later host: see [`crate::Output::Rewritten`]. The newest name is signed by the host that wrote it, so nobody can
+//! hand on a state that no host wrote (decision 0060).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::{PeerId, Stamp, Tick};
+use crate::{PeerId, Signature, Stamp, Tick};
 
 /// The longest state of a game, its snapshot and what changed since together, in bytes: what two standbys of a home uplink
 /// (5 Mbit/s) take in a second.
@@ -173,6 +174,28 @@ pub enum StateError {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct State {
     parts: Vec<Part>,
+    seal: Signature,
+}
+
+/// Parts of a state as one peer sends them to another, in order, and what shows who wrote them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Excerpt {
+    /// The newest of them is the newest of the state that they are of.
+    pub parts: Vec<Part>,
+    /// That one's name, signed by the host of its stamp ([`StateId::words`]). Its hash stands for all before it, so none of
+    /// those needs one.
+    pub seal: Signature,
+}
+
+/// What came of an [`Excerpt`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// The state is newer now.
+    Newer,
+    /// It does not follow on what is held, or is older than that.
+    NoNews,
+    /// A part's name is not its own, or the newest is not signed by whoever was to write it: whoever sent it has made it up.
+    Forged,
 }
 
 impl State {
@@ -196,9 +219,16 @@ impl State {
 
     /// The parts after that one; all of them where it is none of these.
     #[must_use]
-    pub fn after(&self, id: StateId) -> &[Part] {
+    pub fn after(&self, id: StateId) -> Excerpt {
         let known = self.parts.iter().position(|part| part.id == id);
-        &self.parts[known.map_or(0, |at| at + 1)..]
+        let parts = self.parts[known.map_or(0, |at| at + 1)..].to_vec();
+        Excerpt { parts, seal: self.seal.clone() }
+    }
+
+    /// The newest part alone.
+    #[must_use]
+    pub fn newest(&self) -> Excerpt {
+        Excerpt { parts: self.parts.last().cloned().into_iter().collect(), seal: self.seal.clone() }
     }
 
     /// Whether that one is among its parts.
@@ -207,7 +237,7 @@ impl State {
         self.parts.iter().any(|part| part.id == id)
     }
 
-    /// The host's game goes on.
+    /// The host's game goes on. Its newest name is to be signed: [`State::sign`].
     ///
     /// # Errors
     /// A piece that does not follow.
@@ -236,19 +266,34 @@ impl State {
             self.parts.clear();
         }
         self.parts.push(part);
+        self.seal = Signature::default();
         Ok(&self.parts[self.parts.len() - 1])
     }
 
-    /// Takes what another sent: what follows on what is held, or a snapshot and what follows on it. `true` where the state is
-    /// newer now. Parts that do not fit, or are not whole, are left out.
-    pub fn take(&mut self, parts: &[Part]) -> bool {
+    /// Its writer signs its newest name.
+    pub fn sign(&mut self, seal: Signature) {
+        self.seal = seal;
+    }
+
+    /// Takes what another sent: what follows on what is held, or a snapshot and what follows on it. Parts that are held or do
+    /// not follow are left out, and it is taken to its newest part or not at all: only that one's name is signed.
+    ///
+    /// `is_by_its_writer` says of a name whether that is its seal. It is asked last, and only of what would be news.
+    pub fn take(
+        &mut self,
+        sent: &Excerpt,
+        is_by_its_writer: impl FnOnce(StateId, &Signature) -> bool,
+    ) -> Taken {
+        if !sent.parts.iter().all(Part::is_whole) {
+            return Taken::Forged;
+        }
         let mut newer = self.clone();
-        for part in parts {
+        for part in &sent.parts {
             let follows = match part.kind {
                 Kind::Snapshot => true,
                 Kind::Delta | Kind::Event => !newer.parts.is_empty() && part.previous == newer.id().hash,
             };
-            if newer.holds(part.id) || part.id < newer.id() || !follows || !part.is_whole() {
+            if newer.holds(part.id) || part.id < newer.id() || !follows {
                 continue;
             }
             if part.kind == Kind::Snapshot {
@@ -257,11 +302,16 @@ impl State {
             newer.parts.push(part.clone());
         }
         let fits = newer.bytes() <= STATE_BYTES_MAX && newer.parts.len() <= PARTS_MAX;
-        let is_newer = fits && newer.id() > self.id();
-        if is_newer {
-            *self = newer;
+        let is_to_its_end = sent.parts.last().is_some_and(|last| last.id == newer.id());
+        if !fits || !is_to_its_end || newer.id() <= self.id() {
+            return Taken::NoNews;
         }
-        is_newer
+        if !is_by_its_writer(newer.id(), &sent.seal) {
+            return Taken::Forged;
+        }
+        newer.seal = sent.seal.clone();
+        *self = newer;
+        Taken::Newer
     }
 
     fn bytes(&self) -> usize {
@@ -276,7 +326,7 @@ pub enum Level {
     None,
     /// The standbys are sent all of it, and nobody waits for them.
     Asynchronous,
-    /// An event is told once it is held; everything else at once.
+    /// An event is told once it is held; everything else at once. See [`crate::Session::waits_for`].
     DurableEvents,
     /// Nothing is told before it is held.
     Synchronous,

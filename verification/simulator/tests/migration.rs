@@ -39,6 +39,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.outages += counts.outages;
         sum.intruders += counts.intruders;
         sum.brought += counts.brought;
+        sum.forged += counts.forged;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -55,6 +56,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.outages,
         sum.intruders,
         sum.brought,
+        sum.forged,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
     // Somebody has to suit better for ten seconds in which nobody comes or goes.
@@ -113,6 +115,7 @@ lacking! {
     NoConfirmation: CONFIRMATION;
     NoExclusion: EXCLUSION;
     NoPassCheck: PASS;
+    NoSealCheck: SEAL;
 }
 
 fn is_missed<G: Guards>(law: &str) {
@@ -145,6 +148,11 @@ fn without_the_confirmation_a_session_moves_for_nothing() {
 #[test]
 fn without_the_exclusion_of_lost_peers_it_never_ends() {
     is_missed::<NoExclusion>("I8");
+}
+
+#[test]
+fn without_the_writers_seal_a_liar_replaces_the_game() {
+    is_missed::<NoSealCheck>("nobody goes on from a state that no host wrote");
 }
 
 /// Without a lobby there is nobody who lets in.

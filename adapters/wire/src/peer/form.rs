@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Excerpt,
     Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType,
     PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal,
     Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
@@ -45,7 +45,7 @@ choice!(Body, "body of a message" {
     9 = Taken(id),
     10 = Roster(roster),
     11 = Hints(hints),
-    12 = State(parts),
+    12 = State(excerpt),
     13 = Holds(id),
     14 = Pull(id),
     15 = Play { oldest, number, bytes },
@@ -199,6 +199,8 @@ impl Packed for Part {
         })
     }
 }
+
+record!(Excerpt { parts, seal });
 
 impl Listed for Part {
     const MAX: usize = PARTS_MAX;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Excerpt,
     Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX,
     Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX,
     SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
@@ -166,7 +166,13 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("taken", Body::Taken(view().id)),
         ("hints", Body::Hints(hints())),
         ("roster", Body::Roster(roster())),
-        ("state", Body::State([Kind::Snapshot, Kind::Delta, Kind::Event].map(part).to_vec())),
+        (
+            "state",
+            Body::State(Excerpt {
+                parts: [Kind::Snapshot, Kind::Delta, Kind::Event].map(part).to_vec(),
+                seal: Signature(vec![0xaa, 0xbb]),
+            }),
+        ),
         ("holds", Body::Holds(state())),
         ("pull", Body::Pull(state())),
         ("play", Body::Play { oldest: 30, number: 32, bytes: b"hard to port".to_vec() }),
@@ -264,7 +270,8 @@ fn the_longest_state_fits() {
     let bytes = vec![7; STATE_BYTES_MAX / PARTS_MAX];
     let part = Part { inputs, bytes, ..part(Kind::Delta) };
     let state = |part: &Part, count| {
-        let body = Body::State(vec![part.clone(); count]);
+        let seal = Signature(vec![7; SIGNATURE_BYTES_MAX]);
+        let body = Body::State(Excerpt { parts: vec![part.clone(); count], seal });
         Packet::Protocol(Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body })
     };
     let packet = state(&part, PARTS_MAX);

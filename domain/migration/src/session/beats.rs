@@ -86,7 +86,7 @@ impl<G: Guards> Session<G> {
             Body::Taken(id) => self.ballot.taken(from, id),
             Body::Hints(hints) if from == self.leader() => self.take_hints(hints),
             Body::Roster(roster) => self.take_roster(now, from, roster),
-            Body::State(parts) => self.take_state(now, from, stamp, &parts),
+            Body::State(sent) => self.take_state(now, from, stamp, &sent),
             Body::Holds(id) if stamp == self.stamp() => self.note_held(now, from, id),
             Body::Play { oldest, number, bytes } if stamp == self.stamp() => {
                 self.be_played(oldest, Deed { from, number, bytes });

@@ -9,7 +9,7 @@ use crate::ballot::{Ballot, Root};
 use crate::certificate::{Certificate, Forged};
 use crate::hint::{Hint, HintList};
 use crate::message::Welcome;
-use crate::session::fork::Fork;
+use crate::session::fork::{Fork, Heads};
 use crate::session::former::Former;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
@@ -95,7 +95,9 @@ impl<G: Guards> Session<G> {
             return Err(Forged::Outsider);
         }
         let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
-        session.fork = fork;
+        if let Some(fork) = fork {
+            session.be_on_side(fork);
+        }
         session.inputs = Inputs::after(welcome.inputs);
         session.outputs.push(Output::Follow { leader: host, stamp });
         session.pass(now);
@@ -109,6 +111,7 @@ impl<G: Guards> Session<G> {
             ballot,
             roster,
             fork: None,
+            heads: Heads::default(),
             leadership: Leadership::Follows,
             line: Line::beginning(now),
             contacts: BTreeMap::new(),
@@ -118,6 +121,7 @@ impl<G: Guards> Session<G> {
             hints,
             held: State::default(),
             opened: StateId::NONE,
+            newest_event: StateId::NONE,
             applied: BTreeMap::new(),
             safe: BTreeMap::new(),
             inputs: Inputs::default(),

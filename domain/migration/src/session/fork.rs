@@ -3,6 +3,7 @@
 //! The rule of a meeting: whoever a majority confirms goes on; else the larger side; else the one whose game is further; else
 //! the lower channel, and so too where either host takes its own game for the further one. The other host hands over, and its members follow. Nothing of two games is mixed.
 
+use alloc::collections::BTreeMap;
 use core::cmp::Reverse;
 use core::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::session::words::{Cause, Output};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
+use crate::view::MEMBERS_MAX;
 use crate::{Guards, PeerId, Stamp};
 
 /// How long two hosts are both the higher one in their own eyes before they reckon without their games: longer than a beat
@@ -29,10 +31,36 @@ pub(super) struct Fork {
     pub(super) head: PeerId,
 }
 
+/// Who led which sides that this peer was on: nobody certifies them, so nothing else tells whose a side's states are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heads(BTreeMap<Stamp, PeerId>);
+
+/// How many of those are known: a session of the most members that loses one host after another has so many.
+const HEADS_MAX: usize = MEMBERS_MAX;
+
+impl Heads {
+    fn remember(&mut self, stamp: Stamp, head: PeerId) {
+        self.0.insert(stamp, head);
+        if self.0.len() > HEADS_MAX {
+            self.0.pop_first();
+        }
+    }
+
+    pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
+        self.0.get(&stamp).copied()
+    }
+}
+
 impl<G: Guards> Session<G> {
+    /// This peer is on that side from now on.
+    pub(super) fn be_on_side(&mut self, fork: Fork) {
+        self.fork = Some(fork);
+        self.heads.remember(self.stamp(), fork.head);
+    }
+
     /// This peer is the first of a side without a majority.
     pub(super) fn go_on_alone(&mut self, now: Timestamp) {
-        self.fork = Some(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
+        self.be_on_side(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
         self.ballot.withdraw();
         self.own_roster();
         let lost = self.lost.clone();
@@ -49,7 +77,7 @@ impl<G: Guards> Session<G> {
 
     /// This host is one that nobody certifies from now on.
     pub(super) fn lead_uncertified(&mut self, now: Timestamp, number: u32) {
-        self.fork = Some(Fork { number, head: self.me() });
+        self.be_on_side(Fork { number, head: self.me() });
         self.own_roster();
         self.ballot.withdraw();
         self.as_host(|reign| {
@@ -164,7 +192,7 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn follow_fork(&mut self, now: Timestamp, head: PeerId, stamp: Stamp) {
         let before = self.leader();
-        self.fork = Some(Fork { number: stamp.fork, head });
+        self.be_on_side(Fork { number: stamp.fork, head });
         self.ballot.withdraw();
         self.obey(now, before);
     }

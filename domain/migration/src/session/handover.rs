@@ -125,7 +125,7 @@ impl<G: Guards> Session<G> {
     /// A host that its lobby does not answer gives a side up that nobody certifies: it names its successor itself, and everybody
     /// who hears of it gives that one up to the lobby alone.
     pub(super) fn be_handed_a_side(&mut self, from: PeerId, stamp: Stamp, to: PeerId) {
-        self.fork = Some(Fork { number: stamp.fork, head: from });
+        self.be_on_side(Fork { number: stamp.fork, head: from });
         self.change_vacancy(|vacancy| vacancy.name(to));
     }
 

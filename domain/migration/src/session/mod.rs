@@ -2,14 +2,15 @@
 //!
 //! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
-//! is none, [`elect`] who comes after, [`reign`] what a host does, [`handover`] how it gives its session away, [`suitable`] to whom before
-//! the game begins, [`crowd`] who votes and
-//! who plays, [`play`] the game as it goes along, [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
+//! is none, [`elect`] who comes after, [`reign`] what a host does, [`gathering`] whom it asks for the state that it goes on from,
+//! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
+//! the game as it goes along, [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
 //! [`former`] who is heard at all, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
 mod bearing;
 mod beats;
 mod begin;
+mod chain;
 mod circle;
 mod contact;
 mod crowd;
@@ -18,6 +19,7 @@ mod elect;
 mod event;
 mod fork;
 mod former;
+mod gathering;
 mod handover;
 mod intake;
 mod line;
@@ -44,11 +46,12 @@ use crate::state::{State, StateId};
 use crate::view::{Roster, View};
 use crate::{Epoch, Guarded, Guards, PeerId, Settings, Stamp};
 
+pub use chain::Telling;
 use contact::{Contact, Presence};
 use doubt::Doubt;
 pub use event::ENTITIES_MAX;
 use event::Event;
-use fork::Fork;
+use fork::{Fork, Heads};
 use former::Former;
 use line::Line;
 pub use play::INPUTS_MAX;
@@ -82,6 +85,7 @@ pub struct Session<G: Guards = Guarded> {
     /// Who plays, as the leader last told; as host, as it is.
     roster: Roster,
     fork: Option<Fork>,
+    heads: Heads,
     leadership: Leadership,
     line: Line,
     contacts: BTreeMap<PeerId, Contact>,
@@ -94,6 +98,8 @@ pub struct Session<G: Guards = Guarded> {
     held: State,
     /// As host: from which state it went on.
     opened: StateId,
+    /// As host: the newest event that its game gave.
+    newest_event: StateId,
     /// As host: the last input of each member that the game was given.
     applied: BTreeMap<PeerId, u64>,
     /// As host: the last input of each member that a new host would have, too.

@@ -1,5 +1,4 @@
-//! What the members' games do, and the game as it goes along: inputs until a state holds them, the chain of states, and who
-//! holds how much of it.
+//! What the members' games do: inputs until a state holds them.
 //!
 //! A member keeps each input until its host says that a new host would have it too; whoever is host next says how far its
 //! state goes, and is told the rest again. What a host says it has not, though it has heard this member since, was lost on the way,
@@ -7,16 +6,15 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Beat, Body, Leads, Side};
+use crate::message::{Beat, Body, Side};
 use crate::session::intake::{Deed, Intake, UNDER_WAY_MAX};
-use crate::session::reign::{Chain, Mandate, Phase, Reign};
+use crate::session::reign::{Phase, Reign};
 use crate::session::words::Output;
-use crate::session::{Leadership, STANDBYS, Session};
-use crate::state::{Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, State, StateError, StateId};
+use crate::session::{Leadership, Session};
+use crate::state::StateId;
 use crate::{Guards, PeerId, Stamp};
 
 /// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
@@ -25,8 +23,6 @@ pub const INPUTS_MAX: usize = 512;
 const DEEDS_AT_ONCE: usize = crate::MEMBERS_MAX * 20;
 /// How many names of states a member remembers: at ten a second those of 25 s.
 const NAMES_MAX: usize = 256;
-/// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
-const LACKING: Duration = Duration::from_millis(300);
 
 /// What a member's game has done, and no state that is safe holds yet.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +67,11 @@ impl Names {
             self.known.pop_first();
         }
         (known != id).then_some(known)
+    }
+
+    /// Whether a host has told that one.
+    pub(super) fn knows(&self, id: StateId) -> bool {
+        self.known.get(&(id.stamp, id.number)) == Some(&id)
     }
 
     /// Two sides without a majority may give the same number to different states.
@@ -160,6 +161,7 @@ impl<G: Guards> Session<G> {
     /// A host begins with the state that it has: inputs that it holds are not applied again, and later ones are.
     pub(super) fn open(&mut self) {
         self.opened = self.held.id();
+        self.newest_event = StateId::NONE;
         self.applied = self.held.inputs();
         self.safe = self.applied.clone();
         let intake = Intake::after(&self.applied);
@@ -188,195 +190,5 @@ impl<G: Guards> Session<G> {
             inputs.kept.pop_front();
         }
         self.say_inputs(now, beat.echo);
-    }
-
-    /// The host's game is so far: the best two standbys are sent what changed.
-    pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
-        if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
-            return self.refuse_piece(StateError::NotNow);
-        }
-        if self.append(piece) && self.config.level != Level::None {
-            let newest: Vec<Part> = self.held.parts().last().cloned().into_iter().collect();
-            let standbys: Vec<PeerId> = self.successors(now).take(STANDBYS).collect();
-            for standby in standbys {
-                self.send(standby, Body::State(newest.clone()));
-            }
-        }
-        self.count_durable(now);
-    }
-
-    /// What the game gives next does not follow on what is held.
-    pub(super) fn miss_piece(&mut self) {
-        self.as_host(|reign| reign.chain = Chain::Broken);
-    }
-
-    pub(super) fn refuse_piece(&mut self, why: StateError) {
-        self.miss_piece();
-        self.outputs.push(Output::NotTaken(why));
-    }
-
-    /// Puts a piece at the end of the chain. `false` where it does not fit.
-    pub(super) fn append(&mut self, piece: Piece) -> bool {
-        let is_snapshot = piece.kind == Kind::Snapshot;
-        if !is_snapshot && self.as_host(|reign| reign.chain) == Some(Chain::Broken) {
-            self.refuse_piece(StateError::Gap);
-            return false;
-        }
-        let stamp = self.stamp();
-        if self.applied.len() > PLAYERS_MAX {
-            let members = &self.roster.members;
-            self.applied.retain(|peer, _| members.contains_key(peer));
-            if let Leadership::Reigns(reign) = &mut self.leadership {
-                reign.intake.retain(|peer| members.contains_key(&peer));
-            }
-        }
-        let inputs = self.applied.clone();
-        match self.held.write(stamp, piece, inputs.clone()) {
-            Ok(part) => {
-                let id = part.id;
-                self.as_host(|reign| {
-                    reign.chain = Chain::Whole;
-                    reign.safe_inputs.push_back((id, inputs));
-                    if reign.safe_inputs.len() > PARTS_MAX {
-                        reign.safe_inputs.pop_front();
-                    }
-                });
-                true
-            }
-            Err(why) => {
-                self.refuse_piece(why);
-                false
-            }
-        }
-    }
-
-    /// A standby that lacks something for a while is sent it.
-    pub(super) fn send_lacking(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
-        let is_standby = self.config.level != Level::None
-            && self.successors(now).take(STANDBYS).any(|standby| standby == to);
-        let newest = self.held.id();
-        let Some(contact) = self.contacts.get_mut(&to) else { return };
-        if !is_standby || beat.holds == newest {
-            contact.lacks = None;
-            return;
-        }
-        let (held, since) = *contact.lacks.get_or_insert((beat.holds, now));
-        if held != beat.holds {
-            contact.lacks = Some((beat.holds, now));
-        } else if now >= since + LACKING {
-            contact.lacks = Some((beat.holds, now));
-            let parts = self.held.after(beat.holds).to_vec();
-            self.send(to, Body::State(parts));
-        }
-    }
-
-    /// A standby takes what its host sends; a new host what it asked for.
-    pub(super) fn take_state(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, parts: &[Part]) {
-        let from_host = from == self.leader() && stamp == self.stamp();
-        let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
-        // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
-        let is_possible = parts.iter().all(|part| part.id.stamp < self.stamp()) && self.is_member(from);
-        let is_wanted = asked && is_possible;
-        if !from_host && !is_wanted {
-            return;
-        }
-        let newer = self.held.take(parts);
-        if newer && from_host {
-            self.send(from, Body::Holds(self.held.id()));
-        }
-        // The last state of a host that hands over may come after its word that it does.
-        let beat = self.contacts.get(&from).and_then(|contact| contact.beat).filter(|_| newer && from_host);
-        if let Some(Beat { leads: leads @ Leads::HandsOver { state, .. }, .. }) = beat
-            && state == self.held.id()
-        {
-            self.be_handed_over(now, &leads);
-        }
-        if asked {
-            self.accede(now);
-        }
-    }
-
-    /// Whoever plays or votes: a host of another side is met, and is neither.
-    pub(super) fn is_member(&self, peer: PeerId) -> bool {
-        self.is_voter(peer) || self.roster.members.contains_key(&peer)
-    }
-
-    /// A new host asks for it; whoever was never let in is given nothing.
-    pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
-        if !self.is_member(to) {
-            return;
-        }
-        let parts = self.held.after(from).to_vec();
-        if !parts.is_empty() {
-            self.send(to, Body::State(parts));
-        }
-    }
-
-    /// A member holds so much of this host's state.
-    pub(super) fn note_held(&mut self, now: Timestamp, from: PeerId, id: StateId) {
-        if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.holds = contact.holds.max(id);
-        }
-        self.count_durable(now);
-    }
-
-    /// *Acknowledged* is what the host holds and min(2, standbys) others.
-    fn count_durable(&mut self, now: Timestamp) {
-        // What comes late to a host that stood still is no acknowledgement (I5): whether it still is one is looked at first.
-        self.keep_mandate(now);
-        let stamp = self.stamp();
-        let newest = self.held.id();
-        let mut held: Vec<StateId> =
-            self.contacts.values().map(|it| it.holds).filter(|id| id.stamp == stamp).collect();
-        held.sort_unstable();
-        let copies =
-            if self.config.level == Level::None { 0 } else { self.successors(now).take(STANDBYS).count() };
-        let held_by_enough = match (copies, held.len().checked_sub(copies)) {
-            (0, _) => newest,
-            (_, Some(at)) => held[at].min(newest),
-            (_, None) => StateId::NONE,
-        };
-        let safe = self.as_host(|reign| {
-            let rose = held_by_enough > reign.durable && held_by_enough.stamp == stamp;
-            if rose {
-                reign.durable = held_by_enough;
-            }
-            let mut safe = None;
-            while reign.safe_inputs.front().is_some_and(|(id, _)| *id <= reign.durable) {
-                safe = reign.safe_inputs.pop_front().map(|(_, inputs)| inputs);
-            }
-            (rose && reign.mandate == Mandate::Confirmed, safe)
-        });
-        let Some((rose, safe)) = safe else { return };
-        if let Some(safe) = safe {
-            self.safe = safe;
-        }
-        if rose {
-            self.outputs.push(Output::Durable(held_by_enough));
-        }
-    }
-
-    /// Whether the host may tell its members of what it wrote as that part, by the session's [`Level`].
-    #[must_use]
-    pub fn may_tell(&self, id: StateId, kind: Kind) -> bool {
-        let is_safe = match &self.leadership {
-            Leadership::Reigns(reign) => id <= reign.durable,
-            Leadership::Follows
-            | Leadership::Doubts(_)
-            | Leadership::Vacant(_)
-            | Leadership::Outside { .. }
-            | Leadership::Over => false,
-        };
-        match (self.config.level, kind) {
-            (Level::None | Level::Asynchronous, _) => true,
-            (Level::DurableEvents, Kind::Snapshot | Kind::Delta) => true,
-            (Level::DurableEvents, Kind::Event) | (Level::Synchronous, _) => is_safe,
-        }
-    }
-
-    /// The state that it holds: as host its own, as a standby its host's.
-    #[must_use]
-    pub const fn held(&self) -> &State {
-        &self.held
     }
 }

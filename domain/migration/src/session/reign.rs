@@ -1,6 +1,7 @@
 //! What a host does: it gathers its members and the newest state, keeps views and hints, sends its state to standbys, and
 //! stands still when it cannot tell whether it is still the host.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -13,6 +14,7 @@ use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
+use crate::session::gathering::Gathering;
 use crate::session::intake::Intake;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
@@ -58,7 +60,7 @@ pub(super) struct Reign {
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
     claimed: Option<Timestamp>,
-    pulled: Option<Timestamp>,
+    pub(super) gathering: Box<Gathering>,
     /// Since when another side's host asks this one to go on for both.
     pub(super) merging: Option<Timestamp>,
     /// The hosts of other sides that do not give way either.
@@ -129,7 +131,7 @@ impl Reign {
             safe_inputs: VecDeque::new(),
             pending: None,
             claimed: None,
-            pulled: None,
+            gathering: Box::default(),
             merging: None,
             contests: BTreeMap::new(),
         }
@@ -268,27 +270,20 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let mine = self.held.id();
         let lives = |contact: &&Contact| !contact.is_lost(now) && contact.rhythm.silence(now) < SUSPECT_MIN;
-        let living = self.contacts.values().filter(lives);
-        let (mut all_here, mut newest) = (true, mine);
-        for contact in living {
-            // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
-            all_here &= contact.stamp == stamp || contact.stamp == Stamp::NOBODY;
-            // A state of this host's own time there cannot be.
-            newest = newest.max(Some(contact.holds).filter(|holds| holds.stamp < stamp).unwrap_or_default());
-        }
-        let holders: Vec<PeerId> = self
-            .contacts
-            .iter()
-            .filter(|(_, contact)| contact.holds == newest && !contact.is_lost(now))
-            .map(|(peer, _)| *peer)
+        // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
+        let is_here = |contact: &Contact| contact.stamp == stamp || contact.stamp == Stamp::NOBODY;
+        let all_here = self.contacts.values().filter(lives).all(is_here);
+        let claims = self.contacts.iter().filter(|(_, contact)| contact.holds > mine && lives(contact));
+        let claims: Vec<(PeerId, StateId)> = claims
+            .map(|(peer, contact)| (*peer, contact.holds))
+            .filter(|(_, holds)| self.is_believable(*holds))
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         let is_over = now >= reign.since + ACCESSION_MAX || reign.handed == Some(mine);
-        if !is_over && (!all_here || newest > mine) {
-            if newest > mine && reign.pulled.is_none_or(|pulled| now >= pulled + AGAIN) {
-                reign.pulled = Some(now);
-                holders.into_iter().for_each(|peer| self.send(peer, Body::Pull(mine)));
-            }
+        let holders = reign.gathering.holders(claims);
+        if !is_over && (!all_here || !holders.is_empty()) {
+            let asked = reign.gathering.ask(now, holders);
+            asked.into_iter().for_each(|peer| self.send(peer, Body::Pull(mine)));
             return;
         }
         reign.phase = Phase::Reigning;

@@ -13,6 +13,7 @@ mod net;
 mod order;
 mod passes;
 mod seal;
+mod sealed;
 mod sentences;
 mod state;
 mod strangers;

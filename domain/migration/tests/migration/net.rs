@@ -45,6 +45,8 @@ pub struct Net {
     pub refused: BTreeMap<PeerId, Closed>,
     pub seen: BTreeMap<PeerId, Seen>,
     under_way: VecDeque<(Timestamp, PeerId, PeerId, Message)>,
+    /// What came to somebody, where a test listens.
+    pub overheard: Option<Vec<(PeerId, PeerId, Message)>>,
     /// Directed links that carry nothing.
     pub cut: BTreeSet<(PeerId, PeerId)>,
     frozen: BTreeSet<PeerId>,
@@ -223,6 +225,13 @@ impl Net {
         )
     }
 
+    /// The same peers in another session.
+    pub fn of_session(session: SessionId, count: u128) -> Self {
+        let (migratable, policy) = (Migratable::Yes, WithoutMajority::Fork);
+        let level = Level::Asynchronous;
+        Self::created_as(session, count, Arbiter::Majority, migratable, policy, level, MEMBERS_MAX)
+    }
+
     /// As many as may be in it.
     pub fn full(count: u128) -> Self {
         let (migratable, policy, size) = (Migratable::Yes, WithoutMajority::Fork, count as usize);
@@ -231,6 +240,11 @@ impl Net {
 
     pub fn at_level(count: u128, level: Level) -> Self {
         Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Fork, level, MEMBERS_MAX)
+    }
+
+    /// One that waits where it has no majority.
+    pub fn that_stands_still(count: u128, level: Level) -> Self {
+        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Hold, level, MEMBERS_MAX)
     }
 
     pub fn under_lobby(count: u128, without_majority: WithoutMajority) -> Self {
@@ -246,12 +260,24 @@ impl Net {
         level: Level,
         size: usize,
     ) -> Self {
+        Self::created_as(SessionId(9), count, arbiter, migratable, without_majority, level, size)
+    }
+
+    fn created_as(
+        session: SessionId,
+        count: u128,
+        arbiter: Arbiter,
+        migratable: Migratable,
+        without_majority: WithoutMajority,
+        level: Level,
+        size: usize,
+    ) -> Self {
         let now = Timestamp::from_unix_ms(1_000_000);
-        let admission = admitted(SessionId(9), peer(1), (now, now), now + PASS_LASTS);
+        let admission = admitted(session, peer(1), (now, now), now + PASS_LASTS);
         let config = Config {
             me: peer(1),
             admission: (arbiter == Arbiter::Lobby).then_some(admission),
-            session: SessionId(9),
+            session,
             arbiter,
             order: Order::Documented,
             migratable,
@@ -267,6 +293,7 @@ impl Net {
             refused: BTreeMap::new(),
             seen: BTreeMap::new(),
             under_way: VecDeque::new(),
+            overheard: None,
             cut: BTreeSet::new(),
             frozen: BTreeSet::new(),
             stepped: now,
@@ -428,6 +455,9 @@ impl Net {
     pub fn deliver(&mut self, from: PeerId, to: PeerId, message: Message) {
         if self.frozen.contains(&to) {
             return;
+        }
+        if let Some(overheard) = &mut self.overheard {
+            overheard.push((from, to, message.clone()));
         }
         if self.peers.contains_key(&to) {
             self.give(to, Input::Message { from, message });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Input, Kind, Leads, Level, Output, PARTS_MAX, Piece, STATE_BYTES_MAX, Stamp,
-    State, StateError, StateHash, StateId, Tick,
+    Body, CanBeHost, Epoch, Excerpt, Input, Kind, Leads, Level, Output, PARTS_MAX, Part, Piece,
+    STATE_BYTES_MAX, Side, Signature, Stamp, State, StateError, StateHash, StateId, Taken, Telling, Tick,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -68,19 +68,35 @@ fn a_standby_takes_what_follows_and_nothing_else() {
     let pieces: Vec<Piece> =
         (1..=4).map(|tick| piece(tick, if tick == 1 { Kind::Snapshot } else { Kind::Delta }, &[7])).collect();
     let host = written(FIRST, &pieces);
+    let parts = |parts: &[Part]| Excerpt { parts: parts.to_vec(), seal: Signature(b"seal".to_vec()) };
+    let good = |_: StateId, seal: &Signature| seal.0 == b"seal";
     let mut standby = State::default();
-    assert!(!standby.take(&host.parts()[1..]), "what changed since something that it does not have");
-    assert!(standby.take(&host.parts()[..2]));
-    assert!(!standby.take(&host.parts()[3..]), "one is missing between");
-    assert!(standby.take(host.after(standby.id())));
-    assert_eq!(standby, host);
-    assert!(!standby.take(host.parts()), "again is no news");
+    let lacks = parts(&host.parts()[1..]);
+    assert_eq!(
+        standby.take(&lacks, good),
+        Taken::NoNews,
+        "what changed since something that it does not have"
+    );
+    assert_eq!(standby.take(&parts(&host.parts()[..2]), good), Taken::Newer);
+    assert_eq!(standby.take(&parts(&host.parts()[3..]), good), Taken::NoNews, "one is missing between");
+    let gap = [&host.parts()[2..3], &host.parts()[..1]].concat();
+    assert_eq!(
+        standby.take(&parts(&gap), good),
+        Taken::NoNews,
+        "the seal is of the last, which is not taken"
+    );
+    assert_eq!(standby.take(&parts(&host.parts()[1..]), good), Taken::Newer);
+    assert_eq!(standby.parts(), host.parts());
+    assert_eq!(standby.after(StateId::NONE), parts(host.parts()), "and can show whose it is");
+    assert_eq!(standby.take(&parts(host.parts()), good), Taken::NoNews, "again is no news");
     let mut edited = host.parts().to_vec();
     edited[0].bytes = b"my score".to_vec();
-    assert!(!State::default().take(&edited[..1]), "its name is not its own");
+    assert_eq!(State::default().take(&parts(&edited[..1]), good), Taken::Forged, "its name is not its own");
     let mut renamed = host.parts().to_vec();
     renamed[0].inputs.insert(peer(1), 9);
-    assert!(!State::default().take(&renamed[..1]));
+    assert_eq!(State::default().take(&parts(&renamed[..1]), good), Taken::Forged);
+    let unsigned = Excerpt { seal: Signature::default(), ..parts(host.parts()) };
+    assert_eq!(State::default().take(&unsigned, good), Taken::Forged, "nobody shows who wrote it");
 }
 
 /// Those of a later host are newer, whatever their tick: nobody goes back to what an earlier one did beside it.
@@ -90,8 +106,9 @@ fn a_later_hosts_state_is_newer() {
     let new = written(Stamp::certified(Epoch(2)), &[piece(98, Kind::Snapshot, b"")]);
     assert!(new.id() > old.id());
     let mut held = old.clone();
-    assert!(held.take(new.parts()));
-    assert!(!held.take(old.parts()));
+    let anybody = |_: StateId, _: &Signature| true;
+    assert_eq!(held.take(&new.after(StateId::NONE), anybody), Taken::Newer);
+    assert_eq!(held.take(&old.after(StateId::NONE), anybody), Taken::NoNews);
 }
 
 /// *Acknowledged* is what the host holds and min(2, standbys) others, however many others only play.
@@ -165,50 +182,86 @@ fn nothing_follows_on_a_piece_that_was_not_taken_but_a_snapshot() {
     }
 }
 
-/// What may be told when, by level.
+/// Issue 5: "none, asynchronous (default), durable events, synchronous". What a host says after it gave that waits until it is held.
 #[test]
-fn levels_say_what_may_be_told_before_it_is_held() {
-    for (level, delta, event) in [
-        (Level::Asynchronous, true, true),
-        (Level::DurableEvents, true, false),
-        (Level::Synchronous, false, false),
+fn levels_say_what_waits_until_it_is_held() {
+    // What waits of what is said after an event, and of what is said after something else.
+    for (level, event, other) in [
+        (Level::None, [false, false], [false, false]),
+        (Level::Asynchronous, [false, false], [false, false]),
+        (Level::DurableEvents, [true, false], [false, false]),
+        (Level::Synchronous, [true, true], [true, true]),
     ] {
-        let mut net = Net::at_level(3, level);
-        net.run(Duration::from_secs(1));
-        let tick = net.session(peer(1)).held().id().tick;
-        net.give(peer(1), Input::State(piece(tick.0, Kind::Event, b"loot")));
-        let id = net.session(peer(1)).held().id();
-        let host = net.session(peer(1));
-        assert_eq!(
-            (host.may_tell(id, Kind::Delta), host.may_tell(id, Kind::Event)),
-            (delta, event),
-            "{level:?}"
-        );
-        net.run(Duration::from_millis(50));
-        assert!(net.session(peer(1)).may_tell(id, Kind::Event), "a round trip later it is held: {level:?}");
+        for (kind, expected) in [(Kind::Event, event), (Kind::Delta, other)] {
+            let mut net = Net::at_level(3, level);
+            net.run(Duration::from_secs(1));
+            let tick = net.session(peer(1)).held().id().tick;
+            net.give(peer(1), Input::State(piece(tick.0, kind, b"loot")));
+            let host = net.session(peer(1));
+            let id = host.held().id();
+            let waits = [Telling::Events, Telling::Standing].map(|telling| host.waits_for(telling));
+            assert_eq!(waits, expected.map(|waits| waits.then_some(id)), "{level:?}, {kind:?}");
+            assert_eq!(host.may_tell(id), level == Level::None, "nobody else has it");
+            net.run(Duration::from_millis(50));
+            assert!(net.session(peer(1)).may_tell(id), "a round trip later it is held: {level:?}");
+            let later = net.session(peer(1)).waits_for(Telling::Events);
+            assert_eq!(later.filter(|later| *later <= id), None, "{level:?}");
+        }
     }
 }
 
-/// "a new host cannot rewrite the past": whoever heard the old host tell a state's name notices another.
+/// I5: "Minority side never commits durable effects". A host that is cut off with few does not take what it holds alone for held
+/// because its standbys are silent: it stands still, and says nothing of it.
+#[test]
+fn a_host_that_is_cut_off_from_its_standbys_tells_no_event() {
+    for level in [Level::DurableEvents, Level::Synchronous] {
+        let mut net = Net::that_stands_still(5, level);
+        net.give(peer(4), Input::Suitable(CanBeHost::NotYet));
+        net.run(Duration::from_secs(1));
+        for standby in [2, 3, 5] {
+            for near in [1, 4] {
+                net.cut_both(peer(near), peer(standby));
+            }
+        }
+        let tick = net.session(peer(1)).held().id().tick;
+        net.give(peer(1), Input::State(piece(tick.0, Kind::Event, b"loot")));
+        let id = net.session(peer(1)).held().id();
+        assert_eq!(net.session(peer(1)).waits_for(Telling::Events), Some(id));
+        for _ in 0..300 {
+            net.run(Duration::from_millis(10));
+            assert!(!net.session(peer(1)).may_tell(id), "{level:?}");
+        }
+        assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch(2)), "the others have another host");
+        assert!(!net.session(peer(2)).held().holds(id), "who never heard of it");
+    }
+}
+
+/// "a new host cannot rewrite the past": whoever heard the old host tell a state's name notices that the new one tells another, be it of
+/// where it went on from or of where it is.
 #[test]
 fn another_past_is_noticed() {
-    let mut net = Net::of(3);
-    let mut beat = net.beat_of(peer(1));
-    net.say(peer(1), peer(3), Body::Beat(beat));
-    let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
-    side.state.hash = StateHash(side.state.hash.0 ^ 1);
-    let told = side.state;
-    net.say(peer(1), peer(3), Body::Beat(beat));
-    let noticed = net.seen[&peer(3)].outputs.iter().find_map(|output| {
-        let Output::Rewritten { host, told, known } = output else { return None };
-        Some((*host, *told, *known))
-    });
-    let (host, said, known) = noticed.expect("it had heard that state's name");
-    assert_eq!((host, said), (peer(1), told));
-    assert_eq!((known.number, known.tick), (told.number, told.tick));
-    let nobody_else =
-        |id| net.seen[&peer(id)].outputs.iter().all(|it| !matches!(it, Output::Rewritten { .. }));
-    assert!(nobody_else(1) && nobody_else(2));
+    let edits: [fn(&mut Side) -> &mut StateId; 2] = [|side| &mut side.opened, |side| &mut side.state];
+    for edited in edits {
+        let mut net = Net::of(4);
+        let old = net.beat_of(peer(1));
+        net.say(peer(1), peer(3), Body::Beat(old));
+        let Leads::Yes(heard) = old.leads else { panic!("it is host") };
+        net.kill(peer(1));
+        net.run(Duration::from_secs(3));
+        assert_eq!(net.host(), peer(2));
+        let noticed = |net: &Net, id: u128| {
+            let outputs = net.seen[&peer(id)].outputs.iter();
+            outputs.filter(|it| matches!(it, Output::Rewritten { .. })).cloned().collect::<Vec<_>>()
+        };
+        assert!((2..=4).all(|id| noticed(&net, id).is_empty()), "it went on from what the old one told");
+        let mut beat = net.beat_of(peer(2));
+        let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
+        let told = StateId { hash: StateHash(heard.state.hash.0 ^ 1), ..heard.state };
+        *edited(side) = told;
+        net.say(peer(2), peer(3), Body::Beat(beat));
+        assert_eq!(noticed(&net, 3), [Output::Rewritten { host: peer(2), told, known: heard.state }]);
+        assert!(noticed(&net, 2).is_empty() && noticed(&net, 4).is_empty(), "nobody else was told so");
+    }
 }
 
 /// "clients replay inputs the snapshot does not hold": what a member did around a crash is applied once, in its order, and all

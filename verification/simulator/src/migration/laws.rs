@@ -40,6 +40,8 @@ pub(super) struct Oracle {
     /// Who was host of each certified epoch: from its own mouth, or from the lobby's.
     crowned: BTreeMap<Epoch, PeerId>,
     stamps: BTreeMap<PeerId, Stamp>,
+    /// Who was host under which stamps.
+    led: BTreeSet<(PeerId, Stamp)>,
     applied: BTreeMap<PeerId, Stamp>,
     touched: BTreeSet<PeerId>,
     /// The newest state that was acknowledged.
@@ -78,6 +80,10 @@ impl Oracle {
         let is_new = !self.crowned.contains_key(&epoch);
         self.crowned.entry(epoch).or_insert(host);
         is_new
+    }
+
+    pub(super) fn has_led(&self, peer: PeerId, stamp: Stamp) -> bool {
+        self.led.contains(&(peer, stamp))
     }
 
     pub(super) fn touch(&mut self, peer: PeerId) {
@@ -152,6 +158,9 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
         if world.scenario.faults == Faults::HostUnheard {
             world.lease_stands(id)?;
         }
+        if leader == id {
+            world.oracle.led.insert((id, stamp));
+        }
         let before = world.oracle.stamps.insert(id, stamp);
         ensure(before.is_none_or(|before| before <= stamp), "I2: the stamp of a peer never falls", || {
             format!("{id}: {before:?}, then {stamp:?}")
@@ -203,7 +212,10 @@ pub(super) fn leads<G: Guards>(
     if world.scenario.faults == Faults::Swarm {
         return Ok(());
     }
-    let held = world.running().into_iter().filter_map(|id| Some(world.peers[&id].session()?.held().id()));
+    // Who lies about it is no holder.
+    let forger = world.forger.map(|forger| forger.peer);
+    let holders = world.running().into_iter().filter(|id| Some(*id) != forger);
+    let held = holders.filter_map(|id| Some(world.peers[&id].session()?.held().id()));
     let is_there = held.max().is_some_and(|held| held >= acknowledged);
     let resumed = &world.peers[&id].game;
     let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
@@ -355,7 +367,9 @@ fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         let last = applied.get(&id).copied().unwrap_or_default();
         let settled = world.oracle.settled.get(&id);
         let missing = (1..=played).find(|number| settled.is_none_or(|settled| !settled.contains(number)));
-        let is_behind = last != played && world.scenario.faults != Faults::Swarm;
+        // Who says that it holds more than it does has its host take for safe what is not.
+        let lies = world.forger.is_some_and(|forger| forger.peer == id);
+        let is_behind = last != played && world.scenario.faults != Faults::Swarm && !lies;
         (missing.is_some() || is_behind)
             .then(|| format!("{id}: {last} of {played} in the game of {host}, {missing:?} in none"))
     });

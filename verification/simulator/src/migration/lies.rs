@@ -1,15 +1,17 @@
 //! What goes on in every world beside its faults: somebody who is not of the session says that it leads it, that it has come to the
-//! last epoch there can be, and that it holds the newest state; and a member says that of the epoch. Nothing comes of it: the laws
-//! are those of a world without.
+//! last epoch there can be, and that it holds the newest state; and a member says that of the epoch. One member, the *forger*, tells
+//! every new host that it holds the newest state, and gives it one that no host wrote. Nothing comes of it: the laws are those of a
+//! world without.
 //!
 //! It draws from a chance of its own, so that a world is the same with other lies.
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, Epoch, Guards, Hint, Kind, Leads, Message, PeerId, Piece, Session, SessionId, Side, Stamp,
-    Standing, State, StateId, Tick,
+    Beat, Body, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece, Session, SessionId,
+    Side, Stamp, Standing, State, StateId, Tick,
 };
 
+use super::peer::{NamedKeys, SESSION};
 use super::{Faults, Happening, Parcel, World};
 use crate::agenda::Micros;
 
@@ -28,11 +30,9 @@ impl<G: Guards> World<G> {
         let running = self.running();
         let is_member = self.liars.chance(MEMBER);
         let at = self.liars.index(running.len());
-        let Some((told, session)) =
-            running.get(at).and_then(|peer| Some((*peer, self.peers[peer].session()?)))
-        else {
-            return;
-        };
+        let Some(told) = running.get(at).copied() else { return };
+        self.choose_forger(told);
+        let Some(session) = self.peers[&told].session() else { return };
         let stranger = PeerId(STRANGERS + u128::from(self.now));
         // A host that says it is another one breaks its own session, and no other. And a member can make its host be certified anew, so
         // members lie only where such things are looked at after everything has come to rest.
@@ -44,7 +44,7 @@ impl<G: Guards> World<G> {
             // Members who miss their host believe a member that says it leads a side, as they have to.
             _ if is_member => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
             0 => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
-            1 => (stamp, Body::State(forged(stamp))),
+            1 => (stamp, Body::State(forged(stamp).after(StateId::NONE))),
             _ => {
                 let side = Stamp { fork: stamp.fork + 1, ..stamp };
                 (side, Body::Beat(boast(session, side, holds)))
@@ -82,12 +82,92 @@ fn boast(session: &Session<impl Guards>, stamp: Stamp, holds: StateId) -> Beat {
     }
 }
 
+/// What is in no host's game.
+const FORGED: &[u8] = b"another";
+
 /// Another game, further than any.
-fn forged(stamp: Stamp) -> Vec<mainstay_migration::Part> {
+fn forged(stamp: Stamp) -> State {
     let mut state = State::default();
-    let piece = Piece { tick: Tick(u64::MAX), kind: Kind::Snapshot, bytes: b"another".to_vec() };
-    match state.write(stamp, piece, std::collections::BTreeMap::new()) {
-        Ok(_) => state.parts().to_vec(),
-        Err(_) => Vec::new(),
+    let piece = Piece { tick: Tick(u64::MAX), kind: Kind::Snapshot, bytes: FORGED.to_vec() };
+    // It is short, and the first of its chain.
+    let _taken = state.write(stamp, piece, std::collections::BTreeMap::new());
+    state
+}
+
+/// Whether a liar has a part in it.
+pub(super) fn is_forged(state: &State) -> bool {
+    state.parts().iter().any(|part| part.bytes == FORGED)
+}
+
+/// A member that lies about the game.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Forger {
+    pub peer: PeerId,
+    /// Under whose stamp it lies: that of the host before, and of the present one.
+    before: Stamp,
+    present: Stamp,
+}
+
+impl<G: Guards> World<G> {
+    /// There is one forger at a time, and never the host.
+    fn choose_forger(&mut self, peer: PeerId) {
+        let lives = self.forger.is_some_and(|it| self.running().contains(&it.peer));
+        let Some(session) = self.peers[&peer].session() else { return };
+        if !lives && session.leader() != peer && self.scenario.faults != Faults::Wireless {
+            let present = session.stamp();
+            self.forger = Some(Forger { peer, before: present, present });
+            self.say(peer, |_| "lies about the game from now on".to_owned());
+        }
+    }
+
+    /// What goes out of a process: the forger's beats say that it holds what it makes up.
+    pub(super) fn as_it_is_told(&mut self, from: PeerId, mut message: Message) -> Message {
+        let Some(forger) = self.forger.as_mut().filter(|it| it.peer == from) else { return message };
+        if forger.present != message.stamp {
+            forger.before = std::mem::replace(&mut forger.present, message.stamp);
+        }
+        let stamp = if self.liars.chance(500_000) { forger.before } else { forger.present };
+        if let Body::Beat(beat) = &mut message.body
+            && beat.leads == Leads::No
+            && let Some(forged) = self.forgery(from, stamp)
+        {
+            beat.holds = forged.id();
+        }
+        message
+    }
+
+    /// A new host asks for what it holds. `true` where that is the forger: then it is given what no host wrote.
+    pub(super) fn forges_state(&mut self, asked: PeerId, by: PeerId, message: &Message) -> bool {
+        let Some(Forger { peer, before, present }) = self.forger else { return false };
+        if peer != asked || !matches!(message.body, Body::Pull(_)) {
+            return false;
+        }
+        let stamp = if present < message.stamp { present } else { before };
+        let Some(forged) = self.forgery(asked, stamp) else { return false };
+        self.counts.forged += 1;
+        let body = Body::State(forged.after(StateId::NONE));
+        let answer = Message { session: SESSION, stamp: message.stamp, body };
+        let parcel = Parcel::Protocol(Box::new(answer));
+        self.after(self.scenario.delay, Happening::Arrives { from: asked, to: by, parcel });
+        true
+    }
+
+    /// A game of its own, or what the host wrote and a piece more; signed with its own key.
+    fn forgery(&mut self, forger: PeerId, stamp: Stamp) -> Option<State> {
+        // Whoever was host of that time has the key that it takes, and its game was the game.
+        if self.oracle.has_led(forger, stamp) {
+            return None;
+        }
+        let held = self.peers[&forger].session()?.held();
+        let mut state = forged(stamp);
+        if held.id().stamp == stamp && self.liars.chance(500_000) {
+            let mut longer = held.clone();
+            let piece = Piece { tick: Tick(u64::MAX), kind: Kind::Event, bytes: FORGED.to_vec() };
+            if longer.write(stamp, piece, held.inputs()).is_ok() {
+                state = longer;
+            }
+        }
+        state.sign(NamedKeys(forger).sign(&state.id().words(SESSION)));
+        Some(state)
     }
 }

@@ -103,6 +103,8 @@ pub struct Counts {
     pub outages: u64,
     /// Peers that asked to be let in without the lobby's pass.
     pub intruders: u64,
+    /// States that no host wrote, and a new host was given.
+    pub forged: u64,
     /// Renewals that members brought for their host, and the lobby counted.
     pub brought: u64,
 }
@@ -194,6 +196,7 @@ struct World<G: Guards> {
     random: Random,
     /// The chance of whoever lies.
     liars: Random,
+    forger: Option<lies::Forger>,
     scenario: Scenario,
     now: Micros,
     agenda: Agenda<Happening>,
@@ -215,6 +218,7 @@ impl<G: Guards> World<G> {
     fn new(random: Random, scenario: Scenario, text: Text) -> Self {
         Self {
             liars: random.clone(),
+            forger: None,
             random,
             scenario,
             now: 0,

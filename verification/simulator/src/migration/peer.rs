@@ -342,11 +342,17 @@ impl<G: Guards> World<G> {
                 {
                     super::laws::gives_away(self, id)?;
                 }
+                let message = self.as_it_is_told(id, message);
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
             Output::Call(call) => return self.call(id, call),
             Output::AskLobby { asked, question } => self.asks_lobby(id, asked, question),
             Output::Lead { stamp, state } => {
+                ensure(
+                    !super::lies::is_forged(&state),
+                    "nobody goes on from a state that no host wrote",
+                    || format!("{id} from {:?}", state.id()),
+                )?;
                 let game = Game::of(state.parts());
                 self.say(id, |_| format!("leads {stamp:?} from {:?}", state.id()));
                 let holds = state.parts().last().map(|part| part.inputs.clone()).unwrap_or_default();
@@ -582,6 +588,7 @@ impl<G: Guards> World<G> {
         }
         let now = self.clock(self.peers[&to].skew_ms);
         match parcel {
+            Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
                 let joined = match &mut self.peer(to).life {
                     Life::In(session) => {

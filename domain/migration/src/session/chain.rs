@@ -1,0 +1,252 @@
+//! The game as it goes along: the chain of states that a host writes, who holds how much of it, and whose it is.
+//!
+//! The host signs the name of each part that it writes, and whoever takes a state from anybody asks for that signature: the
+//! parts are chained, so it stands for all that lies before. Who was to write a state, its stamp says: the host that was
+//! certified for that epoch, or of a side without a majority the one that this peer obeyed on it. Where this peer knows neither
+//! (under a lobby certificates stand for themselves, and whoever was away missed one), a state is good whose name a host told it
+//! in its beats.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::message::{Beat, Body, Leads};
+use crate::session::reign::{Chain, Mandate, Phase};
+use crate::session::words::Output;
+use crate::session::{Leadership, STANDBYS, Session};
+use crate::state::{Excerpt, Kind, Level, PARTS_MAX, PLAYERS_MAX, Piece, State, StateError, StateId, Taken};
+use crate::{Guards, PeerId, Signature, Stamp};
+
+/// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
+const LACKING: Duration = Duration::from_millis(300);
+
+/// What a host's game says to its members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    /// Something that happened: who was told of it must never be told otherwise.
+    Events,
+    /// How things stand: it is told again anyway, as it is then.
+    Standing,
+}
+
+impl<G: Guards> Session<G> {
+    /// The host's game is so far: the best two standbys are sent what changed.
+    pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
+        if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
+            return self.refuse_piece(StateError::NotNow);
+        }
+        if self.append(piece) && self.config.level != Level::None {
+            let newest = self.held.newest();
+            let standbys: Vec<PeerId> = self.successors(now).take(STANDBYS).collect();
+            for standby in standbys {
+                self.send(standby, Body::State(newest.clone()));
+            }
+        }
+        self.count_durable(now);
+    }
+
+    /// What the game gives next does not follow on what is held.
+    pub(super) fn miss_piece(&mut self) {
+        self.as_host(|reign| reign.chain = Chain::Broken);
+    }
+
+    pub(super) fn refuse_piece(&mut self, why: StateError) {
+        self.miss_piece();
+        self.outputs.push(Output::NotTaken(why));
+    }
+
+    /// Puts a piece at the end of the chain. `false` where it does not fit.
+    pub(super) fn append(&mut self, piece: Piece) -> bool {
+        let (is_snapshot, is_event) = (piece.kind == Kind::Snapshot, piece.kind == Kind::Event);
+        if !is_snapshot && self.as_host(|reign| reign.chain) == Some(Chain::Broken) {
+            self.refuse_piece(StateError::Gap);
+            return false;
+        }
+        let stamp = self.stamp();
+        if self.applied.len() > PLAYERS_MAX {
+            let members = &self.roster.members;
+            self.applied.retain(|peer, _| members.contains_key(peer));
+            if let Leadership::Reigns(reign) = &mut self.leadership {
+                reign.intake.retain(|peer| members.contains_key(&peer));
+            }
+        }
+        let inputs = self.applied.clone();
+        match self.held.write(stamp, piece, inputs.clone()).map(|part| part.id) {
+            Ok(id) => {
+                if is_event {
+                    self.newest_event = id;
+                }
+                self.held.sign(self.config.keys.sign(&id.words(self.config.session)));
+                self.as_host(|reign| {
+                    reign.chain = Chain::Whole;
+                    reign.safe_inputs.push_back((id, inputs));
+                    if reign.safe_inputs.len() > PARTS_MAX {
+                        reign.safe_inputs.pop_front();
+                    }
+                });
+                true
+            }
+            Err(why) => {
+                self.refuse_piece(why);
+                false
+            }
+        }
+    }
+
+    /// A standby that lacks something for a while is sent it.
+    pub(super) fn send_lacking(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
+        let is_standby = self.config.level != Level::None
+            && self.successors(now).take(STANDBYS).any(|standby| standby == to);
+        let newest = self.held.id();
+        let Some(contact) = self.contacts.get_mut(&to) else { return };
+        if !is_standby || beat.holds == newest {
+            contact.lacks = None;
+            return;
+        }
+        let (held, since) = *contact.lacks.get_or_insert((beat.holds, now));
+        if held != beat.holds {
+            contact.lacks = Some((beat.holds, now));
+        } else if now >= since + LACKING {
+            contact.lacks = Some((beat.holds, now));
+            self.send(to, Body::State(self.held.after(beat.holds)));
+        }
+    }
+
+    /// A standby takes what its host sends; a new host what it asked for.
+    pub(super) fn take_state(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, sent: &Excerpt) {
+        let from_host = from == self.leader() && stamp == self.stamp();
+        let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
+        // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
+        let is_possible = sent.parts.iter().all(|part| part.id.stamp < self.stamp()) && self.is_member(from);
+        let is_wanted = asked && is_possible;
+        if !from_host && !is_wanted {
+            return;
+        }
+        let mut held = core::mem::take(&mut self.held);
+        let taken = held.take(sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
+        self.held = held;
+        if taken == Taken::Forged && is_wanted {
+            self.as_host(|reign| reign.gathering.distrust(from));
+        }
+        let newer = taken == Taken::Newer;
+        if newer && from_host {
+            self.send(from, Body::Holds(self.held.id()));
+        }
+        // The last state of a host that hands over may come after its word that it does.
+        let beat = self.contacts.get(&from).and_then(|contact| contact.beat).filter(|_| newer && from_host);
+        if let Some(Beat { leads: leads @ Leads::HandsOver { state, .. }, .. }) = beat
+            && state == self.held.id()
+        {
+            self.be_handed_over(now, &leads);
+        }
+        if asked {
+            self.accede(now);
+        }
+    }
+
+    /// Whoever plays or votes: a host of another side is met, and is neither.
+    pub(super) fn is_member(&self, peer: PeerId) -> bool {
+        self.is_voter(peer) || self.roster.members.contains_key(&peer)
+    }
+
+    /// A new host asks for it; whoever was never let in is given nothing.
+    pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
+        if !self.is_member(to) {
+            return;
+        }
+        let sent = self.held.after(from);
+        if !sent.parts.is_empty() {
+            self.send(to, Body::State(sent));
+        }
+    }
+
+    /// Who was to write under that stamp, as far as this peer knows.
+    fn writer(&self, stamp: Stamp) -> Option<PeerId> {
+        if stamp.fork == 0 { self.ballot.host_of(stamp.epoch) } else { self.heads.of(stamp) }
+    }
+
+    fn is_by_its_writer(&self, id: StateId, seal: &Signature) -> bool {
+        match self.writer(id.stamp) {
+            Some(writer) => id.is_sealed(seal, writer, self.config.session, self.config.keys.as_ref()),
+            None => self.names.knows(id),
+        }
+    }
+
+    /// Whether a state of that name could be taken from another, whatever its seal is.
+    pub(super) fn is_believable(&self, id: StateId) -> bool {
+        // A state of this host's own time there cannot be.
+        id.stamp < self.stamp() && (self.writer(id.stamp).is_some() || self.names.knows(id))
+    }
+
+    /// A member holds so much of this host's state.
+    pub(super) fn note_held(&mut self, now: Timestamp, from: PeerId, id: StateId) {
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.holds = contact.holds.max(id);
+        }
+        self.count_durable(now);
+    }
+
+    /// *Acknowledged* is what the host holds and min(2, standbys) others.
+    fn count_durable(&mut self, now: Timestamp) {
+        // What comes late to a host that stood still is no acknowledgement (I5): whether it still is one is looked at first.
+        self.keep_mandate(now);
+        let stamp = self.stamp();
+        let newest = self.held.id();
+        let copies = if self.config.level == Level::None { 0 } else { STANDBYS };
+        // What others say that they hold was never sent to them.
+        let standbys = self.successors(now).take(copies);
+        let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));
+        let held_by_enough = held.min().unwrap_or(newest).min(newest);
+        let safe = self.as_host(|reign| {
+            let rose = held_by_enough > reign.durable && held_by_enough.stamp == stamp;
+            if rose {
+                reign.durable = held_by_enough;
+            }
+            let mut safe = None;
+            while reign.safe_inputs.front().is_some_and(|(id, _)| *id <= reign.durable) {
+                safe = reign.safe_inputs.pop_front().map(|(_, inputs)| inputs);
+            }
+            (rose && reign.mandate == Mandate::Confirmed, safe)
+        });
+        let Some((rose, safe)) = safe else { return };
+        if let Some(safe) = safe {
+            self.safe = safe;
+        }
+        if rose {
+            self.outputs.push(Output::Durable(held_by_enough));
+        }
+    }
+
+    /// Until which state is held what the host's game says now has to wait, by the session's [`Level`]. `None`: it goes at once.
+    #[must_use]
+    pub fn waits_for(&self, telling: Telling) -> Option<StateId> {
+        let Leadership::Reigns(reign) = &self.leadership else { return None };
+        let newest = match (self.config.level, telling) {
+            (Level::None | Level::Asynchronous, Telling::Events | Telling::Standing)
+            | (Level::DurableEvents, Telling::Standing) => return None,
+            (Level::DurableEvents, Telling::Events) => self.newest_event,
+            (Level::Synchronous, Telling::Events | Telling::Standing) => self.held.id(),
+        };
+        Some(newest).filter(|newest| *newest > reign.durable)
+    }
+
+    /// Whether what waited for that may be told now: it is held, and this host has not lost its majority meanwhile.
+    #[must_use]
+    pub fn may_tell(&self, state: StateId) -> bool {
+        match &self.leadership {
+            Leadership::Reigns(reign) => state <= reign.durable && reign.mandate != Mandate::Lapsed,
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Vacant(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => false,
+        }
+    }
+
+    /// The state that it holds: as host its own, as a standby its host's.
+    #[must_use]
+    pub const fn held(&self) -> &State {
+        &self.held
+    }
+}

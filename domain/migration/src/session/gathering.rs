@@ -1,0 +1,55 @@
+//! Whom a new host asks for the newest state, among members of whom some may say that they hold what nobody wrote.
+//!
+//! A claim costs nothing, so no claim keeps the new host from asking others: it asks a few at once, the newest claims first, and
+//! in each round those that were asked the least. Who answers with a forgery is not asked or waited for again.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use mainstay_core::Timestamp;
+
+use crate::PeerId;
+use crate::session::{AGAIN, STANDBYS};
+use crate::state::StateId;
+
+/// How many are asked in a round: as many as hold the newest state of a host, and one that lies. Each may send
+/// [`crate::STATE_BYTES_MAX`].
+const ASKED_AT_ONCE: usize = STANDBYS + 1;
+
+/// What a new host knows of those who say that they hold more than it does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gathering {
+    /// When it asked last.
+    asked: Option<Timestamp>,
+    /// How often each was asked.
+    rounds: BTreeMap<PeerId, u32>,
+    /// Who sent what no host wrote.
+    forgers: BTreeSet<PeerId>,
+}
+
+impl Gathering {
+    /// Who of these is asked next, and waited for. Empty: nobody is.
+    pub(super) fn holders(&self, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
+        claims.retain(|(peer, _)| !self.forgers.contains(peer));
+        claims.sort_by_key(|(peer, holds)| (self.rounds.get(peer).copied(), Reverse(*holds)));
+        claims.into_iter().map(|(peer, _)| peer).take(ASKED_AT_ONCE).collect()
+    }
+
+    /// Asks them, if it is time to: returns whom.
+    pub(super) fn ask(&mut self, now: Timestamp, holders: Vec<PeerId>) -> Vec<PeerId> {
+        if holders.is_empty() || self.asked.is_some_and(|asked| now < asked + AGAIN) {
+            return Vec::new();
+        }
+        self.asked = Some(now);
+        holders.iter().for_each(|peer| *self.rounds.entry(*peer).or_default() += 1);
+        holders
+    }
+
+    /// What that one sent no host wrote. Whoever was not asked for its sake is, at once.
+    pub(super) fn distrust(&mut self, peer: PeerId) {
+        if self.forgers.insert(peer) {
+            self.asked = None;
+        }
+    }
+}
