@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Excerpt,
-    Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message, NatType,
-    PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal,
-    Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message,
+    NatType, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal,
+    Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
     StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
 };
 

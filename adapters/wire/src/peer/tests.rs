@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch, Excerpt,
-    Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX, PLAYERS_MAX,
-    Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX,
-    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
+    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX,
+    PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX,
+    STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
+    Vote, Welcome,
 };
 use proptest::prelude::*;
 
