@@ -178,6 +178,8 @@ struct Player {
     next_tick: Instant,
     /// A host that hands over steps no further, unless nobody takes it.
     still_until: Instant,
+    /// Why it does, while it does: what it gave with that may come too early, and is given again.
+    handing: Option<Handover>,
     /// Where a person plays; otherwise every fact is a line of standard output.
     screen: Option<Screen>,
     /// How the session stood last.
@@ -212,6 +214,7 @@ impl Player {
             leaving: Leaving::No,
             next_tick: Instant::now(),
             still_until: Instant::now(),
+            handing: None,
             screen,
             shown: None,
         }
@@ -308,12 +311,13 @@ impl Player {
             }
             Event::NobodyBetter => {
                 self.still_until = Instant::now();
+                self.handing = None;
                 self.tell(&json!({ "event": "nobodyBetter" }))?;
             }
             Event::Behind => {
                 self.turns = None;
-                if let Leaving::HandingOver(_) = self.leaving {
-                    self.hand_over(Handover::Leaves)?;
+                if let Some(why) = self.handing {
+                    self.hand_over(why)?;
                 }
             }
             Event::NotTaken(why) => {
@@ -397,6 +401,7 @@ impl Player {
         }
         match self.part {
             Part::Host(stamp) if self.acting == Acting::Yes && Instant::now() >= self.still_until => {
+                self.handing = None;
                 let (whole, piece) = self.step();
                 let told = Told::encode(self.durable, &whole);
                 self.seat.hold(piece)?;
@@ -484,6 +489,7 @@ impl Player {
 
     fn hand_over(&mut self, why: Handover) -> Result<(), ProcessError> {
         self.still_until = Instant::now() + HANDING_OVER;
+        self.handing = Some(why);
         // What has come since the last tick is in the last state too.
         let (_, last) = self.step();
         Ok(self.seat.hand_over(None, why, last)?)
