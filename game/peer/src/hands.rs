@@ -3,6 +3,7 @@
 //!
 //! - `command` is what a game asks for, `place` what is known of one of its sessions;
 //! - `ahead` is what a new host's game says before this peer obeys it;
+//! - `unsaid` is what the session's level keeps back;
 //! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
 mod ahead;
@@ -11,6 +12,7 @@ mod entrance;
 mod lan;
 mod links;
 mod place;
+mod unsaid;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,13 +22,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_core::Timestamp;
-use mainstay_migration::{Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId};
+use mainstay_migration::{Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId, Telling};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::mpsc;
 
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
 use place::{Life, Outside, Place};
+use unsaid::Saying;
 
 use crate::clock::Clock;
 use crate::key::{Key, Whom};
@@ -267,6 +270,7 @@ impl Hands {
             }
             outputs.into_iter().for_each(|output| self.act(id, output));
         }
+        self.say_what_is_held(id);
     }
 
     fn act(&mut self, id: SessionId, output: Output) {
@@ -570,11 +574,37 @@ impl Hands {
         }
     }
 
-    fn say(&self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+    fn say(&mut self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
+        let Some(Place { life: Life::In(session), unsaid, .. }) = self.places.get_mut(&id) else { return };
         if bytes.len() > GAME_BYTES_MAX {
             return tracing::warn!(length = bytes.len(), "a message of the game is too long");
         }
+        // What may be lost on its way tells of nothing that must not be.
+        let telling = match way {
+            Way::Datagram => Telling::Standing,
+            Way::Stream => Telling::Events,
+        };
+        let Some(after) = session.waits_for(telling) else { return self.transmit(id, to, way, bytes) };
+        if unsaid.keep(Saying { after, to, way, bytes }).is_err() {
+            tracing::warn!(session = %id, ?after, "more of what the game says waits until that is held than may");
+        }
+    }
+
+    /// What was kept back, as far as what it waits for is held by now.
+    fn say_what_is_held(&mut self, id: SessionId) {
+        while let Some(Place { life: Life::In(session), unsaid, .. }) = self.places.get_mut(&id) {
+            if !session.is_host() {
+                return unsaid.forget();
+            }
+            let Some(Saying { to, way, bytes, .. }) = unsaid.next(|state| session.may_tell(state)) else {
+                return;
+            };
+            self.transmit(id, to, way, bytes);
+        }
+    }
+
+    fn transmit(&self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
         let leads = session.is_host();
         let members: Vec<PeerId> = match to {
             To::Host if leads => return,

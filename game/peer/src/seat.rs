@@ -510,6 +510,13 @@ impl Seat {
     /// Says something of the game's own: at most [`GAME_BYTES_MAX`], more is not sent. What a peer
     /// says to members while it is not their host is not sent either.
     ///
+    /// What a host says to members waits as its session's [`Level`] says. At `DurableEvents` what is said over [`Way::Stream`]
+    /// after an event was given ([`Seat::hold`] with `Kind::Event`) goes once that event is held by its host and two others
+    /// (or as many as can be host after it), and what is said over [`Way::Datagram`], which tells how things stand, at once. At `Synchronous` everything
+    /// waits for the newest piece that was given before it, and a new host is heard once its first is held. So a game
+    /// gives what it is about to tell, and then tells it. What waits when this peer is host no more is never
+    /// told, and neither did it happen. At most 4,096 messages and 4 MiB wait, more is not sent.
+    ///
     /// # Errors
     /// Once the peer is shut down.
     pub fn say(&self, to: To, way: Way, bytes: Vec<u8>) -> Result<(), Closing> {

@@ -9,6 +9,7 @@ use mainstay_migration::{CanBeHost, Config, GamePhase, Input, Joining, NAMES, Pe
 use super::ahead::Ahead;
 use super::command::Seated;
 use super::links::Known;
+use super::unsaid::Unsaid;
 use crate::lan::Voice;
 use crate::lobby::Line;
 use crate::relay::Moored;
@@ -31,6 +32,8 @@ pub(super) struct Place {
     pub(super) known: Option<Known>,
     /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
     pub(super) told: u64,
+    /// What its game said as host, and nobody is told yet.
+    pub(super) unsaid: Unsaid,
 }
 
 /// Who is told of a session beside its members.
@@ -60,6 +63,7 @@ impl Place {
             measured: None,
             known: None,
             told: 0,
+            unsaid: Unsaid::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod deeds;
 mod gathering;
+mod levels;
 mod line;
 mod listeners;
 mod seats;
