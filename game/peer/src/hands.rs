@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mainstay_core::Timestamp;
-use mainstay_migration::{Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId, Telling};
+use mainstay_migration::{
+    Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId, Telling,
+};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use tokio::sync::mpsc;
 
