@@ -295,9 +295,10 @@ typedef enum MainstayLevel {
   MAINSTAY_LEVEL_ASYNCHRONOUS = 0,
   // Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
   MAINSTAY_LEVEL_NONE = 1,
-  // An event is told once it is held; everything else at once.
+  // An event is told once it is held; everything else at once: what a host says by MAINSTAY_WAY_STREAM after it gave an event
+  // waits until that is held, and what it says by MAINSTAY_WAY_DATAGRAM does not.
   MAINSTAY_LEVEL_DURABLE_EVENTS = 2,
-  // Nothing is told before it is held.
+  // Nothing is told before it is held: what a host says waits until what it gave before that is held.
   MAINSTAY_LEVEL_SYNCHRONOUS = 3,
 } MainstayLevel;
 
@@ -941,7 +942,8 @@ enum MainstayStatus mainstay_seat_hand_over(const struct MainstaySeat *seat,
                                             size_t length);
 
 // Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
-// MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay.
+// MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay. What a host says waits as the session's MainstayLevel says, 4,096 messages and
+// 4 MiB at most: more is not sent.
 //
 // # Safety
 // `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.

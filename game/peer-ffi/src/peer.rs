@@ -77,9 +77,10 @@ pub enum MainstayLevel {
     Asynchronous = 0,
     /// Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
     None = 1,
-    /// An event is told once it is held; everything else at once.
+    /// An event is told once it is held; everything else at once: what a host says by MAINSTAY_WAY_STREAM after it gave an event
+    /// waits until that is held, and what it says by MAINSTAY_WAY_DATAGRAM does not.
     DurableEvents = 2,
-    /// Nothing is told before it is held.
+    /// Nothing is told before it is held: what a host says waits until what it gave before that is held.
     Synchronous = 3,
 }
 
