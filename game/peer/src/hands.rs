@@ -1,12 +1,13 @@
 //! The hands of one peer: the one task that owns its links and its sessions, feeds the rules what happened and does what
 //! they ask for.
 //!
-//! - `command` is what a game asks for, `place` what is known of one of its sessions;
+//! - `command` is what a game asks for, `asked` how that is done, `place` what is known of one of its sessions;
 //! - `ahead` is what a new host's game says before this peer obeys it;
 //! - `unsaid` is what the session's level keeps back;
 //! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
 mod ahead;
+mod asked;
 mod command;
 mod entrance;
 mod lan;
@@ -20,29 +21,25 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use mainstay_core::Timestamp;
-use mainstay_migration::{
-    Body, End, Input, ListenerId, Message, Output, PeerId, Priority, SessionId, Telling,
-};
-use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
+use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
+use mainstay_wire::peer::{Game, Packet};
 use tokio::sync::mpsc;
 
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
 use place::{Life, Outside, Place};
-use unsaid::Saying;
 
 use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Errand, Line, Listing, RULINGS_MAX, Told};
+use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
-use crate::seat::{Event, Over, Shown, To};
+use crate::seat::{Event, Over};
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
 pub(crate) const TEND: Duration = Duration::from_millis(100);
@@ -490,153 +487,6 @@ impl Hands {
         } else if stamp > session.stamp() && is_member {
             ahead.keep(from, stamp, bytes);
         }
-    }
-
-    fn obey(&mut self, command: Command) {
-        let now = self.now();
-        match command {
-            // Whoever asked may have gone.
-            Command::MaySit { session, answer } => drop(answer.send(self.may_sit(session))),
-            Command::Sit { options, seated, by, answer } => {
-                let may_sit = self.may_sit(options.session);
-                let sits = may_sit.is_ok();
-                if answer.send(may_sit).is_ok() && sits {
-                    self.sit(now, &options, seated, by);
-                }
-            }
-            Command::Give { seat, .. }
-            | Command::Write { seat, .. }
-            | Command::Say { seat, .. }
-            | Command::Listen { seat, .. }
-            | Command::Unlisten { seat, .. }
-            | Command::List { seat, .. }
-                if !self.is_seated(seat) => {}
-            Command::Give { seat: SeatId { session, .. }, input } => {
-                if let Input::Suitable(can_be_host) = &input {
-                    self.errand(session, Errand::Introduce(*can_be_host));
-                } else if let Input::Kick(peer) = &input {
-                    self.kick_online(session, *peer);
-                } else if let Input::Phase(phase) = &input {
-                    self.list(session, Listing::Phase(*phase));
-                }
-                self.give(session, input);
-            }
-            Command::Write { seat, applied, input } => self.write(seat.session, applied, input),
-            Command::Listen { seat, listener, name, priority } => {
-                self.listen(seat.session, listener, name, priority);
-            }
-            Command::Unlisten { seat, listener } => self.unlisten(seat.session, listener),
-            Command::List { seat, listing } => self.list(seat.session, listing),
-            Command::Say { seat, to, way, bytes } => self.say(seat.session, to, way, bytes),
-            Command::Look { seat, answer } => {
-                let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };
-                drop(answer.send(shown));
-            }
-        }
-    }
-
-    /// Whether that place is not over: what is asked from one that is is of no use, and not for the place that came after it.
-    fn is_seated(&self, seat: SeatId) -> bool {
-        self.places.get(&seat.session).is_some_and(|place| place.seated.id == seat)
-    }
-
-    fn kick_online(&self, id: SessionId, peer: PeerId) {
-        if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
-            && session.is_host()
-        {
-            self.errand(id, Errand::Kick { peer, epoch: session.stamp().epoch });
-        }
-    }
-
-    /// What its host says of a session counts in its lobby.
-    fn list(&self, id: SessionId, listing: Listing) {
-        if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
-            && session.is_host()
-        {
-            self.errand(id, Errand::List { listing, epoch: session.stamp().epoch });
-        }
-    }
-
-    fn listen(&mut self, id: SessionId, listener: ListenerId, name: String, priority: Priority) {
-        let Some(place) = self.places.get_mut(&id) else { return };
-        if let Life::In(session) = &mut place.life {
-            // The seat refuses more than there is room for.
-            let _room = session.add_listener(listener, &name, priority);
-        }
-        place.seated.listeners.insert(listener, (name, priority));
-    }
-
-    fn unlisten(&mut self, id: SessionId, listener: ListenerId) {
-        let Some(place) = self.places.get_mut(&id) else { return };
-        place.seated.listeners.remove(&listener);
-        if let Life::In(session) = &mut place.life {
-            session.remove_listener(listener);
-            // Somebody may have waited for nobody else.
-            self.give(id, Input::Wake);
-        }
-    }
-
-    fn say(&mut self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
-        let Some(Place { life: Life::In(session), unsaid, .. }) = self.places.get_mut(&id) else { return };
-        if bytes.len() > GAME_BYTES_MAX {
-            return tracing::warn!(length = bytes.len(), "a message of the game is too long");
-        }
-        // What may be lost on its way tells of nothing that must not be.
-        let telling = match way {
-            Way::Datagram => Telling::Standing,
-            Way::Stream => Telling::Events,
-        };
-        let Some(after) = session.waits_for(telling) else { return self.transmit(id, to, way, bytes) };
-        if unsaid.keep(Saying { after, to, way, bytes }).is_err() {
-            tracing::warn!(session = %id, ?after, "more of what the game says waits until that is held than may");
-        }
-    }
-
-    /// What was kept back, as far as what it waits for is held by now.
-    fn say_what_is_held(&mut self, id: SessionId) {
-        while let Some(Place { life: Life::In(session), unsaid, .. }) = self.places.get_mut(&id) {
-            if !session.is_host() {
-                return unsaid.forget();
-            }
-            let Some(Saying { to, way, bytes, .. }) = unsaid.next(|state| session.may_tell(state)) else {
-                return;
-            };
-            self.transmit(id, to, way, bytes);
-        }
-    }
-
-    fn transmit(&self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
-        let leads = session.is_host();
-        let members: Vec<PeerId> = match to {
-            To::Host if leads => return,
-            To::Host => vec![session.leader()],
-            To::Members | To::Member(_) if !leads => return,
-            To::Members => session.roster().members.keys().copied().filter(|peer| *peer != self.me).collect(),
-            To::Member(peer) => vec![peer],
-        };
-        let packet = Packet::Game(Game { session: id, stamp: session.stamp(), bytes });
-        let bytes = Bytes::from(packet.encode());
-        members.into_iter().for_each(|peer| self.reach.send(peer, bytes.clone(), way));
-    }
-
-    fn look(&self, id: SessionId) -> Option<Shown> {
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return None };
-        let members: Vec<_> =
-            session.roster().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
-        Some(Shown {
-            role: session.role(),
-            identification: session.identification(),
-            leader: session.leader(),
-            stamp: session.stamp(),
-            anticipated: session.anticipated(),
-            nat: self.mirror.reach().nat,
-            relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
-            linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
-            members,
-            actors: session.roster().actors.clone(),
-            hints: session.shown_hints(),
-        })
     }
 }
 
