@@ -52,6 +52,13 @@ impl StateId {
     pub const NONE: Self = Self { stamp: Stamp::NOBODY, number: 0, tick: Tick(0), hash: StateHash(0) };
 }
 
+impl StateId {
+    /// Less than the name of whatever that host writes next, and more than that of anything before.
+    pub(crate) const fn before_next(self, stamp: Stamp) -> Self {
+        Self { stamp, number: self.number.saturating_add(1), tick: Tick(0), hash: StateHash(0) }
+    }
+}
+
 impl Default for StateId {
     fn default() -> Self {
         Self::NONE
@@ -287,7 +294,9 @@ impl State {
         if !sent.parts.iter().all(Part::is_whole) {
             return Taken::Forged;
         }
-        let mut newer = self.clone();
+        // A snapshot needs nothing before it: not even a lost side's state that this peer holds, and whose names are the higher.
+        let is_whole = sent.parts.first().is_some_and(|first| first.kind == Kind::Snapshot);
+        let mut newer = if is_whole { Self::default() } else { self.clone() };
         for part in &sent.parts {
             let follows = match part.kind {
                 Kind::Snapshot => true,

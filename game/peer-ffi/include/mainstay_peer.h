@@ -175,7 +175,7 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_DISCARD = 19,
   // The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
   MAINSTAY_EVENT_KIND_OVER = 20,
-  // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, and it goes on.
+  // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, if it was taken, and it goes on.
   MAINSTAY_EVENT_KIND_NOBODY_BETTER = 21,
   // How a migration goes on: told as each of its stages begins, and every second. `cause`; `acts` says whether listeners are called, and
   // `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many

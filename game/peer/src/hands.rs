@@ -34,7 +34,7 @@ use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
+use crate::lobby::{Brought, Errand, Line, Listing, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
@@ -283,6 +283,10 @@ impl Hands {
             }
             Output::Lead { stamp, state } => {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
+                // The host before may not have come to tell its lobby.
+                if let Some(phase) = self.places.get(&id).and_then(|place| place.phase) {
+                    self.list(id, Listing::Phase(phase));
+                }
                 // What the game gives before it has read this goes on from another state.
                 self.tell_what_counts(id, Event::Lead { stamp, state });
             }

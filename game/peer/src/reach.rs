@@ -127,6 +127,8 @@ impl Reach {
             if now >= since + STRANGER_MAX {
                 tracing::debug!(%peer, "a stranger goes");
                 links.iter().for_each(|it| it.link.close());
+                // Should it come again at once, it has as long as anybody.
+                self.strangers.remove(peer);
             }
         }
     }

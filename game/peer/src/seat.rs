@@ -126,7 +126,7 @@ pub enum Event {
     /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next snapshot will
     /// be, and a handover has to be asked for again; what only changed since is refused until then.
     Behind,
-    /// As host: the game asked for a better host, and nobody suits better. What it gave is held, and it goes on.
+    /// As host: the game asked for a better host, and nobody suits better. What it gave is held, if it was taken, and it goes on.
     NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
@@ -514,8 +514,8 @@ impl Seat {
     /// after an event was given ([`Seat::hold`] with `Kind::Event`) goes once that event is held by its host and two others
     /// (or as many as can be host after it), and what is said over [`Way::Datagram`], which tells how things stand, at once. At `Synchronous` everything
     /// waits for the newest piece that was given before it, and a new host is heard once its first is held. So a game
-    /// gives what it is about to tell, and then tells it. What waits when this peer is host no more is never
-    /// told, and neither did it happen. At most 4,096 messages and 4 MiB wait, more is not sent.
+    /// gives what it is about to tell, and then tells it; where that piece was not taken, it waits for the next one. What waits when this
+    /// peer is host no more is told by nobody: whether it happened the next host's game finds in its state. At most 4,096 messages and 4 MiB wait, more is not sent.
     ///
     /// # Errors
     /// Once the peer is shut down.

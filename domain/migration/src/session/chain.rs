@@ -167,10 +167,10 @@ impl<G: Guards> Session<G> {
     }
 
     fn is_by_its_writer(&self, id: StateId, seal: &Signature) -> bool {
-        match self.writer(id.stamp) {
-            Some(writer) => id.is_sealed(seal, writer, self.config.session, self.config.keys.as_ref()),
-            None => self.names.knows(id),
-        }
+        let (session, keys) = (self.config.session, self.config.keys.as_ref());
+        let is_sealed = |writer| id.is_sealed(seal, writer, session, keys);
+        // Of two sides with one stamp this peer knows one head, and has heard the other's names.
+        self.names.knows(id) || self.writer(id.stamp).is_some_and(is_sealed)
     }
 
     /// Whether a state of that name could be taken from another, whatever its seal is.
@@ -199,7 +199,10 @@ impl<G: Guards> Session<G> {
         let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
         let safe = self.as_host(|reign| {
-            let rose = held_by_enough > reign.durable && held_by_enough.stamp == stamp;
+            // What came while it had no majority counts once it has one.
+            let rose = held_by_enough > reign.durable
+                && held_by_enough.stamp == stamp
+                && reign.mandate != Mandate::Lapsed;
             if rose {
                 reign.durable = held_by_enough;
             }
@@ -228,7 +231,13 @@ impl<G: Guards> Session<G> {
             (Level::DurableEvents, Telling::Events) => self.newest_event,
             (Level::Synchronous, Telling::Events | Telling::Standing) => self.held.id(),
         };
-        Some(newest).filter(|newest| *newest > reign.durable)
+        // A piece that was not taken is held by nobody: what tells of it waits for the next one.
+        let newest = match reign.chain {
+            Chain::Whole => newest,
+            Chain::Broken => self.held.id().before_next(self.stamp()),
+        };
+        // And without its majority it tells nothing, or it would come before what waits already.
+        Some(newest).filter(|newest| *newest > reign.durable || reign.mandate == Mandate::Lapsed)
     }
 
     /// Whether what waited for that may be told now: it is held, and this host has not lost its majority meanwhile.

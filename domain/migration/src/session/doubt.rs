@@ -76,10 +76,10 @@ impl<G: Guards> Session<G> {
     }
 
     fn patience(&self) -> Duration {
-        match (self.view().members.len(), self.config.without_majority) {
-            (0..=2, WithoutMajority::Fork) => PAIR_PATIENCE,
-            (_, WithoutMajority::Fork | WithoutMajority::End | WithoutMajority::Hold) => QUORUM_PATIENCE,
-        }
+        // Newcomers play before they vote.
+        let is_pair = self.view().members.len().max(self.roster.members.len()) <= 2;
+        let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
+        if is_pair && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
     }
 
     /// Asks whether they hear the host, but for whoever has just said that it does not.

@@ -99,7 +99,8 @@ impl<G: Guards> Session<G> {
     pub(super) fn discard(&mut self) {
         let Some(event) = &mut self.event else { return };
         let unneeded = core::mem::take(&mut event.unneeded);
-        if event.stages.role() != Some(Role::Host) && !unneeded.is_empty() {
+        let is_kept = event.stages.role() == Some(Role::Host) && event.stages.failure().is_none();
+        if !is_kept && !unneeded.is_empty() {
             self.outputs.push(Output::Discard(unneeded.into_iter().collect()));
         }
     }

@@ -50,6 +50,12 @@ impl<G: Guards> Session<G> {
         self.contacts.contains_key(&peer) || self.former.knows(peer) || self.ballot.was_host(peer)
     }
 
+    /// Whether this peer speaks with it: a member, or somebody of another side that it has met.
+    #[must_use]
+    pub fn speaks_with(&self, peer: PeerId) -> bool {
+        self.contacts.contains_key(&peer)
+    }
+
     /// Somebody that this peer never met. It may have come in on another side, and obey this host since that one does: then it asks
     /// to be let in on this one.
     pub(super) fn turn_away(&mut self, from: PeerId, body: &Body) {

@@ -276,7 +276,7 @@ impl<G: Guards> Session<G> {
         let claims = self.contacts.iter().filter(|(_, contact)| contact.holds > mine && lives(contact));
         let claims: Vec<(PeerId, StateId)> = claims
             .map(|(peer, contact)| (*peer, contact.holds))
-            .filter(|(_, holds)| self.is_believable(*holds))
+            .filter(|(peer, holds)| self.is_member(*peer) && self.is_believable(*holds))
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         let is_over = now >= reign.since + ACCESSION_MAX || reign.handed == Some(mine);

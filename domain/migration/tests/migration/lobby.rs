@@ -28,6 +28,18 @@ fn of_two_players_the_survivor_is_confirmed_by_the_lobby() {
     assert_eq!(reports[0].cause, Cause::Catastrophic);
 }
 
+/// Of two players one pauses for longer than the survivor of two without a lobby waits: here the lobby hears it, and nothing moves.
+#[test]
+fn of_two_players_a_pause_moves_nothing() {
+    let mut net = of(2);
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_millis(1_800));
+    net.cut.clear();
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(1));
+    assert!(net.stages(peer(2)).is_empty(), "no game heard of it");
+}
+
 /// Of two players that do not hear each other the host stays, for the lobby hears it; nobody forks.
 #[test]
 fn of_two_players_that_are_cut_off_from_each_other_the_host_stays() {

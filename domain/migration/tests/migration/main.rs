@@ -5,6 +5,7 @@ mod bearing;
 mod console;
 mod defects;
 mod joins;
+mod levels;
 mod listeners;
 mod lobby;
 mod model;

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Telling};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 
+use super::Hands;
 use super::command::{Command, SeatId};
 use super::place::{Life, Place};
 use super::unsaid::Saying;
-use super::Hands;
 use crate::link::Way;
 use crate::lobby::{Errand, Listing};
 use crate::seat::{Shown, To};
@@ -38,6 +38,9 @@ impl Hands {
                 } else if let Input::Kick(peer) = &input {
                     self.kick_online(session, *peer);
                 } else if let Input::Phase(phase) = &input {
+                    if let Some(place) = self.places.get_mut(&session) {
+                        place.phase = Some(*phase);
+                    }
                     self.list(session, Listing::Phase(*phase));
                 }
                 self.give(session, input);
@@ -70,7 +73,7 @@ impl Hands {
     }
 
     /// What its host says of a session counts in its lobby.
-    fn list(&self, id: SessionId, listing: Listing) {
+    pub(super) fn list(&self, id: SessionId, listing: Listing) {
         if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
             && session.is_host()
         {

@@ -109,12 +109,13 @@ impl Hands {
         }
         // Whoever looks for a session has dialed doors, and knows nobody yet.
         if !self.places.values().any(|place| matches!(place.life, Life::Seeks { .. })) {
-            let has_met = |peer| {
+            let speaks_with = |peer| {
                 let mut sessions = self.places.values();
-                sessions.any(|place| matches!(&place.life, Life::In(session) if session.has_met(peer)))
+                sessions.any(|place| matches!(&place.life, Life::In(session) if session.speaks_with(peer)))
             };
-            let is_meant = |peer| wanted.contains(&peer) || asked.contains(&peer);
-            self.reach.turn_out(now, |peer| !is_meant(peer) && !has_met(peer));
+            let is_meant =
+                |peer| wanted.contains(&peer) || asked.contains(&peer) || self.sought.contains_key(&peer);
+            self.reach.turn_out(now, |peer| !is_meant(peer) && !speaks_with(peer));
         }
         for (to, cards) in news {
             self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);

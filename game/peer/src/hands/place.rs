@@ -22,6 +22,8 @@ pub(super) struct Place {
     pub(super) outside: Outside,
     pub(super) life: Life,
     pub(super) early: Early,
+    /// How far its game is, as it said last.
+    pub(super) phase: Option<GamePhase>,
     /// What a host that it does not obey yet has said.
     pub(super) ahead: Ahead,
     /// Whom the lobby has named, and who is no member here yet.
@@ -58,6 +60,7 @@ impl Place {
             outside,
             life,
             early: Early { settings: Settings::DEFAULT, can_be_host: None, phase: None },
+            phase: None,
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
             measured: None,

@@ -1,0 +1,98 @@
+//! What a host may tell, and when: the levels of issue 5.
+
+use std::time::Duration;
+
+use mainstay_migration::{CanBeHost, Epoch, Input, Kind, Level, Output, Piece, Stamp, Telling, Tick};
+
+use crate::net::{Net, peer};
+
+fn piece(tick: Tick, kind: Kind) -> Piece {
+    Piece { tick, kind, bytes: b"loot".to_vec() }
+}
+
+/// Issue 5: "none, asynchronous (default), durable events, synchronous". What a host says after it gave that waits until it is held.
+#[test]
+fn levels_say_what_waits_until_it_is_held() {
+    // What waits of what is said after an event, and of what is said after something else.
+    for (level, event, other) in [
+        (Level::None, [false, false], [false, false]),
+        (Level::Asynchronous, [false, false], [false, false]),
+        (Level::DurableEvents, [true, false], [false, false]),
+        (Level::Synchronous, [true, true], [true, true]),
+    ] {
+        for (kind, expected) in [(Kind::Event, event), (Kind::Delta, other)] {
+            let mut net = Net::at_level(3, level);
+            net.run(Duration::from_secs(1));
+            let tick = net.session(peer(1)).held().id().tick;
+            net.give(peer(1), Input::State(piece(tick, kind)));
+            let host = net.session(peer(1));
+            let id = host.held().id();
+            let waits = [Telling::Events, Telling::Standing].map(|telling| host.waits_for(telling));
+            assert_eq!(waits, expected.map(|waits| waits.then_some(id)), "{level:?}, {kind:?}");
+            assert_eq!(host.may_tell(id), level == Level::None, "nobody else has it");
+            net.run(Duration::from_millis(50));
+            assert!(net.session(peer(1)).may_tell(id), "a round trip later it is held: {level:?}");
+            let later = net.session(peer(1)).waits_for(Telling::Events);
+            assert_eq!(later.filter(|later| *later <= id), None, "{level:?}");
+        }
+    }
+}
+
+/// I5: "Minority side never commits durable effects". A host that is cut off with few does not take what it holds alone for held
+/// because its standbys are silent: it stands still, and says nothing of it.
+#[test]
+fn a_host_that_is_cut_off_from_its_standbys_tells_no_event() {
+    for level in [Level::DurableEvents, Level::Synchronous] {
+        let mut net = Net::that_stands_still(5, level);
+        net.give(peer(4), Input::Suitable(CanBeHost::NotYet));
+        net.run(Duration::from_secs(1));
+        for standby in [2, 3, 5] {
+            for near in [1, 4] {
+                net.cut_both(peer(near), peer(standby));
+            }
+        }
+        let tick = net.session(peer(1)).held().id().tick;
+        net.give(peer(1), Input::State(piece(tick, Kind::Event)));
+        let id = net.session(peer(1)).held().id();
+        assert_eq!(net.session(peer(1)).waits_for(Telling::Events), Some(id));
+        for _ in 0..300 {
+            net.run(Duration::from_millis(10));
+            assert!(!net.session(peer(1)).may_tell(id), "{level:?}");
+        }
+        assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch(2)), "the others have another host");
+        assert!(!net.session(peer(2)).held().holds(id), "who never heard of it");
+    }
+}
+
+/// "An event is told once it is held": one that was not taken is held by nobody, not even by its host.
+#[test]
+fn what_tells_of_a_piece_that_was_not_taken_waits_for_the_next() {
+    for level in [Level::DurableEvents, Level::Synchronous] {
+        let mut net = Net::at_level(3, level);
+        net.run(Duration::from_secs(1));
+        net.give(peer(1), Input::StateMissed);
+        let host = net.session(peer(1));
+        let (before, waits) = (host.held().id(), host.waits_for(Telling::Events).unwrap());
+        assert!(waits > before && !host.may_tell(waits), "{level:?}");
+        net.give(peer(1), Input::State(piece(before.tick, Kind::Snapshot)));
+        assert!(!net.session(peer(1)).may_tell(waits), "nobody else has it");
+        net.run(Duration::from_millis(50));
+        assert!(net.session(peer(1)).may_tell(waits), "{level:?}");
+    }
+}
+
+/// And one that the host before took with it may be held by its successor alone.
+#[test]
+fn a_new_host_tells_of_no_event_before_a_state_of_its_own_is_held() {
+    let mut net = Net::at_level(3, Level::DurableEvents);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    let led = (0..5_000).any(|_| {
+        net.run(Duration::from_millis(1));
+        net.seen[&peer(2)].outputs.iter().any(|it| matches!(it, Output::Lead { .. }))
+    });
+    assert!(led);
+    let waits = net.session(peer(2)).waits_for(Telling::Events);
+    net.run(Duration::from_secs(1));
+    assert!(waits.is_some_and(|waits| net.session(peer(2)).may_tell(waits)), "{waits:?}");
+}
