@@ -2,12 +2,14 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::product::{Home, LIMIT, lines_of, until};
@@ -64,7 +66,8 @@ impl Demo {
     fn start(players: &str) -> Self {
         let home = Home::new();
         let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut process = command.spawn().unwrap();
         let said = lines_of(process.stdout.take().unwrap());
         let demo = Self { home, process, said };
         let file = demo.home.path().join("demo-peers.json");
@@ -85,8 +88,10 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // Its players end with it.
-        let _ended = self.process.kill().and_then(|()| self.process.wait());
+        // Its players would end once they notice that nobody reads them, which is after the test.
+        let group = Pid::from_raw(i32::try_from(self.process.id()).unwrap_or(i32::MAX));
+        let _ended = killpg(group, Signal::SIGKILL);
+        let _waited = self.process.wait();
     }
 }
 
