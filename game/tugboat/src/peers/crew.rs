@@ -34,11 +34,13 @@ pub enum CrewError {
         /// Why.
         source: io::Error,
     },
-    /// It takes longer than [`PATIENCE`].
-    #[error("{what}: not within {} s\n       {stands}", PATIENCE.as_secs())]
+    /// It takes too long.
+    #[error("{what}: not within {} s\n       {stands}", within.as_secs())]
     Late {
         /// What was waited for.
         what: String,
+        /// How long.
+        within: Duration,
         /// How all players stand.
         stands: String,
     },
@@ -228,7 +230,9 @@ impl Crew {
     fn until(&mut self, what: &str, mut enough: impl FnMut(usize, &Value) -> bool) -> Result<(), CrewError> {
         let until = Instant::now() + PATIENCE;
         loop {
-            let Some((index, line)) = self.line(until) else { return Err(late(what, &self.players)) };
+            let Some((index, line)) = self.line(until) else {
+                return Err(late(what, PATIENCE, &self.players));
+            };
             if enough(index, &line) {
                 return Ok(());
             }
@@ -244,7 +248,7 @@ impl Crew {
         let until = Instant::now() + PATIENCE;
         while !wanted(&self.players) {
             if self.line(until).is_none() {
-                return Err(late(what, &self.players));
+                return Err(late(what, PATIENCE, &self.players));
             }
             self.nobody_left(what)?;
         }
@@ -355,7 +359,9 @@ impl Crew {
                 Ok(None) if Instant::now() < until => {
                     self.line(Instant::now() + LOOK_AGAIN);
                 }
-                Ok(None) => return Err(late("whoever was asked to leave is gone", &self.players)),
+                Ok(None) => {
+                    return Err(late("whoever was asked to leave is gone", LEAVES_WITHIN, &self.players));
+                }
                 Err(source) => return Err(system("wait for whoever was asked to leave")(source)),
             }
         }
@@ -427,10 +433,10 @@ fn system(what: &str) -> impl FnOnce(io::Error) -> CrewError {
     move |source| CrewError::System { what, source }
 }
 
-fn late(what: &str, players: &[Player]) -> CrewError {
+fn late(what: &str, within: Duration, players: &[Player]) -> CrewError {
     let stands: Vec<String> = players
         .iter()
         .map(|player| format!("{} ({:?}): {}", player.peer, player.life, player.stands))
         .collect();
-    CrewError::Late { what: what.to_owned(), stands: stands.join("\n       ") }
+    CrewError::Late { what: what.to_owned(), within, stands: stands.join("\n       ") }
 }
