@@ -46,7 +46,7 @@ pub use message::{
 };
 pub use order::{Compare, Order};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
-pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature};
+pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature, Signed};
 pub use session::{
     Acting, Cause, Config, ENTITIES_MAX, End, GamePhase, INPUTS_MAX, Identification, Input, Migratable,
     Outcome, Output, Progress, Report, Session, Telling, WithoutMajority,

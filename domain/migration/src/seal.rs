@@ -39,6 +39,12 @@ pub trait Keys: fmt::Debug + Send + Sync {
     /// Whether that peer has signed exactly these words.
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool;
 
+    /// Whether every one of these was signed by whom it names. The votes of a majority come together, and many schemes check many
+    /// at once for half of what they cost one by one: of 64 peers each checks 33 when a host goes, all in the same moment.
+    fn are_by(&self, all: &[Signed<'_>]) -> bool {
+        all.iter().all(|it| self.is_by(it.signer, &it.words, it.signature))
+    }
+
     /// Whether the lobby of this session has signed exactly this. A session without a lobby has nobody who could.
     fn is_of_lobby(&self, _grant: &Grant, _signature: &Signature) -> bool {
         false
@@ -55,6 +61,17 @@ pub trait Keys: fmt::Debug + Send + Sync {
     }
 }
 
+/// Words, and who is said to have signed them.
+#[derive(Debug)]
+pub struct Signed<'a> {
+    /// Who is said to have.
+    pub signer: PeerId,
+    /// What was signed.
+    pub words: Vec<u8>,
+    /// What proves it.
+    pub signature: &'a Signature,
+}
+
 impl Vote {
     /// What a voter signs.
     #[must_use]
@@ -68,8 +85,12 @@ impl Vote {
         words.0
     }
 
+    fn signed(&self, session: SessionId) -> Signed<'_> {
+        Signed { signer: self.voter, words: self.words(session), signature: &self.signature }
+    }
+
     fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
-        fits(&self.signature) && keys.is_by(self.voter, &self.words(session), &self.signature)
+        fits(&self.signature) && keys.are_by(&[self.signed(session)])
     }
 }
 
@@ -100,8 +121,10 @@ impl Certificate {
     pub(crate) fn is_genuine(&self, session: SessionId, keys: &dyn Keys) -> bool {
         match &self.proof {
             Proof::Majority { electorate, votes } => {
-                electorate.is_genuine(session, keys)
-                    && self.votes(electorate.id, votes).all(|vote| vote.is_genuine(session, keys))
+                let votes: Vec<Vote> = self.votes(electorate.id, votes).collect();
+                votes.iter().all(|vote| fits(&vote.signature))
+                    && electorate.is_genuine(session, keys)
+                    && keys.are_by(&votes.iter().map(|vote| vote.signed(session)).collect::<Vec<_>>())
             }
             Proof::Lobby(signature) => {
                 let grant = Grant { session, epoch: self.epoch, host: self.host };
