@@ -11,17 +11,14 @@ use crate::seal::Sealed;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
 use crate::session::words::End;
-use crate::session::{AGAIN, Leadership, Session};
+use crate::session::{AGAIN, BEAT_MOVING, Leadership, Session};
 use crate::view::View;
-use crate::{Guards, HintList, PeerId, Stamp};
+use crate::{Epoch, Guards, HintList, PeerId, Stamp};
 
 impl<G: Guards> Session<G> {
     /// Takes a message.
     pub(super) fn receive(&mut self, now: Timestamp, from: PeerId, message: Message) {
-        if message.session != self.config.session
-            || from == self.me()
-            || matches!(self.leadership, Leadership::Over)
-        {
+        if message.session != self.config.session || from == self.me() {
             return;
         }
         if G::CERTIFICATE && !self.is_heard(from, &message.body) {
@@ -209,6 +206,7 @@ impl<G: Guards> Session<G> {
         for peer in peers {
             self.beat_to(now, peer);
         }
+        self.announce_twice(now);
     }
 
     pub(super) fn beat_to(&mut self, now: Timestamp, peer: PeerId) {
@@ -256,7 +254,7 @@ impl<G: Guards> Session<G> {
 
     /// Tells who is host, from the epoch on that the other stopped at.
     pub(super) fn announce_to(&mut self, now: Timestamp, peer: PeerId) {
-        let mut since = crate::Epoch::FIRST;
+        let mut since = Epoch::FIRST;
         let is_small = self.is_small();
         if let Some(contact) = self.contacts.get_mut(&peer) {
             // Whoever has heard something later and obeys another still has lost it.
@@ -270,9 +268,28 @@ impl<G: Guards> Session<G> {
         } else if !self.former.may_tell(now, peer) {
             return;
         }
+        self.prove_host(peer, since);
+    }
+
+    fn prove_host(&mut self, peer: PeerId, since: Epoch) {
         let certificates = self.ballot.certificates_after(since);
         let view = self.view().clone();
         self.send(peer, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
+    }
+
+    /// A new host says it once more to whoever it was just told, before it can know whether that was lost: then a lost word costs a
+    /// beat, and not the two round trips after which it is missed.
+    fn announce_twice(&mut self, now: Timestamp) {
+        let is_moving = matches!(&self.leadership, Leadership::Reigns(reign) if reign.is_moving(now));
+        if !is_moving || !self.is_small() {
+            return;
+        }
+        let stamp = self.stamp();
+        let is_just_told = |at: Timestamp| at < now && now < at + BEAT_MOVING * 2;
+        let told =
+            self.contacts.iter().filter(|(_, it)| it.stamp < stamp && it.announced.is_some_and(is_just_told));
+        let told: Vec<(PeerId, Epoch)> = told.map(|(peer, contact)| (*peer, contact.stamp.epoch)).collect();
+        told.into_iter().for_each(|(peer, since)| self.prove_host(peer, since));
     }
 
     fn take_view(&mut self, now: Timestamp, from: PeerId, view: &View) {

@@ -128,6 +128,7 @@ impl<G: Guards> Session<G> {
             names: Names::default(),
             listeners: BTreeMap::new(),
             event: None,
+            closing: None,
             lost: BTreeSet::new(),
             game: GamePhase::Started,
             better: None,

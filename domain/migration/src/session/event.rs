@@ -151,8 +151,10 @@ impl<G: Guards> Session<G> {
         };
         if let Some(failure) = stages.failure() {
             self.outputs.push(Output::Migrated(report(Outcome::Terminated(failure.clone()))));
-            self.send_all(&crate::Body::Leave);
-            self.end(now, End::Failed(failure.clone()));
+            if !self.is_over() {
+                self.send_all(&crate::Body::Leave);
+                self.end(now, End::Failed(failure.clone()));
+            }
             return;
         }
         let role = stages.role().unwrap_or(Role::Client);

@@ -99,18 +99,22 @@ impl<G: Guards> Session<G> {
 
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
-        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why, .. }, .. }) =
+        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why, epoch }, .. }) =
             &self.leadership
         else {
             return;
         };
-        let (to, since, state, why) = (*to, *since, *state, *why);
+        let (to, since, state, why, epoch) = (*to, *since, *state, *why, *epoch);
         if now >= since + HANDOVER_MAX || self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) {
             return self.keep_reign();
         }
         let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
-        if why != Handover::Merge && holds < state && now >= self.beat_at {
-            self.give_state(to, holds);
+        if why != Handover::Merge && now >= self.beat_at {
+            if holds < state {
+                self.give_state(to, holds);
+            }
+            // Of two or three its vote makes the majority, and that is lost as easily.
+            self.vote_unasked(now, to, epoch);
         }
         // Merges are asked for by whoever goes on, and what nobody certifies needs no lobby to be handed over.
         if self.has_lobby() && self.fork.is_none() && why != Handover::Merge && holds >= state {

@@ -197,7 +197,7 @@ impl<G: Guards> Session<G> {
 
     /// The lobby answers what was asked at that moment.
     pub(super) fn be_ruled(&mut self, now: Timestamp, asked: Timestamp, ruling: Ruling) {
-        if !self.has_lobby() || matches!(self.leadership, Leadership::Over) {
+        if !self.has_lobby() {
             return;
         }
         self.line.waits = None;

@@ -109,6 +109,8 @@ pub struct Session<G: Guards = Guarded> {
     names: Names,
     listeners: BTreeMap<ListenerId, (String, Priority)>,
     event: Option<Event>,
+    /// How it has ended, until the game is told: first its listeners hear the migration out that ran.
+    closing: Option<End>,
     /// Hosts that were given up since the session last stood firm.
     lost: BTreeSet<PeerId>,
     /// How far this peer's game is, as it says.
@@ -173,6 +175,13 @@ impl<G: Guards> Session<G> {
     /// Takes what happened at `now`, which is this peer's own monotonic time.
     pub fn handle(&mut self, now: Timestamp, input: Input) {
         self.forgive_own_stall(now);
+        if !self.is_over() || input.is_of_listeners() {
+            self.take(now, input);
+        }
+        self.pass(now);
+    }
+
+    fn take(&mut self, now: Timestamp, input: Input) {
         match input {
             Input::Wake => {}
             Input::Message { from, message } => self.receive(now, from, message),
@@ -210,7 +219,10 @@ impl<G: Guards> Session<G> {
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
             Input::Admitted(admission) => self.be_admitted(admission),
         }
-        self.pass(now);
+    }
+
+    const fn is_over(&self) -> bool {
+        matches!(self.leadership, Leadership::Over)
     }
 
     /// What the hands must do, in this order; each is given once.
@@ -221,11 +233,11 @@ impl<G: Guards> Session<G> {
     /// When it wants to be woken, at the latest. `None` once it is over.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        if matches!(self.leadership, Leadership::Over) {
-            return None;
-        }
         let event =
             self.event.as_ref().and_then(|event| event.stages.next_deadline(self.settings.migrate_timeout));
+        if self.is_over() {
+            return event;
+        }
         let suspicion = match self.leadership {
             Leadership::Follows => self.contacts.get(&self.leader()).map(|host| host.rhythm.deadline()),
             Leadership::Doubts(_)
@@ -254,7 +266,7 @@ impl<G: Guards> Session<G> {
     #[must_use]
     pub fn is_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
         let present = stamp == self.stamp() || !G::EPOCH;
-        present && from == self.leader() && !matches!(self.leadership, Leadership::Over)
+        present && from == self.leader() && !self.is_over()
     }
 
     /// Who votes, as far as this peer knows.
@@ -283,8 +295,8 @@ impl<G: Guards> Session<G> {
 
     /// Everything whose time has come.
     fn pass(&mut self, now: Timestamp) {
-        if matches!(self.leadership, Leadership::Over) {
-            return;
+        if self.is_over() {
+            return self.close(now);
         }
         if !self.is_failing() {
             match self.leadership {
@@ -371,17 +383,25 @@ impl<G: Guards> Session<G> {
         self.end(now, End::Left);
     }
 
+    /// It is a member no more. The game is told once its listeners have heard `OnTerminate`.
     fn end(&mut self, now: Timestamp, end: End) {
-        if let Some(event) = &mut self.event {
-            // What the listeners were told has to be closed for them: once, and without waiting for anybody.
-            event.stages.fail(now, crate::Failure::Left);
-            let calls = event.stages.advance(now, self.settings.migrate_timeout);
-            self.outputs.extend(calls.into_iter().map(Output::Call));
-            self.discard();
-            self.event = None;
-        }
         self.leadership = Leadership::Over;
         self.set_acting(Acting::No);
-        self.outputs.push(Output::Ended(end));
+        self.closing = Some(end);
+        if let Some(event) = &mut self.event {
+            event.stages.fail(now, crate::Failure::Left);
+        }
+        self.close(now);
+    }
+
+    /// "it will be called until it returns true": what the listeners were told of is closed for them, within the time that
+    /// [`Stage::Terminate`](crate::Stage::Terminate) has.
+    fn close(&mut self, now: Timestamp) {
+        self.live_through(now);
+        if self.event.is_none()
+            && let Some(end) = self.closing.take()
+        {
+            self.outputs.push(Output::Ended(end));
+        }
     }
 }

@@ -160,6 +160,31 @@ pub enum Input {
     Admitted(Admission),
 }
 
+impl Input {
+    /// Whether a session that has ended still takes it: its listeners hear a migration out.
+    pub(super) const fn is_of_listeners(&self) -> bool {
+        match self {
+            Self::Wake | Self::Answered { .. } | Self::NoLongerNeeded(_) => true,
+            Self::Message { .. }
+            | Self::LinkLost(_)
+            | Self::Found(_)
+            | Self::State(_)
+            | Self::StateMissed
+            | Self::Play(_)
+            | Self::Suitable(_)
+            | Self::Phase(_)
+            | Self::Reachable { .. }
+            | Self::Plays { .. }
+            | Self::Set { .. }
+            | Self::HandOver { .. }
+            | Self::Kick(_)
+            | Self::Leave
+            | Self::Lobby { .. }
+            | Self::Admitted(_) => false,
+        }
+    }
+}
+
 /// What the hands must do, or the game must know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {

@@ -106,12 +106,20 @@ fn stages_come_in_their_order() {
 /// debugging listeners": the report names it. Here because a listener vetoes, at each stage, and exactly once.
 #[test]
 fn a_veto_terminates_once_from_any_stage() {
-    for vetoed in [Stage::Initiate, Stage::DisconnectClient, Stage::PromoteToServer, Stage::ReconnectClient] {
+    let of_both = [Stage::Initiate, Stage::DisconnectClient, Stage::Reset, Stage::ReconnectClient];
+    let of_host = of_both.into_iter().chain([Stage::PromoteToServer]).map(|stage| (Role::Host, stage));
+    let of_client = of_both.into_iter().chain([Stage::DemoteToClient]).map(|stage| (Role::Client, stage));
+    for (role, vetoed) in of_host.chain(of_client) {
         let mut stages = two();
-        stages.elected(Role::Host);
+        stages.elected(role);
         let mut called = Vec::new();
         loop {
             let calls = stages.advance(at(0), BUDGET);
+            if calls.is_empty() && !called.contains(&vetoed) {
+                // The new host is lost, too: a reset, and then the same again.
+                assert!(stages.lose(at(0)) && stages.elected(role), "{role:?} {vetoed:?}");
+                continue;
+            }
             if calls.is_empty() {
                 break;
             }
@@ -121,10 +129,25 @@ fn a_veto_terminates_once_from_any_stage() {
                 answer(&mut stages, at(0), &call, &veto);
             }
         }
-        assert!(stages.is_complete(), "{vetoed:?}");
+        assert!(stages.is_complete(), "{role:?} {vetoed:?}");
         assert!(matches!(stages.failure(), Some(Failure::Vetoed(name)) if name == "engine"));
         assert_eq!(called.iter().filter(|stage| **stage == Stage::Terminate).count(), 2, "once for each");
     }
+}
+
+/// What has been finalised is not undone: a veto there counts as done.
+#[test]
+fn a_veto_while_finalising_comes_too_late() {
+    let mut stages = two();
+    stages.elected(Role::Client);
+    finish(&mut stages, at(0));
+    stages.settle();
+    for call in stages.advance(at(1), BUDGET) {
+        assert_eq!(call.stage, Stage::Finalise);
+        answer(&mut stages, at(1), &call, &Answer::Veto);
+    }
+    assert_eq!(stages.advance(at(1), BUDGET), []);
+    assert!(stages.is_complete() && stages.failure().is_none());
 }
 
 /// B6: what a listener does in OnTerminate may take several calls; B7: and nothing brings the migration back to life.

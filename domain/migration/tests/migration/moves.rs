@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Announcement, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification, Input,
-    Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick,
-    WithoutMajority,
+    Announcement, Answer, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification,
+    Input, Leads, Migratable, NatType, Outcome, Output, PACE, Piece, Proof, Role, Signature, Stage, Stamp,
+    StateId, TERMINATE_MAX, Tick, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -192,6 +192,74 @@ fn a_new_host_that_dies_resets_the_migration() {
     assert_eq!(stages[reset + 1], Stage::DisconnectClient);
     assert_eq!(stages.iter().filter(|stage| **stage == Stage::Initiate).count(), 1);
     assert_eq!(stages.last(), Some(&Stage::Finalise));
+}
+
+/// "OnTerminate() is called in the event of an error"; "false meaning 'more processing is required'": also for whoever leaves, or is thrown out,
+/// in the middle of a move. It says nothing more meanwhile, and is told that it has ended once its listeners are done, or their time is up.
+#[test]
+fn whoever_leaves_in_the_middle_of_a_move_hears_it_out() {
+    for answers in [Answer::Done, Answer::Wait] {
+        let mut net = Net::of(5);
+        net.answers = Answer::Wait;
+        net.kill(peer(1));
+        while net.seen.get(&peer(3)).is_none_or(|seen| seen.stages.is_empty()) {
+            net.run(Duration::from_millis(5));
+        }
+        net.give(peer(3), Input::Leave);
+        net.run(Duration::from_millis(100));
+        let calls =
+            |net: &Net| net.seen[&peer(3)].outputs.iter().filter(|it| matches!(it, Output::Call(_))).count();
+        let terminates = net.stages(peer(3)).iter().filter(|stage| **stage == Stage::Terminate).count();
+        assert!(terminates > 2, "it is called until it is done: {:?}", net.stages(peer(3)));
+        assert!(!net.seen[&peer(3)].outputs.contains(&Output::Ended(End::Left)), "and waited for");
+        let before = calls(&net);
+        net.give(peer(3), Input::Kick(peer(2)));
+        net.give(peer(3), Input::Leave);
+        assert_eq!(calls(&net), before, "nothing else is taken");
+        net.answers = answers.clone();
+        net.run(if answers == Answer::Done { PACE * 3 } else { TERMINATE_MAX });
+        let [.., Output::Migrated(report), Output::Ended(End::Left)] = &net.seen[&peer(3)].outputs[..] else {
+            panic!("{:?}", net.seen[&peer(3)].outputs.last())
+        };
+        assert_eq!(report.outcome, Outcome::Terminated(Failure::Left), "{answers:?}");
+        assert_eq!(net.session(peer(3)).next_deadline(), None);
+        net.kill(peer(3));
+        net.answers = Answer::Done;
+        net.run(Duration::from_secs(12));
+        assert_eq!(net.session(net.host()).view().members.len(), 3, "the others go on");
+    }
+}
+
+/// A new host's word to a member is lost: that costs a beat of 25 ms, and not the round trips after which it is missed.
+#[test]
+fn a_new_hosts_lost_word_costs_a_beat() {
+    let mut net = Net::of(3);
+    let last = last_state(&net, 1);
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.cut.insert((peer(2), peer(3)));
+    while net.session(peer(2)).leader() != peer(2) {
+        net.run(Duration::from_millis(1));
+    }
+    net.cut.clear();
+    assert_ne!(net.session(peer(3)).leader(), peer(2));
+    net.run(Duration::from_millis(25 + 20));
+    assert_eq!(net.session(peer(3)).leader(), peer(2));
+}
+
+/// Of two players the old host's vote is lost on its way to the new one, who has no majority without it: it comes again with the next beat.
+#[test]
+fn a_leaving_hosts_lost_vote_costs_a_beat() {
+    let mut net = Net::of(2);
+    let last = last_state(&net, 1);
+    net.travels = |body| match body {
+        Body::Vote(_) => Duration::from_secs(3_600),
+        _ => Duration::from_millis(20),
+    };
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.travels = |_| Duration::from_millis(20);
+    net.run(Duration::from_millis(25 + 20 + 1));
+    assert_eq!(net.session(peer(2)).leader(), peer(2));
+    assert_eq!(net.session(peer(2)).stamp().fork, 0, "confirmed");
 }
 
 /// "Controlled migration: the current host quits the game in a controlled manner, i.e. through the in-game menus." I15: no

@@ -52,6 +52,8 @@ pub struct Net {
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
     pub travels: Travels,
+    /// What every listener answers.
+    pub answers: Answer,
     /// How many messages were sent.
     pub sent: usize,
     /// And how many of them asked for a vote.
@@ -299,6 +301,7 @@ impl Net {
             stepped: now,
             travels: |_| WAY,
             sent: 0,
+            answers: Answer::Done,
             claims: 0,
             config: config.clone(),
             lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
@@ -517,7 +520,8 @@ impl Net {
                     Output::Call(call) => {
                         seen.stages.push(call.stage);
                         let (listener, number) = (call.listener, call.number);
-                        let answer = Input::Answered { listener, number, state: 1, answer: Answer::Done };
+                        let answer =
+                            Input::Answered { listener, number, state: 1, answer: self.answers.clone() };
                         let now = self.now;
                         self.peers.get_mut(&id).unwrap().handle(now, answer);
                     }

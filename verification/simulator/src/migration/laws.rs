@@ -317,6 +317,10 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
 
 /// A session is over for a peer.
 pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Result<(), Broken> {
+    let heard_out = !world.peers[&id].grammar.is_running();
+    ensure(heard_out, "I11: what ends in the middle of a migration ends with Terminate", || {
+        format!("{id}: {end:?}")
+    })?;
     if world.scenario.faults != Faults::HostCrashes {
         return Ok(());
     }
