@@ -181,6 +181,13 @@ typedef enum MainstayEventKind {
   // `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many
   // it may take yet, and `bytes` are the names of the listeners that it waits for, a line each.
   MAINSTAY_EVENT_KIND_PROGRESS = 22,
+  // As host: what it says carries `epoch` and `fork` from now on, and what it gave before does not count as held any more. What waits for
+  // that waits for another piece: the game holds one at once, where it does not with every tick.
+  MAINSTAY_EVENT_KIND_STATE_WANTED = 23,
+  // As host, while players gather: `peer` suits better, and the session goes to it. The game steps no further and answers with its last
+  // state (mainstay_seat_hand_over to that one, in the lobby). Where it has not within two seconds, what it held last goes along, and
+  // what it did since is lost.
+  MAINSTAY_EVENT_KIND_SOMEBODY_BETTER = 24,
 } MainstayEventKind;
 
 // Why a migration began.

@@ -314,6 +314,7 @@ impl Hands {
             Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
             Output::Rewritten { host, told, known } => self.tell(id, Event::Rewritten { host, told, known }),
             Output::Confirmed(stamp) => self.tell(id, Event::Confirmed(stamp)),
+            Output::StateWanted(stamp) => self.tell(id, Event::StateWanted(stamp)),
             Output::Migrated(report) => {
                 tracing::debug!(me = %self.me, session = %id, ?report, "migrated");
                 self.tell(id, Event::Migrated(report));

@@ -146,6 +146,10 @@ pub enum Event {
     },
     /// A host that no majority had confirmed is confirmed now.
     Confirmed(Stamp),
+    /// As host: what it says carries that stamp from now on. Members that doubted it had it certified anew, its side has grown, or it goes
+    /// on without its lobby. What it gave before does not count as held any more, and what waits for that
+    /// ([`Seat::say`]) waits for another piece: the game holds one at once. One that gives some with every tick has nothing to do.
+    StateWanted(Stamp),
     /// A migration ended.
     Migrated(Report),
     /// A console variable was not set.

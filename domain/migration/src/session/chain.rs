@@ -56,6 +56,16 @@ impl<G: Guards> Session<G> {
         self.outputs.push(Output::NotTaken(why));
     }
 
+    /// This host goes on under another stamp, and what others hold of it counts again with the next piece. A game that gives none is
+    /// not asked.
+    pub(super) fn want_state(&mut self) {
+        let (stamp, held) = (self.stamp(), self.held.id());
+        let reigns = self.as_host(|reign| reign.phase == Phase::Reigning) == Some(true);
+        if reigns && held != StateId::NONE && held.stamp != stamp {
+            self.outputs.push(Output::StateWanted(stamp));
+        }
+    }
+
     /// Puts a piece at the end of the chain. `false` where it does not fit.
     pub(super) fn append(&mut self, piece: Piece) -> bool {
         let (is_snapshot, is_event) = (piece.kind == Kind::Snapshot, piece.kind == Kind::Event);

@@ -281,6 +281,7 @@ impl<G: Guards> Session<G> {
             if reign.confirm(now) == Mandate::Unconfirmed {
                 self.outputs.push(Output::Confirmed(stamp));
             }
+            self.want_state();
         } else {
             let (moved_by, handed) = match &self.leadership {
                 // Only a host that has promised it to this peer stands still until it is known who is host.

@@ -86,6 +86,7 @@ impl<G: Guards> Session<G> {
         });
         // What it was about to acknowledge as a certified host is not yet told (I5).
         self.outputs.retain(|output| !matches!(output, Output::Durable(_)));
+        self.want_state();
         self.beat(now);
     }
 

@@ -137,6 +137,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn keep_reign(&mut self) {
         self.as_host(|reign| reign.phase = Phase::Reigning);
         self.elected(Role::Host);
+        self.want_state();
     }
 
     /// The host says that another shall be it.

@@ -267,6 +267,9 @@ pub enum Output {
     },
     /// A host that no majority confirmed is confirmed now.
     Confirmed(Stamp),
+    /// As host, in the middle of its reign: what it says carries that stamp from now on, and what it holds carries another. Nothing of
+    /// that counts as held any more ([`crate::Session::waits_for`]) before the game has given another piece: it gives one at once.
+    StateWanted(Stamp),
     /// A migration ended.
     Migrated(Report),
     /// A console variable was not set.

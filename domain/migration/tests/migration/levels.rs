@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, Epoch, Input, Kind, Level, Output, Piece, Stamp, Telling, Tick};
+use mainstay_migration::{
+    Body, CanBeHost, Claim, Epoch, Input, Kind, Level, Output, Piece, Stamp, Telling, Tick,
+};
 
 use crate::net::{Net, peer};
 
@@ -95,4 +97,31 @@ fn a_new_host_tells_of_no_event_before_a_state_of_its_own_is_held() {
     let waits = net.session(peer(2)).waits_for(Telling::Events);
     net.run(Duration::from_secs(1));
     assert!(waits.is_some_and(|waits| net.session(peer(2)).may_tell(waits)), "{waits:?}");
+}
+
+/// A member that doubts its host has that one certified anew: what others hold is of an earlier stamp then, and whatever waits for it would
+/// wait until the game happens to give something.
+#[test]
+fn a_host_that_is_certified_anew_asks_its_game_for_a_state() {
+    for level in [Level::DurableEvents, Level::Synchronous] {
+        let mut net = Net::at_level(3, level);
+        net.run(Duration::from_secs(1));
+        net.idle = true;
+        // The event is on its way when the other asks for votes.
+        net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 300 } else { 20 });
+        let tick = net.session(peer(1)).held().id().tick;
+        net.give(peer(1), Input::State(piece(tick, Kind::Event)));
+        let event = net.session(peer(1)).held().id();
+        let view = net.session(peer(3)).view().clone();
+        net.say(peer(3), peer(1), Body::Claim(Claim { epoch: Epoch(2), candidate: peer(3), view }));
+        net.run(Duration::from_secs(2));
+        let stamp = net.session(peer(1)).stamp();
+        assert!((net.host(), stamp.epoch > Epoch(2)) == (peer(1), true), "{stamp:?}");
+        assert!(!net.session(peer(1)).may_tell(event), "{level:?}: it is of the stamp before");
+        let wanted = net.seen[&peer(1)].outputs.iter().filter(|it| matches!(it, Output::StateWanted(_)));
+        assert_eq!(wanted.collect::<Vec<_>>(), [&Output::StateWanted(stamp)], "{level:?}: once");
+        net.give(peer(1), Input::State(piece(tick, Kind::Delta)));
+        net.run(Duration::from_secs(1));
+        assert!(net.session(peer(1)).may_tell(event), "{level:?}");
+    }
 }

@@ -51,6 +51,8 @@ pub struct Net {
     pub cut: BTreeSet<(PeerId, PeerId)>,
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
+    /// Games give what a test has them give, and nothing by themselves.
+    pub idle: bool,
     pub travels: Travels,
     /// What every listener answers.
     pub answers: Answer,
@@ -299,6 +301,7 @@ impl Net {
             cut: BTreeSet::new(),
             frozen: BTreeSet::new(),
             stepped: now,
+            idle: false,
             travels: |_| WAY,
             sent: 0,
             answers: Answer::Done,
@@ -443,6 +446,9 @@ impl Net {
             return;
         }
         self.stepped = self.now;
+        if self.idle {
+            return;
+        }
         let acting: Vec<PeerId> =
             self.peers.keys().filter(|id| self.seen.get(id).is_some_and(|seen| seen.acts)).copied().collect();
         for id in acting.into_iter().filter(|id| !self.frozen.contains(id)).collect::<Vec<_>>() {
@@ -554,6 +560,7 @@ impl Net {
     }
 
     /// The next beat of a peer.
+                    | Output::StateWanted(_)
     pub fn beat_of(&mut self, id: PeerId) -> Beat {
         let later = self.now + Duration::from_millis(200);
         let session = self.peers.get_mut(&id).unwrap();

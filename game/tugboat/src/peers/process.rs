@@ -338,6 +338,8 @@ impl Player {
             Event::NotSet(why) => self.tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
             // Members of this game do, and do not speak; its hosts list nothing.
+            // And they give a state with every tick.
+            Event::StateWanted(_) => {}
             Event::FromMember { .. } | Event::Progress(_) | Event::Discard(_) | Event::Over(_) => {}
         }
         Ok(())

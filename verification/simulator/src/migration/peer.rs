@@ -407,6 +407,8 @@ impl<G: Guards> World<G> {
                 return Err(Broken::new("nobody rewrites the past", what));
             }
             Output::Confirmed(stamp) => self.say(id, |_| format!("is confirmed {stamp:?}")),
+            // Its game gives one with every step.
+            Output::StateWanted(stamp) => self.say(id, |_| format!("wants a state of {stamp:?}")),
             Output::Migrated(report) => {
                 self.say(id, |_| format!("{report:?}"));
                 self.peer(id).handed = Handed::Unasked;
