@@ -65,9 +65,9 @@ impl<G: Guards> Session<G> {
             }
             return;
         }
-        let ready = reign.phase == Phase::Reigning
-            && reign.merging.is_none()
-            && self.config.migratable == Migratable::Yes;
+        // Who goes does not wait for a side that asks it to go on for both: that one meets its successor.
+        let is_free = reign.merging.is_none() || why == Handover::Leaves;
+        let ready = reign.phase == Phase::Reigning && is_free && self.config.migratable == Migratable::Yes;
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {
                 if last.take().is_some_and(|last| !self.append(last)) {

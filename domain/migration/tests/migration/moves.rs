@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Announcement, Answer, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification,
-    Input, Leads, Migratable, NatType, Outcome, Output, PACE, Piece, Proof, Role, Signature, Stage, Stamp,
-    StateId, TERMINATE_MAX, Tick, WithoutMajority,
+    Announcement, Answer, Beat, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover,
+    Identification, Input, Leads, Message, Migratable, NatType, Outcome, Output, PACE, Piece, Proof, Role,
+    Signature, Stage, Stamp, StateId, TERMINATE_MAX, Tick, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -279,6 +279,26 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     assert_eq!(led, Some(tick));
     net.run(Duration::from_secs(1));
     assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
+}
+
+/// Another side's host has just asked this one to go on for both, and it has itself certified anew for that.
+#[test]
+fn a_host_that_leaves_while_it_is_certified_anew_hands_its_last_tick_on_too() {
+    let mut net = Net::of(3);
+    let beat = net.beat_of(peer(2));
+    let (to, why) = (peer(1), Handover::Merge);
+    let leads = Leads::HandsOver { to, why, state: StateId::NONE, epoch: Epoch(2) };
+    let stamp = Stamp { epoch: Epoch::FIRST, fork: 1 };
+    let message = Message { session: net.config.session, stamp, body: Body::Beat(Beat { leads, ..beat }) };
+    net.give(peer(1), Input::Found(peer(9)));
+    net.give(peer(1), Input::Message { from: peer(9), message });
+    net.run(Duration::from_millis(5));
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_secs(2));
+    assert_eq!((net.seen[&peer(2)].led_from, net.session(peer(3)).leader()), (Some(tick), peer(2)));
+    assert_eq!(net.seen[&peer(1)].outputs.last(), Some(&Output::Ended(End::Left)));
 }
 
 /// Whoever hears that the host goes gives its successor the vote before that one can ask: the word and the votes, two ways of
