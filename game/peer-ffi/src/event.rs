@@ -282,6 +282,7 @@ impl Held {
             Event::NotTaken(why) => {
                 MainstayEvent { not_taken: (&why).into(), ..self.say(Of::NotTaken, &why) }
             }
+            Event::SomebodyBetter(better) => MainstayEvent::about(Of::SomebodyBetter, better),
             Event::NobodyBetter => MainstayEvent::of(Of::NobodyBetter),
             Event::Progress(progress) => {
                 self.bytes = progress.waits_for.join("\n").into_bytes();

@@ -304,6 +304,7 @@ impl Hands {
             }
             Output::Discard(entities) => self.tell(id, Event::Discard(entities)),
             Output::Progress(progress) => self.tell(id, Event::Progress(progress)),
+            Output::SomebodyBetter(better) => self.tell(id, Event::SomebodyBetter(better)),
             Output::NobodyBetter => self.tell(id, Event::NobodyBetter),
             Output::Gone(peer) => self.tell(id, Event::Gone(peer)),
             Output::Durable(state) => self.tell(id, Event::Durable(state)),

@@ -126,6 +126,10 @@ pub enum Event {
     /// As host: what was given as state was not taken, for the game had not read yet what it has to hold. The next snapshot will
     /// be, and a handover has to be asked for again; what only changed since is refused until then.
     Behind,
+    /// As host, while players gather ([`Seat::set_phase`]): that one suits better, and the session goes to it. The game steps no further and
+    /// answers with its last state ([`Seat::hand_over`] to that one, in the lobby). Where it has not within two seconds, what it held
+    /// last goes along, and what it did since is lost.
+    SomebodyBetter(PeerId),
     /// As host: the game asked for a better host, and nobody suits better. What it gave is held, if it was taken, and it goes on.
     NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
@@ -400,7 +404,7 @@ impl Seat {
 
     /// How far this peer's game is; before it says so it has started. While players gather the host gives the session, by itself, to
     /// whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while `net_automigrate_host` is 0
-    /// where it is. Each peer's game says it, for whoever is host goes by its own; that a game starts is said a few seconds before it does.
+    /// where it is. Its game is asked for its last state then ([`Event::SomebodyBetter`]). Each peer's game says it, for whoever is host goes by its own; that a game starts is said a few seconds before it does.
     /// In a lobby the session's phase is the host's. Said before [`Event::Entered`], it counts from then on.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use mainstay_core::Timestamp;
 use crate::message::Handover;
 use crate::session::Session;
 use crate::session::reign::{Mandate, Phase, Reign};
-use crate::session::words::{GamePhase, Migratable};
+use crate::session::words::{GamePhase, Migratable, Output};
 use crate::settings::Switch;
 use crate::{Guards, PeerId};
 
@@ -22,6 +22,9 @@ const SUITS_FOR: Duration = Duration::from_secs(10);
 /// hand it to and fro.
 const KEEPS_FOR: Duration = Duration::from_secs(30);
 
+/// How long the host's game has to hand its last state over, once it is told to whom: as long as a successor has to take it.
+const HANDS_OVER_WITHIN: Duration = Duration::from_secs(2);
+
 /// Who suits better, and since when: begun anew by whatever changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Better {
@@ -29,6 +32,8 @@ pub(super) struct Better {
     /// Counts whoever comes and goes.
     roster: u32,
     since: Timestamp,
+    /// When the game was told.
+    told: Option<Timestamp>,
 }
 
 impl<G: Guards> Session<G> {
@@ -59,14 +64,25 @@ impl<G: Guards> Session<G> {
             && self.reigning().is_some_and(rests)
     }
 
-    /// As host: gives the session to whoever has suited better for long enough.
+    /// As host: gives the session to whoever has suited better for long enough. Its game is asked first, for what that did since it gave a
+    /// state nobody else has.
     pub(super) fn keep_suitable(&mut self, now: Timestamp) {
         let who = if self.looks_for_better(now) { self.who_suits_better(now) } else { None };
         let roster = self.roster.version;
         let same = self.better.filter(|better| Some(better.who) == who && better.roster == roster);
-        self.better = same.or(who.map(|who| Better { who, roster, since: now }));
-        if let Some(Better { who, .. }) = self.better.take_if(|better| now >= better.since + SUITS_FOR) {
-            self.begin_handover(now, Some(who), Handover::Lobby, None);
+        self.better = same.or(who.map(|who| Better { who, roster, since: now, told: None }));
+        let Some(better) = &mut self.better else { return };
+        let who = better.who;
+        match better.told {
+            None if now >= better.since + SUITS_FOR => {
+                better.told = Some(now);
+                self.outputs.push(Output::SomebodyBetter(who));
+            }
+            Some(told) if now >= told + HANDS_OVER_WITHIN => {
+                self.better = None;
+                self.begin_handover(now, Some(who), Handover::Lobby, None);
+            }
+            None | Some(_) => {}
         }
     }
 }

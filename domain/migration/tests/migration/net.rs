@@ -7,9 +7,9 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
-    Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable, NatType, Order,
-    Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling, Session,
-    SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
+    Handover, Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable,
+    NatType, Order, Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling,
+    Session, SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
 };
 
 /// One way of a message.
@@ -531,6 +531,14 @@ impl Net {
                         let now = self.now;
                         self.peers.get_mut(&id).unwrap().handle(now, answer);
                     }
+                    Output::SomebodyBetter(who) if !self.idle => {
+                        // What it did since it gave a state goes along.
+                        seen.tick.0 += 1;
+                        let last = snapshot(seen.tick);
+                        let (now, to) = (self.now, Some(*who));
+                        let hand_over = Input::HandOver { to, why: Handover::Lobby, last };
+                        self.peers.get_mut(&id).unwrap().handle(now, hand_over);
+                    }
                     Output::Act(acting) => seen.acts = *acting == Acting::Yes,
                     Output::Lead { state, .. } if state.id() != StateId::NONE => {
                         seen.tick = state.id().tick;
@@ -545,12 +553,14 @@ impl Net {
                     | Output::Gone(_)
                     | Output::Durable(_)
                     | Output::NotTaken(_)
+                    | Output::SomebodyBetter(_)
                     | Output::NobodyBetter
                     | Output::Progress(_)
                     | Output::Discard(_)
                     | Output::InputForgotten { .. }
                     | Output::Rewritten { .. }
                     | Output::Confirmed(_)
+                    | Output::StateWanted(_)
                     | Output::NotSet(_)
                     | Output::Ended(_) => {}
                 }
@@ -560,7 +570,6 @@ impl Net {
     }
 
     /// The next beat of a peer.
-                    | Output::StateWanted(_)
     pub fn beat_of(&mut self, id: PeerId) -> Beat {
         let later = self.now + Duration::from_millis(200);
         let session = self.peers.get_mut(&id).unwrap();

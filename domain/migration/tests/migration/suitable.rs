@@ -43,6 +43,23 @@ fn while_players_gather_the_session_goes_to_whoever_suits_better() {
         assert!(matches!(reports[0].outcome, Outcome::Moved { role: it, .. } if it == role), "{id}");
     }
     assert!(net.seen[&peer(2)].led_from >= Some(tick), "what was held goes along");
+    assert_eq!(net.seen[&peer(2)].led_from, Some(net.seen[&peer(1)].tick), "and what the host did since");
+}
+
+/// A game that does not answer when it is asked for its last state: what it gave before goes along.
+#[test]
+fn a_game_that_says_nothing_keeps_no_session() {
+    let mut net = Net::of(3);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    net.run(Duration::from_secs(1));
+    net.idle = true;
+    let tick = net.session(peer(1)).held().id().tick;
+    net.run(Duration::from_secs(10));
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::SomebodyBetter(peer(2))));
+    assert_eq!(net.host(), peer(1), "it is waited for");
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.seen[&peer(2)].led_from), (peer(2), Some(tick)));
 }
 
 /// Whatever stands against it: the game has begun, it is switched off, nobody suits better, or nobody that may be host.

@@ -309,6 +309,7 @@ impl Player {
                     self.harbour.steer(from, helm);
                 }
             }
+            Event::SomebodyBetter(_) if self.leaving == Leaving::No => self.hand_over(Handover::Lobby)?,
             Event::NobodyBetter => {
                 self.still_until = Instant::now();
                 self.handing = None;
@@ -340,7 +341,11 @@ impl Player {
             // Members of this game do, and do not speak; its hosts list nothing.
             // And they give a state with every tick.
             Event::StateWanted(_) => {}
-            Event::FromMember { .. } | Event::Progress(_) | Event::Discard(_) | Event::Over(_) => {}
+            Event::SomebodyBetter(_)
+            | Event::FromMember { .. }
+            | Event::Progress(_)
+            | Event::Discard(_)
+            | Event::Over(_) => {}
         }
         Ok(())
     }

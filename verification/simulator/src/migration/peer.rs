@@ -399,6 +399,8 @@ impl<G: Guards> World<G> {
             }
             Output::InputForgotten { number } => self.oracle.forgets(id, number),
             Output::NobodyBetter => self.oracle.stays(),
+            // A game that says nothing: what it gave last goes along.
+            Output::SomebodyBetter(better) => self.say(id, |_| format!("has a better one in {better}")),
             Output::Gone(_) | Output::Discard(_) | Output::Progress(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
