@@ -38,6 +38,7 @@ pub struct Ballot<G: Guards = Guarded> {
     promise: Option<Promise>,
     standing: Standing,
     lineage: BTreeMap<Epoch, PeerId>,
+    /// By epoch, ascending. Of a lobby's the newest proves the host; those before prove who wrote what is left of their time.
     certificates: Vec<Certificate>,
 }
 
@@ -188,7 +189,7 @@ impl<G: Guards> Ballot<G> {
     #[must_use]
     pub fn history(&self) -> (Root, Vec<Certificate>) {
         if self.arbiter == Arbiter::Lobby {
-            return (Root { epoch: self.epoch, host: self.host }, self.certificates.clone());
+            return (Root { epoch: self.epoch, host: self.host }, self.newest_certificate());
         }
         let leads_on = |epoch: Epoch| {
             let mut after = self.certificates.iter().filter(|certificate| certificate.epoch > epoch);
@@ -211,9 +212,23 @@ impl<G: Guards> Ballot<G> {
         self.lineage.get(&epoch).copied()
     }
 
-    /// The certificates of every epoch after this one that it has accepted, oldest first.
+    /// The certificate of that epoch, where it has it still.
+    #[must_use]
+    pub fn certificate_of(&self, epoch: Epoch) -> Option<&Certificate> {
+        self.certificates.iter().find(|certificate| certificate.epoch == epoch)
+    }
+
+    fn newest_certificate(&self) -> Vec<Certificate> {
+        self.certificates.last().cloned().into_iter().collect()
+    }
+
+    /// What leads from that epoch to the present one: the certificates of all after it that it has accepted, oldest first; a lobby's
+    /// newest stands for them all.
     #[must_use]
     pub fn certificates_after(&self, epoch: Epoch) -> Vec<Certificate> {
+        if self.arbiter == Arbiter::Lobby {
+            return if epoch < self.epoch { self.newest_certificate() } else { Vec::new() };
+        }
         self.certificates.iter().filter(|certificate| certificate.epoch > epoch).cloned().collect()
     }
 
@@ -343,6 +358,9 @@ impl<G: Guards> Ballot<G> {
             return Ok(Accepted::Known);
         }
         if certificate.epoch <= self.epoch && G::EPOCH {
+            if self.lacks(certificate) {
+                self.note(certificate);
+            }
             return Ok(Accepted::Known);
         }
         self.check(certificate)?;
@@ -366,7 +384,9 @@ impl<G: Guards> Ballot<G> {
     /// session's certificates the votes of a majority.
     pub(crate) fn heeds(&self, sealed: Sealed<'_>) -> bool {
         match sealed {
-            Sealed::Certificate(certificate) => certificate.epoch > self.epoch || !G::EPOCH,
+            Sealed::Certificate(certificate) => {
+                certificate.epoch > self.epoch || self.lacks(certificate) || !G::EPOCH
+            }
             Sealed::View(view) => *view != self.view,
             Sealed::Vote(vote) => {
                 matches!(&self.standing, Standing::Asks { epoch, .. } if *epoch == vote.epoch)
@@ -377,14 +397,24 @@ impl<G: Guards> Ballot<G> {
     fn crown(&mut self, certificate: &Certificate) {
         self.epoch = certificate.epoch;
         self.host = certificate.host;
+        self.note(certificate);
+    }
+
+    /// Whether it tells of a host that this peer has missed. A lobby's certificates lead over epochs that lie between: nothing is
+    /// obeyed for one of those, and a host of one may have written the newest state that is left.
+    fn lacks(&self, certificate: &Certificate) -> bool {
+        let oldest = self.lineage.first_key_value().map_or(Epoch::FIRST, |(epoch, _)| *epoch);
+        let has_room = self.lineage.len() < LINEAGE_MAX || certificate.epoch > oldest;
+        self.arbiter == Arbiter::Lobby && !self.lineage.contains_key(&certificate.epoch) && has_room
+    }
+
+    fn note(&mut self, certificate: &Certificate) {
         self.lineage.insert(certificate.epoch, certificate.host);
         if self.lineage.len() > LINEAGE_MAX {
             self.lineage.pop_first();
         }
-        if self.arbiter == Arbiter::Lobby {
-            self.certificates.clear();
-        }
-        self.certificates.push(certificate.clone());
+        let at = self.certificates.partition_point(|known| known.epoch < certificate.epoch);
+        self.certificates.insert(at, certificate.clone());
         if self.certificates.len() > LINEAGE_MAX {
             self.certificates.remove(0);
         }

@@ -43,7 +43,7 @@ impl<G: Guards> Session<G> {
             Body::Present(pass) => self.let_in(now, from, Some(&pass)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
             Body::Leave => self.let_go(now, from),
-            Body::Pull(held) => self.give_state(from, held),
+            Body::Pull(held) => self.be_asked(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
             Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
             Body::Refused(_) => {}

@@ -2,16 +2,16 @@
 //!
 //! The host signs the name of each part that it writes, and whoever takes a state from anybody asks for that signature: the
 //! parts are chained, so it stands for all that lies before. Who was to write a state, its stamp says: the host that was
-//! certified for that epoch, or of a side without a majority the one that this peer obeyed on it. Where this peer knows neither
-//! (under a lobby certificates stand for themselves, and whoever was away missed one), a state is good whose name a host told it
-//! in its beats.
+//! certified for that epoch, or of a side without a majority the one that this peer obeyed on it. Where this peer knows neither,
+//! a state is good whose name a host told it in its beats. Under a lobby certificates stand for themselves, and whoever was away
+//! missed some: whoever gives a state tells with it by which its writer was host.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Beat, Body, Leads};
+use crate::message::{Announcement, Beat, Body, Leads};
 use crate::session::reign::{Chain, Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
@@ -133,6 +133,11 @@ impl<G: Guards> Session<G> {
         if !from_host && !is_wanted {
             return;
         }
+        // What shows whose it is may come after it: it is asked for again, and nobody has lied.
+        let newest = sent.parts.last().map_or(StateId::NONE, |part| part.id);
+        if G::SEAL && is_wanted && self.has_missed(newest.stamp) && !self.names.knows(newest) {
+            return;
+        }
         let mut held = core::mem::take(&mut self.held);
         let taken = held.take(sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
         self.held = held;
@@ -160,7 +165,21 @@ impl<G: Guards> Session<G> {
         self.is_voter(peer) || self.roster.members.contains_key(&peer)
     }
 
-    /// A new host asks for it; whoever was never let in is given nothing.
+    /// A new host asks for what it lacks, and may have missed who wrote that.
+    pub(super) fn be_asked(&mut self, to: PeerId, from: StateId) {
+        let newest = self.held.id().stamp;
+        if self.has_lobby()
+            && self.is_member(to)
+            && newest.epoch > from.stamp.epoch
+            && let Some(certificate) = self.ballot.certificate_of(newest.epoch)
+        {
+            let (certificates, view) = ([certificate.clone()].into(), self.view().clone());
+            self.send(to, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
+        }
+        self.give_state(to, from);
+    }
+
+    /// Whoever was never let in is given nothing.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
         if !self.is_member(to) {
             return;
@@ -185,8 +204,14 @@ impl<G: Guards> Session<G> {
 
     /// Whether a state of that name could be taken from another, whatever its seal is.
     pub(super) fn is_believable(&self, id: StateId) -> bool {
+        let is_known = self.writer(id.stamp).is_some() || self.names.knows(id);
         // A state of this host's own time there cannot be.
-        id.stamp < self.stamp() && (self.writer(id.stamp).is_some() || self.names.knows(id))
+        id.stamp < self.stamp() && (is_known || self.has_missed(id.stamp))
+    }
+
+    /// Whether that may be of a host whom this peer has missed, and whose certificate others have.
+    fn has_missed(&self, stamp: Stamp) -> bool {
+        self.has_lobby() && stamp.fork == 0 && self.ballot.host_of(stamp.epoch).is_none()
     }
 
     /// A member holds so much of this host's state.

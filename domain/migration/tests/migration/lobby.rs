@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Announcement, Ballot, Body, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome, Output, Proof,
-    Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+    Announcement, Ballot, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome,
+    Output, Proof, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{Net, granted, peer, snapshot};
@@ -238,6 +238,40 @@ fn a_zombie_is_fenced_and_rejoins() {
     net.run(Duration::from_secs(3));
     assert_eq!(net.host(), peer(2));
     assert!(net.session(peer(2)).roster().members.contains_key(&peer(1)));
+}
+
+/// "The new host collects state heads and ticks from survivors", also of a host that it has never heard of: a lobby's certificates stand
+/// for themselves, so whoever was away for two hosts is told of the second alone.
+#[test]
+fn who_was_away_for_two_hosts_goes_on_from_what_the_first_wrote() {
+    let mut net = of(5);
+    for other in [1, 2, 3, 5] {
+        net.cut_both(peer(4), peer(other));
+    }
+    net.lobby.cut.insert(peer(4));
+    net.kill(peer(1));
+    let of_second = |net: &Net| net.session(peer(5)).held().id().stamp == Stamp::certified(Epoch(2));
+    assert!((0..400).any(|_| {
+        net.run(Duration::from_millis(10));
+        of_second(&net)
+    }));
+    // The third is host, and says nothing of its own; the fourth comes after it.
+    net.idle = true;
+    net.give(peer(5), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_millis(400));
+    net.kill(peer(2));
+    assert!((0..400).any(|_| {
+        net.run(Duration::from_millis(10));
+        net.session(peer(5)).stamp() == Stamp::certified(Epoch(3))
+    }));
+    net.kill(peer(3));
+    let left = net.session(peer(5)).held().id();
+    assert!(of_second(&net) && net.session(peer(4)).held().id() < left);
+    net.cut.clear();
+    net.lobby.cut.clear();
+    net.run(Duration::from_secs(6));
+    assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(4), Stamp::certified(Epoch(4))));
+    assert_eq!(net.seen[&peer(4)].led_from, Some(left.tick));
 }
 
 /// Seed 000: "an individual lobby service can be configured to not support host migration". Issue 5: "off means that no session of
