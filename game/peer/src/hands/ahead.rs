@@ -1,44 +1,71 @@
 //! What a game says right after it became its session's host: one packet is quicker than the proof that it is the host, which is
 //! several. It is kept until that has come, for the game would say it again a tick later at best, and what it said on a stream never.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use mainstay_migration::{PeerId, Stamp};
+use mainstay_migration::{MEMBERS_MAX, PeerId, Stamp};
 
-/// How many packets wait: two seconds of a game of 30 ticks.
+/// How many packets of one sender wait: two seconds of a game of 30 ticks.
 const PACKETS_MAX: usize = 64;
 /// How many bytes of them: a second of states at 2 Mbit/s.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// Packets of hosts that this peer does not obey yet, the oldest first; where there are too many, the oldest go.
+/// What hosts have said that this peer does not obey yet. Each has room of its own: a member that says what no host has pushes nobody
+/// else's out.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
-    packets: VecDeque<(PeerId, Stamp, Vec<u8>)>,
+pub(super) struct Ahead(BTreeMap<PeerId, Said>);
+
+/// What one of them has, the oldest first; where there is too much, the oldest goes.
+#[derive(Debug, Default)]
+struct Said {
+    packets: VecDeque<(Stamp, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Ahead {
-    pub(super) fn keep(&mut self, from: PeerId, stamp: Stamp, bytes: Vec<u8>) {
+impl Said {
+    fn keep(&mut self, stamp: Stamp, bytes: Vec<u8>) {
         self.bytes += bytes.len();
-        self.packets.push_back((from, stamp, bytes));
+        self.packets.push_back((stamp, bytes));
         while self.packets.len() > PACKETS_MAX || self.bytes > BYTES_MAX {
-            let Some((_, _, oldest)) = self.packets.pop_front() else { break };
+            let Some((_, oldest)) = self.packets.pop_front() else { break };
             self.bytes -= oldest.len();
+        }
+    }
+
+    /// Gives up what is of that stamp or an earlier one, and returns what is of that.
+    fn until(&mut self, stamp: Stamp) -> Vec<Vec<u8>> {
+        let mut said = Vec::new();
+        for (of, bytes) in core::mem::take(&mut self.packets) {
+            if of > stamp {
+                self.packets.push_back((of, bytes));
+            } else if of == stamp {
+                said.push(bytes);
+            }
+        }
+        self.bytes = self.packets.iter().map(|(_, bytes)| bytes.len()).sum();
+        said
+    }
+}
+
+impl Ahead {
+    /// A member said that. As many are heard as a session has members; whoever left meanwhile is forgotten with the next host.
+    pub(super) fn keep(&mut self, from: PeerId, stamp: Stamp, bytes: Vec<u8>) {
+        if self.0.len() < MEMBERS_MAX || self.0.contains_key(&from) {
+            self.0.entry(from).or_default().keep(stamp, bytes);
         }
     }
 
     /// Whom this peer obeys from now on: what that one said, in the order in which it came. What is of no later host is gone.
     pub(super) fn obey(&mut self, host: PeerId, stamp: Stamp) -> Vec<Vec<u8>> {
-        let mut said = Vec::new();
-        for (from, of, bytes) in core::mem::take(&mut self.packets) {
-            if of > stamp {
-                self.packets.push_back((from, of, bytes));
-            } else if (from, of) == (host, stamp) {
-                said.push(bytes);
+        let mut heard = Vec::new();
+        self.0.retain(|from, said| {
+            let of_it = said.until(stamp);
+            if *from == host {
+                heard = of_it;
             }
-        }
-        self.bytes = self.packets.iter().map(|(_, _, bytes)| bytes.len()).sum();
-        said
+            !said.packets.is_empty()
+        });
+        heard
     }
 }
 
@@ -65,7 +92,22 @@ mod tests {
         assert_eq!(ahead.obey(BOB, of(3)), [b"first".to_vec(), b"second".to_vec()]);
         assert_eq!(ahead.obey(BOB, of(3)), Vec::<Vec<u8>>::new());
         assert_eq!(ahead.obey(ANN, of(4)), [b"of the one after".to_vec()]);
-        assert_eq!(ahead.bytes, 0);
+        assert!(ahead.0.is_empty());
+    }
+
+    /// Any member may say that it is a later host: it costs nothing.
+    #[test]
+    fn nobody_pushes_out_what_another_said() {
+        let mut ahead = Ahead::default();
+        ahead.keep(BOB, of(3), b"ahoy".to_vec());
+        for number in 0..=u8::try_from(PACKETS_MAX).unwrap() {
+            ahead.keep(ANN, of(9), vec![number]);
+        }
+        ahead.keep(ANN, of(9), vec![0; BYTES_MAX]);
+        assert_eq!(ahead.obey(BOB, of(3)), [b"ahoy".to_vec()]);
+        let more = (100..100 + MEMBERS_MAX as u128).map(PeerId);
+        more.for_each(|peer| ahead.keep(peer, of(9), vec![1]));
+        assert_eq!(ahead.0.len(), MEMBERS_MAX, "nobody is in a session with more");
     }
 
     #[test]
