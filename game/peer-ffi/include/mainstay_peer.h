@@ -188,6 +188,9 @@ typedef enum MainstayEventKind {
   // state (mainstay_seat_hand_over to that one, in the lobby). Where it has not within two seconds, what it held last goes along, and
   // what it did since is lost.
   MAINSTAY_EVENT_KIND_SOMEBODY_BETTER = 24,
+  // As host: `number` more of what the game said is told to nobody, for too much waited already; by which `code`, and why as a text in
+  // `bytes`. Told a few times a second at most.
+  MAINSTAY_EVENT_KIND_NOT_SAID = 25,
 } MainstayEventKind;
 
 // Why a migration began.
@@ -557,6 +560,8 @@ typedef struct MainstayEvent {
   enum MainstayStage stage;
   // See `kind`.
   enum MainstayNotTaken not_taken;
+  // See `kind`: such as `MS-S230` (docs/reference/error-codes.md). Ends with a zero byte.
+  char code[MAINSTAY_CODE_LENGTH];
   // See `kind`.
   struct MainstayChannel channel;
   // See `kind`.
@@ -950,7 +955,7 @@ enum MainstayStatus mainstay_seat_hand_over(const struct MainstaySeat *seat,
 
 // Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
 // MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay. What a host says waits as the session's MainstayLevel says, 4,096 messages and
-// 4 MiB at most: more is not sent.
+// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so.
 //
 // # Safety
 // `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.

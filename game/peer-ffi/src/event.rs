@@ -1,11 +1,14 @@
 //! What happens in a session, as a C structure.
 
+use std::ffi::c_char;
 use std::ptr;
 
-use mainstay_peer::Event;
 use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp, StateError};
+use mainstay_peer::{Event, NotSaid};
 
 use crate::listener::MainstayStage;
+use crate::memory::fixed;
+use crate::status::MAINSTAY_CODE_LENGTH;
 use crate::{MainstayChannel, MainstayId};
 
 /// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
@@ -70,6 +73,9 @@ pub enum MainstayEventKind {
     /// state (mainstay_seat_hand_over to that one, in the lobby). Where it has not within two seconds, what it held last goes along, and
     /// what it did since is lost.
     SomebodyBetter = 24,
+    /// As host: `number` more of what the game said is told to nobody, for too much waited already; by which `code`, and why as a text in
+    /// `bytes`. Told a few times a second at most.
+    NotSaid = 25,
 }
 
 /// Why a migration began.
@@ -164,6 +170,8 @@ pub struct MainstayEvent {
     pub stage: MainstayStage,
     /// See `kind`.
     pub not_taken: MainstayNotTaken,
+    /// See `kind`: such as `MS-S230` (docs/reference/error-codes.md). Ends with a zero byte.
+    pub code: [c_char; MAINSTAY_CODE_LENGTH],
     /// See `kind`.
     pub channel: MainstayChannel,
     /// See `kind`.
@@ -195,6 +203,7 @@ impl MainstayEvent {
             cause: MainstayCause::Lobby,
             stage: MainstayStage::Initiate,
             not_taken: MainstayNotTaken::Taken,
+            code: [0; MAINSTAY_CODE_LENGTH],
             channel: MainstayChannel { epoch: 0, fork: 0, number: 0 },
             number: 0,
             tick: 0,
@@ -295,6 +304,9 @@ impl Held {
                     ..MainstayEvent::of(Of::Progress)
                 }
             }
+            Event::NotSaid(why) => {
+                MainstayEvent { number: why.count, code: fixed(NotSaid::CODE), ..self.say(Of::NotSaid, &why) }
+            }
             Event::InputForgotten { number } => {
                 MainstayEvent { number, ..MainstayEvent::of(Of::InputForgotten) }
             }
@@ -348,5 +360,31 @@ impl From<Kind> for MainstayKind {
             Kind::Delta => Self::Delta,
             Kind::Event => Self::Event,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_of(event: &MainstayEvent) -> String {
+        event
+            .code
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .map(|byte| char::from(byte.to_ne_bytes()[0]))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_told_to_nobody_has_its_numbers_and_a_code() {
+        let mut held = Held::default();
+        let told = held.tell(Event::NotSaid(NotSaid { count: 3, messages: 4_096, bytes: 70 }));
+        assert_eq!(
+            (told.kind, told.number, code_of(&told)),
+            (MainstayEventKind::NotSaid, 3, "MS-S230".to_owned())
+        );
+        let why = String::from_utf8(held.bytes.clone()).unwrap();
+        assert!(why.contains("4096 messages of 70 bytes"), "{why}");
     }
 }

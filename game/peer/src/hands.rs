@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
 use place::{Life, Outside, Place};
+pub use unsaid::NotSaid;
 
 use crate::clock::Clock;
 use crate::key::{Key, Whom};
@@ -180,6 +181,7 @@ impl Hands {
             self.tend_at = instant + TEND;
             self.tend(instant);
             self.speak_up();
+            self.own_up();
         }
     }
 

@@ -45,6 +45,7 @@ use std::thread::{self, JoinHandle};
 use mainstay_migration::{LISTENERS_MAX, ListenerId, PeerId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
+pub use crate::hands::NotSaid;
 use crate::hands::{Command, Entrance, Hands, SeatId, Seated, Under};
 use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Voice};

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::GAME_BYTES_MAX;
 use crate::clock::after;
-use crate::hands::{Command, SeatId};
+use crate::hands::{Command, NotSaid, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
 use crate::lobby::{Joining, Listing, Searchable};
@@ -134,6 +134,8 @@ pub enum Event {
     NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
+    /// As host: something that the game said is told to nobody, for too much waited already. Told a few times a second at most.
+    NotSaid(NotSaid),
     /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
     InputForgotten {
         /// Which.
@@ -523,7 +525,8 @@ impl Seat {
     /// (or as many as can be host after it), and what is said over [`Way::Datagram`], which tells how things stand, at once. At `Synchronous` everything
     /// waits for the newest piece that was given before it, and a new host is heard once its first is held. So a game
     /// gives what it is about to tell, and then tells it; where that piece was not taken, it waits for the next one. What waits when this
-    /// peer is host no more is told by nobody: whether it happened the next host's game finds in its state. At most 4,096 messages and 4 MiB wait, more is not sent.
+    /// peer is host no more is told by nobody: whether it happened the next host's game finds in its state. At most 4,096 messages and 4 MiB wait; more is not sent, and
+    /// the game is told so ([`Event::NotSaid`]).
     ///
     /// # Errors
     /// Once the peer is shut down.

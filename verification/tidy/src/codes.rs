@@ -28,6 +28,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("S20", "mainstay-query"),
     ("S21", "mainstay-tugboat"),
     ("S22", "mainstay-tugboat"),
+    ("S23", "mainstay-peer"),
     ("S3", "mainstay-supervisor"),
     ("S4", "mainstay-agent"),
     ("S5", "mainstay-agent"),

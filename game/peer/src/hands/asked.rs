@@ -7,10 +7,10 @@ use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use super::Hands;
 use super::command::{Command, SeatId};
 use super::place::{Life, Place};
-use super::unsaid::Saying;
+use super::unsaid::{NotSaid, Saying};
 use crate::link::Way;
 use crate::lobby::{Errand, Listing};
-use crate::seat::{Shown, To};
+use crate::seat::{Event, Shown, To};
 
 impl Hands {
     pub(super) fn obey(&mut self, command: Command) {
@@ -111,8 +111,16 @@ impl Hands {
             Way::Stream => Telling::Events,
         };
         let Some(after) = session.waits_for(telling) else { return self.transmit(id, to, way, bytes) };
-        if unsaid.keep(Saying { after, to, way, bytes }).is_err() {
-            tracing::warn!(session = %id, ?after, "more of what the game says waits until that is held than may");
+        unsaid.keep(Saying { after, to, way, bytes });
+    }
+
+    /// What was not kept, the game hears: a few times a second, however much it says.
+    pub(super) fn own_up(&mut self) {
+        let refused = |(id, place): (&SessionId, &mut Place)| Some((*id, place.unsaid.take_refused()?));
+        let refused: Vec<(SessionId, NotSaid)> = self.places.iter_mut().filter_map(refused).collect();
+        for (id, why) in refused {
+            tracing::warn!(session = %id, %why, "of what the game says");
+            self.tell(id, Event::NotSaid(why));
         }
     }
 

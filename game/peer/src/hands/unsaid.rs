@@ -9,6 +9,27 @@ use mainstay_migration::StateId;
 use crate::link::Way;
 use crate::seat::To;
 
+/// Why something that a host's game said is told to nobody: more would wait than may ([`crate::Seat::say`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "told to nobody: {count} more that were said while {messages} messages of {bytes} bytes waited until others hold the state that they \
+     follow on; at most {UNSAID_MAX} and {UNSAID_BYTES_MAX} wait, so say less until Event::Durable tells that it is held [{code}]",
+    code = Self::CODE
+)]
+pub struct NotSaid {
+    /// How much was said and will not be told, since the game was told so last.
+    pub count: u64,
+    /// How many messages waited when the first of them was refused.
+    pub messages: usize,
+    /// How many bytes those had.
+    pub bytes: usize,
+}
+
+impl NotSaid {
+    /// Its code.
+    pub const CODE: &'static str = "MS-S230";
+}
+
 /// How many bytes wait at most: of a session of 64, at 20 Hz, those of two seconds, in which whoever holds a state answers or is lost.
 pub(crate) const UNSAID_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How many messages wait at most: a hundred a tick of those two seconds.
@@ -28,17 +49,25 @@ pub(super) struct Saying {
 pub(super) struct Unsaid {
     waiting: VecDeque<Saying>,
     bytes: usize,
+    /// What the game is to be told of it.
+    refused: Option<NotSaid>,
 }
 
 impl Unsaid {
-    /// Keeps one back. Where more wait than may, it gives it back.
-    pub(super) fn keep(&mut self, saying: Saying) -> Result<(), Saying> {
-        if self.waiting.len() >= UNSAID_MAX || self.bytes + saying.bytes.len() > UNSAID_BYTES_MAX {
-            return Err(saying);
+    /// Keeps one back. Where more would wait than may, it is thrown away and counted.
+    pub(super) fn keep(&mut self, saying: Saying) {
+        let (messages, bytes) = (self.waiting.len(), self.bytes);
+        if messages >= UNSAID_MAX || bytes + saying.bytes.len() > UNSAID_BYTES_MAX {
+            self.refused.get_or_insert(NotSaid { count: 0, messages, bytes }).count += 1;
+            return;
         }
         self.bytes += saying.bytes.len();
         self.waiting.push_back(saying);
-        Ok(())
+    }
+
+    /// What was refused since this was asked last.
+    pub(super) fn take_refused(&mut self) -> Option<NotSaid> {
+        self.refused.take()
     }
 
     /// The next, if what it waits for is held.
@@ -49,7 +78,7 @@ impl Unsaid {
     }
 
     pub(super) fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { refused: self.refused, ..Self::default() };
     }
 }
 
@@ -62,15 +91,25 @@ mod tests {
     }
 
     #[test]
-    fn no_more_waits_than_may() {
+    fn no_more_waits_than_may_and_what_is_refused_is_counted() {
         let mut unsaid = Unsaid::default();
-        assert!((0..UNSAID_MAX).all(|_| unsaid.keep(saying(1)).is_ok()));
-        assert!(unsaid.keep(saying(0)).is_err());
+        (0..UNSAID_MAX).for_each(|_| unsaid.keep(saying(1)));
+        assert_eq!(unsaid.take_refused(), None);
+        unsaid.keep(saying(0));
+        unsaid.keep(saying(7));
+        let refused = NotSaid { count: 2, messages: UNSAID_MAX, bytes: UNSAID_MAX };
+        assert_eq!((unsaid.take_refused(), unsaid.take_refused()), (Some(refused), None), "once");
+        assert!(
+            refused.to_string().contains("2 more") && refused.to_string().ends_with("[MS-S230]"),
+            "{refused}"
+        );
         assert!(unsaid.next(|_| false).is_none());
-        while unsaid.next(|_| true).is_some() {}
-        assert!(unsaid.keep(saying(UNSAID_BYTES_MAX)).is_ok());
-        assert!(unsaid.keep(saying(1)).is_err());
+        assert_eq!(std::iter::from_fn(|| unsaid.next(|_| true)).count(), UNSAID_MAX);
+        unsaid.keep(saying(UNSAID_BYTES_MAX));
+        unsaid.keep(saying(1));
         unsaid.forget();
-        assert!(unsaid.keep(saying(UNSAID_BYTES_MAX)).is_ok(), "what was thrown away takes no room");
+        unsaid.keep(saying(UNSAID_BYTES_MAX));
+        let refused = NotSaid { count: 1, messages: 1, bytes: UNSAID_BYTES_MAX };
+        assert_eq!(unsaid.take_refused(), Some(refused), "what was thrown away takes no room");
     }
 }

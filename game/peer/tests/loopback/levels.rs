@@ -116,3 +116,21 @@ fn an_event_is_told_once_it_is_held_and_not_before() {
         until("what is held is told", &mut [&mut member], |it| heard(it, b"loot") && heard(it, b"there"));
     }
 }
+
+/// What finds no room to wait is told to nobody, and the game hears of it.
+#[test]
+fn a_host_that_says_more_than_may_wait_is_told_so() {
+    let ann = start();
+    let mut host = Player::new(&ann, ann.found(options(Level::Synchronous, 24), Vec::new()).unwrap());
+    // It follows on nothing, so nobody ever holds it.
+    host.seat.hold(Piece { tick: Tick(1), kind: Kind::Delta, bytes: Vec::new() }).unwrap();
+    (0..4_099).for_each(|_| host.seat.say(To::Members, Way::Stream, b"ahoy".to_vec()).unwrap());
+    until("it is told of each", &mut [&mut host], |it| {
+        let refused = it.heard.iter().filter_map(|event| {
+            let Event::NotSaid(why) = event else { return None };
+            assert_eq!((why.messages, why.bytes), (4_096, 4 * 4_096));
+            Some(why.count)
+        });
+        refused.sum::<u64>() == 3
+    });
+}
