@@ -163,7 +163,7 @@ typedef enum MainstayEventKind {
   // A migration has ended: `peer` is host now, `epoch`, `fork`; `acts` says whether that is this peer; `number` is how many
   // milliseconds it took, and `cause` why it began.
   MAINSTAY_EVENT_KIND_MIGRATED = 14,
-  // A migration has failed, for a reason that is a text in `bytes`; `number` and `cause` as above.
+  // A migration has failed, for a reason that is a text in `bytes` and has a `code`; `number` and `cause` as above.
   MAINSTAY_EVENT_KIND_TERMINATED = 15,
   // A console variable was not set; why is a text in `bytes`.
   MAINSTAY_EVENT_KIND_NOT_SET = 16,
@@ -173,7 +173,8 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_FROM_MEMBER = 18,
   // A migration is over and this peer is a client, or it was terminated: the entities in `entities` are not needed any more.
   MAINSTAY_EVENT_KIND_DISCARD = 19,
-  // The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
+  // The session is over for this peer, for a reason that is a text in `bytes` and, but where the game left, has a `code`. Nothing comes
+  // after.
   MAINSTAY_EVENT_KIND_OVER = 20,
   // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, if it was taken, and it goes on.
   MAINSTAY_EVENT_KIND_NOBODY_BETTER = 21,

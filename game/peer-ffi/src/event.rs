@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp, StateError};
-use mainstay_peer::{Event, NotSaid};
+use mainstay_peer::{Event, NotSaid, code_of};
 
 use crate::listener::MainstayStage;
 use crate::memory::fixed;
@@ -48,7 +48,7 @@ pub enum MainstayEventKind {
     /// A migration has ended: `peer` is host now, `epoch`, `fork`; `acts` says whether that is this peer; `number` is how many
     /// milliseconds it took, and `cause` why it began.
     Migrated = 14,
-    /// A migration has failed, for a reason that is a text in `bytes`; `number` and `cause` as above.
+    /// A migration has failed, for a reason that is a text in `bytes` and has a `code`; `number` and `cause` as above.
     Terminated = 15,
     /// A console variable was not set; why is a text in `bytes`.
     NotSet = 16,
@@ -58,7 +58,8 @@ pub enum MainstayEventKind {
     FromMember = 18,
     /// A migration is over and this peer is a client, or it was terminated: the entities in `entities` are not needed any more.
     Discard = 19,
-    /// The session is over for this peer, for a reason that is a text in `bytes`. Nothing comes after.
+    /// The session is over for this peer, for a reason that is a text in `bytes` and, but where the game left, has a `code`. Nothing comes
+    /// after.
     Over = 20,
     /// As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, if it was taken, and it goes on.
     NobodyBetter = 21,
@@ -319,7 +320,10 @@ impl Held {
                         acts: role == Role::Host,
                         ..MainstayEvent::about(Of::Migrated, host).stamped(stamp)
                     },
-                    Outcome::Terminated(why) => self.say(Of::Terminated, &format!("{why:?}")),
+                    Outcome::Terminated(why) => MainstayEvent {
+                        code: fixed(code_of(&why)),
+                        ..self.say(Of::Terminated, &format!("{why:?}"))
+                    },
                 };
                 MainstayEvent { number: report.took_ms, cause: report.cause.into(), ..told }
             }
@@ -336,7 +340,10 @@ impl Held {
                 self.entities = entities.iter().map(|entity| entity.0).collect();
                 MainstayEvent::of(Of::Discard)
             }
-            Event::Over(why) => self.say(Of::Over, &format!("{why:?}")),
+            Event::Over(why) => MainstayEvent {
+                code: fixed(why.code().unwrap_or_default()),
+                ..self.say(Of::Over, &format!("{why:?}"))
+            },
         }
     }
 }
@@ -365,9 +372,14 @@ impl From<Kind> for MainstayKind {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use mainstay_peer::Over;
+    use mainstay_peer::migration::{Closed, End, Failure, Forged, Report};
+
     use super::*;
 
-    fn code_of(event: &MainstayEvent) -> String {
+    fn code(event: &MainstayEvent) -> String {
         event
             .code
             .iter()
@@ -381,10 +393,49 @@ mod tests {
         let mut held = Held::default();
         let told = held.tell(Event::NotSaid(NotSaid { count: 3, messages: 4_096, bytes: 70 }));
         assert_eq!(
-            (told.kind, told.number, code_of(&told)),
+            (told.kind, told.number, code(&told)),
             (MainstayEventKind::NotSaid, 3, "MS-S230".to_owned())
         );
         let why = String::from_utf8(held.bytes.clone()).unwrap();
         assert!(why.contains("4096 messages of 70 bytes"), "{why}");
+    }
+
+    /// Each reason its own, but for the reasons that a member and a newcomer share; and none where the game left.
+    #[test]
+    fn who_is_told_that_it_is_over_is_told_by_which_code() {
+        let failures = [
+            Failure::TimeLimit,
+            Failure::Vetoed("game".to_owned()),
+            Failure::NoMajority,
+            Failure::CutOff,
+            Failure::Left,
+        ];
+        let closed = [Closed::Kicked, Closed::Full, Closed::NoPass, Closed::PassExpired];
+        let ends = failures.iter().cloned().map(End::Failed).chain(closed.map(End::Refused));
+        let others = [
+            Over::Ended(End::HostLost),
+            Over::Ended(End::Closed),
+            Over::NoAnswer,
+            Over::Forged(Forged::Sender),
+            Over::GameHung,
+        ];
+        let mut held = Held::default();
+        let mut tell = |why: Over| code(&held.tell(Event::Over(why)));
+        let codes: BTreeSet<String> = ends.map(Over::Ended).chain(others).map(&mut tell).collect();
+        assert_eq!(codes.len(), 14, "{codes:?}");
+        assert!(codes.iter().all(|code| code.len() == 7 && code.starts_with("MS-S2")), "{codes:?}");
+        assert_eq!(tell(Over::Refused(Closed::Full)), tell(Over::Ended(End::Refused(Closed::Full))));
+        assert_eq!(tell(Over::Ended(End::Left)), "");
+        let terminated = |failure: Failure| Report {
+            cause: Cause::Catastrophic,
+            outcome: Outcome::Terminated(failure),
+            resets: 0,
+            took_ms: 30_000,
+        };
+        for failure in failures {
+            let over = tell(Over::Ended(End::Failed(failure.clone())));
+            let told = Held::default().tell(Event::Migrated(terminated(failure)));
+            assert_eq!((told.kind, code(&told)), (MainstayEventKind::Terminated, over));
+        }
     }
 }

@@ -12,12 +12,13 @@
 //! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
-//! - [`listener`] are the eight callbacks of seed 000; `service` says whose sessions move at all;
+//! - [`listener`] are the eight callbacks of seed 000; `service` says whose sessions move at all; `code` why one is over;
 //! - `reach` knows who is linked and whom to dial, `standing` which links are heard; `hands` is the task that owns it all.
 #![forbid(unsafe_code)]
 
 mod book;
 mod clock;
+mod code;
 mod congestion;
 mod hands;
 mod key;
@@ -45,6 +46,7 @@ use std::thread::{self, JoinHandle};
 use mainstay_migration::{LISTENERS_MAX, ListenerId, PeerId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
+pub use crate::code::code_of;
 pub use crate::hands::NotSaid;
 use crate::hands::{Command, Entrance, Hands, SeatId, Seated, Under};
 use crate::key::Key;

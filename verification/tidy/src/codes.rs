@@ -29,6 +29,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("S21", "mainstay-tugboat"),
     ("S22", "mainstay-tugboat"),
     ("S23", "mainstay-peer"),
+    ("S24", "mainstay-peer"),
     ("S3", "mainstay-supervisor"),
     ("S4", "mainstay-agent"),
     ("S5", "mainstay-agent"),

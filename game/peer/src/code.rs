@@ -1,0 +1,44 @@
+//! By which codes a game, and who reads its log, tell apart why a session is over: what to do about each is in
+//! `docs/reference/error-codes.md`.
+
+use mainstay_migration::{Closed, End, Failure};
+
+use crate::Over;
+
+impl Over {
+    /// Its code; `None` where the game left, which is no error.
+    #[must_use]
+    pub const fn code(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Ended(End::Left) => return None,
+            Self::Ended(End::HostLost) => "MS-S236",
+            Self::Ended(End::Failed(why)) => code_of(why),
+            Self::Ended(End::Refused(why)) | Self::Refused(why) => refusal(*why),
+            Self::Ended(End::Closed) => "MS-S241",
+            Self::NoAnswer => "MS-S242",
+            Self::Forged(_) => "MS-S243",
+            Self::GameHung => "MS-S244",
+        })
+    }
+}
+
+/// The code of a migration that failed ([`mainstay_migration::Outcome::Terminated`]).
+#[must_use]
+pub const fn code_of(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::TimeLimit => "MS-S231",
+        Failure::Vetoed(_) => "MS-S232",
+        Failure::NoMajority => "MS-S233",
+        Failure::CutOff => "MS-S234",
+        Failure::Left => "MS-S235",
+    }
+}
+
+const fn refusal(why: Closed) -> &'static str {
+    match why {
+        Closed::Kicked => "MS-S237",
+        Closed::Full => "MS-S238",
+        Closed::NoPass => "MS-S239",
+        Closed::PassExpired => "MS-S240",
+    }
+}
