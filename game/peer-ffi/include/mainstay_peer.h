@@ -192,6 +192,9 @@ typedef enum MainstayEventKind {
   // As host: `number` more of what the game said is told to nobody, for too much waited already; by which `code`, and why as a text in
   // `bytes`. Told a few times a second at most.
   MAINSTAY_EVENT_KIND_NOT_SAID = 25,
+  // As host of a session of a lobby: what the game said of it (`number`: 0 whether it is found, 1 whether newcomers are let in, 2 its
+  // phase) is not listed so, for the lobby refused it for ten seconds; by which `code`, and why as a text in `bytes`.
+  MAINSTAY_EVENT_KIND_NOT_LISTED = 26,
 } MainstayEventKind;
 
 // Why a migration began.

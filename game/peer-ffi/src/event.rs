@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp, StateError};
-use mainstay_peer::{Event, NotSaid, code_of};
+use mainstay_peer::{Event, Listing, NotSaid, code_of};
 
 use crate::listener::MainstayStage;
 use crate::memory::fixed;
@@ -77,6 +77,9 @@ pub enum MainstayEventKind {
     /// As host: `number` more of what the game said is told to nobody, for too much waited already; by which `code`, and why as a text in
     /// `bytes`. Told a few times a second at most.
     NotSaid = 25,
+    /// As host of a session of a lobby: what the game said of it (`number`: 0 whether it is found, 1 whether newcomers are let in, 2 its
+    /// phase) is not listed so, for the lobby refused it for ten seconds; by which `code`, and why as a text in `bytes`.
+    NotListed = 26,
 }
 
 /// Why a migration began.
@@ -305,6 +308,15 @@ impl Held {
                     ..MainstayEvent::of(Of::Progress)
                 }
             }
+            Event::NotListed(why) => MainstayEvent {
+                number: match why.listing {
+                    Listing::Searchable(_) => 0,
+                    Listing::Joining(_) => 1,
+                    Listing::Phase(_) => 2,
+                },
+                code: fixed(&why.code),
+                ..self.say(Of::NotListed, &why)
+            },
             Event::NotSaid(why) => {
                 MainstayEvent { number: why.count, code: fixed(NotSaid::CODE), ..self.say(Of::NotSaid, &why) }
             }

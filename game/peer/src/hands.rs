@@ -35,7 +35,7 @@ use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Way};
-use crate::lobby::{Brought, Errand, Line, Listing, RULINGS_MAX, Told};
+use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
 use crate::quic::Quic;
@@ -140,6 +140,10 @@ impl Hands {
             Told::Rules(input) => self.give(id, *input),
             Told::Members(cards) => self.expect(id, &cards),
             Told::Relay(berth) => self.moor(id, berth),
+            Told::NotListed(why) => {
+                tracing::warn!(session = %id, %why, "not listed");
+                self.tell(id, Event::NotListed(why));
+            }
         }
     }
 
@@ -238,7 +242,6 @@ impl Hands {
         match input {
             Input::Leave => self.over(id, Over::Ended(End::Left)),
             Input::Suitable(can_be_host) => place.early.can_be_host = Some(can_be_host),
-            Input::Phase(phase) => place.early.phase = Some(phase),
             Input::Set { name, value } => {
                 if let Err(why) = place.early.settings.set(&name, &value) {
                     self.tell(id, Event::NotSet(why));
@@ -252,6 +255,8 @@ impl Hands {
             | Input::Answered { .. }
             | Input::State(_)
             | Input::StateMissed
+            // It is kept with the place.
+            | Input::Phase(_)
             | Input::Play(_)
             | Input::Reachable { .. }
             | Input::Plays { .. }
@@ -286,16 +291,17 @@ impl Hands {
             Output::Lead { stamp, state } => {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
                 // The host before may not have come to tell its lobby.
-                if let Some(phase) = self.places.get(&id).and_then(|place| place.phase) {
-                    self.list(id, Listing::Phase(phase));
-                }
+                self.list_anew(id);
                 // What the game gives before it has read this goes on from another state.
                 self.tell_what_counts(id, Event::Lead { stamp, state });
             }
             Output::Follow { leader, stamp } => {
                 tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
                 self.tell(id, Event::Follow { leader, stamp });
-                let ahead = self.places.get_mut(&id).map(|place| place.ahead.obey(leader, stamp));
+                let ahead = self.places.get_mut(&id).map(|place| {
+                    place.said.yield_to_another();
+                    place.ahead.obey(leader, stamp)
+                });
                 for bytes in ahead.unwrap_or_default() {
                     self.tell(id, Event::FromHost { stamp, bytes });
                 }
@@ -316,8 +322,14 @@ impl Hands {
             Output::NotTaken(why) => self.tell(id, Event::NotTaken(why)),
             Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
             Output::Rewritten { host, told, known } => self.tell(id, Event::Rewritten { host, told, known }),
-            Output::Confirmed(stamp) => self.tell(id, Event::Confirmed(stamp)),
-            Output::StateWanted(stamp) => self.tell(id, Event::StateWanted(stamp)),
+            Output::Confirmed(stamp) => {
+                self.list_anew(id);
+                self.tell(id, Event::Confirmed(stamp));
+            }
+            Output::StateWanted(stamp) => {
+                self.list_anew(id);
+                self.tell(id, Event::StateWanted(stamp));
+            }
             Output::Migrated(report) => {
                 tracing::debug!(me = %self.me, session = %id, ?report, "migrated");
                 self.tell(id, Event::Migrated(report));

@@ -54,8 +54,9 @@ use crate::lan::{FoundSession, LanError, Sign, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
 pub use crate::lobby::{
-    AttributeError, Attributes, Authorities, Done, Joining, ListedSession, Listing, Lobby, LobbyError,
-    NewSession, News, Online, OnlineSearch, Searchable, Takeover, Token, Trust, TrustError, Wanted,
+    AttributeError, Attributes, Authorities, Done, Joining, Listed, ListedSession, Listing, Lobby,
+    LobbyError, NewSession, News, NotListed, Online, OnlineSearch, Searchable, Takeover, Token, Trust,
+    TrustError, Wanted,
 };
 use crate::mailbox::Mailbox;
 use crate::mirror::Mirror;

@@ -18,7 +18,7 @@ use crate::clock::after;
 use crate::hands::{Command, NotSaid, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
-use crate::lobby::{Joining, Listing, Searchable};
+use crate::lobby::{Joining, Listing, NotListed, Searchable};
 use crate::mailbox::{Mail, Mailbox};
 
 /// The largest session.
@@ -134,6 +134,9 @@ pub enum Event {
     NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
+    /// As host of a session of a lobby: what the game said of it ([`Seat::set_phase`], [`Seat::set_searchable`], [`Seat::set_joining`]) is not
+    /// listed so, for the lobby refused it for ten seconds.
+    NotListed(NotListed),
     /// As host: something that the game said is told to nobody, for too much waited already. Told a few times a second at most.
     NotSaid(NotSaid),
     /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
@@ -407,7 +410,8 @@ impl Seat {
     /// How far this peer's game is; before it says so it has started. While players gather the host gives the session, by itself, to
     /// whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while `net_automigrate_host` is 0
     /// where it is. Its game is asked for its last state then ([`Event::SomebodyBetter`]). Each peer's game says it, for whoever is host goes by its own; that a game starts is said a few seconds before it does.
-    /// In a lobby the session's phase is the host's. Said before [`Event::Entered`], it counts from then on.
+    /// In a lobby the session's phase is the host's; one that it refuses comes back as [`Event::NotListed`]. Said before [`Event::Entered`], it
+    /// counts from then on.
     ///
     /// # Errors
     /// Once the peer is shut down.

@@ -38,10 +38,7 @@ impl Hands {
                 } else if let Input::Kick(peer) = &input {
                     self.kick_online(session, *peer);
                 } else if let Input::Phase(phase) = &input {
-                    if let Some(place) = self.places.get_mut(&session) {
-                        place.phase = Some(*phase);
-                    }
-                    self.list(session, Listing::Phase(*phase));
+                    self.note_listing(session, Listing::Phase(*phase));
                 }
                 self.give(session, input);
             }
@@ -50,7 +47,11 @@ impl Hands {
                 self.listen(seat.session, listener, name, priority);
             }
             Command::Unlisten { seat, listener } => self.unlisten(seat.session, listener),
-            Command::List { seat, listing } => self.list(seat.session, listing),
+            Command::List { seat, listing } if self.is_host(seat.session) => {
+                self.note_listing(seat.session, listing);
+            }
+            // What others say is not heard.
+            Command::List { .. } => {}
             Command::Say { seat, to, way, bytes } => self.say(seat.session, to, way, bytes),
             Command::Look { seat, answer } => {
                 let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };
@@ -72,12 +73,30 @@ impl Hands {
         }
     }
 
+    fn is_host(&self, id: SessionId) -> bool {
+        matches!(self.places.get(&id), Some(Place { life: Life::In(session), .. }) if session.is_host())
+    }
+
+    fn note_listing(&mut self, id: SessionId, listing: Listing) {
+        if let Some(place) = self.places.get_mut(&id) {
+            place.said.note(listing);
+        }
+        self.list(id, &[listing]);
+    }
+
+    /// This peer is certified (anew): what its lobby was told before may have been of an epoch that is over, or another host's.
+    pub(super) fn list_anew(&self, id: SessionId) {
+        let listings = self.places.get(&id).map(|place| place.said.listings());
+        self.list(id, &listings.unwrap_or_default());
+    }
+
     /// What its host says of a session counts in its lobby.
-    pub(super) fn list(&self, id: SessionId, listing: Listing) {
+    fn list(&self, id: SessionId, listings: &[Listing]) {
         if let Some(Place { life: Life::In(session), .. }) = self.places.get(&id)
             && session.is_host()
         {
-            self.errand(id, Errand::List { listing, epoch: session.stamp().epoch });
+            let epoch = session.stamp().epoch;
+            listings.iter().for_each(|listing| self.errand(id, Errand::List { listing: *listing, epoch }));
         }
     }
 

@@ -138,7 +138,7 @@ impl Hands {
                 let _room = session.add_listener(*listener, name, *priority);
             }
         }
-        let early = place.early.inputs();
+        let early = place.early.inputs(place.said.phase);
         self.tell(id, Event::Entered);
         early.into_iter().for_each(|input| self.give(id, input));
         self.give(id, Input::Wake);

@@ -11,7 +11,7 @@ use super::command::Seated;
 use super::links::Known;
 use super::unsaid::Unsaid;
 use crate::lan::Voice;
-use crate::lobby::Line;
+use crate::lobby::{Joining as Newcomers, Line, Listing, Searchable};
 use crate::relay::Moored;
 use crate::seat::Doors;
 
@@ -22,8 +22,8 @@ pub(super) struct Place {
     pub(super) outside: Outside,
     pub(super) life: Life,
     pub(super) early: Early,
-    /// How far its game is, as it said last.
-    pub(super) phase: Option<GamePhase>,
+    /// What its game has said of it last.
+    pub(super) said: Said,
     /// What a host that it does not obey yet has said.
     pub(super) ahead: Ahead,
     /// Whom the lobby has named, and who is no member here yet.
@@ -59,8 +59,8 @@ impl Place {
             seated,
             outside,
             life,
-            early: Early { settings: Settings::DEFAULT, can_be_host: None, phase: None },
-            phase: None,
+            early: Early { settings: Settings::DEFAULT, can_be_host: None },
+            said: Said::default(),
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
             measured: None,
@@ -71,23 +71,53 @@ impl Place {
     }
 }
 
+/// What a session is like, as its game says: said to its lobby anew whenever this peer is certified.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// Each peer's game says it, whoever is host.
+    pub(super) phase: Option<GamePhase>,
+    searchable: Option<Searchable>,
+    joining: Option<Newcomers>,
+}
+
+impl Said {
+    /// The newest of each kind counts.
+    pub(super) fn note(&mut self, listing: Listing) {
+        match listing {
+            Listing::Searchable(searchable) => self.searchable = Some(searchable),
+            Listing::Joining(joining) => self.joining = Some(joining),
+            Listing::Phase(phase) => self.phase = Some(phase),
+        }
+    }
+
+    /// Another is host, and says these.
+    pub(super) fn yield_to_another(&mut self) {
+        (self.searchable, self.joining) = (None, None);
+    }
+
+    pub(super) fn listings(&self) -> Vec<Listing> {
+        let searchable = self.searchable.map(Listing::Searchable);
+        let joining = self.joining.map(Listing::Joining);
+        [self.phase.map(Listing::Phase), searchable, joining].into_iter().flatten().collect()
+    }
+}
+
 /// What a game has said before it was in.
 #[derive(Debug)]
 pub(super) struct Early {
     pub(super) settings: Settings,
     pub(super) can_be_host: Option<CanBeHost>,
-    pub(super) phase: Option<GamePhase>,
 }
 
 impl Early {
     /// As it is said to its session.
-    pub(super) fn inputs(&self) -> Vec<Input> {
+    pub(super) fn inputs(&self, phase: Option<GamePhase>) -> Vec<Input> {
         let set = |name: &str| {
             let (value, default) = (self.settings.get(name).ok()?, Settings::DEFAULT.get(name).ok()?);
             (value != default).then(|| Input::Set { name: name.to_owned(), value })
         };
         let suitable = self.can_be_host.map(Input::Suitable);
-        let phase = self.phase.map(Input::Phase);
+        let phase = phase.map(Input::Phase);
         NAMES.into_iter().filter_map(set).chain(suitable).chain(phase).collect()
     }
 }

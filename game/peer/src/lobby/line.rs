@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
@@ -14,7 +14,8 @@ use mainstay_migration::{
 use mainstay_wire::peer::Card;
 use tokio::sync::mpsc;
 
-use super::{Done, Listing, Lobby, News};
+use super::listing::REFUSED_FOR;
+use super::{Done, Listed, Listing, Lobby, News, NotListed};
 use crate::Closing;
 use crate::clock::Clock;
 use crate::relay::Berth;
@@ -64,6 +65,8 @@ pub(crate) enum Told {
     Members(Vec<Card>),
     /// And what carries for this peer.
     Relay(Option<Berth>),
+    /// The game: what it said of its session is given up.
+    NotListed(NotListed),
 }
 
 impl Told {
@@ -123,7 +126,16 @@ struct Owed {
     seen_as: Option<SocketAddr>,
     kicks: BTreeMap<PeerId, Epoch>,
     /// Of each kind one.
-    listings: Vec<(Listing, Epoch)>,
+    listings: Vec<Said>,
+}
+
+/// What a host says of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Said {
+    listing: Listing,
+    epoch: Epoch,
+    /// When it was refused first, and last.
+    refused: Option<(Instant, Instant)>,
 }
 
 impl Owed {
@@ -138,8 +150,8 @@ impl Owed {
                 }
             }
             Errand::List { listing, epoch } => {
-                self.listings.retain(|(before, _)| !listing.is_of_same(*before));
-                self.listings.push((listing, epoch));
+                self.listings.retain(|before| !listing.is_of_same(before.listing));
+                self.listings.push(Said { listing, epoch, refused: None });
             }
         }
     }
@@ -150,8 +162,9 @@ impl Slate {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Says what is owed. Something else may be owed when the lobby has answered: nobody waits for it meanwhile.
-    fn pay(&self, lobby: &mut dyn Lobby) {
+    /// Says what is owed, and returns what is given up of it. Something else may be owed when the lobby has answered: nobody waits for it
+    /// meanwhile.
+    fn pay(&self, lobby: &mut dyn Lobby, now: Instant) -> Vec<NotListed> {
         let Owed { introduction, seen_as, kicks, listings } = self.change(|owed| owed.clone());
         if let Some(can_be_host) = introduction
             && lobby.introduce(can_be_host) == Done::Yes
@@ -168,11 +181,35 @@ impl Slate {
                 self.change(|owed| owed.kicks.retain(|other, newer| (*other, *newer) != (peer, epoch)));
             }
         }
-        for said in listings {
-            if lobby.list(said.0, said.1) == Done::Yes {
-                self.change(|owed| owed.listings.retain(|newer| *newer != said));
+        let is_due = |said: &Said| said.refused.is_none_or(|(_, last)| now >= last + AGAIN);
+        let said = listings.into_iter().filter(is_due);
+        said.filter_map(|said| self.list(lobby, now, said)).collect()
+    }
+
+    fn list(&self, lobby: &mut dyn Lobby, now: Instant, said: Said) -> Option<NotListed> {
+        let Said { listing, epoch, refused } = said;
+        let (next, given_up) = match lobby.list(listing, epoch) {
+            Listed::Yes => (None, None),
+            Listed::NotYet => (Some(said), None),
+            Listed::Refused { code, detail } => {
+                let first = refused.map_or(now, |(first, _)| first);
+                let given_up = now >= first + REFUSED_FOR;
+                let again = Said { refused: Some((first, now)), ..said };
+                (Some(again).filter(|_| !given_up), given_up.then_some(NotListed { listing, code, detail }))
             }
-        }
+        };
+        // What the game says by now takes the place of this.
+        self.change(|owed| {
+            let at = owed.listings.iter().position(|newer| *newer == said)?;
+            match next {
+                Some(next) => owed.listings[at] = next,
+                None => {
+                    owed.listings.remove(at);
+                }
+            }
+            Some(())
+        })
+        .and(given_up)
     }
 }
 
@@ -206,7 +243,10 @@ fn serve(
             Err(RecvTimeoutError::Disconnected) => break,
         }
         // Whoever claims has to be known as one who can be host.
-        owed.pay(lobby.as_mut());
+        let given_up = owed.pay(lobby.as_mut(), Instant::now());
+        if bring_all(given_up.into_iter().map(Told::NotListed).collect()).is_err() {
+            break;
+        }
         if let Some((asked, question)) = question {
             let ruling = lobby.ask(&question);
             if bring_all(told(lobby.as_mut(), asked, ruling)).is_err() {
@@ -269,8 +309,9 @@ mod tests {
         fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
             self.hear(Errand::Kick { peer, epoch })
         }
-        fn list(&mut self, listing: Listing, epoch: Epoch) -> Done {
-            self.hear(Errand::List { listing, epoch })
+        fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
+            self.hear(Errand::List { listing, epoch });
+            Listed::Yes
         }
         fn leave(&mut self) {}
     }
@@ -317,5 +358,57 @@ mod tests {
         drop(line);
         thread.join().unwrap();
         assert!(heard.recv().is_err(), "and nothing again");
+    }
+
+    /// A lobby that knows another host until it has certified this one.
+    #[derive(Debug, Default)]
+    struct Refuses {
+        times: usize,
+        heard: Vec<Listing>,
+    }
+
+    impl Lobby for Refuses {
+        fn ask(&mut self, _: &Question) -> Option<Ruling> {
+            None
+        }
+        fn renew(&mut self) -> Option<Ruling> {
+            None
+        }
+        fn news(&mut self) -> Vec<News> {
+            Vec::new()
+        }
+        fn introduce(&mut self, _: CanBeHost) -> Done {
+            Done::Yes
+        }
+        fn seen_as(&mut self, _: SocketAddr) -> Done {
+            Done::Yes
+        }
+        fn kick(&mut self, _: PeerId, _: Epoch) -> Done {
+            Done::Yes
+        }
+        fn list(&mut self, listing: Listing, _: Epoch) -> Listed {
+            self.heard.push(listing);
+            if self.heard.len() > self.times {
+                return Listed::Yes;
+            }
+            Listed::Refused { code: "MS-G014".to_owned(), detail: "another is host".to_owned() }
+        }
+        fn leave(&mut self) {}
+    }
+
+    #[test]
+    fn what_a_lobby_refuses_is_said_again_and_then_the_game_is_told() {
+        let listing = Listing::Joining(Joining::Closed);
+        let began = Instant::now();
+        for (times, tried, given_up) in [(3, 4, 0), (usize::MAX, 21, 1)] {
+            let slate = Slate::default();
+            let mut lobby = Refuses { times, ..Refuses::default() };
+            slate.change(|owed| owed.owe(Errand::List { listing, epoch: Epoch::FIRST }));
+            // Asked twice as often as what is refused is said again.
+            let moments = (0..60).map(|at| began + at * AGAIN / 2);
+            let told: Vec<NotListed> = moments.flat_map(|now| slate.pay(&mut lobby, now)).collect();
+            assert_eq!((lobby.heard.len(), told.len()), (tried, given_up));
+            assert!(told.iter().all(|it| it.listing == listing && it.code == "MS-G014"), "{told:?}");
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! What a host says of its session in a lobby: who finds it, who comes in, how far it is.
 
+use std::time::Duration;
+
 use mainstay_migration::GamePhase;
 use mainstay_wire::native::{JoiningView, PhaseView, SessionUpdate, TakeoverView};
+
+/// How long what is refused is said again: a host that the lobby is about to certify asks it once a second.
+pub(super) const REFUSED_FOR: Duration = Duration::from_secs(10);
 
 /// Whether a session is found by whoever does not know its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +44,18 @@ pub enum Listing {
     Joining(Joining),
     /// How far it is.
     Phase(GamePhase),
+}
+
+/// A lobby will not have what its session's host says of it: it was said for ten seconds, and is not said again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the lobby refused for {} s to list {listing:?}: {detail} ({code})", REFUSED_FOR.as_secs())]
+pub struct NotListed {
+    /// What was said.
+    pub listing: Listing,
+    /// By which code, such as `MS-G014`.
+    pub code: String,
+    /// Why.
+    pub detail: String,
 }
 
 impl Listing {

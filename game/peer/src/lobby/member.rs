@@ -20,7 +20,7 @@ use super::door::{Answered, As, is_passing};
 use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
-use super::{Done, Listing, Lobby, LobbyError, News, Token};
+use super::{Done, Listed, Listing, Lobby, LobbyError, News, Token};
 use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
@@ -312,16 +312,24 @@ impl Lobby for Member {
         }
     }
 
-    fn list(&mut self, listing: Listing, epoch: Epoch) -> Done {
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
         let said = self.guest.door.patch::<SessionView>(
             As::Member(&self.token),
             &self.place(""),
             &listing.update(epoch.0),
         );
         match self.heard(said) {
-            Some(Answered::No(status, _)) if is_passing(status) => Done::NotYet,
-            Some(Answered::Yes(_) | Answered::No(..)) => Done::Yes,
-            None => Done::NotYet,
+            Some(Answered::Yes(_)) => Listed::Yes,
+            Some(Answered::No(status, problem)) => {
+                // Whoever was counted as lost comes in again first.
+                let _ruling = self.ruling(status, &problem);
+                if is_passing(status) || problem.code == refused::NOT_MEMBER {
+                    Listed::NotYet
+                } else {
+                    Listed::Refused { code: problem.code, detail: problem.detail }
+                }
+            }
+            None => Listed::NotYet,
         }
     }
 

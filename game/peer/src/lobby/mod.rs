@@ -39,7 +39,7 @@ const _: () = assert!(MEMBERS_MAX as usize == mainstay_migration::MEMBERS_MAX);
 pub use self::attributes::{AttributeError, Attributes};
 pub(crate) use self::entry::{Entered, Entry, create, join};
 pub(crate) use self::line::{Brought, Errand, Line, RULINGS_MAX, Told};
-pub use self::listing::{Joining, Listing, Searchable, Takeover};
+pub use self::listing::{Joining, Listing, NotListed, Searchable, Takeover};
 pub use self::search::{ListedSession, OnlineSearch, Wanted};
 pub(crate) use self::signed::{is_of_lobby, is_pass, is_receipt};
 pub use self::token::Token;
@@ -123,6 +123,22 @@ pub enum Done {
     NotYet,
 }
 
+/// What came of what a host says of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    /// It is listed so.
+    Yes,
+    /// It did not get there: it is said again.
+    NotYet,
+    /// The lobby will not have it. It is said again for a while, for this host may be one that the lobby is just about to certify.
+    Refused {
+        /// By which code, such as `MS-G014`.
+        code: String,
+        /// Why.
+        detail: String,
+    },
+}
+
 /// What comes with a lobby's answers and was not asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
@@ -157,7 +173,7 @@ pub trait Lobby: fmt::Debug + Send {
     /// As host of that epoch: throws somebody out for ever.
     fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
     /// As host of that epoch: says what the session is like.
-    fn list(&mut self, listing: Listing, epoch: Epoch) -> Done;
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed;
     /// Leaves.
     fn leave(&mut self);
 }

@@ -325,6 +325,7 @@ impl Player {
                 self.turns = None;
                 self.tell(&json!({ "event": "notTaken", "why": why.to_string() }))?;
             }
+            Event::NotListed(why) => self.tell(&json!({ "event": "notListed", "why": why.to_string() }))?,
             Event::NotSaid(why) => self.tell(&json!({ "event": "notSaid", "why": why.to_string() }))?,
             Event::InputForgotten { number } => {
                 self.tell(&json!({ "event": "forgotten", "number": number }))?
