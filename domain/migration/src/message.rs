@@ -117,6 +117,8 @@ pub enum Closed {
     NoPass,
     /// The pass has run out: the lobby gives a new one to whoever joins again.
     PassExpired,
+    /// The session lets nobody in who was never a member.
+    ToNewcomers,
 }
 
 /// Whether a peer hears its host.

@@ -387,6 +387,8 @@ typedef struct MainstayFound {
   uint32_t size;
   // Whether it goes on with another host.
   bool migratable;
+  // Whether newcomers are not let in (mainstay_seat_set_joining).
+  bool is_closed;
   // For people: UTF-8, with a zero byte at its end.
   char name[MAINSTAY_NAME_LENGTH];
 } MainstayFound;
@@ -909,7 +911,9 @@ enum MainstayStatus mainstay_seat_set_phase(const struct MainstaySeat *seat,
 // `seat` is not freed.
 enum MainstayStatus mainstay_seat_set_searchable(const struct MainstaySeat *seat, bool searchable);
 
-// As host of a session of a lobby: whether newcomers are let in, such as into a game that goes on. What others say is not heard.
+// As host: whether newcomers are let in, such as into a game that goes on; they are until it is said. In a lobby only the host is heard, and
+// what it said stands under the next one. Elsewhere each peer's game says it, for whoever is host goes by its own; who was a member comes
+// back all the same.
 //
 // # Safety
 // `seat` is not freed.

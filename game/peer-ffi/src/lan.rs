@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::time::Duration;
 
+use mainstay_peer::Joining;
 use mainstay_peer::lan::{FoundSession, NAME_BYTES_MAX, Search};
 use mainstay_peer::migration::Migratable;
 
@@ -40,6 +41,8 @@ pub struct MainstayFound {
     pub size: u32,
     /// Whether it goes on with another host.
     pub migratable: bool,
+    /// Whether newcomers are not let in (mainstay_seat_set_joining).
+    pub is_closed: bool,
     /// For people: UTF-8, with a zero byte at its end.
     pub name: [c_char; MAINSTAY_NAME_LENGTH],
 }
@@ -54,6 +57,7 @@ impl From<&FoundSession> for MainstayFound {
             members: found.members,
             size: found.size,
             migratable: found.migratable == Migratable::Yes,
+            is_closed: found.joining == Joining::Closed,
             name: fixed(&found.name),
         }
     }

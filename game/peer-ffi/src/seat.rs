@@ -178,7 +178,9 @@ pub unsafe extern "C" fn mainstay_seat_set_searchable(
     unsafe { with(seat, |seat| Ok(seat.set_searchable(searchable)?)) }
 }
 
-/// As host of a session of a lobby: whether newcomers are let in, such as into a game that goes on. What others say is not heard.
+/// As host: whether newcomers are let in, such as into a game that goes on; they are until it is said. In a lobby only the host is heard, and
+/// what it said stands under the next one. Elsewhere each peer's game says it, for whoever is host goes by its own; who was a member comes
+/// back all the same.
 ///
 /// # Safety
 /// `seat` is not freed.

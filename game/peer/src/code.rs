@@ -40,5 +40,6 @@ const fn refusal(why: Closed) -> &'static str {
         Closed::Full => "MS-S238",
         Closed::NoPass => "MS-S239",
         Closed::PassExpired => "MS-S240",
+        Closed::ToNewcomers => "MS-S245",
     }
 }

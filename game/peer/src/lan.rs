@@ -13,6 +13,7 @@ use mdns_sd::{
     DaemonStatus, IfKind, Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo,
 };
 
+use crate::Joining;
 use crate::clock::after;
 
 /// What sessions are announced as.
@@ -43,6 +44,8 @@ pub struct FoundSession {
     pub members: u32,
     /// How many it has at most.
     pub size: u32,
+    /// Whether newcomers are let in.
+    pub joining: Joining,
     /// Its host.
     pub host: PeerId,
     /// Which one that is: a later one has a higher stamp.
@@ -214,6 +217,12 @@ fn read(service: &ResolvedService) -> Option<FoundSession> {
         },
         members: number("members")?,
         size: number("size")?,
+        joining: match text("open") {
+            // Hosts before said nothing of it, and were open.
+            Some("yes") | None => Joining::Open,
+            Some("no") => Joining::Closed,
+            Some(_) => return None,
+        },
         host: PeerId(id("host")?),
         stamp: Stamp { epoch: Epoch(number("epoch")?), fork: number("fork")? },
         doors: addresses.into_iter().map(|ip| SocketAddr::new(ip, service.get_port())).collect(),
@@ -226,6 +235,7 @@ fn read(service: &ResolvedService) -> Option<FoundSession> {
 pub(crate) struct Word {
     pub(crate) stamp: Stamp,
     pub(crate) members: usize,
+    pub(crate) joining: Joining,
 }
 
 /// What stays the same of a session on a LAN, whoever is its host.
@@ -304,6 +314,7 @@ impl Voice {
             ("fork", word.stamp.fork.to_string()),
             ("members", word.members.to_string()),
             ("size", size.to_string()),
+            ("open", if word.joining == Joining::Open { "yes" } else { "no" }.to_owned()),
             ("migrates", if *migratable == Migratable::Yes { "yes" } else { "no" }.to_owned()),
             (
                 "alone",
@@ -350,5 +361,32 @@ impl Voice {
     /// Takes back what was said; `None` where the library is gone.
     pub(crate) fn leave(self) -> Option<Farewell> {
         self.ears.daemon.shutdown().ok().map(Farewell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says_is_what_is_found() {
+        let sign = Sign {
+            session: SessionId(7),
+            name: "harbour".to_owned(),
+            size: 8,
+            migratable: Migratable::Yes,
+            without_majority: WithoutMajority::Hold,
+        };
+        let bound = SocketAddr::from(([127, 0, 0, 1], 5_555));
+        let voice = Voice::new(PeerId(9), bound, sign).unwrap();
+        for joining in [Joining::Open, Joining::Closed] {
+            let stamp = Stamp { epoch: Epoch(3), fork: 1 };
+            let said = voice.info(Word { stamp, members: 2, joining }).unwrap();
+            let found = read(&said.as_resolved_service()).unwrap();
+            assert_eq!((found.joining, found.stamp, found.members, found.size), (joining, stamp, 2, 8));
+            assert_eq!((found.session, found.host, found.doors), (SessionId(7), PeerId(9), vec![bound]));
+        }
+        // The library says nothing more for it.
+        drop(voice.leave());
     }
 }

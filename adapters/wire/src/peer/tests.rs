@@ -186,6 +186,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("present", Body::Present(pass)),
         ("no pass", Body::Refused(Closed::NoPass)),
         ("pass expired", Body::Refused(Closed::PassExpired)),
+        ("to newcomers", Body::Refused(Closed::ToNewcomers)),
         ("bring", Body::Bring { renewal, hears: vec![PeerId(0xb), PeerId(0xc)] }),
         ("counted", Body::Counted(receipt)),
     ];

@@ -14,7 +14,7 @@ use crate::session::former::Former;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
-use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Output, Session};
+use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View, ViewId};
 use crate::{Arbiter, ChannelId, Epoch, Guards, PeerId, Settings, Signature, Stamp};
@@ -131,6 +131,7 @@ impl<G: Guards> Session<G> {
             closing: None,
             lost: BTreeSet::new(),
             game: GamePhase::Started,
+            newcomers: Newcomers::LetIn,
             better: None,
             moved: None,
             acting: Acting::No,

@@ -16,7 +16,7 @@ use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
-use crate::session::words::{Cause, Output};
+use crate::session::words::{Cause, Newcomers, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
 use crate::view::{MEMBERS_MAX, Roster};
@@ -55,12 +55,14 @@ impl<G: Guards> Session<G> {
         let leader = self.leader();
         let is_kicked = self.roster.kicked.contains(&from);
         let refusal = self.refusal(now, from, pass);
+        let is_kept_out = self.is_kept_out(from);
         match &mut self.leadership {
             Leadership::Reigns(_) if is_kicked => self.send(from, Body::Refused(Closed::Kicked)),
             // Whoever would not be let in is not told where the host is, either.
             Leadership::Reigns(_) | Leadership::Follows if let Some(why) = refusal => {
                 self.send(from, Body::Refused(why));
             }
+            Leadership::Reigns(_) if is_kept_out => self.send(from, Body::Refused(Closed::ToNewcomers)),
             // Its question stands until this host has gathered; it asks again anyway.
             Leadership::Reigns(reign) if reign.joining.len() < MEMBERS_MAX => {
                 reign.joining.insert(from);
@@ -72,6 +74,11 @@ impl<G: Guards> Session<G> {
             | Leadership::Outside { .. }
             | Leadership::Over => {}
         }
+    }
+
+    /// Whether nobody new is let in, and it is new. A lobby says so itself of whom it lets in.
+    fn is_kept_out(&self, from: PeerId) -> bool {
+        self.newcomers == Newcomers::KeptOut && !self.has_lobby() && !self.has_met(from)
     }
 
     /// The host throws somebody out.

@@ -61,7 +61,7 @@ pub use show::Identification;
 use suitable::Better;
 use vacancy::Vacancy;
 pub use words::{
-    Acting, Cause, Config, End, GamePhase, Input, Migratable, Outcome, Output, Progress, Report,
+    Acting, Cause, Config, End, GamePhase, Input, Migratable, Newcomers, Outcome, Output, Progress, Report,
     WithoutMajority,
 };
 
@@ -115,6 +115,8 @@ pub struct Session<G: Guards = Guarded> {
     lost: BTreeSet<PeerId>,
     /// How far this peer's game is, as it says.
     game: GamePhase,
+    /// Whether newcomers are let in, as this peer's game says.
+    newcomers: Newcomers,
     /// As host, while players gather: who suits better.
     better: Option<Better>,
     /// When the session last began to move, as this peer lived through it.
@@ -214,6 +216,7 @@ impl<G: Guards> Session<G> {
             },
             Input::HandOver { to, why, last } => self.begin_handover(now, to, why, Some(last)),
             Input::Phase(phase) => self.be_in_phase(phase),
+            Input::Newcomers(newcomers) => self.newcomers = newcomers,
             Input::Kick(peer) => self.kick(peer),
             Input::Leave => self.leave(now),
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
@@ -279,6 +282,12 @@ impl<G: Guards> Session<G> {
     #[must_use]
     pub const fn roster(&self) -> &Roster {
         &self.roster
+    }
+
+    /// Whether newcomers are let in, as this peer's game says.
+    #[must_use]
+    pub const fn newcomers(&self) -> Newcomers {
+        self.newcomers
     }
 
     /// Its ballot, for laws and pages.

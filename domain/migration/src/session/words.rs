@@ -70,6 +70,15 @@ pub enum GamePhase {
     Started,
 }
 
+/// Whether a host lets in who was never a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Newcomers {
+    /// As long as there is room, into a game that goes on, too.
+    LetIn,
+    /// Who was one comes back.
+    KeptOut,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -110,6 +119,9 @@ pub enum Input {
     /// How far this peer's game is; until it says so it has started. Only the host's counts, and whoever is host next goes by its own:
     /// CRYENGINE's `SessionStart` is every client's to call, too. A game says that it has started a few seconds before it does.
     Phase(GamePhase),
+    /// Whether newcomers are let in; until this peer's game says so they are. Only the host's word counts, and whoever is host next goes by
+    /// its own. Under a lobby it is that one's to say, which lets them in.
+    Newcomers(Newcomers),
     /// What was found out about this peer's own network.
     Reachable {
         /// How others reach it.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, Closed, End, Epoch, Handover, Input, Output, PLAYERS_MAX, Stamp};
+use mainstay_migration::{
+    CanBeHost, Closed, End, Epoch, Handover, Input, Newcomers, Output, PLAYERS_MAX, Stamp,
+};
 
 use crate::net::{Net, peer, snapshot};
 
@@ -182,4 +184,26 @@ fn a_hundred_hosts_and_newcomers_after_each() {
     let host = net.session(net.host());
     assert_eq!(host.stamp(), Stamp::certified(Epoch(101)));
     assert!(host.held().inputs().len() <= PLAYERS_MAX, "those who left long ago are forgotten");
+}
+
+/// A game that goes on may be closed to newcomers: who was in comes back all the same, and whoever is host goes by its own game's word.
+#[test]
+fn a_closed_session_lets_nobody_in_who_was_never_a_member() {
+    let mut net = Net::of(3);
+    net.give(peer(1), Input::Newcomers(Newcomers::KeptOut));
+    net.join(peer(9));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.refused.remove(&peer(9)), Some(Closed::ToNewcomers));
+    net.freeze(peer(3));
+    net.run(Duration::from_secs(8));
+    assert!(!net.session(peer(1)).roster().members.contains_key(&peer(3)), "it was put out");
+    net.thaw(peer(3));
+    net.run(Duration::from_secs(3));
+    assert!(net.session(peer(1)).roster().members.contains_key(&peer(3)));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.host(), peer(2));
+    net.join(peer(9));
+    net.run(Duration::from_secs(1));
+    assert!(net.peers.contains_key(&peer(9)), "its game has closed nothing");
 }

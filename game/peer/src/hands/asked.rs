@@ -47,11 +47,15 @@ impl Hands {
                 self.listen(seat.session, listener, name, priority);
             }
             Command::Unlisten { seat, listener } => self.unlisten(seat.session, listener),
-            Command::List { seat, listing } if self.is_host(seat.session) => {
-                self.note_listing(seat.session, listing);
+            Command::List { seat, listing } => {
+                if let Listing::Joining(joining) = listing {
+                    self.give(seat.session, Input::Newcomers(joining.newcomers()));
+                }
+                // What others say is not heard there.
+                if self.is_host(seat.session) {
+                    self.note_listing(seat.session, listing);
+                }
             }
-            // What others say is not heard.
-            Command::List { .. } => {}
             Command::Say { seat, to, way, bytes } => self.say(seat.session, to, way, bytes),
             Command::Look { seat, answer } => {
                 let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };

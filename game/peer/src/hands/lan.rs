@@ -24,7 +24,8 @@ impl Hands {
                 voice.hush();
                 continue;
             }
-            voice.say(Word { stamp: session.stamp(), members: session.roster().members.len() });
+            let (stamp, members) = (session.stamp(), session.roster().members.len());
+            voice.say(Word { stamp, members, joining: session.newcomers().into() });
             let rivals = voice.rivals().into_iter();
             found.extend(
                 rivals.filter(|it| !session.roster().members.contains_key(&it.host)).map(|it| (*id, it)),

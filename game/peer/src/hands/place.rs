@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{CanBeHost, Config, GamePhase, Input, Joining, NAMES, PeerId, Session, Settings};
+use mainstay_migration::{
+    CanBeHost, Config, GamePhase, Input, Joining, NAMES, Newcomers, PeerId, Session, Settings,
+};
 
 use super::ahead::Ahead;
 use super::command::Seated;
 use super::links::Known;
 use super::unsaid::Unsaid;
 use crate::lan::Voice;
-use crate::lobby::{Joining as Newcomers, Line, Listing, Searchable};
+use crate::lobby::{self, Line, Listing, Searchable};
 use crate::relay::Moored;
 use crate::seat::Doors;
 
@@ -59,7 +61,7 @@ impl Place {
             seated,
             outside,
             life,
-            early: Early { settings: Settings::DEFAULT, can_be_host: None },
+            early: Early { settings: Settings::DEFAULT, can_be_host: None, newcomers: None },
             said: Said::default(),
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
@@ -77,7 +79,7 @@ pub(super) struct Said {
     /// Each peer's game says it, whoever is host.
     pub(super) phase: Option<GamePhase>,
     searchable: Option<Searchable>,
-    joining: Option<Newcomers>,
+    joining: Option<lobby::Joining>,
 }
 
 impl Said {
@@ -107,6 +109,7 @@ impl Said {
 pub(super) struct Early {
     pub(super) settings: Settings,
     pub(super) can_be_host: Option<CanBeHost>,
+    pub(super) newcomers: Option<Newcomers>,
 }
 
 impl Early {
@@ -118,7 +121,8 @@ impl Early {
         };
         let suitable = self.can_be_host.map(Input::Suitable);
         let phase = phase.map(Input::Phase);
-        NAMES.into_iter().filter_map(set).chain(suitable).chain(phase).collect()
+        let newcomers = self.newcomers.map(Input::Newcomers);
+        NAMES.into_iter().filter_map(set).chain(suitable).chain(phase).chain(newcomers).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::GamePhase;
+use mainstay_migration::{GamePhase, Newcomers};
 use mainstay_wire::native::{JoiningView, PhaseView, SessionUpdate, TakeoverView};
 
 /// How long what is refused is said again: a host that the lobby is about to certify asks it once a second.
@@ -22,7 +22,7 @@ pub enum Searchable {
 pub enum Joining {
     /// As long as there is room, in a game that goes on, too.
     Open,
-    /// Only those whose seats a match has filled.
+    /// In a lobby only those whose seats a match has filled; elsewhere nobody who was never a member.
     Closed,
 }
 
@@ -86,6 +86,25 @@ const fn phase_of(phase: GamePhase) -> PhaseView {
     match phase {
         GamePhase::Gathering => PhaseView::Gathering,
         GamePhase::Started => PhaseView::Started,
+    }
+}
+
+impl Joining {
+    /// As the rules have it.
+    pub(crate) const fn newcomers(self) -> Newcomers {
+        match self {
+            Self::Open => Newcomers::LetIn,
+            Self::Closed => Newcomers::KeptOut,
+        }
+    }
+}
+
+impl From<Newcomers> for Joining {
+    fn from(newcomers: Newcomers) -> Self {
+        match newcomers {
+            Newcomers::LetIn => Self::Open,
+            Newcomers::KeptOut => Self::Closed,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Places in a session: one at a time, and each by itself.
 
-use mainstay_peer::migration::{CanBeHost, End, Identification, PeerId, SessionId};
-use mainstay_peer::{Event, GAME_BYTES_MAX, Over, Peer, PlayError, SeatError, SessionOptions};
+use mainstay_peer::migration::{CanBeHost, Closed, End, Identification, PeerId, SessionId};
+use mainstay_peer::{Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SeatError, SessionOptions};
 
 use crate::{Player, is_linked, start, until};
 
@@ -98,4 +98,20 @@ fn what_is_said_before_it_is_in_counts_once_it_is() {
     member.seat.leave().unwrap();
     until("it has left", &mut [&mut member], |it| over(it).is_some());
     assert_eq!(member.seat.play(b"ahoy".to_vec()), Err(PlayError::NotIn));
+}
+
+/// A game that goes on need not let anybody in, in a session without a lobby either.
+#[test]
+fn a_closed_session_says_so_to_newcomers() {
+    let session = SessionOptions::new(SessionId(31));
+    let ((ann, mut host), (_bob, mut member)) = two(session);
+    host.seat.set_joining(Joining::Closed).unwrap();
+    let cat = start();
+    let join = || Player::new(&cat, cat.join(session, vec![ann.address()], Vec::new()).unwrap());
+    let mut newcomer = join();
+    until("it is refused", &mut [&mut newcomer], |it| over(it) == Some(&Over::Refused(Closed::ToNewcomers)));
+    drop(newcomer);
+    host.seat.set_joining(Joining::Open).unwrap();
+    let mut newcomer = join();
+    until("three play", &mut [&mut host, &mut member, &mut newcomer], |it| is_linked(it, 3));
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainstay_peer::lan;
 use mainstay_peer::migration::Migratable;
 use mainstay_peer::{
-    Authorities, NewSession, Online, Peer, Registered, Seat, Service, SessionOptions, Token, Trust,
+    Authorities, Joining, NewSession, Online, Peer, Registered, Seat, Service, SessionOptions, Token, Trust,
 };
 use serde_json::json;
 
@@ -29,6 +29,7 @@ pub(super) fn look() -> Result<ExitCode, ProcessError> {
     for found in lan::search(LOOKS_FOR)? {
         write_line(&json!({
             "session": format!("{:032x}", found.session.0), "name": found.name, "members": found.members, "size": found.size,
+            "open": found.joining == Joining::Open,
             "migrates": found.migratable == Migratable::Yes, "host": name(found.host), "epoch": found.stamp.epoch.0,
             "fork": found.stamp.fork, "doors": found.doors,
         }))?;
@@ -50,7 +51,7 @@ fn on_lan(
     }
     let is_meant = |found: &lan::FoundSession| match named {
         Some(session) => found.session == session,
-        None => found.name == NAME && found.members < found.size,
+        None => found.name == NAME && found.members < found.size && found.joining == Joining::Open,
     };
     let found = lan::Search::start()?.find(FINDS_WITHIN, is_meant).ok_or(ProcessError::Unfound)?;
     Ok(peer.join_lan(&found, settings, listeners)?)

@@ -14,7 +14,8 @@ use mainstay_peer::migration::{
     Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Closing, Event, Over, Peer, PlayError, Registered, Seat, SeatError, Shown, StartError, To, TrustError,
+    Closing, Event, Joining, Over, Peer, PlayError, Registered, Seat, SeatError, Shown, StartError, To,
+    TrustError,
 };
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
@@ -472,9 +473,11 @@ impl Player {
             ["give-over"] => self.hand_over(Handover::Lobby),
             ["gather"] => Ok(self.seat.set_phase(GamePhase::Gathering)?),
             ["begin"] => Ok(self.seat.set_phase(GamePhase::Started)?),
+            ["open"] => Ok(self.seat.set_joining(Joining::Open)?),
+            ["close"] => Ok(self.seat.set_joining(Joining::Closed)?),
             ["set", name, value] => Ok(self.seat.set(name, value)?),
             _ => self.tell(
-                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, gather, begin, give-over, leave" }),
+                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, gather, begin, open, close, give-over, leave" }),
             ),
         }
     }
