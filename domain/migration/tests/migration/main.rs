@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod bearing;
+mod budget;
 mod console;
 mod defects;
 mod joins;
