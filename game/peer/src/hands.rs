@@ -82,6 +82,7 @@ pub(crate) struct Hands {
     sought: BTreeMap<PeerId, Instant>,
     places: BTreeMap<SessionId, Place>,
     tend_at: Instant,
+    strangers_at: Instant,
 }
 
 impl Hands {
@@ -110,6 +111,7 @@ impl Hands {
             sought: BTreeMap::new(),
             places: BTreeMap::new(),
             tend_at: now,
+            strangers_at: now,
         }
     }
 

@@ -212,70 +212,68 @@ pub fn snapshot(tick: Tick) -> Piece {
     Piece { tick, kind: Kind::Snapshot, bytes: tick.0.to_be_bytes().to_vec() }
 }
 
+/// How a session is made.
+#[derive(Clone, Copy)]
+struct Made {
+    session: SessionId,
+    arbiter: Arbiter,
+    migratable: Migratable,
+    without_majority: WithoutMajority,
+    level: Level,
+    size: usize,
+}
+
+impl Made {
+    const DEFAULT: Self = Self {
+        session: SessionId(9),
+        arbiter: Arbiter::Majority,
+        migratable: Migratable::Yes,
+        without_majority: WithoutMajority::Fork,
+        level: Level::Asynchronous,
+        size: MEMBERS_MAX,
+    };
+
+    /// And so many are in it.
+    fn by(self, count: u128) -> Net {
+        Net::created(self, count)
+    }
+}
+
 impl Net {
     /// A session of so many, with one listener each, all of them suitable and open.
     pub fn of(count: u128) -> Self {
-        Self::with(count, Migratable::Yes, WithoutMajority::Fork)
+        Made::DEFAULT.by(count)
     }
 
     pub fn with(count: u128, migratable: Migratable, without_majority: WithoutMajority) -> Self {
-        Self::created(
-            count,
-            Arbiter::Majority,
-            migratable,
-            without_majority,
-            Level::Asynchronous,
-            MEMBERS_MAX,
-        )
+        Made { migratable, without_majority, ..Made::DEFAULT }.by(count)
     }
 
     /// The same peers in another session.
     pub fn of_session(session: SessionId, count: u128) -> Self {
-        let (migratable, policy) = (Migratable::Yes, WithoutMajority::Fork);
-        let level = Level::Asynchronous;
-        Self::created_as(session, count, Arbiter::Majority, migratable, policy, level, MEMBERS_MAX)
+        Made { session, ..Made::DEFAULT }.by(count)
     }
 
     /// As many as may be in it.
     pub fn full(count: u128) -> Self {
-        let (migratable, policy, size) = (Migratable::Yes, WithoutMajority::Fork, count as usize);
-        Self::created(count, Arbiter::Majority, migratable, policy, Level::Asynchronous, size)
+        Made { size: count as usize, ..Made::DEFAULT }.by(count)
     }
 
     pub fn at_level(count: u128, level: Level) -> Self {
-        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Fork, level, MEMBERS_MAX)
+        Made { level, ..Made::DEFAULT }.by(count)
     }
 
     /// One that waits where it has no majority.
     pub fn that_stands_still(count: u128, level: Level) -> Self {
-        Self::created(count, Arbiter::Majority, Migratable::Yes, WithoutMajority::Hold, level, MEMBERS_MAX)
+        Made { without_majority: WithoutMajority::Hold, level, ..Made::DEFAULT }.by(count)
     }
 
     pub fn under_lobby(count: u128, without_majority: WithoutMajority) -> Self {
-        let level = Level::Asynchronous;
-        Self::created(count, Arbiter::Lobby, Migratable::Yes, without_majority, level, MEMBERS_MAX)
+        Made { arbiter: Arbiter::Lobby, without_majority, ..Made::DEFAULT }.by(count)
     }
 
-    fn created(
-        count: u128,
-        arbiter: Arbiter,
-        migratable: Migratable,
-        without_majority: WithoutMajority,
-        level: Level,
-        size: usize,
-    ) -> Self {
-        Self::created_as(SessionId(9), count, arbiter, migratable, without_majority, level, size)
-    }
-
-    fn created_as(
-        session: SessionId,
-        count: u128,
-        arbiter: Arbiter,
-        migratable: Migratable,
-        without_majority: WithoutMajority,
-        level: Level,
-        size: usize,
-    ) -> Self {
+    fn created(made: Made, count: u128) -> Self {
+        let Made { session, arbiter, migratable, without_majority, level, size } = made;
         let now = Timestamp::from_unix_ms(1_000_000);
         let admission = admitted(session, peer(1), (now, now), now + PASS_LASTS);
         let config = Config {

@@ -19,6 +19,8 @@ const EXPECTED_FOR: Duration = SEEK_MAX;
 
 /// How often the mean round trip is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
+/// How often strangers are looked for among all links: they have many times as long.
+const STRANGERS_EVERY: Duration = Duration::from_secs(1);
 /// How many are told at once where others are: a new host's whole book goes to everybody, beside its game.
 const BOOKS_AT_ONCE: usize = 8;
 
@@ -108,13 +110,15 @@ impl Hands {
             }
         }
         // Whoever looks for a session has dialed doors, and knows nobody yet.
-        if !self.places.values().any(|place| matches!(place.life, Life::Seeks { .. })) {
+        let is_time = now >= self.strangers_at;
+        if is_time && !self.places.values().any(|place| matches!(place.life, Life::Seeks { .. })) {
             let speaks_with = |peer| {
                 let mut sessions = self.places.values();
                 sessions.any(|place| matches!(&place.life, Life::In(session) if session.speaks_with(peer)))
             };
             let is_meant =
                 |peer| wanted.contains(&peer) || asked.contains(&peer) || self.sought.contains_key(&peer);
+            self.strangers_at = now + STRANGERS_EVERY;
             self.reach.turn_out(now, |peer| !is_meant(peer) && !speaks_with(peer));
         }
         for (to, cards) in news {
