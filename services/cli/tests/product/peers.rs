@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
@@ -66,7 +66,8 @@ impl Demo {
     fn start(players: &str) -> Self {
         let home = Home::new();
         let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let command =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut process = command.spawn().unwrap();
         let said = lines_of(process.stdout.take().unwrap());
         let demo = Self { home, process, said };
@@ -92,6 +93,21 @@ impl Drop for Demo {
         let group = Pid::from_raw(i32::try_from(self.process.id()).unwrap_or(i32::MAX));
         let _ended = killpg(group, Signal::SIGKILL);
         let _waited = self.process.wait();
+    }
+}
+
+/// Whoever stops the demo stops its players: each leaves as people do who quit, while somebody still reads what it says.
+#[test]
+fn a_demo_that_is_told_to_stop_has_its_players_leave() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut demo = Demo::start("3");
+        kill(Pid::from_raw(i32::try_from(demo.process.id()).unwrap()), signal).unwrap();
+        let ended = until("it ends", || demo.process.try_wait().unwrap());
+        // Its players write there, too: it ends with the last of them.
+        let mut said = String::new();
+        demo.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(ended.code(), Some(0), "{signal}: {said}");
+        assert!(!said.contains("MS-S222"), "{signal}: {said}");
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod lobby;
 pub mod running;
+mod stop;
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
@@ -15,6 +16,7 @@ use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp, text};
 use serde_json::{Value, json};
 
 use self::lobby::OwnLobby;
+use self::stop::Stop;
 use super::told::Told;
 use crate::arguments::{Format, KillHost, PeersArguments};
 use crate::failure::{Exit, Failure};
@@ -26,6 +28,7 @@ const FROZEN_FOR: Duration = Duration::from_secs(4);
 
 pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
+    let stop = Stop::listen()?;
     // Dropped last: players leave their session before their lobby ends.
     let own = match (arguments.lan, &arguments.lobby) {
         (false, None) => Some(OwnLobby::start()?),
@@ -33,16 +36,34 @@ pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Resul
     };
     let lobby = own.as_ref().map(OwnLobby::url).or(arguments.lobby.as_deref());
     let mut crew = Crew::default();
-    gather(&mut crew, arguments, lobby, &told)?;
+    let played = play(&mut crew, arguments, lobby, &told, &stop, data_dir);
+    match (stop.is_told(), arguments.kill_host) {
+        (false, _) => played,
+        // It plays until it is told to stop.
+        (true, None) => Ok(ExitCode::SUCCESS),
+        (true, Some(_)) => Err(Stop::interrupted()),
+    }
+}
+
+fn play(
+    crew: &mut Crew,
+    arguments: &PeersArguments,
+    lobby: Option<&str>,
+    told: &Told,
+    stop: &Stop,
+    data_dir: &Path,
+) -> Result<ExitCode, Failure> {
+    gather(crew, arguments, lobby, told, stop)?;
     let Some(how) = arguments.kill_host else {
-        return running::watch(&mut crew, &told, data_dir);
+        return running::watch(crew, told, stop, data_dir);
     };
     for round in 1..=arguments.times {
         let host = crew.settled()?;
         told.act(&format!("{round}. {}", act(how)))?;
-        let mut moved = break_host(&mut crew, host, how)?;
+        let mut moved = break_host(crew, host, how)?;
         moved["how"] = how.word().into();
-        summarise(&told, moved)?;
+        summarise(told, moved)?;
+        stop.check()?;
         if crew.playing().count() < 2 {
             break;
         }
@@ -56,6 +77,7 @@ fn gather(
     arguments: &PeersArguments,
     lobby: Option<&str>,
     told: &Told,
+    stop: &Stop,
 ) -> Result<(), Failure> {
     let mut passed = Vec::new();
     for setting in &arguments.set {
@@ -77,6 +99,8 @@ fn gather(
         let mut command = Command::new(program);
         command.args(["demo", "peer"]);
         crew.start(command, ANY_PORT, &passed, &[])?;
+        // Who had just been started may not have been told.
+        stop.check()?;
     }
     let host = crew.settled()?;
     let words = format!(

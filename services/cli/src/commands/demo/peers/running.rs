@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use super::stop::Stop;
 use super::{FROZEN_FOR, act, facts, summarise};
 use crate::arguments::{Format, KillHost};
 use crate::commands::demo::told::Told;
@@ -27,13 +28,13 @@ const ALL_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Lets them play, and tells of every move, until the last one has left or somebody stops the command.
-pub fn watch(crew: &mut Crew, told: &Told, data_dir: &Path) -> Result<ExitCode, Failure> {
+pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, data_dir: &Path) -> Result<ExitCode, Failure> {
     told.aside("mainstay demo kill-host breaks it; Ctrl-C ends it")?;
     let file = File::in_folder(data_dir);
     let mut host = crew.host();
     let mut last = Value::Null;
     file.write(&note(crew, host, &last))?;
-    while crew.playing().next().is_some() {
+    while crew.playing().next().is_some() && !stop.is_told() {
         let Some((_, line)) = crew.line(Instant::now() + PATIENCE) else { continue };
         let Some(old) = host else {
             host = crew.host();
@@ -122,7 +123,8 @@ fn next_move(file: &File, before: &Value) -> Result<Value, Failure> {
         .fix("the command that runs the demo says how its players stand"))
 }
 
-fn is_peer(pid: i32) -> bool {
+/// Whether it is a player's process: a number alone may be another program's.
+pub fn is_peer(pid: i32) -> bool {
     let words = procfs::process::Process::new(pid).and_then(|process| process.cmdline());
     words.is_ok_and(|words| words.iter().skip(1).take(2).eq(["demo", "peer"]))
 }
