@@ -3,6 +3,9 @@
 //! A fixed time-out is either slow or wrong (B12: ten seconds in CRYENGINE). This one learns the gaps between what is heard
 //! and suspects after the mean and eight times the mean deviation, which on a calm link is [`SUSPECT_MIN`] and on a
 //! stuttering one longer, up to [`SUSPECT_MAX`]. Integers alone, as TCP's estimator (RFC 6298) does it.
+//!
+//! That estimator has forgotten a pause after a second of beats, and radios pause every few seconds (roaming, scans, power saving). So the longest
+//! pause of the last minute or two is remembered beside it, and half as much again is waited for.
 
 use core::time::Duration;
 
@@ -17,6 +20,9 @@ pub const SUSPECT_MAX: Duration = Duration::from_millis(5_000);
 /// Deviations beyond the mean. Where gaps are as Wi-Fi's, rarer than once in an hour of beats.
 const DEVIATIONS: u32 = 8;
 
+/// By what part of itself the longest pause fades with each beat: to half within 71 s of them.
+const FADES: u32 = 1_024;
+
 /// What is known of one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rhythm {
@@ -28,13 +34,21 @@ pub struct Rhythm {
     mean_8: u32,
     /// The mean deviation from it, times 4, in milliseconds.
     deviation_4: u32,
+    /// The longest gap, which fades, times [`FADES`], in milliseconds.
+    longest: u32,
 }
 
 impl Rhythm {
     /// Of a link that begins now.
     #[must_use]
     pub fn starting(now: Timestamp) -> Self {
-        Self { heard: now, beaten: now, mean_8: 8 * millis(BEAT), deviation_4: 4 * millis(BEAT) / 2 }
+        Self {
+            heard: now,
+            beaten: now,
+            mean_8: 8 * millis(BEAT),
+            deviation_4: 4 * millis(BEAT) / 2,
+            longest: 0,
+        }
     }
 
     /// Something came.
@@ -50,6 +64,7 @@ impl Rhythm {
         let mean = self.mean_8 / 8;
         self.deviation_4 = self.deviation_4 - self.deviation_4 / 4 + gap.abs_diff(mean);
         self.mean_8 = self.mean_8 - mean + gap;
+        self.longest = (self.longest - self.longest / FADES).max(gap * FADES);
     }
 
     /// How long nothing has come.
@@ -61,7 +76,9 @@ impl Rhythm {
     /// How long nothing may come before the other is suspected.
     #[must_use]
     pub fn patience(&self) -> Duration {
-        let ms = self.mean_8 / 8 + DEVIATIONS * (self.deviation_4 / 4);
+        let usual = self.mean_8 / 8 + DEVIATIONS * (self.deviation_4 / 4);
+        let longest = self.longest / FADES;
+        let ms = usual.max(longest + longest / 2);
         Duration::from_millis(u64::from(ms)).clamp(SUSPECT_MIN, SUSPECT_MAX)
     }
 

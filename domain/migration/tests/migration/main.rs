@@ -14,6 +14,7 @@ mod moves;
 mod net;
 mod order;
 mod passes;
+mod rhythm;
 mod seal;
 mod sealed;
 mod sentences;
