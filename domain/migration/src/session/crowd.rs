@@ -85,6 +85,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn kick(&mut self, peer: PeerId) {
         let is_host = matches!(self.leadership, Leadership::Reigns(_)) && peer != self.config.me;
         if is_host && !self.roster.kicked.contains(&peer) {
+            // Then nobody new is let in any more, whoever is forgotten.
             if self.roster.kicked.len() >= MEMBERS_MAX {
                 self.roster.kicked.pop_first();
             }

@@ -150,7 +150,14 @@ impl<G: Guards> Session<G> {
     /// Why somebody is not let in who is no member, as far as the lobby is concerned: without its pass nobody is. A pass tells who
     /// was let in, not who was thrown out since: that is remembered, and where it is more than can be, nobody new comes in.
     pub(super) fn refusal(&self, now: Timestamp, from: PeerId, pass: Option<&Pass>) -> Option<Closed> {
-        if !G::PASS || !self.has_lobby() || self.roster.members.contains_key(&from) {
+        if self.roster.members.contains_key(&from) {
+            return None;
+        }
+        // Somebody it has thrown out could be whoever comes next: it can remember no more.
+        if self.roster.kicked.len() >= MEMBERS_MAX {
+            return Some(Closed::Full);
+        }
+        if !G::PASS || !self.has_lobby() {
             return None;
         }
         let (session, keys) = (self.config.session, self.config.keys.as_ref());
@@ -158,7 +165,7 @@ impl<G: Guards> Session<G> {
         let lobby_time = self.config.admission.as_ref().map(|it| it.as_of + now.since(it.at));
         match (genuine, lobby_time) {
             (Some(pass), Some(time)) if time >= pass.expires => Some(Closed::PassExpired),
-            (Some(_), Some(_)) => (self.roster.kicked.len() >= MEMBERS_MAX).then_some(Closed::Full),
+            (Some(_), Some(_)) => None,
             (Some(_) | None, _) => Some(Closed::NoPass),
         }
     }

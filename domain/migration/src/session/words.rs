@@ -185,6 +185,7 @@ impl Input {
             | Self::Play(_)
             | Self::Suitable(_)
             | Self::Phase(_)
+            | Self::Newcomers(_)
             | Self::Reachable { .. }
             | Self::Plays { .. }
             | Self::Set { .. }

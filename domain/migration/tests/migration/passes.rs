@@ -148,15 +148,16 @@ fn who_was_thrown_out_does_not_come_back_with_its_old_pass() {
 /// More than are remembered would be forgotten: then nobody new comes in, with whatever pass.
 #[test]
 fn a_session_that_can_remember_no_more_kicks_is_closed() {
-    let mut net = of(1);
-    for number in 0..=MEMBERS_MAX as u128 {
-        net.give(peer(1), Input::Kick(peer(1_000 + number)));
-    }
-    net.run(Duration::from_secs(1));
-    for wants in [peer(1_000), STRANGER] {
-        net.join(wants);
+    for mut net in [of(1), Net::of(1)] {
+        for number in 0..=MEMBERS_MAX as u128 {
+            net.give(peer(1), Input::Kick(peer(1_000 + number)));
+        }
         net.run(Duration::from_secs(1));
-        assert_eq!(net.refused.remove(&wants), Some(Closed::Full), "{wants}");
+        for wants in [peer(1_000), STRANGER] {
+            net.join(wants);
+            net.run(Duration::from_secs(1));
+            assert_eq!(net.refused.remove(&wants), Some(Closed::Full), "{wants}");
+        }
     }
 }
 
