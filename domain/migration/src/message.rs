@@ -111,7 +111,7 @@ pub struct Announcement {
 pub enum Closed {
     /// It was thrown out.
     Kicked,
-    /// The session has as many members as it was made for, or [`crate::MEMBERS_MAX`]; or, under a lobby, has thrown out as many as it can remember.
+    /// The session has as many members as it was made for, or [`crate::MEMBERS_MAX`]; or has thrown out as many as it can remember.
     Full,
     /// The session is a lobby's, and no pass was shown that its lobby has signed for this peer.
     NoPass,

@@ -56,7 +56,14 @@ impl Rhythm {
         self.heard = now;
     }
 
-    /// A beat came: what the gaps are learnt from.
+    /// A beat of the host came: it beats without pause as long as it is host, so what it pauses is its link's.
+    pub fn beat_of_host(&mut self, now: Timestamp) {
+        let gap = millis(now.since(self.beaten)).min(millis(SUSPECT_MAX));
+        self.longest = (self.longest - self.longest / FADES).max(gap * FADES);
+        self.beat(now);
+    }
+
+    /// A beat came: what the gaps are learnt from. Most peers beat to each other now and then alone.
     pub fn beat(&mut self, now: Timestamp) {
         let gap = millis(now.since(self.beaten)).min(millis(SUSPECT_MAX));
         self.heard = now;
@@ -64,7 +71,6 @@ impl Rhythm {
         let mean = self.mean_8 / 8;
         self.deviation_4 = self.deviation_4 - self.deviation_4 / 4 + gap.abs_diff(mean);
         self.mean_8 = self.mean_8 - mean + gap;
-        self.longest = (self.longest - self.longest / FADES).max(gap * FADES);
     }
 
     /// How long nothing has come.

@@ -102,7 +102,7 @@ pub enum Failure {
     NoMajority,
     /// Others hear the host, this peer does not.
     CutOff,
-    /// The game left meanwhile, or was thrown out.
+    /// The session ended for this peer meanwhile: its game left, it was thrown out or refused, or its lobby ended the session.
     Left,
 }
 

@@ -515,7 +515,8 @@ impl Seat {
         self.give(Input::Kick(peer))
     }
 
-    /// Leaves. A host that wants no gap hands over first.
+    /// Leaves. A host that wants no gap hands over first. Its place is free once [`Event::Over`] was told: in the middle of a
+    /// migration first its listeners hear that out, for two seconds at most.
     ///
     /// # Errors
     /// Once the peer is shut down.
@@ -560,7 +561,10 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        // Without hands there is nothing to leave.
+        // Nobody is there to answer for them any more. Without hands there is nothing to leave.
+        for listener in core::mem::take(&mut self.listeners).into_keys() {
+            let _closing = self.commands.blocking_send(Command::Unlisten { seat: self.id, listener });
+        }
         let _closing = self.give(Input::Leave);
     }
 }

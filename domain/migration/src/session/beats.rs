@@ -115,8 +115,13 @@ impl<G: Guards> Session<G> {
 
     fn hear_beat(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, beat: &Beat) {
         self.see(from, beat.promised);
+        let is_host = from == self.leader();
         if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.rhythm.beat(now);
+            if is_host {
+                contact.rhythm.beat_of_host(now);
+            } else {
+                contact.rhythm.beat(now);
+            }
             contact.echo = contact.echo.max(beat.sent);
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
             contact.holds = beat.holds;

@@ -224,7 +224,9 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    const fn is_over(&self) -> bool {
+    /// Whether this peer is a member no more. Its listeners may still hear a migration out ([`Self::next_deadline`]).
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
         matches!(self.leadership, Leadership::Over)
     }
 
@@ -233,7 +235,7 @@ impl<G: Guards> Session<G> {
         core::mem::take(&mut self.outputs)
     }
 
-    /// When it wants to be woken, at the latest. `None` once it is over.
+    /// When it wants to be woken, at the latest. `None` once it is over and nothing is left to be heard out.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let event =

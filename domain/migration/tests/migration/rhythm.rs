@@ -11,7 +11,7 @@ fn suspected(rhythm: &mut Rhythm, now: &mut Timestamp, gaps: impl IntoIterator<I
     for gap in gaps {
         *now = *now + gap;
         suspected += usize::from(rhythm.is_suspect(*now));
-        rhythm.beat(*now);
+        rhythm.beat_of_host(*now);
     }
     suspected
 }
@@ -48,6 +48,18 @@ fn a_link_that_pauses_is_waited_for_once_it_has() {
     let calm = (0..6).flat_map(|_| ten_seconds(BEAT));
     suspected(&mut rhythm, &mut now, calm);
     assert_eq!(rhythm.patience(), SUSPECT_MIN, "and all of it that counts after two");
+}
+
+/// Members beat to each other while one of them is a standby, and not before: how long they did not is no pause of their link.
+#[test]
+fn whoever_begins_to_beat_has_not_paused() {
+    let (mut rhythm, mut now) =
+        (Rhythm::starting(Timestamp::EPOCH), Timestamp::EPOCH + Duration::from_secs(4));
+    for _ in 0..20 {
+        rhythm.beat(now);
+        now = now + BEAT;
+    }
+    assert_eq!(rhythm.patience(), SUSPECT_MIN);
 }
 
 /// A link on which every gap is another.

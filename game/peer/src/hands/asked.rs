@@ -164,6 +164,8 @@ impl Hands {
         let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
         let leads = session.is_host();
         let members: Vec<PeerId> = match to {
+            // Its listeners may still hear a migration out.
+            _ if session.is_over() => return,
             To::Host if leads => return,
             To::Host => vec![session.leader()],
             To::Members | To::Member(_) if !leads => return,

@@ -80,6 +80,7 @@ impl Hands {
                     through(place.outside.moored(), &mut joining.asks().iter().copied());
                     continue;
                 }
+                Life::In(session) if session.is_over() => continue,
                 Life::In(session) => session,
             };
             place.expected.retain(|peer, until| now < *until && !session.roster().members.contains_key(peer));
