@@ -12,6 +12,7 @@ use crate::certificate::Forged;
 use crate::hint::Hint;
 use crate::message::{Body, Closed, Message};
 use crate::session::{Config, Output, Session};
+use crate::view::MEMBERS_MAX;
 use crate::{Guarded, Guards, PeerId, Stamp};
 
 /// How long it asks: longer than a migration usually takes, and shorter than a person waits.
@@ -114,6 +115,7 @@ impl<G: Guards> Joining<G> {
                 // The one that is named is asked next, at once.
                 self.known.retain(|peer| peer != host);
                 self.known.insert(0, *host);
+                self.known.truncate(MEMBERS_MAX);
                 self.asked = 0;
                 self.ask_at = self.ask_at.min(now);
                 self.wake(now)

@@ -8,6 +8,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
+use crate::session::former::Wish;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
 use crate::session::words::End;
@@ -22,7 +23,7 @@ impl<G: Guards> Session<G> {
             return;
         }
         if G::CERTIFICATE && !self.is_heard(from, &message.body) {
-            return self.turn_away(from, &message.body);
+            return self.turn_away(now, from, &message.body);
         }
         if G::CERTIFICATE && !self.is_genuine(&message) {
             return;
@@ -32,6 +33,9 @@ impl<G: Guards> Session<G> {
         }
         let Message { stamp, body, .. } = message;
         match body {
+            // Said too often.
+            Body::Join(_) | Body::Present(_) if !self.may_ask(now, from, Wish::Enters) => {}
+            Body::Pull(_) if !self.may_give(now, from, |contact| &mut contact.supplied) => {}
             // These prove themselves, or ask for nothing but an answer.
             Body::Announce(Announcement { certificates, view, cause }) => {
                 self.be_told(now, &certificates, Some(&view), cause);

@@ -29,6 +29,10 @@ pub(super) struct Contact {
     pub(super) early: Option<Vote>,
     /// When the present host was announced to it last.
     pub(super) announced: Option<Timestamp>,
+    /// When it was given a state that it asked for.
+    pub(super) supplied: Option<Timestamp>,
+    /// When it was welcomed again.
+    pub(super) welcomed: Option<Timestamp>,
     pub(super) presence: Presence,
 }
 
@@ -55,6 +59,8 @@ impl Contact {
             hears: None,
             early: None,
             announced: None,
+            supplied: None,
+            welcomed: None,
             presence: Presence::Here,
         }
     }

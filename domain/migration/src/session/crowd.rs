@@ -14,7 +14,7 @@ use mainstay_core::Timestamp;
 
 use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
-use crate::rhythm::SUSPECT_MIN;
+use crate::rhythm::{BEAT, SUSPECT_MIN};
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
 use crate::session::words::{Cause, Newcomers, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
@@ -122,7 +122,8 @@ impl<G: Guards> Session<G> {
                 self.send(peer, Body::Refused(Closed::Kicked));
                 continue;
             }
-            if !self.roster.members.contains_key(&peer) {
+            let is_new = !self.roster.members.contains_key(&peer);
+            if is_new {
                 if self.roster.members.len() >= self.config.size.min(MEMBERS_MAX) {
                     // Where somebody is just going, who asks again soon gets that seat.
                     if !self.is_anybody_going(now) {
@@ -138,7 +139,9 @@ impl<G: Guards> Session<G> {
                 self.roster.members.insert(peer, channel);
                 self.roster.version += 1;
             }
-            welcome.push(peer);
+            if is_new || self.may_give(now, peer, |contact| &mut contact.welcomed) {
+                welcome.push(peer);
+            }
         }
         if self.roster.version != before {
             self.meet_members(now);
@@ -158,6 +161,21 @@ impl<G: Guards> Session<G> {
             };
             self.send(peer, Body::Welcome(Box::new(welcome)));
         }
+    }
+
+    /// Whether a member is given what is large, which it was not just now: asking for it costs a member nothing.
+    pub(super) fn may_give(
+        &mut self,
+        now: Timestamp,
+        to: PeerId,
+        given: impl Fn(&mut Contact) -> &mut Option<Timestamp>,
+    ) -> bool {
+        let Some(given) = self.contacts.get_mut(&to).map(given) else { return true };
+        let may = given.is_none_or(|at| now >= at + BEAT);
+        if may {
+            *given = Some(now);
+        }
+        may
     }
 
     /// Whether a member has gone, or is missed, and is a member still.

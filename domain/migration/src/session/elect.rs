@@ -222,6 +222,10 @@ impl<G: Guards> Session<G> {
                 Phase::HandingOver { to, .. } => to != from,
                 Phase::Accession | Phase::Reigning => reign.mandate == Mandate::Confirmed,
             },
+            // It had its turn, and asking again gives it no other before the rest had theirs.
+            Leadership::Vacant(vacancy) if vacancy.passed.contains(&from) && G::EXCLUSION => {
+                return Some(Refusal::Unsuitable);
+            }
             Leadership::Doubts(_) | Leadership::Vacant(_) => false,
             Leadership::Outside { .. } | Leadership::Over => true,
         };

@@ -14,27 +14,57 @@ use crate::{Guards, PeerId};
 /// newest of them.
 const FORMER_MAX: usize = 4 * MEMBERS_MAX;
 
-/// Who was a member once, the newest last, and when each was told who is host.
+/// How many strangers are answered within [`AGAIN`]: as many as a peer has links (`game/peer`). Whoever is not says it again.
+const ANSWERED_MAX: usize = 4 * MEMBERS_MAX;
+
+/// Who was a member once, the newest last, and when each was told who is host; and which strangers were answered just now, the newest last.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Former(VecDeque<(PeerId, Option<Timestamp>)>);
+pub(super) struct Former {
+    members: VecDeque<(PeerId, Option<Timestamp>)>,
+    answered: VecDeque<(PeerId, Wish, Timestamp)>,
+}
+
+/// What a stranger is answered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It obeys this host, or says so.
+    Obeys,
+    /// It asks to be let in.
+    Enters,
+}
 
 impl Former {
     fn knows(&self, peer: PeerId) -> bool {
-        self.0.iter().any(|(former, _)| *former == peer)
+        self.members.iter().any(|(former, _)| *former == peer)
     }
 
     pub(super) fn remember(&mut self, peer: PeerId) {
         if !self.knows(peer) {
-            if self.0.len() >= FORMER_MAX {
-                self.0.pop_front();
+            if self.members.len() >= FORMER_MAX {
+                self.members.pop_front();
             }
-            self.0.push_back((peer, None));
+            self.members.push_back((peer, None));
         }
+    }
+
+    /// Whether a stranger is to be answered: not again at once, whatever it says and however often.
+    fn may_answer(&mut self, now: Timestamp, stranger: PeerId, wish: Wish) -> bool {
+        while self.answered.front().is_some_and(|(.., at)| now >= *at + AGAIN) {
+            self.answered.pop_front();
+        }
+        let may = self.answered.len() < ANSWERED_MAX
+            && self.answered.iter().all(|(it, its, _)| (*it, *its) != (stranger, wish));
+        if may {
+            self.answered.push_back((stranger, wish, now));
+        }
+        may
     }
 
     /// Whether it is to be told who is host, and was not just now: who is host of a large session is a long story.
     pub(super) fn may_tell(&mut self, now: Timestamp, peer: PeerId) -> bool {
-        let Some((_, told)) = self.0.iter_mut().find(|(former, _)| *former == peer) else { return false };
+        let Some((_, told)) = self.members.iter_mut().find(|(former, _)| *former == peer) else {
+            return false;
+        };
         let may = told.is_none_or(|told| now >= told + AGAIN);
         if may {
             *told = Some(now);
@@ -58,11 +88,17 @@ impl<G: Guards> Session<G> {
 
     /// Somebody that this peer never met. It may have come in on another side, and obey this host since that one does: then it asks
     /// to be let in on this one.
-    pub(super) fn turn_away(&mut self, from: PeerId, body: &Body) {
-        if matches!((&self.leadership, body), (Leadership::Reigns(_), Body::Beat(_))) {
+    pub(super) fn turn_away(&mut self, now: Timestamp, from: PeerId, body: &Body) {
+        let asks = matches!((&self.leadership, body), (Leadership::Reigns(_), Body::Beat(_)));
+        if asks && self.may_ask(now, from, Wish::Obeys) {
             let me = self.me();
             self.send(from, Body::Redirect(me));
         }
+    }
+
+    /// Whether somebody is answered: whoever was met each time, a stranger not again at once.
+    pub(super) fn may_ask(&mut self, now: Timestamp, from: PeerId, wish: Wish) -> bool {
+        self.has_met(from) || self.former.may_answer(now, from, wish)
     }
 
     /// Whether that is to be read. Whoever was never met may ask to be let in, and tell who is host: that proves itself.

@@ -28,6 +28,9 @@ pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a new host waits for members and states: who takes longer comes later.
 const ACCESSION_MAX: Duration = Duration::from_millis(1_000);
 
+/// How soon a confirmed host is certified anew for what others say: each time whatever is under way under its old number is for nobody, so
+/// a member that speaks of one epoch after the other would keep all from the game.
+const RENEWED_EVERY: Duration = Duration::from_secs(5);
 /// How long a host that has just become one beats quicker: a few round trips of the slowest link.
 const ARRIVAL: Duration = Duration::from_millis(400);
 
@@ -59,7 +62,10 @@ pub(super) struct Reign {
     pub(super) safe_inputs: VecDeque<(StateId, BTreeMap<PeerId, u64>)>,
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
-    claimed: Option<Timestamp>,
+    /// When it may ask for a certificate (again).
+    claims_at: Timestamp,
+    /// Until when it is certified anew for nobody's word.
+    rests_until: Timestamp,
     pub(super) gathering: Box<Gathering>,
     /// Since when another side's host asks this one to go on for both.
     pub(super) merging: Option<Timestamp>,
@@ -130,7 +136,8 @@ impl Reign {
             intake: Intake::default(),
             safe_inputs: VecDeque::new(),
             pending: None,
-            claimed: None,
+            claims_at: now,
+            rests_until: now,
             gathering: Box::default(),
             merging: None,
             contests: BTreeMap::new(),
@@ -158,6 +165,7 @@ impl Reign {
     /// A majority has voted for it anew. Returns what it was before.
     pub(super) fn confirm(&mut self, now: Timestamp) -> Mandate {
         self.since = now;
+        self.rests_until = now + RENEWED_EVERY;
         self.next_channel = 1;
         self.merging = None;
         core::mem::replace(&mut self.mandate, Mandate::Confirmed)
@@ -300,7 +308,8 @@ impl<G: Guards> Session<G> {
     /// host has itself elected anew: only the number changes, and no listener hears of it.
     fn keep_certified(&mut self, now: Timestamp) {
         let epoch = self.ballot.epoch();
-        let promised = self.ballot.promised() > epoch || self.seen > epoch;
+        let has_promised = self.ballot.promised() > epoch;
+        let promised = has_promised || self.seen > epoch;
         let has_majority = self.has_majority(now);
         let forked = self.fork.is_some();
         let arbiter = self.config.arbiter;
@@ -310,12 +319,14 @@ impl<G: Guards> Session<G> {
             Arbiter::Majority => merging.is_some() || (has_majority && (promised || forked)),
             Arbiter::Lobby => merging.is_some() || forked,
         };
-        if !wanted || reign.claimed.is_some_and(|claimed| now < claimed + AGAIN) {
+        let is_confirmed = reign.mandate == Mandate::Confirmed;
+        // What it has begun itself it goes on with, and without a certificate it waits for nothing.
+        let may_rest = is_confirmed && !forked && !has_promised;
+        if !wanted || now < reign.claims_at || may_rest && now < reign.rests_until {
             return;
         }
-        reign.claimed = Some(now);
+        reign.claims_at = now + AGAIN;
         // Whoever is confirmed gets there in the end, and gives nothing up for it.
-        let is_confirmed = reign.mandate == Mandate::Confirmed;
         if merging.is_some_and(|since| now >= since + CANDIDATE_PATIENCE) && !is_confirmed {
             return self.merge_without_majority(now);
         }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, ChannelId, Claim, Closed, Epoch, Hint, HintVersion, Kind, Leads, Message, Output, PeerId,
-    Piece, Refusal, Session, Side, Signature, Stamp, Standing, State, StateId, Tick, View, ViewId,
-    WithoutMajority,
+    Beat, Body, ChannelId, Claim, Closed, Config, Epoch, Handover, Hint, HintVersion, Joining, Kind, Leads,
+    MEMBERS_MAX, Message, Output, PeerId, Piece, Refusal, Session, Side, Signature, Stamp, Standing, State,
+    StateId, Tick, View, ViewId, WithoutMajority,
 };
 
-use crate::net::{Net, peer};
+use crate::net::{NamedKeys, Net, peer};
 
 const STRANGER: PeerId = PeerId(77);
 const BEAT: Duration = Duration::from_millis(100);
@@ -175,4 +175,124 @@ fn who_asks_to_come_in_is_answered_by_whom_it_asks() {
         assert_eq!(net.refused.get(&newcomer), None);
         assert!(net.peers.contains_key(&newcomer), "it is in");
     }
+}
+
+/// Of a stranger's words one in a while is answered, however many they are and whatever they say; another's at the same time, too.
+#[test]
+fn a_flood_of_a_stranger_is_answered_now_and_then() {
+    for mut net in sessions() {
+        let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
+        let beat = Body::Beat(Beat { leads: Leads::No, ..boast(stamp) });
+        for body in [beat, Body::Join(Hint::UNSUITABLE)] {
+            let mut answered = 0;
+            for at in 0..1_000 {
+                // A follower is asked to let it in: a host without a lobby does.
+                let asked = if matches!(body, Body::Join(_)) { peer(2) } else { peer(1) };
+                let session = net.peers.get_mut(&asked).unwrap();
+                let now = net.now + Duration::from_millis(at);
+                for stranger in [STRANGER, PeerId(78)] {
+                    let message = Message { session: id, stamp, body: body.clone() };
+                    answered += answers(session, now, stranger, message).len();
+                }
+            }
+            assert!((2..=2 * 6).contains(&answered), "{answered} answers in a second to {body:?}");
+            net.run(Duration::from_secs(2));
+        }
+    }
+}
+
+/// A member asks for what is large as often as it likes: it is not sent each time.
+#[test]
+fn what_is_large_is_not_given_for_each_asking() {
+    for mut net in sessions() {
+        let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
+        let entry = net.config.admission.as_ref().map_or(Body::Join(Hint::UNSUITABLE), |_| {
+            let admission = crate::net::admitted(id, peer(3), (net.now, net.now), net.now + BEAT * 100);
+            Body::Present(admission.pass)
+        });
+        for asks in [Body::Pull(StateId::NONE), entry] {
+            let mut given = 0;
+            for at in 0..1_000 {
+                let now = net.now + Duration::from_millis(at);
+                let session = net.peers.get_mut(&peer(1)).unwrap();
+                let message = Message { session: id, stamp, body: asks.clone() };
+                let large = |it: &Message| matches!(it.body, Body::State(_) | Body::Welcome(_));
+                given += answers(session, now, peer(3), message).iter().filter(|it| large(it)).count();
+            }
+            assert!((1..=11).contains(&given), "{given} times in a second: {asks:?}");
+            net.run(Duration::from_secs(2));
+        }
+    }
+}
+
+/// Each time a host is certified anew whatever is under way to it is for nobody: a member that speaks of a later epoch with every word,
+/// or says that it leads a side and gives way, does not have it so all the time; and its host is heard.
+#[test]
+fn no_word_of_a_member_has_its_host_certified_again_and_again() {
+    for mut net in sessions() {
+        let liar = peer(4);
+        net.run(Duration::from_secs(5));
+        let before = net.session(peer(1)).stamp().epoch;
+        let mut epochs = std::collections::BTreeSet::from([before]);
+        for _ in 0..100 {
+            let stamp = net.session(liar).stamp();
+            let promised = Epoch(stamp.epoch.0 + 1);
+            let state = StateId::NONE;
+            let gives = Leads::HandsOver { to: peer(1), why: Handover::Merge, state, epoch: promised };
+            for (stamp, leads) in [(stamp, Leads::No), (side_of(&net), gives)] {
+                let beat = Beat { promised, leads, ..boast(stamp) };
+                net.deliver(
+                    liar,
+                    peer(1),
+                    Message { session: net.config.session, stamp, body: Body::Beat(beat) },
+                );
+            }
+            net.run(BEAT);
+            epochs.insert(net.session(peer(1)).stamp().epoch);
+        }
+        assert!((2..=4).contains(&epochs.len()), "in ten seconds: {epochs:?}");
+        net.run(Duration::from_secs(2));
+        assert_eq!(net.host(), peer(1));
+        assert!(net.seen.values().all(|seen| seen.stages.is_empty()), "no listener hears of it");
+    }
+}
+
+/// "another host is chosen": also where a member asks for votes all the time and never takes them.
+#[test]
+fn nobody_keeps_a_session_without_a_host_by_asking_for_votes() {
+    let mut net = Net::of(5);
+    let liar = peer(5);
+    let (stamp, view) = (net.session(liar).stamp(), net.session(liar).view().clone());
+    net.kill(peer(1));
+    for number in 0..100 {
+        let claim = Claim { epoch: Epoch(stamp.epoch.0 + 1 + number), candidate: liar, view: view.clone() };
+        if net.session(peer(2)).stamp() == stamp {
+            say(&mut net, liar, stamp, &Body::Claim(claim));
+        }
+        net.run(BEAT);
+    }
+    assert_eq!(net.host(), peer(2));
+    assert!(
+        net.seen[&peer(3)].reports.iter().all(|it| it.took_ms < 10_000),
+        "{:?}",
+        net.seen[&peer(3)].reports
+    );
+}
+
+/// Whom it asks may send it from one to the next: it does not remember more of them than a session has.
+#[test]
+fn who_asks_to_come_in_remembers_as_many_as_there_can_be() {
+    let net = Net::of(1);
+    let newcomer = peer(9);
+    let config =
+        Config { me: newcomer, keys: std::sync::Arc::new(NamedKeys(newcomer)), ..net.config.clone() };
+    let mut joining = Joining::new(net.now, config, vec![peer(1)]);
+    let stamp = Stamp::certified(Epoch::FIRST);
+    let mut asked = peer(1);
+    for number in 100..1_000 {
+        let body = Body::Redirect(peer(number));
+        let _asks = joining.receive(net.now, asked, &Message { session: net.config.session, stamp, body });
+        asked = peer(number);
+    }
+    assert_eq!((joining.asks().len(), joining.asks().first()), (MEMBERS_MAX, Some(&peer(999))));
 }
