@@ -40,6 +40,11 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.intruders += counts.intruders;
         sum.brought += counts.brought;
         sum.forged += counts.forged;
+        sum.storms += counts.storms;
+        sum.leaps += counts.leaps;
+        sum.slept += counts.slept;
+        sum.panics += counts.panics;
+        sum.pelted += counts.pelted;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -57,10 +62,14 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.intruders,
         sum.brought,
         sum.forged,
+        sum.storms,
+        sum.leaps,
+        sum.panics,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
-    // Somebody has to suit better for ten seconds in which nobody comes or goes.
-    assert!(sum.suited >= 3, "{sum:?}");
+    assert!(sum.pelted >= 1_000, "{sum:?}");
+    // Somebody has to suit better for ten seconds in which nobody comes or goes; and of clocks that are bad every second one sleeps.
+    assert!(sum.suited >= 3 && sum.slept >= 3, "{sum:?}");
 }
 
 /// What the simulator found once, and what it was: two who left one after another before the view knew of the first (170, 252); a

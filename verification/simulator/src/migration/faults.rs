@@ -41,6 +41,8 @@ impl<G: Guards> World<G> {
                 }
             }
             Faults::OneDeaf => self.deafens(),
+            // It goes on beside: see `storms`.
+            Faults::Stormer => Ok(()),
             Faults::Wireless => {
                 self.pauses_radio();
                 Ok(())
@@ -145,11 +147,15 @@ impl<G: Guards> World<G> {
     }
 
     fn freezes(&mut self, peer: PeerId) {
-        let span = self.random.between(300_000, 20_000_000);
+        let span = self.freezes_for(20_000_000);
         self.say(peer, |_| format!("freezes for {span} µs"));
         self.counts.freezes += 1;
         self.peer(peer).alive = Alive::Frozen;
         self.peer(peer).froze = true;
+        if self.has_clock_that_sleeps() {
+            self.counts.slept += 1;
+            self.peer(peer).asleep = Some(self.now);
+        }
         self.after(span, Happening::Thaws { peer });
     }
 

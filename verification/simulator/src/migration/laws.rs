@@ -86,6 +86,10 @@ impl Oracle {
         self.led.contains(&(peer, stamp))
     }
 
+    pub(super) fn has_ever_led(&self, peer: PeerId) -> bool {
+        self.led.iter().any(|(leader, _)| *leader == peer)
+    }
+
     pub(super) fn touch(&mut self, peer: PeerId) {
         self.touched.insert(peer);
     }
@@ -173,6 +177,7 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             world.oracle.crowned.insert(epoch, id);
             world.counts.certified += 1;
             world.say(id, |_| format!("is certified for {epoch}"));
+            super::storms::is_crowned(world)?;
             let suitable = epoch == Epoch::FIRST
                 || world.peers[&id].suitable == mainstay_migration::CanBeHost::Yes
                 || world.scenario.faults == Faults::Swarm;
@@ -309,6 +314,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
     let unprovoked = match world.scenario.faults {
         Faults::Calm => !matches!(report.cause, Cause::Lobby | Cause::Controlled),
         Faults::Wireless | Faults::HostUnheard => true,
+        Faults::Stormer => !world.has_stormed(id),
         Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff),
         Faults::HostCrashes | Faults::Swarm => false,
     };
@@ -321,6 +327,8 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     ensure(heard_out, "I11: what ends in the middle of a migration ends with Terminate", || {
         format!("{id}: {end:?}")
     })?;
+    let is_put_out = world.scenario.faults == Faults::Stormer && !world.has_stormed(id);
+    ensure(!is_put_out, "a storm puts nobody out", || format!("{id}: {end:?}"))?;
     if world.scenario.faults != Faults::HostCrashes {
         return Ok(());
     }
@@ -359,6 +367,7 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     ensure(waiting.is_none(), "I14: whoever wants in is in, or knows that it is not", || {
         format!("{:?}", waiting.map(|(id, _)| id))
     })?;
+    super::storms::at_rest(world)?;
     all_was_applied(world)
 }
 
@@ -366,7 +375,7 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
 fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     let Some(host) = world.host() else { return Ok(()) };
     let applied = &world.peers[&host].game.inputs;
-    let lost = world.running().into_iter().find_map(|id| {
+    let lost = world.running().into_iter().filter(|id| !world.has_stormed(*id)).find_map(|id| {
         let played = world.peers[&id].played;
         let last = applied.get(&id).copied().unwrap_or_default();
         let settled = world.oracle.settled.get(&id);

@@ -1,6 +1,7 @@
 //! What goes on in every world beside its faults: somebody who is not of the session says that it leads it, that it has come to the
 //! last epoch there can be, and that it holds the newest state; and a member says that of the epoch. One member, the *forger*, tells
-//! every new host that it holds the newest state, and gives it one that no host wrote. Nothing comes of it: the laws are those of a
+//! every new host that it holds the newest state, and gives it one that no host wrote, and everybody that whatever they did is safe.
+//! Nothing comes of it: the laws are those of a
 //! world without.
 //!
 //! It draws from a chance of its own, so that a world is the same with other lies.
@@ -77,13 +78,13 @@ fn boast(session: &Session<impl Guards>, stamp: Stamp, holds: StateId) -> Beat {
         promised: Epoch(u32::MAX),
         roster: 0,
         holds,
-        applied: 0,
-        taken: 0,
+        applied: u64::MAX,
+        taken: u64::MAX,
     }
 }
 
 /// What is in no host's game.
-const FORGED: &[u8] = b"another";
+pub(super) const FORGED: &[u8] = b"another";
 
 /// Another game, further than any.
 fn forged(stamp: Stamp) -> State {
@@ -129,9 +130,12 @@ impl<G: Guards> World<G> {
         let stamp = if self.liars.chance(500_000) { forger.before } else { forger.present };
         if let Body::Beat(beat) = &mut message.body
             && beat.leads == Leads::No
-            && let Some(forged) = self.forgery(from, stamp)
         {
-            beat.holds = forged.id();
+            // As if it were host, and whatever anybody did were safe.
+            (beat.applied, beat.taken) = (u64::MAX, u64::MAX);
+            if let Some(forged) = self.forgery(from, stamp) {
+                beat.holds = forged.id();
+            }
         }
         message
     }

@@ -3,6 +3,7 @@
 //! The peers are the production rules (`mainstay_migration::Session`) with nothing between: what reaches them is drawn from
 //! the seed. At the end faults stop and everything is healed, and whoever is left must have one host.
 
+mod clock;
 mod faults;
 mod game;
 mod laws;
@@ -10,6 +11,7 @@ mod lies;
 mod lobby;
 mod peer;
 mod scenario;
+mod storms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,6 +109,16 @@ pub struct Counts {
     pub forged: u64,
     /// Renewals that members brought for their host, and the lobby counted.
     pub brought: u64,
+    /// Storms of one member's packets.
+    pub storms: u64,
+    /// Their packets that came.
+    pub pelted: u64,
+    /// Clocks that leapt ahead.
+    pub leaps: u64,
+    /// Processes that froze, and their clocks with them.
+    pub slept: u64,
+    /// Listeners that panicked.
+    pub panics: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -122,6 +134,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
+    let scenario = scenario.rough(mix(seed ^ scenario::ROUGH));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -167,6 +180,8 @@ enum Happening {
     Wakes { peer: PeerId },
     /// A peer's game steps, if it is a host's.
     Steps { peer: PeerId },
+    /// A game is gone, and its process closes what it left open.
+    Quits { peer: PeerId },
     /// A listener answers.
     Answers { peer: PeerId, reply: Reply },
     /// Something goes wrong, or somebody acts.
@@ -189,6 +204,12 @@ enum Happening {
     LobbyStarts,
     /// Somebody says what is not so.
     Lies,
+    /// Somebody begins to storm.
+    Storms,
+    /// One packet of that comes.
+    Pelts { from: PeerId, at: PeerId, message: Box<Message> },
+    /// Somebody's clock leaps ahead.
+    Leaps,
 }
 
 #[derive(Debug)]
@@ -197,6 +218,9 @@ struct World<G: Guards> {
     /// The chance of whoever lies.
     liars: Random,
     forger: Option<lies::Forger>,
+    /// The chance of storms and clocks.
+    odds: Random,
+    stormers: storms::Stormers,
     scenario: Scenario,
     now: Micros,
     agenda: Agenda<Happening>,
@@ -219,6 +243,8 @@ impl<G: Guards> World<G> {
         Self {
             liars: random.clone(),
             forger: None,
+            odds: Random::seeded(mix(random.clone().next())),
+            stormers: storms::Stormers::default(),
             random,
             scenario,
             now: 0,
@@ -248,11 +274,16 @@ impl<G: Guards> World<G> {
         }
         self.agenda.put(5_000_000, Happening::Fault);
         self.agenda.put(5_500_000, Happening::Lies);
+        self.agenda.put(6_000_000, Happening::Storms);
+        self.agenda.put(6_500_000, Happening::Leaps);
         let busy = match self.scenario.faults {
             Faults::Wireless => HOUR,
-            Faults::Calm | Faults::OneDeaf | Faults::HostCrashes | Faults::Swarm | Faults::HostUnheard => {
-                self.random.between(BUSY_MAX / 10, BUSY_MAX)
-            }
+            Faults::Calm
+            | Faults::OneDeaf
+            | Faults::HostCrashes
+            | Faults::Swarm
+            | Faults::HostUnheard
+            | Faults::Stormer => self.random.between(BUSY_MAX / 10, BUSY_MAX),
         };
         let until = 5_000_000 + busy;
         while let Some(next) = self.agenda.next_at() {
@@ -277,6 +308,7 @@ impl<G: Guards> World<G> {
             Happening::Wakes { peer } => self.wakes(peer),
             Happening::Steps { peer } => self.steps(peer),
             Happening::Answers { peer, reply } => self.answers(peer, reply),
+            Happening::Quits { peer } => self.give(peer, mainstay_migration::Input::Leave),
             Happening::Fault if self.busy => {
                 let pause = self.pause();
                 self.after(pause, Happening::Fault);
@@ -303,6 +335,12 @@ impl<G: Guards> World<G> {
                 }
                 Ok(())
             }
+            Happening::Storms => {
+                self.storms();
+                Ok(())
+            }
+            Happening::Pelts { from, at, message } => self.pelts(from, at, *message),
+            Happening::Leaps => self.leaps(),
         }
     }
 
@@ -310,9 +348,12 @@ impl<G: Guards> World<G> {
     fn pause(&mut self) -> Micros {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
-            Faults::Calm | Faults::OneDeaf | Faults::Swarm | Faults::Wireless | Faults::HostUnheard => {
-                self.random.between(1_000, self.scenario.pause)
-            }
+            Faults::Calm
+            | Faults::OneDeaf
+            | Faults::Swarm
+            | Faults::Wireless
+            | Faults::HostUnheard
+            | Faults::Stormer => self.random.between(1_000, self.scenario.pause),
         }
     }
 
@@ -334,11 +375,6 @@ impl<G: Guards> World<G> {
 
     fn after(&mut self, delay: Micros, what: Happening) {
         self.agenda.put(self.now + delay, what);
-    }
-
-    /// The time on a peer's own clock.
-    fn clock(&self, skew_ms: u64) -> Timestamp {
-        Timestamp::from_unix_ms(BEGIN_MS + skew_ms + self.now / 1_000)
     }
 
     fn say(&mut self, who: impl std::fmt::Display, what: impl FnOnce(&Self) -> String) {

@@ -10,6 +10,7 @@ use mainstay_migration::{
     Stage, Stamp, Standing, StateError, StateId, Tick,
 };
 
+use super::clock::Clock;
 use super::game::Game;
 use super::scenario::{Faults, Listeners};
 use super::{Happening, Parcel, World};
@@ -26,6 +27,8 @@ const ASKS_LOBBY_AGAIN: Micros = 1_000_000;
 const PLAYS: u32 = 200_000;
 /// And how much then, at most: so soon after each other that one overtakes another on its way.
 const PLAYS_AT_ONCE: u64 = 4;
+/// How many of a million calls panic, where listeners do.
+const PANICS: u32 = 10_000;
 /// How many states that are not acknowledged are remembered.
 const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
@@ -39,9 +42,10 @@ pub(super) struct Peer<G: Guards> {
     pub alive: Alive,
     /// It was frozen once: what it took by its own clock is not its fault.
     pub froze: bool,
+    /// Since when its clock stands still with it.
+    pub asleep: Option<Micros>,
     pub life: Life<G>,
-    /// Its clock against the world's, in milliseconds.
-    pub skew_ms: u64,
+    pub clock: Clock,
     /// When it is to wake, if it is.
     wakes: Option<Micros>,
     inbox: VecDeque<(PeerId, Parcel)>,
@@ -139,6 +143,7 @@ impl<G: Guards> World<G> {
         let id = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
         self.next_peer += 1;
         let skew_ms = self.random.below(1_000_000);
+        let clock = self.new_clock(skew_ms);
         let only_crashes = self.scenario.faults != Faults::Swarm;
         let suitable =
             if only_crashes || self.random.chance(900_000) { CanBeHost::Yes } else { CanBeHost::NotYet };
@@ -147,8 +152,9 @@ impl<G: Guards> World<G> {
             Peer {
                 alive: Alive::Running,
                 froze: false,
+                asleep: None,
                 life: Life::NotYet,
-                skew_ms,
+                clock,
                 wakes: None,
                 inbox: VecDeque::new(),
                 acting: Acting::No,
@@ -193,7 +199,7 @@ impl<G: Guards> World<G> {
             .map(|(id, _)| *id)
             .take(3)
             .collect();
-        let now = self.clock(self.peers[&id].skew_ms);
+        let now = self.clock(id);
         let life = if self.oracle.is_founded() {
             if known.is_empty() {
                 self.counts.kept_out += 1;
@@ -234,7 +240,7 @@ impl<G: Guards> World<G> {
         let suitable = self.peers[&id].suitable;
         let has_begun = self.now >= self.scenario.gathers;
         let phase = if has_begun { GamePhase::Started } else { GamePhase::Gathering };
-        let now = self.clock(self.peers[&id].skew_ms);
+        let now = self.clock(id);
         if let Life::In(session) = &mut self.peer(id).life {
             if listeners != Listeners::None {
                 session.add_listener(ListenerId(0), "game", Priority::PostEngine);
@@ -262,7 +268,7 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.peer(id).wakes = None;
-        let now = self.clock(self.peers[&id].skew_ms);
+        let now = self.clock(id);
         let joined = match &mut self.peer(id).life {
             Life::In(session) => {
                 session.handle(now, Input::Wake);
@@ -275,6 +281,12 @@ impl<G: Guards> World<G> {
             self.joined(id, joined)?;
         }
         self.drain(id)
+    }
+
+    /// What it was to wake for may be over by its own clock.
+    pub(super) fn wakes_anew(&mut self, id: PeerId) -> Result<(), Broken> {
+        self.peer(id).wakes = None;
+        self.wakes(id)
     }
 
     fn joined(&mut self, id: PeerId, joined: Joined<G>) -> Result<(), Broken> {
@@ -319,8 +331,7 @@ impl<G: Guards> World<G> {
             Life::NotYet | Life::Over => None,
         };
         if let Some(deadline) = deadline {
-            let own_ms = deadline.unix_ms().saturating_sub(super::BEGIN_MS + self.peers[&id].skew_ms);
-            let at = (own_ms * 1_000).max(self.now + 1);
+            let at = self.peers[&id].clock.when(deadline).max(self.now + 1);
             if self.peers[&id].wakes.is_none_or(|wakes| wakes > at) {
                 self.peer(id).wakes = Some(at);
                 self.agenda.put(at, Happening::Wakes { peer: id });
@@ -372,6 +383,9 @@ impl<G: Guards> World<G> {
                 ensure(last.is_none_or(|last| last < number), "I9: an input is applied once", || {
                     format!("{id}: {number} of {from} after {last:?}")
                 })?;
+                if self.has_stormed(from) {
+                    return Ok(());
+                }
                 return self.oracle.applies(from, last.unwrap_or_default(), number);
             }
             Output::Connected { peer, channel, actor } => return self.connects(id, peer, channel, actor),
@@ -462,9 +476,17 @@ impl<G: Guards> World<G> {
         self.counts.calls += 1;
         self.peer(id).grammar.called(&call)?;
         let kind = self.scenario.listeners;
-        let waits = matches!(kind, Listeners::Slow | Listeners::Vetoing) && self.random.chance(300_000);
-        let vetoes =
-            kind == Listeners::Vetoing && call.stage != Stage::Terminate && self.random.chance(1_000);
+        if kind == Listeners::Panicking && self.odds.chance(PANICS) {
+            return self.panics(id, &call);
+        }
+        let is_slow = matches!(kind, Listeners::Slow | Listeners::Vetoing | Listeners::Panicking);
+        let waits = is_slow && self.random.chance(300_000);
+        let may_veto = match kind {
+            Listeners::Vetoing => call.stage != Stage::Terminate,
+            Listeners::Panicking => true,
+            Listeners::None | Listeners::Quick | Listeners::Slow => false,
+        };
+        let vetoes = may_veto && self.random.chance(1_000);
         let answer = if vetoes {
             Answer::Veto
         } else if waits {
@@ -475,9 +497,19 @@ impl<G: Guards> World<G> {
         let reply = Reply { listener: call.listener, number: call.number, state: call.state + 1, answer };
         let delay = match kind {
             Listeners::None | Listeners::Quick => 1,
-            Listeners::Slow | Listeners::Vetoing => self.random.between(1, 100_000),
+            Listeners::Slow | Listeners::Vetoing | Listeners::Panicking => self.random.between(1, 100_000),
         };
         self.after(delay, Happening::Answers { peer: id, reply });
+        Ok(())
+    }
+
+    /// A listener panics: its game caught that and goes on, or went with it and dropped its seat. Either way nobody answers.
+    fn panics(&mut self, id: PeerId, call: &Call) -> Result<(), Broken> {
+        self.counts.panics += 1;
+        self.say(id, |_| format!("panics in {:?}", call.stage));
+        if self.odds.chance(500_000) {
+            self.after(1, Happening::Quits { peer: id });
+        }
         Ok(())
     }
 
@@ -496,7 +528,7 @@ impl<G: Guards> World<G> {
         if self.peers[&id].alive != Alive::Running {
             return Ok(());
         }
-        let now = self.clock(self.peers[&id].skew_ms);
+        let now = self.clock(id);
         if let Life::In(session) = &mut self.peer(id).life {
             session.handle(now, input);
             self.drain(id)?;
@@ -590,7 +622,7 @@ impl<G: Guards> World<G> {
             }
             Alive::Running => {}
         }
-        let now = self.clock(self.peers[&to].skew_ms);
+        let now = self.clock(to);
         match parcel {
             Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
@@ -619,6 +651,7 @@ impl<G: Guards> World<G> {
         }
         self.counts.applied += 1;
         self.peer(to).game.tick = tick;
+        super::storms::hears(self, to)?;
         super::laws::applied(self, to, stamp)
     }
 
@@ -627,8 +660,13 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.say(id, |_| "thaws".to_owned());
-        self.peer(id).alive = Alive::Running;
-        self.peer(id).wakes = None;
+        let now = self.now;
+        let thawed = self.peer(id);
+        thawed.alive = Alive::Running;
+        thawed.wakes = None;
+        if let Some(since) = thawed.asleep.take() {
+            thawed.clock.stood_still(now - since);
+        }
         if self.now >= self.scenario.gathers {
             self.give(id, Input::Phase(GamePhase::Started))?;
         }

@@ -17,6 +17,14 @@ const UNHEARD_IN: u64 = 12;
 /// One in how many worlds whose faults allow it gathers its players first.
 const GATHERS_IN: u64 = 2;
 
+/// One in how many worlds has bad clocks, one in how many of those where everything goes wrong has storms, too, and as
+/// many others have listeners that panic; one in how many of these has nothing but storms.
+const BAD_CLOCKS_IN: u64 = 4;
+const STORMS_IN: u64 = 5;
+const STORMER_IN: u64 = 3;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const ROUGH: u64 = 810341 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -51,6 +59,27 @@ pub(super) struct Scenario {
     pub faults: Faults,
     /// The longest pause between two of them, in microseconds.
     pub pause: u64,
+    /// What its clocks are worth.
+    pub clocks: Clocks,
+    /// Whether members storm.
+    pub storms: Storms,
+}
+
+/// What a world's clocks are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clocks {
+    /// Each counts what passes.
+    True,
+    /// See [`super::clock`].
+    Bad,
+}
+
+/// Whether members storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storms {
+    None,
+    /// See [`super::storms`].
+    Some,
 }
 
 /// How a world's listeners answer.
@@ -64,6 +93,8 @@ pub(super) enum Listeners {
     Slow,
     /// The same, and one call in a thousand is a veto.
     Vetoing,
+    /// The same at any stage, and one call in a hundred panics: it is never answered, or takes the game along.
+    Panicking,
 }
 
 /// Which faults strike.
@@ -81,6 +112,8 @@ pub(super) enum Faults {
     Wireless,
     /// The host does not reach its lobby, and everybody else reaches both: then nobody migrates either.
     HostUnheard,
+    /// One member storms: then nobody migrates either.
+    Stormer,
 }
 
 impl Scenario {
@@ -101,6 +134,8 @@ impl Scenario {
             faults: Faults::Wireless,
             // Somebody's radio pauses once in a second and a half, so each one's every twelve seconds.
             pause: 3_000_000,
+            clocks: Clocks::True,
+            storms: Storms::None,
         }
     }
 
@@ -121,7 +156,7 @@ impl Scenario {
     pub(super) fn gathering(self, lot: u64) -> Self {
         let may = match self.faults {
             Faults::Calm | Faults::OneDeaf | Faults::Swarm => true,
-            Faults::HostCrashes | Faults::Wireless | Faults::HostUnheard => false,
+            Faults::HostCrashes | Faults::Wireless | Faults::HostUnheard | Faults::Stormer => false,
         };
         let gathers =
             if may && lot.is_multiple_of(GATHERS_IN) { (lot / GATHERS_IN) % GATHERING_MAX } else { 0 };
@@ -135,6 +170,24 @@ impl Scenario {
             return self;
         }
         Self { faults: Faults::HostUnheard, loss: 0, doubled: 0, spikes: 0, ..self }
+    }
+
+    /// The same world with bad clocks or storms, or with nothing wrong but a member that storms. The lot is none of those that the world
+    /// itself draws from.
+    pub(super) fn rough(self, lot: u64) -> Self {
+        let clocks = if lot.is_multiple_of(BAD_CLOCKS_IN) { Clocks::Bad } else { Clocks::True };
+        let is_swarm = self.faults == Faults::Swarm;
+        let (lot, rest) = (lot / BAD_CLOCKS_IN, lot / BAD_CLOCKS_IN / STORMS_IN);
+        let may_storm = is_swarm && lot.is_multiple_of(STORMS_IN);
+        let panics = is_swarm && lot % STORMS_IN == 1;
+        let listeners = if panics { Listeners::Panicking } else { self.listeners };
+        let storms = if may_storm { Storms::Some } else { Storms::None };
+        let world = Self { clocks, storms, listeners, ..self };
+        if may_storm && rest.is_multiple_of(STORMER_IN) {
+            let (faults, listeners, peers) = (Faults::Stormer, Listeners::Quick, world.peers.max(2));
+            return Self { faults, listeners, peers, gathers: 0, loss: 0, doubled: 0, spikes: 0, ..world };
+        }
+        world
     }
 
     pub(super) fn draw(random: &mut Random) -> Self {
@@ -178,6 +231,8 @@ impl Scenario {
             gathers: 0,
             faults,
             pause: random.between(1_000_000, 12_000_000),
+            clocks: Clocks::True,
+            storms: Storms::None,
         }
     }
 }
