@@ -5,22 +5,24 @@ use std::time::{Duration, Instant};
 
 use crate::daemon::Daemon;
 use crate::error::Error;
-use crate::roster::{Roster, Stands};
+use crate::roster::{BackfillSize, Roster, Stands};
 
 /// How often the daemon is asked while players are missing, or while it gave no answer.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// How backfill is kept up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackfillPolicy {
+    /// How many play when nobody is missing.
+    pub size: BackfillSize,
     /// How long a player who was matched is waited for, until another is looked for.
     pub expected_for: Duration,
 }
 
 impl Default for BackfillPolicy {
-    /// A minute: a client polls for its match every six seconds, and then loads a map.
+    /// As many as were matched, and a minute: a client polls for its match every six seconds, and then loads a map.
     fn default() -> Self {
-        Self { expected_for: Duration::from_secs(60) }
+        Self { size: BackfillSize::AsMatched, expected_for: Duration::from_secs(60) }
     }
 }
 
@@ -141,13 +143,14 @@ impl<T: FnMut(Result<Stands, Error>)> Keeper<T> {
         loop {
             match self.daemon.payload(&self.allocation) {
                 Ok(payload) => {
-                    let mut roster = match Roster::of_payload(&payload, self.begun.elapsed()) {
-                        Ok(roster) => roster,
-                        Err(error) => {
-                            (self.tell)(Err(error));
-                            return None;
-                        }
-                    };
+                    let mut roster =
+                        match Roster::of_payload(&payload, &self.policy.size, self.begun.elapsed()) {
+                            Ok(roster) => roster,
+                            Err(error) => {
+                                (self.tell)(Err(error));
+                                return None;
+                            }
+                        };
                     early.into_iter().for_each(|report| take(&mut roster, report));
                     return Some(roster);
                 }

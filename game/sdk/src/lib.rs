@@ -41,6 +41,6 @@ pub use backfill::{Backfill, BackfillPolicy};
 pub use daemon::{CALL_WITHIN, Daemon, Hold, Reservation};
 pub use error::Error;
 pub use hold::{HoldPolicy, KeptHeld, Need};
-pub use roster::{Joiner, Stands};
+pub use roster::{BackfillSize, Joiner, Stands};
 pub use server_json::{News, SERVER_JSON, ServerJson, Watch};
 pub use sessions::{Event, Sessions};

@@ -18,6 +18,22 @@ pub struct Joiner {
     pub attributes: Value,
 }
 
+/// How many play when nobody is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum BackfillSize {
+    /// As many as the session's match had, on each team and in all.
+    #[default]
+    AsMatched,
+    /// So many, whatever the match had: where a queue forms smaller matches than the game has room for. Of what the queue does not let into
+    /// a match (`MaxMatchSize`, `MaxTeamSize`) nobody comes.
+    Of {
+        /// In all.
+        players: usize,
+        /// On each team, for players who come back; one that is not named here as the match had it.
+        teams: BTreeMap<String, usize>,
+    },
+}
+
 /// The most players that are remembered after they left: a full match of the largest size, three times over.
 const GONE_MAX: usize = 300;
 
@@ -66,7 +82,7 @@ impl Seat {
 
 impl Roster {
     /// From the payload of a session that a match was placed on: PlayFab's answer to `GetMatch`, with the queue's name.
-    pub(crate) fn of_payload(payload: &str, now: Duration) -> Result<Self, Error> {
+    pub(crate) fn of_payload(payload: &str, size: &BackfillSize, now: Duration) -> Result<Self, Error> {
         let senseless =
             || Error::Senseless("the payload names no queue: no match was placed here".to_owned());
         let read: Value = serde_json::from_str(payload).map_err(|_| senseless())?;
@@ -93,6 +109,13 @@ impl Roster {
             }
             let attributes = member["Attributes"]["DataObject"].clone();
             roster.expect(Joiner { player, team, attributes }, now);
+        }
+        match size {
+            BackfillSize::AsMatched => {}
+            BackfillSize::Of { players, teams } => {
+                roster.size = *players;
+                roster.teams.extend(teams.iter().map(|(team, size)| (team.clone(), *size)));
+            }
         }
         Ok(roster)
     }
@@ -262,7 +285,7 @@ mod tests {
     /// "kept up from the players the server reports": who leaves is wanted, who was matched is expected, and nobody twice.
     #[test]
     fn who_leaves_is_missing_until_somebody_is_matched() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         assert_eq!((roster.missing(), roster.expects()), (0, true));
         roster.joined("alice");
         roster.joined("bob");
@@ -291,7 +314,7 @@ mod tests {
     /// Who is faster than the word of the match gets its team by it, and is not looked for again.
     #[test]
     fn who_comes_before_its_match_is_heard_is_one_player() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         roster.left("bob");
         roster.joined("carol");
         let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"}]},
@@ -306,7 +329,7 @@ mod tests {
     /// Who left while the match was formed is not brought back by it.
     #[test]
     fn a_match_brings_back_nobody_who_left() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         roster.left("alice");
         roster.left("bob");
         let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"}]},
@@ -319,7 +342,7 @@ mod tests {
     /// Who comes back is who left: the rules read the same of it, and its team is its own, unless another took its place meanwhile.
     #[test]
     fn who_reconnects_has_its_team_and_attributes_still() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         roster.joined("alice");
         roster.joined("bob");
         let before = told(&roster);
@@ -334,7 +357,7 @@ mod tests {
         roster.joined("alice");
         assert_eq!(told(&roster)["players"][0], json!({ "player": "alice", "attributes": { "skill": 3 } }));
         // Who came too late for its place is known all the same.
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         roster.give_up(at(60), at(60));
         assert_eq!(roster.missing(), 2);
         roster.joined("alice");
@@ -344,7 +367,7 @@ mod tests {
     /// A process that was started again learns from the newest match who had joined since its session began.
     #[test]
     fn a_restarted_game_knows_who_was_matched_into_it() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         roster.joined("carol");
         let filled = r#"{"ticket":{"id":"t2","status":"Matched","players":[{"player":"carol"},{"player":"dave"}]},
             "match":{"players":[{"player":"carol","team":"red","attributes":{"skill":4}},{"player":"dave","team":"blue"},{"player":"erin","team":"blue"}]}}"#;
@@ -358,9 +381,29 @@ mod tests {
         assert_eq!(told(&roster)["players"], expected);
     }
 
+    /// A match that began with two goes on to six: whoever the game has room for is looked for, and who comes back finds its team.
+    #[test]
+    fn a_game_with_more_room_than_its_match_wants_more() {
+        let teams = [("red", 3), ("blue", 3)].map(|(team, size)| (team.to_owned(), size)).into();
+        let size = BackfillSize::Of { players: 6, teams };
+        let mut roster = Roster::of_payload(PAYLOAD, &size, at(0)).unwrap();
+        assert_eq!((roster.missing(), told(&roster)["places"].as_u64()), (4, Some(4)));
+        roster.joined("alice");
+        let filled = r#"{"ticket":{"id":"t1","status":"Matched","players":[{"player":"alice"},{"player":"bob"}]},
+            "match":{"players":[{"player":"alice"},{"player":"bob"},{"player":"carol","team":"red"}]}}"#;
+        roster.take(filled, at(1)).unwrap();
+        assert_eq!(roster.missing(), 3);
+        roster.left("alice");
+        roster.joined("alice");
+        assert_eq!(told(&roster)["players"][0]["team"], "red", "two of three are on it");
+        // Fewer than the match had: nobody is wanted, and nobody sent away.
+        let size = BackfillSize::Of { players: 1, teams: BTreeMap::new() };
+        assert_eq!(Roster::of_payload(PAYLOAD, &size, at(0)).unwrap().missing(), 0);
+    }
+
     #[test]
     fn who_is_remembered_is_bounded() {
-        let mut roster = Roster::of_payload(PAYLOAD, at(0)).unwrap();
+        let mut roster = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap();
         for n in 0..2 * GONE_MAX {
             roster.joined(&n.to_string());
             roster.left(&n.to_string());
@@ -371,8 +414,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_told_is_read_or_refused(text in ".{0,200}") {
-            let _roster_or_error = Roster::of_payload(&text, at(0));
-            let _stands_or_error = Roster::of_payload(PAYLOAD, at(0)).unwrap().take(&text, at(1));
+            let _roster_or_error = Roster::of_payload(&text, &BackfillSize::AsMatched, at(0));
+            let _stands_or_error = Roster::of_payload(PAYLOAD, &BackfillSize::AsMatched, at(0)).unwrap().take(&text, at(1));
         }
     }
 }
