@@ -262,6 +262,9 @@ pub struct WhyView {
     pub kept_away: Vec<KeptAwayView>,
     /// The nearest of them.
     pub nearest: Vec<NeighbourView>,
+    /// What it would be as one match with the nearest of those that fit it: what still keeps them from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<TogetherView>,
     /// When a rule next gives way for this ticket; absent where none will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<StepView>,
@@ -325,7 +328,19 @@ pub struct NeighbourView {
     pub rules: Vec<JudgedView>,
 }
 
-/// What a rule says of two tickets.
+/// Some tickets as one match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TogetherView {
+    /// How many tickets, this one among them.
+    pub tickets: usize,
+    /// How many players.
+    pub players: u32,
+    /// The rules that keep them from being a match; none where they would be one.
+    pub rules: Vec<JudgedView>,
+}
+
+/// What a rule says of two tickets, or of those of a match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgedView {
@@ -537,6 +552,11 @@ impl From<&WhyNot> for WhyView {
             fitting_players: why.fitting_players,
             kept_away: why.kept_away.iter().map(kept).collect(),
             nearest: why.nearest.iter().map(NeighbourView::from).collect(),
+            together: Some(TogetherView {
+                tickets: why.together.tickets,
+                players: why.together.players,
+                rules: why.together.rules.iter().map(JudgedView::from).collect(),
+            }),
             next: why.next.as_ref().map(StepView::from),
             paused_since: None,
             server: None,
@@ -558,6 +578,7 @@ impl WhyView {
             fitting_players: 0,
             kept_away: Vec::new(),
             nearest: Vec::new(),
+            together: None,
             next: None,
             paused_since: None,
             server: Some(ServerWaitView {
@@ -608,6 +629,15 @@ fn words(short: &Short) -> String {
         }
         Short::Apart { by, allowed } => format!("{by} apart, at most {allowed}"),
         Short::Shared { shared, needed } => format!("{shared} in common, at least {needed}"),
+        Short::Alone => "nobody else fits, and a ticket alone is no match".to_owned(),
+        Short::TooFew { players, min } => format!("{players} players together, at least {min}"),
+        Short::TotalBelow { sum, min } => format!("{sum} together, at least {min}"),
+        Short::Seats { largest, max } => {
+            format!("no way to seat them: the largest ticket has {largest}, the largest team {max}")
+        }
+        Short::TeamTooFew { team, players, min } => format!("{players} on team {team}, at least {min}"),
+        Short::Uneven { by, allowed } => format!("teams {by} players apart, at most {allowed}"),
+        Short::Parties { with, teams } => format!("large parties on {with} of {teams} teams: on all or none"),
         Short::Total { sum, max } => format!("{sum} together, at most {max}"),
         Short::Region { best: Some((region, latency)), allowed } => {
             format!("{latency} ms to {region}, the best for both; at most {allowed} ms")

@@ -40,7 +40,7 @@ pub use lobby::{
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,
     PlayerOfTicket, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest, TicketView,
-    TimeToMatchView, WhyView,
+    TimeToMatchView, TogetherView, WhyView,
 };
 pub use objects::{ObjectsRequest, ObjectsView};
 pub use of_state::Within;

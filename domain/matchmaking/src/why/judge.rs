@@ -37,7 +37,7 @@ pub enum Verdict {
     Fails(Short),
 }
 
-/// What keeps two tickets apart.
+/// What keeps tickets apart: two of them, or those of a whole match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Short {
     /// Too many players for a match.
@@ -67,6 +67,52 @@ pub enum Short {
         shared: u32,
         /// How many it takes, for the stricter of the two.
         needed: u32,
+    },
+    /// Nobody else: a match is of two tickets at least.
+    Alone,
+    /// Too few players for a match.
+    TooFew {
+        /// How many they are.
+        players: u32,
+        /// How many a match has at least.
+        min: u32,
+    },
+    /// A sum that is too small still.
+    TotalBelow {
+        /// It.
+        sum: Amount,
+        /// How large it has to be.
+        min: Amount,
+    },
+    /// No way to seat them: a ticket is not divided.
+    Seats {
+        /// How many the largest ticket has.
+        largest: u32,
+        /// How many the largest team takes.
+        max: u32,
+    },
+    /// Too few on a team.
+    TeamTooFew {
+        /// Which.
+        team: Arc<str>,
+        /// How many they would be.
+        players: u32,
+        /// How many it has at least.
+        min: u32,
+    },
+    /// Teams whose sizes are too far apart.
+    Uneven {
+        /// By how many players the largest and the smallest differ.
+        by: u32,
+        /// By how many they may.
+        allowed: u32,
+    },
+    /// Large parties on some teams, and on others none.
+    Parties {
+        /// On how many teams.
+        with: usize,
+        /// Of how many.
+        teams: usize,
     },
     /// A sum that is too large already.
     Total {

@@ -1,10 +1,11 @@
 //! Why a ticket is not matched yet: who is nearest, which rule keeps them apart and by how much, and when a rule gives way next.
 //!
-//! Told of pairs. A match of more than two tickets, and its teams, are the engine's to judge: two tickets that fit each other
-//! may still wait for others.
+//! Told of pairs; and of what the nearest that fit would be together, since two tickets that fit each other may still wait for others, for
+//! a sum, or for teams that are even.
 
 mod funnel;
 mod judge;
+mod together;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -17,6 +18,7 @@ use mainstay_core::{TicketId, Timestamp};
 pub use self::funnel::{FUNNEL_TICKETS_MAX, Funnel, Narrowing, Sample};
 use self::judge::Side;
 pub use self::judge::{Judged, Short, Verdict};
+pub use self::together::Together;
 use crate::amount::Amount;
 use crate::attribute::Facts;
 use crate::backfill::{BackfillStage, BackfillTicket};
@@ -66,6 +68,8 @@ pub struct WhyNot {
     pub kept_away: Vec<(Arc<str>, usize)>,
     /// The nearest: those with the fewest rules in between, then the least apart.
     pub nearest: Vec<Neighbour>,
+    /// What it would be as one match with the nearest that fit it.
+    pub together: Together,
     /// The next time that a rule gives way for this ticket.
     pub next: Option<Step>,
 }
@@ -193,19 +197,25 @@ impl Around {
         let mut kept_away: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut fitting, mut fitting_players) = (0, 0);
         let mut nearest: Vec<Neighbour> = Vec::new();
+        let mut fit: Vec<(f64, &Waiting, Side<'_>)> = Vec::new();
         for other in &self.others {
-            let (rules, apart) = judge::judge(&self.spec, &own, &other.side(&self.spec, now));
+            let side = other.side(&self.spec, now);
+            let (rules, apart) = judge::judge(&self.spec, &own, &side);
             let (ticket, kind, players) = other.named();
             for (index, _) in rules.iter().enumerate().filter(|(_, rule)| rule.fails()) {
                 *kept_away.entry(index).or_default() += 1;
             }
             if !rules.iter().any(Judged::fails) {
                 (fitting, fitting_players) = (fitting + 1, fitting_players + players);
+                fit.push((apart, other, side));
             }
             nearest.push(Neighbour { ticket, kind, players, rules, apart });
         }
         nearest.sort_by(|a, b| a.between().cmp(&b.between()).then(a.apart.total_cmp(&b.apart)));
         nearest.truncate(NEAREST_MAX);
+        fit.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let fit: Vec<_> = fit.iter().map(|(_, waiting, side)| (*waiting, side)).collect();
+        let together = together::together(&self.spec, (&self.subject, &own), &fit);
         let name = |index: usize| judge::name(&self.spec, index);
         let mut kept_away: Vec<_> =
             kept_away.into_iter().map(|(index, count)| (name(index), count)).collect();
@@ -219,6 +229,7 @@ impl Around {
             fitting_players,
             kept_away,
             nearest,
+            together,
             next: self
                 .spec
                 .rules

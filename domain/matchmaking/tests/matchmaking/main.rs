@@ -19,4 +19,5 @@ mod tickets;
 mod unmatchable;
 mod weights;
 mod why;
+mod why_together;
 mod world;

@@ -158,6 +158,19 @@ fn in_words(why: &Value) -> String {
             let _infallible = writeln!(text, "  {mark} {} {why}", word(&judged["rule"]));
         }
     }
+    if let Some(together) = why.get("together") {
+        let rules = together["rules"].as_array().cloned().unwrap_or_default();
+        if !rules.is_empty() {
+            let (tickets, players) = (&together["tickets"], &together["players"]);
+            let _infallible = writeln!(
+                text,
+                "With the nearest that fit: {tickets} tickets of {players} players, and no match yet."
+            );
+        }
+        for judged in rules {
+            let _infallible = writeln!(text, "  ✗ {} {}", word(&judged["rule"]), word(&judged["why"]));
+        }
+    }
     match why.get("next") {
         Some(step) => {
             let _infallible = writeln!(
@@ -208,6 +221,8 @@ mod tests {
             "keptAway": [{ "rule": "skill", "tickets": 1 }],
             "nearest": [{ "id": "t-2", "backfill": false, "players": 1, "rules": [
                 { "rule": "mode", "fits": true }, { "rule": "skill", "fits": false, "why": "3 apart, at most 2" }] }],
+            "together": { "tickets": 1, "players": 1, "rules": [
+                { "rule": "matchSize", "fits": false, "why": "1 players together, at least 2" }] },
             "next": { "rule": "skill", "at": "2026-11-21T12:00:00Z", "from": "2", "to": "3" },
         });
         assert_eq!(
@@ -218,6 +233,8 @@ mod tests {
              ticket t-2 of 1 players\n  \
              ✓ mode \n  \
              ✗ skill 3 apart, at most 2\n\
+             With the nearest that fit: 1 tickets of 1 players, and no match yet.\n  \
+             ✗ matchSize 1 players together, at least 2\n\
              Next: skill gives way at 2026-11-21T12:00:00Z, from 2 to 3.\n"
         );
     }
