@@ -9,7 +9,8 @@ use crate::codes::{Code, Severity};
 use crate::files::{FileCheck, check_files};
 use crate::limits::{FILE_BYTES_MAX, FILES_MAX};
 use crate::model::{
-    Allocate, Build, BuildConfiguration, Config, Fleet, Lobby, Machines, Provider, QueryKind, TtlReading,
+    Allocate, Build, BuildConfiguration, Config, Fleet, Lobby, Machines, Provider, QueryKind, Region,
+    TtlReading,
 };
 use crate::place::{Place, SourceText, Sourced, Sources};
 use crate::problem::{Problem, quote};
@@ -260,6 +261,7 @@ impl Merged {
         }
         for queue in self.queues.entries.values() {
             let owner = format!("queue {}", quote(&queue.name.value));
+            self.regions_are_known(check, queue);
             match &queue.servers {
                 queues::Servers::None => {}
                 queues::Servers::Of(allocate) => self.allocate_is_known(check, &owner, allocate),
@@ -291,6 +293,37 @@ impl Merged {
                     });
                 }
             }
+        }
+    }
+
+    /// A region of a queue that its servers' fleet does not have is nowhere to play.
+    fn regions_are_known(&self, check: &mut Check<'_>, queue: &queues::Declared) {
+        let fleet = match &queue.servers {
+            queues::Servers::None => return,
+            queues::Servers::Of(allocate) => Some(allocate.fleet.value.clone()),
+            queues::Servers::Build(build) => queues::found(build.clone(), &self.playfab_builds.entries)
+                .map(|allocation| allocation.fleet.to_string()),
+        };
+        // What is not there, or could not be read, has been told of.
+        let Some(fleet) = fleet.and_then(|fleet| self.fleets.entries.get(&fleet)) else { return };
+        let names = |region: &Region| -> Vec<String> {
+            [&region.name].into_iter().chain(&region.aliases).map(|name| name.value.to_lowercase()).collect()
+        };
+        let known: Vec<String> = fleet.regions.values().flat_map(names).collect();
+        for region in queue.regions().iter().filter(|region| !known.contains(&region.to_lowercase())) {
+            check.report(|sources| {
+                let (owner, of) = (quote(&queue.name.value), quote(&fleet.name.value));
+                let what = format!("queue {owner} names a region that fleet {of} does not have");
+                let named = Sourced { value: region.to_string(), origin: queue.name.origin.clone() };
+                let problem = Problem::new(Code::NoServers, what);
+                unknown_name(
+                    sources,
+                    problem,
+                    &named,
+                    "its fleet has no such region",
+                    known.iter().map(String::as_str),
+                )
+            });
         }
     }
 

@@ -76,6 +76,15 @@ fn queue_rows() -> Vec<Row> {
         (queue("maxTicketSize: one"), Code::BadNumber, (6, 20), "a number"),
         (queue("maxTicketSize: -1"), Code::BadQueue, (3, 5), "queues.md"),
         (queue("maxMatchSize: 2"), Code::DuplicateKey, (6, 5), "keep one"),
+        (queue("regions: [Europe]"), Code::BadQueue, (6, 5), "queues.md"),
+        (
+            format!(
+                "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, regions: [europe, Atlantis], regionSelectionRule: {{ name: r, path: latency, maxLatency: 80, weight: 1 }}, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"
+            ),
+            Code::NoServers,
+            (15, 18),
+            "europe",
+        ),
         (queue("serverAllocationEnabled: true"), Code::BadQueue, (3, 5), "queues.md"),
         (
             queue(

@@ -28,7 +28,7 @@ fn published() -> Value {
 #[test]
 fn the_published_example_is_read_and_told_again_as_it_is() {
     let queue = read(published());
-    let declared = queue.declared(Vec::new(), None).unwrap();
+    let declared = queue.declared(None).unwrap();
     assert_eq!(declared.rules.len(), 8);
     let mut told = MatchmakingQueueConfig::of(&declared);
     // Placement is apart.
@@ -93,7 +93,7 @@ fn the_documentations_dialect_is_the_same_queue() {
             "SecondsBetweenExpansions": 10 } },
         "SetIntersectionRules": {}, "Teams": null, "Something": "unknown",
     }));
-    let of = |queue: &MatchmakingQueueConfig| queue.declared(Vec::new(), None).unwrap();
+    let of = |queue: &MatchmakingQueueConfig| queue.declared(None).unwrap();
     assert_eq!(of(&documented), of(&typed));
     let queue = QueueSpec::new(of(&typed)).unwrap();
     let RuleKind::MatchTotal { min, max, .. } = &queue.rules[2].kind else { panic!("{:?}", queue.rules[2]) };
@@ -112,7 +112,7 @@ fn the_deltas_of_set_rules_go_down_and_those_of_differences_by_their_sign() {
         "DifferenceRules": [{ "Name": "skill", "Attribute": { "Path": "Skill" }, "AttributeNotSpecifiedBehavior": "MatchAny",
             "Difference": 3, "LinearExpansion": { "Delta": -1, "Limit": 1, "SecondsBetweenExpansions": 5 } }],
     }));
-    let declared = queue.declared(Vec::new(), None).unwrap();
+    let declared = queue.declared(None).unwrap();
     let deltas = |name: &str| declared.rules.iter().find(|rule| &*rule.name == name).unwrap().kind.clone();
     let RuleKind::SetIntersection { shared: Expansion::Linear { delta, .. }, .. } = deltas("maps") else {
         panic!()
@@ -136,7 +136,7 @@ fn everything_wrong_with_the_rules_is_told_at_once_by_their_names() {
         ],
         "TeamSizeBalanceRule": { "Name": "e", "Difference": 1.5 },
     }));
-    let faults = queue.declared(Vec::new(), None).unwrap_err();
+    let faults = queue.declared(None).unwrap_err();
     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
     for (fault, says) in told.iter().zip([
         "rule a: Attribute.Source Server",
@@ -213,7 +213,7 @@ fn attributes_are_found_by_the_paths_of_their_rules() {
             rule("absent", "User", "none.at.all"), rule("text", "User", "Text")],
         "RegionSelectionRule": { "Name": "near", "Path": "Latencies", "MaxLatency": 100 },
     }));
-    let spec = QueueSpec::new(queue.declared(Vec::new(), None).unwrap()).unwrap();
+    let spec = QueueSpec::new(queue.declared(None).unwrap()).unwrap();
     let sent = json!({ "nestExample": { "exp": 40 }, "Text": "40", "Latencies": [{ "region": "EastUs", "latency": 50.2 }] });
     let stored = Stored::from([("playerSkill".to_owned(), json!({ "skillDetail": { "mu": 25.5 } }))]);
     let read = attributes(&spec, Some(&sent), &stored);

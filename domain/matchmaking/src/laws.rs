@@ -25,6 +25,8 @@ pub struct Broken {
 /// The laws of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
+    /// No ticket is of both kinds: what ends one of them would be taken for the other.
+    Kinds,
     /// A player is in at most one open ticket and in at most one open backfill ticket, and the index says in which.
     Membership,
     /// What gives up, and when, says what a full derivation says: a ticket that is missing would wait for ever.
@@ -60,6 +62,8 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let mut held: BTreeMap<MatchId, BTreeSet<TicketId>> = BTreeMap::new();
     let mut hosted: BTreeMap<Tenure, BTreeSet<TicketId>> = BTreeMap::new();
     let mut leased = BTreeSet::new();
+    let both = queue.tickets.keys().find(|ticket| queue.backfills.contains_key(ticket));
+    ensure(both.is_none(), Law::Kinds, || format!("{both:?} is of both kinds"))?;
     for ticket in queue.tickets.values() {
         if let Stage::Searching(searching) = ticket.stage {
             matching += ticket.members.len();

@@ -30,6 +30,12 @@ pub enum Rejection {
     /// `MatchmakingRequestTypeMismatch`: a backfill call for an ordinary ticket, or the other way round.
     #[error("ticket {0} is of the other kind: backfill tickets have calls of their own")]
     RequestTypeMismatch(TicketId),
+    /// The key under which this is asked was used before, for something else.
+    #[error("this key has made ticket {ticket}, which was asked for otherwise")]
+    KeyReused {
+        /// What it made.
+        ticket: TicketId,
+    },
     /// `MatchmakingUnauthorized`.
     #[error("{who} may not do this: {why}")]
     Unauthorized {
@@ -122,6 +128,7 @@ impl Rejection {
             Self::BadRequest(_)
             | Self::GiveUpAfterInvalid { .. }
             | Self::TeamInvalid { .. }
+            | Self::KeyReused { .. }
             | Self::Unmatchable => ("MatchmakingBadRequest", 2059),
             Self::AlreadyJoined(_) => ("MatchmakingAlreadyJoinedTicket", 2028),
             Self::NotJoined(_) => ("MatchmakingPlayerHasNotJoinedTicket", 2053),

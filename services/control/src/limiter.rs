@@ -58,6 +58,11 @@ impl Limit {
         let exceeded = |wait| Exceeded { what: self.what, a_minute: self.limiter.a_minute, wait };
         self.limiter.charge(who, now).map_err(exceeded)
     }
+
+    /// What each of these was charged last is given back: it came to nothing.
+    pub(crate) fn give_back<K: Hash>(&self, who: impl IntoIterator<Item = K>) {
+        self.limiter.give_back(who);
+    }
 }
 
 /// The same, for those who are not told in words.
@@ -86,7 +91,7 @@ impl Limiter {
     ) -> Result<(), Duration> {
         let now = now.unix_ms();
         let minute = u64::try_from(MINUTE.as_millis()).unwrap_or(u64::MAX);
-        let cost = minute / u64::from(self.a_minute.max(1));
+        let cost = self.cost();
         let callers: Vec<u64> = callers.into_iter().map(|caller| self.hasher.hash_one(caller)).collect();
         let mut paid_until = self.paid_until.lock().unwrap_or_else(PoisonError::into_inner);
         if paid_until.len() + callers.len() > CALLERS_MAX {
@@ -105,6 +110,22 @@ impl Limiter {
             *until = (*until).max(now) + cost;
         }
         Ok(())
+    }
+
+    /// What each of these was charged last is given back.
+    pub(crate) fn give_back<K: Hash>(&self, callers: impl IntoIterator<Item = K>) {
+        let cost = self.cost();
+        let mut paid_until = self.paid_until.lock().unwrap_or_else(PoisonError::into_inner);
+        for caller in callers {
+            if let Some(until) = paid_until.get_mut(&self.hasher.hash_one(caller)) {
+                *until = until.saturating_sub(cost);
+            }
+        }
+    }
+
+    /// What one costs, in milliseconds.
+    fn cost(&self) -> u64 {
+        u64::try_from(MINUTE.as_millis()).unwrap_or(u64::MAX) / u64::from(self.a_minute.max(1))
     }
 }
 
@@ -131,6 +152,20 @@ mod tests {
         limiter.charge(["B"], at(late)).unwrap();
         assert_eq!(limiter.charge(["A"], at(late + 5_999)), Err(Duration::from_millis(1)));
         limiter.charge(["A"], at(late + 6_000)).unwrap();
+    }
+
+    #[test]
+    fn what_came_to_nothing_is_given_back() {
+        let limiter = Limiter::new(2);
+        for _ in 0..5 {
+            limiter.charge(["A"], at(0)).unwrap();
+            limiter.give_back(["A"]);
+        }
+        limiter.give_back(["B"]);
+        limiter.charge(["A", "B"], at(0)).unwrap();
+        limiter.charge(["A", "B"], at(0)).unwrap();
+        limiter.charge(["A"], at(0)).unwrap_err();
+        limiter.charge(["B"], at(0)).unwrap_err();
     }
 
     #[test]

@@ -131,7 +131,8 @@ impl Control {
         let playfab = match config.playfab.take() {
             Some(playfab) => {
                 let kept = (queues.clone(), objects.clone());
-                Some(playfab.open(kept, &config.clock, Arc::clone(&tokens)).await?)
+                let seen = (&config.clock, Arc::clone(&config.metrics));
+                Some(playfab.open(kept, seen, Arc::clone(&tokens)).await?)
             }
             None => None,
         };

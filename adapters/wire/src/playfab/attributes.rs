@@ -11,6 +11,9 @@ use mainstay_matchmaking::spec::{QueueSpec, RuleKind, Source};
 use mainstay_matchmaking::{Amount, Attributes, Value as Found};
 use serde_json::Value;
 
+/// What a JSONPath begins with; a path may do without.
+pub(super) const ROOT: &str = "$.";
+
 /// A player's stored objects, by name.
 pub type Stored = BTreeMap<String, Value>;
 
@@ -19,10 +22,10 @@ pub type Stored = BTreeMap<String, Value>;
 pub fn attributes(spec: &QueueSpec, sent: Option<&Value>, stored: &Stored) -> Attributes {
     let values = spec.rules.iter().map(|rule| {
         let attribute = rule.kind.attribute()?;
+        let path = attribute.path.strip_prefix(ROOT).unwrap_or(&attribute.path);
         let value = match attribute.source {
-            Source::User => at(sent?, attribute.path.split('.')),
+            Source::User => at(sent?, path.split('.')),
             Source::PlayerEntity => {
-                let path = attribute.path.strip_prefix("$.").unwrap_or(&attribute.path);
                 let (object, rest) =
                     path.split_once('.').map_or((path, None), |(object, rest)| (object, Some(rest)));
                 let object = stored.get(object)?;

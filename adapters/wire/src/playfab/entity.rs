@@ -88,9 +88,13 @@ impl MatchmakingPlayerAttributes {
     /// A text that is no JSON object, and an object that is none.
     pub fn object(&self) -> Result<Option<Value>, String> {
         let sent = match (&self.data_object, &self.escaped_data_object) {
-            (Some(object), _) => object.clone(),
-            (None, Some(text)) if text.is_empty() => return Ok(None),
-            (None, Some(text)) => serde_json::from_str(text)
+            (Some(object), Some(text)) if !object.is_null() && !text.is_empty() => {
+                return Err("DataObject and EscapedDataObject: one of them".to_owned());
+            }
+            (Some(object), None) => object.clone(),
+            (Some(object), Some(_)) if !object.is_null() => object.clone(),
+            (Some(_) | None, Some(text)) if text.is_empty() => return Ok(None),
+            (Some(_) | None, Some(text)) => serde_json::from_str(text)
                 .map_err(|error| format!("EscapedDataObject is no JSON: {error}"))?,
             (None, None) => return Ok(None),
         };

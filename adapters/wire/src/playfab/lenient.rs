@@ -21,11 +21,31 @@ pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Defaul
     Ok(Option::deserialize(body)?.unwrap_or_default())
 }
 
+/// A whole number, which clients whose numbers are all floating (Lua, JavaScript's own writers of some engines) write as `120.0` too;
+/// `null` is none.
+pub(super) fn integer<'de, D: Deserializer<'de>, T: TryFrom<i64>>(body: D) -> Result<Option<T>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(body)? else { return Ok(None) };
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
+    let whole = |number: f64| (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64);
+    let read = number.as_i64().or_else(|| number.as_f64().and_then(whole));
+    let read = read.and_then(|number| T::try_from(number).ok());
+    read.map(Some)
+        .ok_or_else(|| D::Error::custom(format!("{number}: a whole number is needed, and not a larger one")))
+}
+
+/// The same, where it has a default; `null` is it.
+pub(super) fn integer_or_default<'de, D: Deserializer<'de>, T: TryFrom<i64> + Default>(
+    body: D,
+) -> Result<T, D::Error> {
+    Ok(integer(body)?.unwrap_or_default())
+}
+
+/// Up to here every whole number is one of `f64`.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// A number, written without a fraction where it has none: clients whose field is a whole number read no `5.0`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
 pub(super) fn number<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
-    /// Up to here every whole number is one of `f64`.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
     let whole = (number.fract() == 0.0 && number.abs() <= EXACT).then_some(*number as i64);
     match whole {

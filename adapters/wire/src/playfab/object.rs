@@ -18,6 +18,7 @@ pub struct SetObjects {
     #[serde(deserialize_with = "lenient::list")]
     pub objects: Vec<SetObject>,
     /// The version that was read before, where a write over another is to be refused.
+    #[serde(deserialize_with = "lenient::integer")]
     pub expected_profile_version: Option<i64>,
 }
 

@@ -15,6 +15,7 @@ pub struct CreateTicket {
     /// Who looks for a match.
     pub creator: Option<MatchmakingPlayer>,
     /// How many seconds it waits.
+    #[serde(deserialize_with = "lenient::integer")]
     pub give_up_after_seconds: Option<i64>,
     /// Where.
     #[serde(deserialize_with = "lenient::or_default")]
@@ -32,6 +33,7 @@ pub struct CreateServerTicket {
     #[serde(deserialize_with = "lenient::list")]
     pub members: Vec<MatchmakingPlayer>,
     /// How many seconds it waits.
+    #[serde(deserialize_with = "lenient::integer")]
     pub give_up_after_seconds: Option<i64>,
     /// Where.
     #[serde(deserialize_with = "lenient::or_default")]
@@ -39,10 +41,26 @@ pub struct CreateServerTicket {
     /// Of a backfill ticket: how to reach the game.
     pub server_details: Option<ServerDetails>,
     /// Ours, of a backfill ticket: how many players are wanted at most.
+    #[serde(deserialize_with = "lenient::integer")]
     pub places: Option<u32>,
     /// Ours, of a backfill ticket whose server is not hosted here: it is withdrawn when its server has not looked at it for so
     /// many seconds.
+    #[serde(deserialize_with = "lenient::integer")]
     pub lease_seconds: Option<u32>,
+    /// Ours, of a backfill ticket: what becomes of it when a player is taken out
+    /// (`CancelAllServerBackfillTicketsForPlayer`).
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub on_player_taken_out: OnPlayerTakenOut,
+}
+
+/// What becomes of a backfill ticket when a player is taken out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+pub enum OnPlayerTakenOut {
+    /// It is cancelled, as PlayFab does.
+    #[default]
+    Cancel,
+    /// It goes on without the player, with its age and its place.
+    GoOn,
 }
 
 /// `JoinMatchmakingTicket`.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{TicketId, Turn};
 
+use super::again::asked_before;
 use super::create::{Asked, cancel_hopeless, fits_beside_others, nobody_twice, not_elsewhere, timely};
 use super::pace::Pace;
 use super::{game_only, spec_of, tenure_over};
@@ -39,8 +40,8 @@ pub(super) fn create(
 ) -> Result<Answer, Rejection> {
     game_only(caller)?;
     let spec = spec_of(turn, asked.form)?;
-    if turn.state().backfills.contains_key(&asked.ticket) {
-        return Ok(Answer::Ticket(asked.ticket));
+    if let Some(before) = asked_before(turn.state(), Kind::Backfill, asked.ticket)? {
+        return Ok(before);
     }
     if let Lease::Renewed { within } = terms.lease
         && !(1..=LEASE_SECONDS_MAX).contains(&within)

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{TicketId, Turn};
 
+use super::again::asked_before;
 use super::pace::Pace;
 use super::{GIVE_UP_AFTER_MAX, server_only, spec_of};
 use crate::attribute::Facts;
@@ -47,8 +48,8 @@ pub(super) fn by_player(
             });
         }
     }
-    if turn.state().tickets.contains_key(&asked.ticket) {
-        return Ok(Answer::Ticket(asked.ticket));
+    if let Some(before) = asked_before(turn.state(), Kind::Ordinary, asked.ticket)? {
+        return Ok(before);
     }
     let players: Vec<&Entity> = [&creator.entity].into_iter().chain(invited).collect();
     admissible(turn.state(), &spec, asked, &players)?;
@@ -83,8 +84,8 @@ pub(super) fn by_server(
 ) -> Result<Answer, Rejection> {
     server_only(caller)?;
     let spec = spec_of(turn, asked.form)?;
-    if turn.state().tickets.contains_key(&asked.ticket) {
-        return Ok(Answer::Ticket(asked.ticket));
+    if let Some(before) = asked_before(turn.state(), Kind::Ordinary, asked.ticket)? {
+        return Ok(before);
     }
     if members.is_empty() {
         return Err(Rejection::BadRequest("a ticket needs at least one member"));

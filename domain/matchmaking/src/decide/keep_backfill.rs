@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use mainstay_core::{Tenure, TicketId, Turn};
 
 use super::GIVE_UP_AFTER_MAX;
+use super::again::asked_before;
 use super::backfill::{self, NewGame};
 use super::create::{Asked, fits_beside_others, is_hopeless};
 use super::pace::Pace;
@@ -16,6 +17,7 @@ use super::{spec_of, tenure_over};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
+use crate::engine::Kind;
 use crate::entity::Entity;
 use crate::event::Event;
 use crate::queue::Queue;
@@ -54,9 +56,11 @@ pub(super) fn keep(
         turn.emit(Event::BackfillCanceled { ticket, reason: Cancellation::Server });
         return Ok(Answer::Cancelled(1));
     }
-    if open.is_none() && state.backfills.contains_key(&new) {
+    if open.is_none()
+        && let Some(before) = asked_before(state, Kind::Backfill, new)?
+    {
         // This very word came before, and what came of it is over.
-        return Ok(Answer::Ticket(new));
+        return Ok(before);
     }
     let places = Some(told.places);
     let game = NewGame { members: told.members, server: told.server, places };

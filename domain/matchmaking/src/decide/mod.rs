@@ -1,5 +1,6 @@
 //! Every rule of a queue, one command a file.
 
+mod again;
 mod backfill;
 mod cancel;
 mod cancel_all;

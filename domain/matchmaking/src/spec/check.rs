@@ -67,6 +67,25 @@ impl QueueSpec {
         faults.ensure(declared.regions.len() <= REGIONS_MAX, "regions", || {
             alloc::format!("{} regions, at most {REGIONS_MAX}", declared.regions.len())
         });
+        faults.ensure(
+            declared.max_ticket_size.is_none_or(|size| size <= declared.max_match_size),
+            "maxTicketSize",
+            || {
+                alloc::format!(
+                    "{} players, and a match has {} at most",
+                    declared.max_ticket_size.unwrap_or_default(),
+                    declared.max_match_size
+                )
+            },
+        );
+        let fits = |name: &Arc<str>| (1..=TEXT_BYTES_MAX).contains(&name.len());
+        faults.ensure(declared.regions.iter().all(fits), "regions", || {
+            alloc::format!("a region's name has 1 to {TEXT_BYTES_MAX} bytes")
+        });
+        let is_read = declared.rules.iter().any(|rule| matches!(rule.kind, RuleKind::RegionSelection { .. }));
+        faults.ensure(declared.regions.is_empty() || is_read, "regions", || {
+            "no RegionSelectionRule reads them".into()
+        });
         if faults.0.is_empty() { Ok(Self(declared)) } else { Err(faults.0) }
     }
 

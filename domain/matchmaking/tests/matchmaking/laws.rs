@@ -21,6 +21,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => any::<u64>().prop_map(Step::Kept),
         1 => any::<u8>().prop_map(Step::Over),
         1 => any::<u8>().prop_map(Step::Cancel),
+        1 => any::<u8>().prop_map(Step::Twice),
         4 => (0_u16..9_000).prop_map(Step::Pass),
         1 => any::<u64>().prop_map(Step::Configure),
     ];

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::unwrap_in_result, reason = "a test may panic")]
 
+mod again;
 mod cursor;
 mod draw;
 mod gauges;

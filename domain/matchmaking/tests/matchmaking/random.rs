@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::{ClaimId, FleetNumber, ServerId, Tenure, TicketId};
 use mainstay_matchmaking::spec::{Declared, QueueSpec};
-use mainstay_matchmaking::{Answer, Caller, Command, Kind, Member, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Caller, Command, Kind, Member, Rejection, Seated, Terms};
 use uuid::Uuid;
 
 use crate::draw::{Dice, REGIONS, tightened, values};
@@ -23,6 +23,8 @@ pub enum Step {
     /// A hosted process ends.
     Over(u8),
     Cancel(u8),
+    /// The id of a ticket comes again, for one of the other kind.
+    Twice(u8),
     Pass(u16),
     Configure(u64),
 }
@@ -97,6 +99,12 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
             }
             return;
         }
+        Step::Twice(which) => {
+            if let Some(ticket) = made.get(usize::from(which) % made.len().max(1)).copied() {
+                twice(world, spec, ticket, &name);
+            }
+            return;
+        }
         Step::Pass(ms) => return world.pass(Duration::from_millis(ms.into())),
         Step::Configure(seed) => {
             let limits = Declared { rules: tightened(spec, seed), ..spec.declared().clone() };
@@ -118,6 +126,30 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         Err(other) => panic!("{other:?}"),
     }
     assert!(world.queue.tickets_of(&player(&name), &Caller::Title).is_ok());
+}
+
+/// Asks for a ticket of the other kind under an id that is taken.
+fn twice(world: &mut World, spec: &QueueSpec, ticket: TicketId, name: &str) {
+    let (form, values, give_up_after) = (world.queue.form(), values(&mut Dice(0), spec), 600);
+    let is_game = world.queue.backfill(ticket, &Caller::Title).is_ok();
+    let refused = world.run(if is_game {
+        let caller = Caller::Player(player(name));
+        let (creator, invited) = (member(name, &values), Vec::new());
+        Command::CreateTicket { ticket, caller, creator, invited, give_up_after, form }
+    } else {
+        let (members, server_details) = (vec![seated(name, "", &values)], region(REGIONS[0]));
+        Command::CreateBackfill {
+            ticket,
+            caller: server("one"),
+            members,
+            server: server_details,
+            places: None,
+            give_up_after,
+            terms: Terms::default(),
+            form,
+        }
+    });
+    assert_eq!(refused, Err(Rejection::RequestTypeMismatch(ticket)));
 }
 
 /// One of few processes, two of one session.

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mainstay_core::{ServerId, Tenure, Timestamp};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
+use mainstay_matchmaking::{Caller as Asker, Entity};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -16,7 +17,10 @@ use super::App;
 use super::failure::Failure;
 use super::token::{Claims, OfServer};
 use crate::config::SECRET_BYTES_MAX;
+use crate::identity::Purpose;
 
+/// Where players show who they are: as on PlayFab's face.
+const ENTITY_TOKEN: &str = "x-entitytoken";
 /// What images in a registry begin with: they are no files of this host.
 const REGISTRY: &str = "docker://";
 
@@ -81,12 +85,14 @@ pub(crate) struct Caller {
 }
 
 /// What a caller's permissions come from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Rights {
     /// A service account's role.
     Role(Role),
     /// It is this game server: it may look at itself and at its own session, and as a process in a session ask for backfill.
     Server(OfServer),
+    /// It is this player: it may look at its own tickets of queues, and cancel them.
+    Player(Entity),
 }
 
 /// What of their role's permissions a caller has.
@@ -146,9 +152,12 @@ impl Access {
 }
 
 impl App {
-    /// Who asks, by their header.
+    /// Who asks, by their header; a player, where there is none but its entity token.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
-        let header = headers.get(AUTHORIZATION).ok_or(Denied::NoCredentials)?;
+        let Some(header) = headers.get(AUTHORIZATION) else {
+            let token = headers.get(ENTITY_TOKEN).ok_or(Denied::NoCredentials)?;
+            return self.of_player(token.to_str().map_err(|_| Denied::Unreadable)?);
+        };
         let header = header.to_str().map_err(|_| Denied::Unreadable)?;
         let (scheme, rest) = header.split_once(' ').ok_or(Denied::Unreadable)?;
         if scheme.eq_ignore_ascii_case("basic") {
@@ -164,6 +173,21 @@ impl App {
             return self.access.of_token(self.tokens.read(token, now).ok_or(Denied::WrongToken)?);
         }
         Err(Denied::Unreadable)
+    }
+
+    /// The player whose entity token this is: of PlayFab's logins, where there are any.
+    fn of_player(&self, token: &str) -> Result<Caller, Denied> {
+        let identity = self.identity.as_ref().ok_or(Denied::WrongToken)?;
+        let holder = identity.read(Purpose::Entity, token, self.now()).map_err(|_| Denied::WrongToken)?;
+        match identity.caller(&holder) {
+            Asker::Player(player) => Ok(Caller {
+                key: format!("player:{player}"),
+                rights: Rights::Player(player),
+                scopes: Scopes::Only(Vec::new()),
+            }),
+            // These have credentials of this face.
+            Asker::Server(_) | Asker::Hosted(_) | Asker::Title => Err(Denied::WrongToken),
+        }
     }
 
     /// Who asks, if they may.
@@ -209,17 +233,25 @@ impl Caller {
 
     /// The game server that asks, where one does.
     pub(crate) const fn server(&self) -> Option<ServerId> {
-        match self.rights {
+        match &self.rights {
             Rights::Server(shown) => Some(shown.server),
-            Rights::Role(_) => None,
+            Rights::Role(_) | Rights::Player(_) => None,
         }
     }
 
     /// The process and session that the asking game server's token was given to.
     pub(crate) const fn tenure(&self) -> Option<Tenure> {
-        match self.rights {
+        match &self.rights {
             Rights::Server(shown) => shown.tenure,
-            Rights::Role(_) => None,
+            Rights::Role(_) | Rights::Player(_) => None,
+        }
+    }
+
+    /// The player who asks for itself, where one does.
+    pub(crate) const fn player(&self) -> Option<&Entity> {
+        match &self.rights {
+            Rights::Player(player) => Some(player),
+            Rights::Role(_) | Rights::Server(_) => None,
         }
     }
 
@@ -249,7 +281,7 @@ impl Caller {
                 permission,
                 Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
             ),
-            Rights::Server(_) => false,
+            Rights::Server(_) | Rights::Player(_) => false,
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {

@@ -16,7 +16,7 @@ use super::failure::{Failure, Native, tell};
 use crate::metrics::{CONTENT_TYPE, FleetGauges, Gauges, QueueGauges, SessionGauges, Whole};
 
 /// What a call to no route of ours is counted as: paths that callers make up are no labels.
-const NO_ROUTE: &str = "none";
+pub(crate) const NO_ROUTE: &str = "none";
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(metrics)).layer(axum::middleware::from_fn(tell))

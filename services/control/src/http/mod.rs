@@ -43,6 +43,7 @@ use crate::streams::{Desk, Installing};
 
 pub(crate) use access::{Access, sha256};
 pub(crate) use listener::{accept, raised, serve};
+pub(crate) use metrics::NO_ROUTE;
 pub(crate) use native::matching::keep;
 pub(crate) use token::{Issuer, OfServer, TokenKeys};
 

@@ -1,8 +1,8 @@
 //! Backfill tickets: a game looks for more players (seed 004). Servers' alone.
 
-use mainstay_matchmaking::{Command, Entity, Lease, Rejection, Terms};
+use mainstay_matchmaking::{Command, Entity, Lease, Rejection, TakenOut, Terms};
 use mainstay_wire::playfab::answer::{BackfillAnswer, Created, Done, Listed};
-use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket};
+use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket, OnPlayerTakenOut};
 
 use super::callers::Server;
 use super::members::{Named, give_up_after, made, new_ticket, player_of, sent};
@@ -22,10 +22,14 @@ impl Face {
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
         let details = asked.server_details.clone().unwrap_or_default();
         let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
-        let charged = players.iter().map(|player| &player.entity);
-        self.limits.backfill(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let charged = || players.iter().map(|player| &player.entity);
+        self.limits.backfill(&queue.name, charged(), self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
-        let ticket = new_ticket()?;
+        let taken_out = match asked.on_player_taken_out {
+            OnPlayerTakenOut::Cancel => TakenOut::Ends,
+            OnPlayerTakenOut::GoOn => TakenOut::GoesOn,
+        };
+        let (ticket, terms) = (new_ticket()?, Terms { lease, taken_out });
         let command = |members, form| Command::CreateBackfill {
             ticket,
             caller: server.caller.clone(),
@@ -33,10 +37,15 @@ impl Face {
             server: details.clone(),
             places: asked.places,
             give_up_after,
-            terms: Terms { lease, ..Terms::default() },
+            terms,
             form,
         };
-        let answer = self.queues.ask_with(&queue.open, &players, command).await?;
+        let answer = self.queues.ask_with(&queue.open, &players, command).await;
+        let answer = answer.inspect_err(|not| {
+            if not.is_refused() {
+                self.limits.no_backfill(&queue.name, charged(), self.now());
+            }
+        })?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 

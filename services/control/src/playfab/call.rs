@@ -10,6 +10,13 @@ macro_rules! calls {
         }
 
         impl Call {
+            /// Where it is, as metrics name it.
+            pub(super) const fn route(self) -> &'static str {
+                match self {
+                    $(Self::$call => concat!("/", $path),)*
+                }
+            }
+
             fn at(path: &str) -> Option<Self> {
                 match path {
                     $($path => Some(Self::$call),)*

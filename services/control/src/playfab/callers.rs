@@ -38,7 +38,11 @@ pub(super) struct Server {
 impl Face {
     /// The holder of an entity token, or the process that its daemon gave one to.
     pub(super) async fn shown(&self, headers: &HeaderMap) -> Result<Shown, Refusal> {
-        let token = text(headers, ENTITY_TOKEN).ok_or_else(Refusal::no_token)?;
+        self.holder(text(headers, ENTITY_TOKEN).ok_or_else(Refusal::no_token)?).await
+    }
+
+    /// Whose a token is.
+    pub(super) async fn holder(&self, token: &str) -> Result<Shown, Refusal> {
         let fault = match self.identity.read(Purpose::Entity, token, self.now()) {
             Ok(holder) => return Ok(Shown::Entity(holder)),
             Err(fault) => fault,

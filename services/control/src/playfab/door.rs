@@ -19,11 +19,14 @@ use serde::de::DeserializeOwned;
 use super::Face;
 use super::call::Call;
 use super::callers::Shown;
+use super::inflated::inflated;
 use super::refusal::Refusal;
 use crate::doors::Peer;
+use crate::http::NO_ROUTE;
 
-/// The largest body of one who showed a token: a hundred players whose attributes are of the largest size, and their names.
-pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
+/// their names, also where each is a text of JSON, whose quotes take two bytes.
+pub(super) const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// The largest of anybody else: a login.
 const STRANGERS_BODY_BYTES_MAX: usize = 16 * 1024;
 /// How long a call may take, its body included; see the other faces.
@@ -31,8 +34,8 @@ const CALL_WITHIN: Duration = Duration::from_secs(30);
 /// By this a client asks for HTTP status 200 whatever happened: where its library hides the bodies of errors.
 const ERROR_AS_SUCCESS: &str = "x-reporterrorassuccess";
 /// The headers that a page may send: those of PlayFab's SDK for the web.
-const ALLOWED_HEADERS: &str = "content-type, x-playfabsdk, x-entitytoken, x-authorization, x-authentication, x-secretkey, \
-                               x-reporterrorassuccess";
+const ALLOWED_HEADERS: &str = "content-type, content-encoding, x-playfabsdk, x-entitytoken, x-authorization, \
+                               x-authentication, x-secretkey, x-reporterrorassuccess";
 
 /// A call on its way to its handler.
 pub(super) struct Asked {
@@ -66,16 +69,22 @@ pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Res
     if request.method() == Method::OPTIONS {
         return allowed(StatusCode::NO_CONTENT.into_response());
     }
+    let began = face.clock.since_boot();
+    let (call, method) = (Call::of(request.uri().path()), request.method().clone());
     let wants_success = request
         .headers()
         .get(ERROR_AS_SUCCESS)
         .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
     let answered = tokio::time::timeout(CALL_WITHIN, answer(&face, request)).await;
     let answered = answered.unwrap_or_else(|_elapsed| Err(Refusal::too_slow(CALL_WITHIN)));
-    allowed(match answered {
-        Ok(body) => json(StatusCode::OK, body),
-        Err(refusal) => refused(refusal, wants_success),
-    })
+    let (status, response) = match answered {
+        Ok(body) => (StatusCode::OK, json(StatusCode::OK, body)),
+        Err(refusal) => (refusal.status(), refused(refusal, wants_success)),
+    };
+    // As what became of it, whatever status its client wants to see.
+    let took = face.clock.since_boot().saturating_sub(began);
+    face.metrics.called(call.map_or(NO_ROUTE, Call::route), method.as_str(), status.as_u16(), took);
+    allowed(response)
 }
 
 async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
@@ -91,7 +100,8 @@ async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
     let from = request.extensions().get::<Peer>().map(|peer| peer.address.ip().to_canonical());
     let shown = face.shown(&headers).await;
     let max = if shown.is_ok() { BODY_BYTES_MAX } else { STRANGERS_BODY_BYTES_MAX };
-    let asked = Asked { body: read(request, max).await?, headers, from, shown };
+    let body = inflated(&headers, read(request, max).await?, max)?;
+    let asked = Asked { body, headers, from, shown };
     called(face, call, &asked).await
 }
 
@@ -116,7 +126,7 @@ async fn called(face: &Face, call: Call, asked: &Asked) -> Result<Vec<u8>, Refus
         Call::LoginWithCustomId => told(face.login(asked, &asked.read()?)),
         Call::LoginWithServerCustomId => told(face.login_vouched(asked)),
         Call::GetEntityToken => told(face.entity_token(asked)),
-        Call::ValidateEntityToken => told(face.validate(asked)),
+        Call::ValidateEntityToken => told(face.validate(asked).await),
         Call::AuthenticateGameServer => told(face.game_server(asked)),
         Call::SetObjects => told(face.set_objects(asked).await),
         Call::GetObjects => told(face.get_objects(asked).await),

@@ -9,6 +9,9 @@ use crate::limiter::{Exceeded, Limit};
 /// Tickets that a player comes to be in, a minute and queue (PlayFab's `TicketMembershipsPerMinute`: "a user is charged when a
 /// ticket with them in it is created").
 const MEMBERSHIPS: u32 = 5;
+/// Tickets a minute that a queue refuses and that are not charged for, of one player in a queue: from then on they are, so that nobody
+/// has rules judged for ever.
+const REFUSED: u32 = 30;
 /// Polls of tickets a minute: every six seconds, as clients are told (record 0041). A player's in a queue; a server's of one ticket.
 const POLLS: u32 = 10;
 /// Lists of a player's tickets a minute (`ListTicketsForPlayerPerMinute`).
@@ -28,6 +31,10 @@ const CANCELLATIONS: u32 = 10;
 const OBJECTS: u32 = 30;
 /// Logins a minute of one address, where players log in by themselves: every player of a machine in the making comes from one.
 const LOGINS: u32 = 3_000;
+/// Logins a minute that one address vouches for by the title's secret: a studio's backend logs all its players in, a thousand a second.
+const VOUCHED_LOGINS: u32 = 60_000;
+/// Tokens of the title itself, a minute: stock game servers ask for one at every start, and a whole fleet may start anew at once.
+const TITLE_TOKENS: u32 = 6_000;
 /// Tries with a wrong secret a minute of one address: 256 random bits are not guessed, but each try is noted in the log.
 const WRONG_SECRETS: u32 = 30;
 
@@ -35,6 +42,7 @@ const WRONG_SECRETS: u32 = 30;
 #[derive(Debug)]
 pub(super) struct Limits {
     memberships: Limit,
+    refused: Limit,
     polls: Limit,
     lists: Limit,
     matches: Limit,
@@ -46,6 +54,10 @@ pub(super) struct Limits {
     pub(super) objects: Limit,
     /// Logins, by address.
     pub(super) logins: Limit,
+    /// Logins that the title vouches for, by address.
+    pub(super) vouched_logins: Limit,
+    /// The title's own tokens.
+    pub(super) title_tokens: Limit,
     /// Wrong secrets, by address.
     pub(super) wrong_secrets: Limit,
 }
@@ -54,6 +66,7 @@ impl Limits {
     pub(super) fn new() -> Self {
         Self {
             memberships: Limit::new("tickets of one player in a queue", MEMBERSHIPS),
+            refused: Limit::new("refused tickets of one player in a queue", REFUSED),
             polls: Limit::new("polls", POLLS),
             lists: Limit::new("lists of tickets", LISTS),
             matches: Limit::new("reads of matches", MATCHES),
@@ -63,6 +76,8 @@ impl Limits {
             cancellations: Limit::new("cancellations", CANCELLATIONS),
             objects: Limit::new("calls about one entity's objects", OBJECTS),
             logins: Limit::new("logins of one address", LOGINS),
+            vouched_logins: Limit::new("logins vouched for from one address", VOUCHED_LOGINS),
+            title_tokens: Limit::new("tokens of the title", TITLE_TOKENS),
             wrong_secrets: Limit::new("wrong secrets of one address", WRONG_SECRETS),
         }
     }
@@ -85,6 +100,38 @@ impl Limits {
         now: Timestamp,
     ) -> Result<(), Exceeded> {
         self.backfills.charge(players.map(|player| (queue, player)), now)
+    }
+
+    /// These players did not come to be in a ticket that they were charged for: its queue refused it.
+    pub(super) fn no_membership<'a>(
+        &self,
+        queue: &str,
+        players: impl Iterator<Item = &'a Entity> + Clone,
+        now: Timestamp,
+    ) {
+        self.give_back(&self.memberships, queue, players, now);
+    }
+
+    /// Nor in a backfill ticket.
+    pub(super) fn no_backfill<'a>(
+        &self,
+        queue: &str,
+        players: impl Iterator<Item = &'a Entity> + Clone,
+        now: Timestamp,
+    ) {
+        self.give_back(&self.backfills, queue, players, now);
+    }
+
+    fn give_back<'a>(
+        &self,
+        limit: &Limit,
+        queue: &str,
+        players: impl Iterator<Item = &'a Entity> + Clone,
+        now: Timestamp,
+    ) {
+        if self.refused.charge(players.clone().map(|player| (queue, player)), now).is_ok() {
+            limit.give_back(players.map(|player| (queue, player)));
+        }
     }
 
     /// A look at a ticket.
@@ -134,5 +181,62 @@ impl<'a> Asked<'a> {
             Caller::Server(server) => (Some(server), self.queue, self.about),
             Caller::Hosted(_) | Caller::Title => (None, self.queue, self.about),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_unix_ms(1_000_000 + seconds * 1_000)
+    }
+
+    /// How often something is let in at one moment.
+    fn at_once(mut ask: impl FnMut() -> Result<(), Exceeded>) -> u32 {
+        (0..).find(|_| ask().is_err()).unwrap_or(u32::MAX)
+    }
+
+    /// Reference 2.8 (PlayFab's tier limits), and where we differ record 0041 and `docs/reference/playfab.md`: the numbers that are told.
+    #[test]
+    fn the_limits_are_those_that_are_published() {
+        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Limits::new());
+        let (by_player, by_title) = (Caller::Player(player.clone()), Caller::Title);
+        let of = |caller| Asked { caller, queue: "q", about: "one" };
+        let players = || std::iter::once(&player);
+        assert_eq!(at_once(|| limits.membership("q", players(), at(0))), 5);
+        assert_eq!(at_once(|| limits.membership("other", players(), at(0))), 5, "each queue by itself");
+        assert_eq!(at_once(|| limits.membership("q", players(), at(60))), 5, "a minute later");
+        assert_eq!(at_once(|| limits.backfill("q", players(), at(0))), 60);
+        for caller in [&by_player, &by_title] {
+            assert_eq!(at_once(|| limits.poll(&of(caller), at(0))), 10);
+            assert_eq!(at_once(|| limits.list(&of(caller), at(0))), 3);
+            assert_eq!(at_once(|| limits.cancellation(&of(caller), at(0))), 10);
+            assert_eq!(at_once(|| limits.look(&of(caller), at(0))), 6);
+        }
+        assert_eq!(at_once(|| limits.read_match(&of(&by_player), at(0))), 3);
+        assert_eq!(at_once(|| limits.read_match(&of(&by_title), at(0))), 100);
+        // A server's are of one ticket or match, a player's of all.
+        let another = |caller| Asked { caller, queue: "q", about: "another" };
+        assert_eq!(at_once(|| limits.poll(&another(&by_title), at(0))), 10);
+        assert_eq!(at_once(|| limits.poll(&another(&by_player), at(0))), 0);
+        assert_eq!(at_once(|| limits.objects.charge([1], at(0))), 30);
+        assert_eq!(at_once(|| limits.wrong_secrets.charge([1], at(0))), 30);
+        assert_eq!(at_once(|| limits.logins.charge([1], at(0))), 3_000);
+        assert_eq!(at_once(|| limits.title_tokens.charge([()], at(0))), 6_000);
+        assert_eq!(at_once(|| limits.vouched_logins.charge([1], at(0))), 60_000);
+    }
+
+    /// Of refused tickets so many are not charged for, and then they are.
+    #[test]
+    fn what_a_queue_refuses_is_given_back_up_to_a_limit() {
+        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Limits::new());
+        let players = || std::iter::once(&player);
+        let refused = || {
+            limits.membership("q", players(), at(0))?;
+            limits.no_membership("q", players(), at(0));
+            Ok(())
+        };
+        assert_eq!(at_once(refused), REFUSED + MEMBERSHIPS);
     }
 }

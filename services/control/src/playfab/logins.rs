@@ -11,6 +11,7 @@ use mainstay_wire::playfab::login::{
     LoginResult, LoginWithCustomId, LoginWithServerCustomId, ValidateEntityToken, ValidatedEntityToken,
 };
 
+use super::callers::Shown;
 use super::door::Asked;
 use super::refusal::Refusal;
 use super::{Face, Logins};
@@ -42,6 +43,7 @@ impl Face {
     /// `LoginWithServerCustomId`: the title vouches for a player.
     pub(super) fn login_vouched(&self, asked: &Asked) -> Result<LoginResult, Refusal> {
         self.by_secret(asked)?;
+        self.limits.vouched_logins.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
         let login: LoginWithServerCustomId = asked.read()?;
         self.logged_in("ServerCustomId", &login.server_custom_id)
     }
@@ -84,7 +86,12 @@ impl Face {
 
     fn entity_token_of(&self, holder: &Holder) -> Result<EntityTokenAnswer, Refusal> {
         let now = self.now();
-        self.identity.count(&holder.entity, now)?;
+        match self.identity.caller(holder) {
+            Caller::Title => self.limits.title_tokens.charge([()], now).map_err(|it| Refusal::rate(&it))?,
+            Caller::Player(_) | Caller::Server(_) | Caller::Hosted(_) => {
+                self.identity.count(&holder.entity, now)?;
+            }
+        }
         let token = self.identity.mint(Purpose::Entity, holder, now)?;
         Ok(EntityTokenAnswer {
             entity_token: token.text,
@@ -94,11 +101,13 @@ impl Face {
     }
 
     /// `ValidateEntityToken`: for the title's servers, whom players show their tokens.
-    pub(super) fn validate(&self, asked: &Asked) -> Result<ValidatedEntityToken, Refusal> {
+    pub(super) async fn validate(&self, asked: &Asked) -> Result<ValidatedEntityToken, Refusal> {
         self.title_only(asked)?;
         let shown: ValidateEntityToken = asked.read()?;
-        let holder =
-            self.identity.read(Purpose::Entity, &shown.entity_token, self.now()).map_err(Refusal::token)?;
+        let holder = match self.holder(&shown.entity_token).await? {
+            Shown::Entity(holder) => holder,
+            Shown::Hosted(tenure) => Holder { entity: Entity::hosted(tenure.server), account: None },
+        };
         let is_player = holder.entity.kind() == Entity::PLAYER;
         Ok(ValidatedEntityToken {
             entity: EntityKey::of(&holder.entity),

@@ -11,6 +11,7 @@ mod backfills;
 mod call;
 mod callers;
 mod door;
+mod inflated;
 mod limits;
 mod logins;
 mod matches;
@@ -33,6 +34,7 @@ pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
 use crate::http::TokenKeys;
 use crate::identity::Identity;
+use crate::metrics::Metrics;
 use crate::objects::Objects;
 use crate::queues::Queues;
 
@@ -55,15 +57,16 @@ struct Face {
     limits: Limits,
     /// By which hosted processes are known.
     tokens: Arc<TokenKeys>,
+    metrics: Arc<Metrics>,
 }
 
 impl Face {
     fn new(
         (identity, logins, tokens): (Arc<Identity>, Logins, Arc<TokenKeys>),
         (queues, objects): (Queues, Objects),
-        clock: Arc<dyn Clock>,
+        (clock, metrics): (Arc<dyn Clock>, Arc<Metrics>),
     ) -> Self {
-        Self { identity, logins, queues, objects, clock, limits: Limits::new(), tokens }
+        Self { identity, logins, queues, objects, clock, limits: Limits::new(), tokens, metrics }
     }
 
     fn now(&self) -> Timestamp {

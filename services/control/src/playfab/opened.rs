@@ -12,6 +12,7 @@ use crate::doors;
 use crate::error::StartError;
 use crate::http::TokenKeys;
 use crate::identity::{Identity, Title};
+use crate::metrics::Metrics;
 use crate::objects::Objects;
 use crate::queues::Queues;
 
@@ -39,14 +40,15 @@ impl PlayFab {
     pub(crate) async fn open(
         self,
         kept: (Queues, Objects),
-        clock: &Arc<dyn Clock>,
+        (clock, metrics): (&Arc<dyn Clock>, Arc<Metrics>),
         tokens: Arc<TokenKeys>,
     ) -> Result<Opened, StartError> {
         let listeners = doors::bind(&self.listen)?;
         let (title, now) = (self.title, clock.now());
         let opened = tokio::task::spawn_blocking(move || Identity::open(title, now)).await;
         let identity = Arc::new(opened.map_err(|_| StartError::Thread)??);
-        let face = Face::new((Arc::clone(&identity), self.logins, tokens), kept, Arc::clone(clock));
+        let face =
+            Face::new((Arc::clone(&identity), self.logins, tokens), kept, (Arc::clone(clock), metrics));
         Ok(Opened { listeners, router: router(Arc::new(face)), identity })
     }
 }

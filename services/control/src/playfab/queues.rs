@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Fault, QueueSpec};
+use mainstay_matchmaking::spec::Fault;
 use mainstay_matchmaking::{Queue, Rejection};
 use mainstay_wire::playfab::answer::{Done, QueueAnswer, QueuesAnswer};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
@@ -10,15 +10,24 @@ use mainstay_wire::playfab::request::{OfQueue, SetQueue};
 
 use super::Face;
 use super::door::Asked;
+use super::members::Named;
 use super::refusal::Refusal;
-use crate::queues::Queues;
 
 impl Face {
+    /// These calls' `QueueName` is optional, and their only error of their own that there is no such queue.
+    fn named_queue(&self, of: &OfQueue) -> Result<Named, Refusal> {
+        if of.queue_name.is_empty() {
+            Err(Rejection::QueueNotFound.into())
+        } else {
+            self.queue(&of.queue_name)
+        }
+    }
+
     /// `GetMatchmakingQueue`.
     pub(super) async fn get_queue(&self, asked: &Asked) -> Result<QueueAnswer, Refusal> {
         self.title_only(asked)?;
         let of: OfQueue = asked.read()?;
-        let shown = self.queue(&of.queue_name)?.open.read(shown).await?;
+        let shown = self.named_queue(&of)?.open.read(shown).await?;
         Ok(QueueAnswer { matchmaking_queue: shown.ok_or(Rejection::QueueNotFound)? })
     }
 
@@ -41,7 +50,7 @@ impl Face {
             set.matchmaking_queue.ok_or_else(|| Refusal::field("MatchmakingQueue", "it is missing"))?;
         let read = MatchmakingQueueConfig::read(sent)
             .map_err(|error| Refusal::queue_config(&[fault("MatchmakingQueue", &error.to_string())]))?;
-        let spec = checked(&read, &self.queues).map_err(|faults| Refusal::queue_config(&faults))?;
+        let spec = self.queues.checked(&read).map_err(|faults| Refusal::queue_config(&faults))?;
         self.queues.set(Arc::new(spec)).await?;
         Ok(Done {})
     }
@@ -50,7 +59,7 @@ impl Face {
     pub(super) async fn remove_queue(&self, asked: &Asked) -> Result<Done, Refusal> {
         self.title_only(asked)?;
         let of: OfQueue = asked.read()?;
-        self.queue(&of.queue_name)?;
+        self.named_queue(&of)?;
         self.queues.remove(&of.queue_name).await?;
         Ok(Done {})
     }
@@ -59,11 +68,6 @@ impl Face {
 /// The queue as its shard has it.
 fn shown(queue: &Queue, _: mainstay_core::Timestamp) -> Option<MatchmakingQueueConfig> {
     queue.spec().map(|spec| MatchmakingQueueConfig::of(spec))
-}
-
-fn checked(read: &MatchmakingQueueConfig, queues: &Queues) -> Result<QueueSpec, Vec<Fault>> {
-    let allocation = queues.allocation(read.build()?)?;
-    QueueSpec::new(read.declared(Vec::new(), allocation)?)
 }
 
 fn fault(place: &str, what: &str) -> Fault {

@@ -56,6 +56,12 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, ("InvalidContentType", 1144), message)
     }
 
+    /// The body is compressed in a way that is not read here.
+    pub(super) fn encoding(said: &str) -> Self {
+        let message = format!("Content-Encoding {said:?}: send the body as it is, or as gzip");
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ("InvalidRequest", 1071), message)
+    }
+
     /// The body was not read.
     pub(super) fn unread(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, ("InvalidRequest", 1071), message)
@@ -232,6 +238,7 @@ impl From<Rejection> for Refusal {
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }
             | Rejection::Unmatchable
+            | Rejection::KeyReused { .. }
             | Rejection::AlreadyJoined(_)
             | Rejection::NotJoined(_)
             | Rejection::AlreadyCompleted(_)
@@ -258,6 +265,7 @@ impl From<Rejection> for Refusal {
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }
             | Rejection::Unmatchable
+            | Rejection::KeyReused { .. }
             | Rejection::AlreadyJoined(_)
             | Rejection::NotJoined(_)
             | Rejection::AlreadyCompleted(_) => refusal,

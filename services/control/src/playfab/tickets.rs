@@ -11,7 +11,7 @@ use super::callers::Server;
 use super::limits;
 use super::members::{Named, give_up_after, id, made, new_ticket, player_of, sent};
 use super::refusal::Refusal;
-use crate::queues::members;
+use crate::queues::{NotTaken, members};
 
 impl Face {
     /// `CreateMatchmakingTicket`.
@@ -36,7 +36,8 @@ impl Face {
             give_up_after,
             form,
         };
-        let answer = self.queues.ask_with(&queue.open, std::slice::from_ref(&creator), command).await?;
+        let answer = self.queues.ask_with(&queue.open, std::slice::from_ref(&creator), command).await;
+        let answer = answer.inspect_err(|not| self.does_not_join(caller, &queue, not))?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
@@ -49,8 +50,10 @@ impl Face {
         let queue = self.queue(&asked.queue_name)?;
         let give_up_after = give_up_after(asked.give_up_after_seconds)?;
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
-        let charged = players.iter().map(|player| &player.entity);
-        self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let charged = || players.iter().map(|player| &player.entity);
+        self.limits
+            .membership(&queue.name, charged(), self.now())
+            .map_err(|it| Refusal::matching_rate(&it))?;
         let ticket = new_ticket()?;
         let command = |players, form| Command::CreateServerTicket {
             ticket,
@@ -60,7 +63,12 @@ impl Face {
             give_up_after,
             form,
         };
-        let answer = self.queues.ask_with(&queue.open, &players, command).await?;
+        let answer = self.queues.ask_with(&queue.open, &players, command).await;
+        let answer = answer.inspect_err(|not| {
+            if not.is_refused() {
+                self.limits.no_membership(&queue.name, charged(), self.now());
+            }
+        })?;
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
@@ -77,7 +85,8 @@ impl Face {
             member: players.swap_remove(0).member,
             form,
         };
-        self.queues.ask_with(&queue.open, std::slice::from_ref(&member), command).await?;
+        let answer = self.queues.ask_with(&queue.open, std::slice::from_ref(&member), command).await;
+        answer.inspect_err(|not| self.does_not_join(caller, &queue, not))?;
         Ok(Done {})
     }
 
@@ -86,6 +95,13 @@ impl Face {
         let Caller::Player(player) = caller else { return Ok(()) };
         let charged = std::iter::once(player);
         self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))
+    }
+
+    /// A ticket that its queue refused is not charged for.
+    fn does_not_join(&self, caller: &Caller, queue: &Named, not: &NotTaken) {
+        if let (Caller::Player(player), true) = (caller, not.is_refused()) {
+            self.limits.no_membership(&queue.name, std::iter::once(player), self.now());
+        }
     }
 
     /// `GetMatchmakingTicket`.

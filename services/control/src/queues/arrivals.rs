@@ -43,6 +43,16 @@ pub(crate) enum NotTaken {
     Unanswered(#[from] mainstay_runtime::Error),
 }
 
+impl NotTaken {
+    /// Whether it is sure that nothing was made.
+    pub(crate) const fn is_refused(&self) -> bool {
+        match self {
+            Self::AttributesTooLarge { .. } | Self::Refused(_) => true,
+            Self::Unanswered(_) => false,
+        }
+    }
+}
+
 impl Queues {
     /// Asks with players whose attributes are read as the queue's rules read them now.
     ///
@@ -58,7 +68,9 @@ impl Queues {
         loop {
             let Rules { spec, form } = queue.rules();
             let players = self.read(&spec, sent).await?;
-            match queue.ask(command(players, form)).await? {
+            let command = command(players, form);
+            self.0.placement.reaches(&spec, &command)?;
+            match queue.ask(command).await? {
                 Err(Rejection::OtherForm { .. }) if readings < READINGS_MAX => readings += 1,
                 answered => return Ok(answered?),
             }

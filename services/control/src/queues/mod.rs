@@ -9,6 +9,7 @@ mod changes;
 mod hosts;
 mod passes;
 mod placement;
+mod reach;
 mod watched;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
-use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation};
-use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
+use mainstay_matchmaking::spec::{Fault, QueueSpec};
+use mainstay_matchmaking::{Command, Entity, Lease, Queue, Rejection};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
+use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -31,6 +33,7 @@ pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
 use crate::declare::named;
+use crate::limiter::{Exceeded, Limit};
 use crate::objects::Objects;
 
 /// What the names of queues' shards begin with; the UUID of the queue's name follows.
@@ -38,6 +41,8 @@ pub(crate) const QUEUE_PREFIX: &str = "queue/";
 /// The most queues, with those that were removed: each is a task, an engine and a place in every look at all of them. A title
 /// has tens.
 pub(crate) const QUEUES_MAX: usize = 1_000;
+/// Calls of one player a minute about its own tickets: it looks every six seconds, as on PlayFab's face, and cancels as often.
+const PLAYERS_CALLS: u32 = 20;
 /// Queues' names may have capitals, and be as long as the name of a shard, so shards are called by a UUID of them.
 const NAMES: Uuid = Uuid::from_u128(0x3d0f_51b4_8e6b_4c0e_a1f9_27c4_6b0a_94de);
 
@@ -51,6 +56,8 @@ struct Inner {
     placement: Placement,
     hosts: Hosts,
     builds: Builds,
+    /// Players who ask about their own tickets.
+    players: Limit,
     /// What players have stored.
     objects: Objects,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
@@ -118,6 +125,7 @@ impl Queues {
             placement,
             hosts,
             builds,
+            players: Limit::new("calls of one player about its tickets", PLAYERS_CALLS),
             objects,
             open: RwLock::default(),
             shards: Mutex::new(BTreeMap::new()),
@@ -135,6 +143,14 @@ impl Queues {
     /// Those that take tickets, by name.
     pub(crate) fn now(&self) -> Arc<BTreeMap<Arc<str>, OpenQueue>> {
         Arc::clone(&self.0.open.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets in a call of a player about its own tickets, over the native face.
+    ///
+    /// # Errors
+    /// It has asked more often than it may.
+    pub(crate) fn admit(&self, player: &Entity, now: Timestamp) -> Result<(), Exceeded> {
+        self.0.players.charge([player], now)
     }
 
     /// The servers that games run on here.
@@ -165,19 +181,16 @@ impl Queues {
         self.now().get(name).cloned()
     }
 
-    /// Of what a pasted queue's matches get their servers.
+    /// A queue that came over HTTP, with what its matches get their servers of.
     ///
     /// # Errors
-    /// Where what it names stands for nothing here, or for a fleet or build configuration that is not there.
-    pub(crate) fn allocation(
-        &self,
-        build: Option<PlayFabBuild>,
-    ) -> Result<Option<ServerAllocation>, Vec<Fault>> {
-        let allocation = self.0.builds.allocation(build)?;
+    /// What it lacks; and where its build stands for nothing here, or for a fleet, build configuration or region that is not there.
+    pub(crate) fn checked(&self, config: &MatchmakingQueueConfig) -> Result<QueueSpec, Vec<Fault>> {
+        let allocation = self.0.builds.allocation(config.build()?)?;
         if let Some(allocation) = &allocation {
-            self.0.placement.check(allocation).map_err(|fault| vec![fault])?;
+            self.0.placement.check(allocation, &config.regions).map_err(|fault| vec![fault])?;
         }
-        Ok(allocation)
+        QueueSpec::new(config.declared(allocation)?)
     }
 
     /// Has a queue match by this from now on, whether it was there or not.

@@ -65,16 +65,22 @@ impl Placement {
         Arc::clone(&self.clock)
     }
 
-    /// Refuses what no match could get a server of.
-    pub(super) fn check(&self, allocation: &ServerAllocation) -> Result<(), Fault> {
+    /// Refuses what no match could get a server of, and regions in which none could.
+    pub(super) fn check(&self, allocation: &ServerAllocation, regions: &[String]) -> Result<(), Fault> {
         let ServerAllocation { fleet: named, build_configuration, .. } = allocation;
         let fault = |what| Fault { place: "BuildId".into(), what };
         let fleets = self.fleets.now();
         let fleet = fleets.named(named).ok_or_else(|| fault(format!("there is no fleet {named}")))?;
-        let known = fleet.configuration(build_configuration);
-        known
-            .map(|_| ())
-            .ok_or_else(|| fault(format!("fleet {named} has no build configuration {build_configuration}")))
+        if fleet.configuration(build_configuration).is_none() {
+            return Err(fault(format!("fleet {named} has no build configuration {build_configuration}")));
+        }
+        let unknown: Vec<&str> =
+            regions.iter().map(String::as_str).filter(|region| fleet.region(region).is_none()).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let what = format!("fleet {named} has no region {}", unknown.join(", "));
+        Err(Fault { place: "regions".into(), what })
     }
 
     /// Waits until every fleet that there is is open.

@@ -39,15 +39,22 @@ pub(crate) struct Watching {
 /// Most tickets that are watched in one queue: a stream each, and as many connections as a control plane answers.
 const WATCHED_MAX: usize = 100_000;
 
+/// Most who watch one ticket: twice the players of the largest match, so that each may come again before its old stream is known to be
+/// over. So one player does not take up what all watch with.
+const WATCHERS_MAX: usize = 200;
+
 impl Watched {
-    /// Watches a ticket from now on; `None` where too many are watched.
+    /// Watches a ticket from now on; `None` where too many are watched, or too many watch it.
     pub(crate) fn watch(&self, ticket: TicketId) -> Option<Watching> {
         let mut watched = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if watched.len() >= WATCHED_MAX && !watched.contains_key(&ticket) {
             return None;
         }
-        let news = watched.entry(ticket).or_insert_with(|| watch::Sender::new(None)).subscribe();
-        Some(Watching { news, ticket, watched: self.clone() })
+        let news = watched.entry(ticket).or_insert_with(|| watch::Sender::new(None));
+        if news.receiver_count() >= WATCHERS_MAX {
+            return None;
+        }
+        Some(Watching { news: news.subscribe(), ticket, watched: self.clone() })
     }
 
     fn is_watched(&self, ticket: &TicketId) -> bool {

@@ -454,3 +454,60 @@ async fn a_game_server_that_asks_too_often_is_told_when_to_ask_again() {
     // Nobody else waits for it.
     assert_eq!(it.call("GET", &none, &basic(ADMIN), serde_json::json!({})).await.status, 404);
 }
+
+/// Issue 4, point 2: "a `game_server` token […] with rights over its own tickets", by PlayFab's calls: made, looked at, matched, cancelled; and
+/// the title's backend asks whose it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hosted_process_backfills_by_playfabs_calls() {
+    let it = Kept::new(2, 4).await;
+    it.agent.runs(it.server, 1).await;
+    let bearer = it.token(1).await;
+    let token = bearer.strip_prefix("Bearer ").unwrap();
+    let shown = [("x-entitytoken", token)];
+    let call = async |call: &str, body: &serde_json::Value| {
+        crate::playfab::post(&it.world, &format!("/Match/{call}"), &shown, body).await
+    };
+    let key = |id: &str| serde_json::json!({ "Id": id, "Type": "title_player_account" });
+    let wanted = |id: &str| {
+        serde_json::json!({
+            "Members": [{ "Entity": key(id) }], "GiveUpAfterSeconds": 600, "QueueName": "arena",
+            "ServerDetails": { "IPV4Address": "192.0.2.1" },
+        })
+    };
+    let made = call("CreateServerBackfillTicket", &wanted("alice")).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let of = serde_json::json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "arena" });
+    let stands = call("GetServerBackfillTicket", &of).await;
+    assert_eq!(stands.body["data"]["Status"], "WaitingForMatch", "{}", stands.text);
+    assert_eq!(stands.body["data"]["ServerDetails"]["ServerId"], id(1).to_string(), "its own session");
+    let cancelled = call("CancelServerBackfillTicket", &of).await;
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+    assert_eq!(call("GetServerBackfillTicket", &of).await.body["data"]["Status"], "Canceled");
+    // Another, that is filled; and the match of it, which is played here.
+    let made = call("CreateServerBackfillTicket", &wanted("alice")).await;
+    let bob = serde_json::json!({ "players": [{ "player": "bob" }], "giveUpAfterSeconds": 60 });
+    assert_eq!(it.world.post("/v1/queues/arena/tickets", &bob).await.status, 201);
+    let of = serde_json::json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "arena" });
+    let filled = call("GetServerBackfillTicket", &of).await;
+    assert_eq!(filled.body["data"]["Status"], "Matched", "{}", filled.text);
+    let of = serde_json::json!({ "MatchId": filled.body["data"]["MatchId"], "QueueName": "arena" });
+    let formed = call("GetMatch", &of).await;
+    assert_eq!(formed.body["data"]["Members"].as_array().unwrap().len(), 2, "{}", formed.text);
+    assert_eq!(formed.body["data"]["ServerDetails"]["IPV4Address"], "192.0.2.1");
+    // Over the native face it watches its own, and no ticket of players.
+    let own = format!("/v1/queues/arena/tickets/{}/events", made.body["data"]["TicketId"].as_str().unwrap());
+    let told = it.call("GET", &own, &bearer, serde_json::json!({})).await;
+    assert!(told.status == 200 && told.text.contains("Matched"), "{}", told.text);
+    let carol = serde_json::json!({ "players": [{ "player": "carol" }], "giveUpAfterSeconds": 60 });
+    let carol = it.world.post("/v1/queues/arena/tickets", &carol).await;
+    let hers = format!("/v1/queues/arena/tickets/{}/events", carol.body["id"].as_str().unwrap());
+    it.call("GET", &hers, &bearer, serde_json::json!({})).await.expect(404, "MS-M003");
+    // Whose it is, for the title alone.
+    let validate = "/Authentication/ValidateEntityToken";
+    let body = serde_json::json!({ "EntityToken": token });
+    let title = crate::playfab::title_token(&it.world).await;
+    let valid = crate::playfab::post(&it.world, validate, &[("x-entitytoken", &title)], &body).await;
+    assert_eq!(valid.body["data"]["Entity"]["Type"], "game_server", "{}", valid.text);
+    assert_eq!(valid.body["data"]["Entity"]["Id"], it.server.to_string());
+    assert_eq!(crate::playfab::post(&it.world, validate, &shown, &body).await.status, 403);
+}

@@ -1,6 +1,8 @@
 //! The PlayFab face as bytes: what every answer is wrapped in, whoever refused, and who may log in where. What the calls do, the stock
 //! SDKs show (`services/cli/tests/product/playfab`).
 
+use std::io::Write as _;
+
 use mainstay_control::Logins;
 use serde_json::{Value, json};
 
@@ -83,7 +85,7 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
         404,
         ("MatchmakingQueueNotFound", 2016),
     );
-    let large = json!({ "QueueName": "x".repeat(1_100_000) });
+    let large = json!({ "QueueName": "x".repeat(2_200_000) });
     refused(&post(&world, "/Match/GetQueueStatistics", &title, &large).await, 413, ("InvalidRequest", 1071));
     world.shutdown().await;
 }
@@ -104,7 +106,14 @@ async fn headers_prefixes_and_queries_are_as_the_sdks_send_them() {
     assert_eq!((answer.status, &*answer.text), (204, ""));
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let allowed = answer.header("access-control-allow-headers").unwrap();
-    for name in ["content-type", "x-playfabsdk", "x-entitytoken", "x-authorization", "x-secretkey"] {
+    for name in [
+        "content-type",
+        "content-encoding",
+        "x-playfabsdk",
+        "x-entitytoken",
+        "x-authorization",
+        "x-secretkey",
+    ] {
         assert!(allowed.contains(name), "{allowed}");
     }
     let login = json!({ "TitleId": TITLE, "CustomId": "a", "CreateAccount": null, "AuthenticationContext": null,
@@ -266,5 +275,263 @@ async fn objects_that_are_none_are_refused_and_no_caller_asks_for_ever() {
             break;
         }
     }
+    world.shutdown().await;
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut into = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    into.write_all(bytes).unwrap();
+    into.finish().unwrap()
+}
+
+/// The SDK for Unity sends its bodies compressed, and says so.
+#[tokio::test]
+async fn compressed_bodies_are_read_up_to_the_limit_of_plain_ones() {
+    let world = World::new().await;
+    let send = async |encoding: &str, body: Vec<u8>| {
+        let headers = [JSON, ("content-encoding", encoding)];
+        world.playfab("POST", "/Client/LoginWithCustomID", &headers, body).await
+    };
+    let login = json!({ "TitleId": TITLE, "CustomId": "a" }).to_string().into_bytes();
+    let plain =
+        post(&world, "/Client/LoginWithCustomID", &[], &json!({ "TitleId": TITLE, "CustomId": "a" })).await;
+    for encoding in ["gzip", "GZIP", "x-gzip"] {
+        let answer = send(encoding, gzipped(&login)).await;
+        assert_eq!(answer.body["data"]["PlayFabId"], plain.body["data"]["PlayFabId"], "{}", answer.text);
+    }
+    assert_eq!(send("identity", login.clone()).await.status, 200);
+    let invalid = ("InvalidRequest", 1071);
+    for encoding in ["br", "deflate", "gzip, gzip"] {
+        refused(&send(encoding, gzipped(&login)).await, 415, invalid);
+    }
+    refused(&send("gzip", login.clone()).await, 400, invalid);
+    let cut = gzipped(&login);
+    refused(&send("gzip", cut[..cut.len() - 9].to_vec()).await, 400, invalid);
+    // A few bytes that would become many, of one without a token.
+    let many = gzipped(
+        &json!({ "TitleId": TITLE, "CustomId": "a", "Rest": " ".repeat(10_000_000) })
+            .to_string()
+            .into_bytes(),
+    );
+    assert!(many.len() < 16_000, "{}", many.len());
+    refused(&send("gzip", many).await, 413, invalid);
+    world.shutdown().await;
+}
+
+/// A stock game server gets its token at every start by the title's secret: however many start in a day, and each anew.
+#[tokio::test]
+async fn the_title_gets_a_token_at_every_start_of_a_server() {
+    let world = World::new().await;
+    let path = "/Authentication/GetEntityToken";
+    for start in 0..=501 {
+        let answer = post(&world, path, &[("x-secretkey", TITLE_SECRET)], &json!({})).await;
+        assert_eq!(answer.status, 200, "{start}: {}", answer.text);
+    }
+    // A player's are counted.
+    let login = json!({ "TitleId": TITLE, "CustomId": "ann" });
+    let mut last = None;
+    for _ in 0..=500 {
+        last = Some(post(&world, "/Client/LoginWithCustomID", &[], &login).await);
+    }
+    refused(&last.unwrap(), 429, ("APIClientRequestRateLimitExceeded", 1199));
+    world.shutdown().await;
+}
+
+fn with_rule(rule: Value) -> Value {
+    json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 2.0, "MaxMatchSize": 4, "DifferenceRules": [rule] } })
+}
+
+/// Issue 4, point 10: what can never work is refused by name, and what only looks different is taken.
+#[tokio::test]
+async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let set = async |queue: &Value| post(&world, "/Match/SetMatchmakingQueue", &title, queue).await;
+    let rule = |path: &str| {
+        json!({
+            "Name": "skill", "Difference": 5, "AttributeNotSpecifiedBehavior": "MatchAny", "Weight": 1,
+            "Attribute": { "Path": path, "Source": "User" }, "SecondsUntilOptional": 30.0,
+        })
+    };
+    let invalid = ("MatchmakingQueueConfigInvalid", 2031);
+    for path in ["skills[0]", "$['skill']", "$..skill", "skill.*", "skill.", "$.a[?(@.b)]"] {
+        refused(&set(&with_rule(rule(path))).await, 400, invalid);
+    }
+    let mut both = rule("skill");
+    both["LinearExpansion"] = json!({ "Delta": 1, "SecondsBetweenExpansions": 5 });
+    assert_eq!(set(&with_rule(both.clone())).await.status, 200);
+    both["CustomExpansion"] =
+        json!({ "DifferenceOverrides": [{ "Value": 1 }], "SecondsBetweenExpansions": 5 });
+    refused(&set(&with_rule(both)).await, 400, invalid);
+    let mut larger = with_rule(rule("skill"));
+    larger["MatchmakingQueue"]["MaxTicketSize"] = json!(5);
+    refused(&set(&larger).await, 400, invalid);
+    assert_eq!(set(&with_rule(rule("$.nest.skill"))).await.status, 200);
+
+    let found = ("MatchmakingQueueNotFound", 2016);
+    for call in ["GetMatchmakingQueue", "RemoveMatchmakingQueue"] {
+        refused(&post(&world, &format!("/Match/{call}"), &title, &json!({})).await, 404, found);
+    }
+    // Numbers as Lua writes them; and attributes once, not twice.
+    let player = |id: &str, attributes: Value| json!({ "Entity": { "Id": id, "Type": "title_player_account" }, "Attributes": attributes });
+    let ticket =
+        |member: Value| json!({ "Members": [member], "GiveUpAfterSeconds": 120.0, "QueueName": "q" });
+    let create = "/Match/CreateServerMatchmakingTicket";
+    let skilled = json!({ "DataObject": { "nest": { "skill": 5 } }, "EscapedDataObject": null });
+    let made = post(&world, create, &title, &ticket(player("A", skilled))).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let far = json!({ "DataObject": { "nest": { "skill": 50 } } });
+    assert_eq!(post(&world, create, &title, &ticket(player("B", far))).await.status, 200);
+    let of = json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "q" });
+    let stands = post(&world, "/Match/GetMatchmakingTicket", &title, &of).await;
+    assert_eq!(stands.body["data"]["Status"], "WaitingForMatch", "the path is read: {}", stands.text);
+    let twice = json!({ "DataObject": { "nest": {} }, "EscapedDataObject": "{}" });
+    refused(
+        &post(&world, create, &title, &ticket(player("C", twice))).await,
+        400,
+        ("MatchmakingPlayerAttributesInvalid", 2002),
+    );
+    let half = json!({ "Members": [], "GiveUpAfterSeconds": 1.5, "QueueName": "q" });
+    refused(&post(&world, create, &title, &half).await, 400, ("InvalidParams", 1000));
+    // A hundred of the largest as texts of JSON, whose every quote takes two bytes.
+    let text = json!({ "t": "\"".repeat(4_000) }).to_string();
+    let crowd: Vec<Value> =
+        (0..100).map(|at| player(&format!("crowd{at}"), json!({ "EscapedDataObject": text }))).collect();
+    let crowd = json!({ "Members": crowd, "GiveUpAfterSeconds": 60, "QueueName": "q" });
+    assert!(crowd.to_string().len() > 1_500_000);
+    refused(
+        &post(&world, create, &title, &crowd).await,
+        400,
+        ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044),
+    );
+    world.shutdown().await;
+}
+
+/// Reference 2.8: "a user is charged when a ticket with them in it is created": not where its queue refuses one.
+#[tokio::test]
+async fn a_ticket_that_is_refused_is_not_charged_for() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue = json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 4 } });
+    assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
+    let member = json!({ "Entity": { "Id": "A", "Type": "title_player_account" } });
+    for call in ["CreateServerMatchmakingTicket", "CreateServerBackfillTicket"] {
+        let create = async |seconds: u32| {
+            let asked = json!({ "Members": [member], "GiveUpAfterSeconds": seconds, "QueueName": "q" });
+            post(&world, &format!("/Match/{call}"), &title, &asked).await
+        };
+        for _ in 0..10 {
+            refused(&create(0).await, 400, ("MatchmakingBadRequest", 2059));
+        }
+        assert_eq!(create(60).await.status, 200);
+        // Refused all the same, and no longer for nothing.
+        let limited = ("MatchmakingRateLimitExceeded", 2054);
+        let mut tries = 0;
+        let last = loop {
+            let answer = create(0).await;
+            if answer.body["errorCode"] == limited.1 {
+                break answer;
+            }
+            tries += 1;
+            assert!(tries < 200, "{}", answer.text);
+        };
+        refused(&last, 429, limited);
+    }
+    world.shutdown().await;
+}
+
+/// Issue 4, point 2: "as options of the queue or the ticket: a *lease* […], the *number of places* wanted, […] and re-queueing players taken
+/// out of the ticket instead of destroying it", for whoever has a PlayFab SDK alone.
+#[tokio::test]
+async fn our_options_of_backfill_are_reached_through_this_face_too() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue = json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 8 } });
+    assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
+    let key = |id: &str| json!({ "Id": id, "Type": "title_player_account" });
+    let members = |ids: &[&str]| ids.iter().map(|id| json!({ "Entity": key(id) })).collect::<Vec<_>>();
+    let call = async |call: &str, body: Value| {
+        let answer = post(&world, &format!("/Match/{call}"), &title, &body).await;
+        assert_eq!(answer.status, 200, "{call}: {}", answer.text);
+        answer.body["data"].clone()
+    };
+    let backfill = async |ids: &[&str], option: &str, value: Value| {
+        let mut asked = json!({ "Members": members(ids), "GiveUpAfterSeconds": 600, "QueueName": "q" });
+        asked[option] = value;
+        call("CreateServerBackfillTicket", asked).await["TicketId"].clone()
+    };
+    let stands = async |ticket: &Value| {
+        call("GetServerBackfillTicket", json!({ "TicketId": ticket, "QueueName": "q" })).await
+    };
+    // Who is taken out: the ticket goes on without, or ends as PlayFab's does.
+    let take_out = async |id: &str| {
+        call("CancelAllServerBackfillTicketsForPlayer", json!({ "QueueName": "q", "Entity": key(id) })).await
+    };
+    let goes_on = backfill(&["a", "b"], "OnPlayerTakenOut", json!("GoOn")).await;
+    take_out("a").await;
+    let left = stands(&goes_on).await;
+    assert_eq!(
+        (&left["Status"], left["Members"].as_array().unwrap().len()),
+        (&json!("WaitingForMatch"), 1),
+        "{left}"
+    );
+    take_out("b").await;
+    for option in [json!("Cancel"), Value::Null] {
+        let ends = backfill(&["c", "d"], "OnPlayerTakenOut", option).await;
+        take_out("c").await;
+        let ended = stands(&ends).await;
+        assert_eq!(
+            (&ended["Status"], &ended["CancellationReasonString"]),
+            (&json!("Canceled"), &json!("Server"))
+        );
+    }
+    call("CancelServerBackfillTicket", json!({ "TicketId": goes_on, "QueueName": "q" })).await;
+    // One place is none for two.
+    let places = backfill(&["e"], "Places", json!(1)).await;
+    let join = async |ids: &[&str]| {
+        let asked = json!({ "Members": members(ids), "GiveUpAfterSeconds": 600, "QueueName": "q" });
+        call("CreateServerMatchmakingTicket", asked).await["TicketId"].clone()
+    };
+    let two = join(&["f", "g"]).await;
+    assert_eq!(stands(&places).await["Status"], "WaitingForMatch");
+    call("CancelMatchmakingTicket", json!({ "TicketId": two, "QueueName": "q" })).await;
+    join(&["h"]).await;
+    let filled = stands(&places).await;
+    let formed = call("GetMatch", json!({ "MatchId": filled["MatchId"], "QueueName": "q" })).await;
+    assert_eq!(formed["Members"].as_array().unwrap().len(), 2, "{formed}");
+    // Whose server does not look at it is withdrawn.
+    let lease = backfill(&["i"], "LeaseSeconds", json!(1)).await;
+    let path = format!("/v1/queues/q/tickets/{}", lease.as_str().unwrap());
+    let ended = world.eventually(&path, |it| it["status"] == "Canceled").await;
+    assert_eq!(ended["cancellationReason"], "Timeout", "{ended}");
+    world.shutdown().await;
+}
+
+/// `/metrics` has these calls too, by their paths and as what became of them, whatever status their clients want to see.
+#[tokio::test]
+async fn these_calls_are_counted_in_the_metrics() {
+    let world = World::new().await;
+    title_token(&world).await;
+    post(&world, "/Match/GetMatch", &[("x-reporterrorassuccess", "true")], &json!({})).await;
+    post(&world, "/Match/Nothing", &[], &json!({})).await;
+    let text = world.get("/metrics").await.text;
+    for (route, code) in
+        [("/Authentication/GetEntityToken", "2xx"), ("/Match/GetMatch", "4xx"), ("none", "4xx")]
+    {
+        let counted = text.lines().any(|line| {
+            line.starts_with("mainstay_http_requests_total{")
+                && line.contains(&format!("\"{route}\""))
+                && line.contains(code)
+        });
+        assert!(
+            counted,
+            "{route} {code}: {}",
+            text.lines().filter(|it| it.contains("http_requests")).collect::<Vec<_>>().join("\n")
+        );
+    }
+    assert!(!text.contains("Nothing"), "no label that a caller chooses");
     world.shutdown().await;
 }

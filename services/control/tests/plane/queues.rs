@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Habit;
 use crate::playfab::{post, title_token};
-use crate::support::{ADMIN, Answer, World, basic};
+use crate::support::{ADMIN, Answer, TITLE, World, basic};
 
 async fn set(world: &World, queue: &Value) {
     let set = world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await;
@@ -178,4 +178,179 @@ async fn a_match_that_no_server_can_be_told_of_is_refused_by_code() {
     assert!(
         agent.servers.len() == 1 && world.get("/v1/fleets/arena").await.body["servers"]["available"] == 1
     );
+}
+
+/// Issue 4, point 4: "idempotency keys". A key is of one kind of ticket: one that made both would make two of one id.
+#[tokio::test]
+async fn a_key_makes_one_ticket_of_each_kind_and_refuses_what_it_was_not_made_for() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 4, "MaxMatchSize": 4 })).await;
+    let admin = basic(ADMIN);
+    let keyed = async |kind: &str, asked: &Value| {
+        world.keyed(&format!("/v1/queues/q/{kind}"), &admin, "one", asked).await
+    };
+    let with = |player: &str, skill: i64| {
+        json!({
+            "players": [{ "player": player, "attributes": { "skill": skill, "map": "x" } }], "giveUpAfterSeconds": 600,
+        })
+    };
+    let made = keyed("tickets", &with("ann", 5)).await;
+    let path = ticket(&made);
+    let again = keyed("tickets", &with("ann", 5)).await;
+    assert_eq!((again.status, &again.body), (201, &made.body), "{}", again.text);
+    let reordered =
+        br#"{"giveUpAfterSeconds": 600, "players":[{"attributes":{"map":"x","skill":5},"player":"ann"}]}"#;
+    let request = hyper::Request::builder().header("idempotency-key", "one");
+    let again = world.request(request, "POST", "/v1/queues/q/tickets", reordered.to_vec()).await;
+    assert_eq!(again.body["id"], made.body["id"], "{}", again.text);
+    for other in [with("ann", 6), with("bea", 5)] {
+        keyed("tickets", &other).await.expect(409, "MS-M024");
+    }
+    let mut game = with("cyd", 5);
+    game["server"] = json!({ "fqdn": "x.example" });
+    let backfill = keyed("backfills", &game).await;
+    assert_eq!(backfill.status, 201, "{}", backfill.text);
+    assert_ne!(backfill.body["id"], made.body["id"]);
+    assert_eq!(keyed("backfills", &game).await.body["id"], backfill.body["id"]);
+    let fewer = json!({ "places": 1, "players": game["players"], "server": game["server"], "giveUpAfterSeconds": 600 });
+    keyed("backfills", &fewer).await.expect(409, "MS-M024");
+    // Each ends by itself, and a repeat tells how the ticket stands that was made.
+    assert_eq!(world.call("DELETE", &path, Some(&admin), vec![]).await.status, 204);
+    assert_eq!(keyed("tickets", &with("ann", 5)).await.body["status"], "Canceled");
+    assert_eq!(keyed("backfills", &game).await.body["status"], "WaitingForMatch");
+    world.shutdown().await;
+}
+
+/// Issue 4, point 10: "unknown regions […]: refused at the door where the specification allows, named by code, never silently
+/// unmatchable".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn regions_that_are_none_of_the_queues_are_refused() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let queue = json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "Regions": ["EastUs", "WestUs"],
+        "RegionSelectionRule": { "Name": "region", "Path": "latency", "MaxLatency": 100, "Weight": 1 },
+    });
+    set(&world, &queue).await;
+    assert_eq!(world.get("/v1/queues/q").await.body["configuration"]["Regions"], queue["Regions"]);
+    let from = |player: &str, regions: &[&str]| {
+        let measured: Vec<Value> =
+            regions.iter().map(|region| json!({ "region": region, "latency": 9 })).collect();
+        json!({ "players": [{ "player": player, "attributes": { "latency": measured } }], "giveUpAfterSeconds": 60 })
+    };
+    tickets(&world, &from("ann", &["Atlantis"])).await.expect(400, "MS-M006");
+    let game =
+        |region: &str| json!({ "players": [], "server": { "region": region }, "giveUpAfterSeconds": 60 });
+    world.post("/v1/queues/q/backfills", &game("Atlantis")).await.expect(400, "MS-M006");
+    assert_eq!(world.post("/v1/queues/q/backfills", &game("eastus")).await.status, 201);
+    ticket(&tickets(&world, &from("ann", &["Atlantis", "WestUS"])).await);
+    // The other face.
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let named = json!({ "Entity": { "Id": "bea", "Type": "title_player_account" },
+        "Attributes": { "DataObject": { "latency": [{ "region": "Atlantis", "latency": 9 }] } } });
+    let asked = json!({ "Members": [named], "GiveUpAfterSeconds": 60, "QueueName": "q" });
+    let refused = post(&world, "/Match/CreateServerMatchmakingTicket", &title, &asked).await;
+    assert_eq!(refused.body["errorCode"], 2046, "{}", refused.text);
+
+    // With servers, the fleet's: those that are named, and else whatever it has.
+    let set_on = async |regions: Value| {
+        let mut queue = queue.clone();
+        queue["ServerAllocationEnabled"] = json!(true);
+        queue["BuildId"] = json!("arena/ranked");
+        queue["Regions"] = regions;
+        world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await
+    };
+    let refused = set_on(json!(["local", "Atlantis"])).await;
+    refused.expect(400, "MS-M001");
+    assert!(refused.text.contains("no region Atlantis"), "{}", refused.text);
+    for regions in [json!(["Local"]), Value::Null] {
+        assert_eq!(set_on(regions.clone()).await.status, 200);
+        tickets(&world, &from("cyd", &["Atlantis"])).await.expect(400, "MS-M006");
+        let known = ticket(&tickets(&world, &from("cyd", &["Atlantis", "LOCAL"])).await);
+        assert_eq!(world.call("DELETE", &known, Some(&basic(ADMIN)), vec![]).await.status, 204);
+    }
+    world.shutdown().await;
+}
+
+/// Issue 4, point 4: "with server-sent events so that nobody polls": players too, who have no service account. "Clients are not allowed
+/// to cancel a backfill ticket they are in"; "Users cannot view or interact with backfill tickets in any way" (seed 004).
+#[tokio::test]
+async fn players_watch_their_own_tickets_and_see_nothing_else() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 4, "MaxMatchSize": 4 })).await;
+    let mut logins = Vec::new();
+    for name in ["ann", "bea", "cyd"] {
+        let login = json!({ "TitleId": TITLE, "CustomId": name });
+        let told =
+            post(&world, "/Client/LoginWithCustomID", &[], &login).await.body["data"]["EntityToken"].clone();
+        logins.push((told["EntityToken"].as_str().unwrap().to_owned(), told["Entity"].clone()));
+    }
+    let [ann, bea, cyd] = logins.try_into().unwrap();
+    let as_player = async |(token, _): &(String, Value), method: &str, path: &str| {
+        let request = hyper::Request::builder().header("x-entitytoken", token);
+        world.bare(request, method, path).await
+    };
+    let by = [("x-entitytoken", ann.0.as_str())];
+    let asked = json!({ "Creator": { "Entity": ann.1 }, "MembersToMatchWith": [bea.1], "GiveUpAfterSeconds": 600, "QueueName": "q" });
+    let made = post(&world, "/Match/CreateMatchmakingTicket", &by, &asked).await;
+    let path = format!("/v1/queues/q/tickets/{}", made.body["data"]["TicketId"].as_str().unwrap());
+    // Who made it, and who was invited; and nobody else.
+    for player in [&ann, &bea] {
+        assert_eq!(as_player(player, "GET", &path).await.body["status"], "WaitingForPlayers");
+    }
+    let events = format!("{path}/events");
+    for call in [&path, &events] {
+        as_player(&cyd, "GET", call).await.expect(404, "MS-M003");
+    }
+    as_player(&cyd, "DELETE", &path).await.expect(403, "MS-M013");
+    as_player(&bea, "DELETE", &path).await.expect(409, "MS-M007");
+    // Nothing but its ticket: not the list, not why, no call of the studio's; and no other token does.
+    for (method, call) in [
+        ("GET", "/v1/queues".to_owned()),
+        ("GET", "/v1/queues/q/tickets".to_owned()),
+        ("GET", format!("{path}/why")),
+        ("PUT", format!("{path}/lease")),
+        ("DELETE", "/v1/queues/q/tickets?player=x".to_owned()),
+        ("DELETE", "/v1/queues/q/backfills?player=x".to_owned()),
+        ("GET", "/v1/status".to_owned()),
+    ] {
+        as_player(&ann, method, &call).await.expect(403, "MS-A003");
+    }
+    let title = (title_token(&world).await, Value::Null);
+    for nobody in [&title, &("x".to_owned(), Value::Null)] {
+        as_player(nobody, "GET", &path).await.expect(401, "MS-A002");
+    }
+    // Its own game's backfill ticket is none to it.
+    let id = |(_, entity): &(String, Value)| entity["Id"].as_str().unwrap().to_owned();
+    let game = json!({ "players": [{ "player": id(&ann) }], "server": {}, "giveUpAfterSeconds": 60 });
+    let game = world.post("/v1/queues/q/backfills", &game).await;
+    let game = format!("/v1/queues/q/tickets/{}", game.body["id"].as_str().unwrap());
+    for (method, call) in [("GET", game.clone()), ("GET", format!("{game}/events")), ("DELETE", game.clone())]
+    {
+        as_player(&ann, method, &call).await.expect(404, "MS-M003");
+    }
+    assert_eq!(world.get(&game).await.body["status"], "WaitingForMatch");
+    assert_eq!(world.call("DELETE", &game, Some(&basic(ADMIN)), vec![]).await.status, 204);
+    // The stream tells each change, and ends with the ticket.
+    let watched = async { as_player(&ann, "GET", &events).await };
+    let cancelled = async {
+        let joins = json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "q", "Member": { "Entity": bea.1 } });
+        let joined = post(&world, "/Match/JoinMatchmakingTicket", &[("x-entitytoken", &bea.0)], &joins).await;
+        assert_eq!(joined.status, 200, "{}", joined.text);
+        as_player(&bea, "DELETE", &path).await.status
+    };
+    let (told, cancelled) = tokio::join!(watched, cancelled);
+    assert_eq!((told.status, cancelled), (200, 204), "{}", told.text);
+    assert!(told.text.contains("\"cancellationReason\":\"User\""), "{}", told.text);
+    assert_eq!(as_player(&ann, "GET", &path).await.body["status"], "Canceled");
+    // Nobody polls for ever.
+    for asked in 0.. {
+        let answer = as_player(&ann, "GET", &path).await;
+        if answer.status != 200 {
+            answer.expect(429, "MS-M018");
+            assert!(asked > 0 && answer.header("retry-after").is_some(), "{}", answer.text);
+            break;
+        }
+    }
+    world.shutdown().await;
 }

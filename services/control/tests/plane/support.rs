@@ -292,6 +292,11 @@ impl World {
         self.send(request.header("idempotency-key", key), "POST", path, body.to_string().into_bytes()).await
     }
 
+    /// A call with these headers and no others.
+    pub async fn bare(&self, request: hyper::http::request::Builder, method: &str, path: &str) -> Answer {
+        self.send(request, method, path, Vec::new()).await
+    }
+
     /// A call of the administrator with headers of its own.
     pub async fn request(
         &self,

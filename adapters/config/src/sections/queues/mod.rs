@@ -84,6 +84,11 @@ pub(crate) enum Servers {
 }
 
 impl Declared {
+    /// The regions it names.
+    pub(crate) fn regions(&self) -> &[Arc<str>] {
+        &self.spec.regions
+    }
+
     /// The queue, once the builds that PlayFab's ids stand for are known.
     pub(crate) fn queue(self, builds: &BTreeMap<String, Allocate>) -> Queue {
         let Self { name, spec, servers } = self;
@@ -119,7 +124,7 @@ fn spec(
     let unreadable = |error: serde_json::Error| vec![Fault { place: String::new(), what: error.to_string() }];
     let config = MatchmakingQueueConfig::read(Json::Object(read)).map_err(unreadable)?;
     // Every fault at once: what the servers lack, and what the rules do.
-    match (build(&config), config.declared(Vec::new(), None).and_then(QueueSpec::new)) {
+    match (build(&config), config.declared(None).and_then(QueueSpec::new)) {
         (Ok(build), Ok(spec)) => Ok((build, spec)),
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
         (Err(mut faults), Err(more)) => {

@@ -20,7 +20,7 @@ pub struct Linear {
     #[serde(serialize_with = "lenient::number_or_none", skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
     /// Seconds between two moves.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub seconds_between_expansions: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct Custom {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_overrides: Option<Vec<Option<Override>>>,
     /// The length of an interval.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub seconds_between_expansions: u32,
 }
 

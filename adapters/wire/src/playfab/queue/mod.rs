@@ -8,8 +8,6 @@ mod dialect;
 mod expansion;
 mod rule;
 
-use std::sync::Arc;
-
 use mainstay_lobby::Service;
 use mainstay_matchmaking::spec::{
     Declared, Fault, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Venue, Visibility,
@@ -30,13 +28,13 @@ pub struct MatchmakingQueueConfig {
     #[serde(deserialize_with = "lenient::or_default")]
     pub name: String,
     /// The least players of a match.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub min_match_size: u32,
     /// The most players of a match.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub max_match_size: u32,
     /// The most players of a ticket; 0 as absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient::integer", skip_serializing_if = "Option::is_none")]
     pub max_ticket_size: Option<u32>,
     /// Whether a match gets a server.
     #[serde(deserialize_with = "lenient::or_default")]
@@ -50,6 +48,9 @@ pub struct MatchmakingQueueConfig {
     /// Ours: the lobby service in whose sessions its players host their matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Ours: the regions there are. A ticket that has none of them is refused; none: any may be named.
+    #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<String>,
     /// Its teams.
     #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<MatchmakingQueueTeam>,
@@ -99,10 +100,10 @@ pub struct MatchmakingQueueTeam {
     #[serde(deserialize_with = "lenient::or_default")]
     pub name: String,
     /// The least players.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub min_team_size: u32,
     /// The most players.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::integer_or_default")]
     pub max_team_size: u32,
 }
 
@@ -151,11 +152,7 @@ impl MatchmakingQueueConfig {
     ///
     /// # Errors
     /// Every number that is none, and every word that is unknown.
-    pub fn declared(
-        &self,
-        regions: Vec<Arc<str>>,
-        allocation: Option<ServerAllocation>,
-    ) -> Result<Declared, Vec<Fault>> {
+    pub fn declared(&self, allocation: Option<ServerAllocation>) -> Result<Declared, Vec<Fault>> {
         let mut faults = Vec::new();
         let rules =
             self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
@@ -171,7 +168,7 @@ impl MatchmakingQueueConfig {
             max_ticket_size: self.max_ticket_size.filter(|size| *size > 0),
             teams: self.teams.iter().map(TeamSpec::from).collect(),
             rules,
-            regions,
+            regions: self.regions.iter().map(|region| region.as_str().into()).collect(),
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
             venue,
         })
@@ -218,6 +215,7 @@ impl MatchmakingQueueConfig {
             min_match_size: queue.min_match_size,
             max_match_size: queue.max_match_size,
             max_ticket_size: queue.max_ticket_size,
+            regions: queue.regions.iter().map(ToString::to_string).collect(),
             teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
             statistics_visibility_to_players: Some(queue.visibility.into()),
             ..Self::default()

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::expansion::{Custom, Linear, whole};
+use crate::playfab::attributes::ROOT;
 use crate::playfab::lenient;
 
 /// A rule of any type.
@@ -43,7 +44,7 @@ pub struct QueueRule {
     #[serde(serialize_with = "lenient::number_or_none", skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
     /// How many list values are shared at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient::integer", skip_serializing_if = "Option::is_none")]
     pub min_intersection_size: Option<u32>,
     /// The least sum.
     #[serde(serialize_with = "lenient::number_or_none", skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ pub struct QueueRule {
     #[serde(serialize_with = "lenient::number_or_none", skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// The largest latency, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient::integer", skip_serializing_if = "Option::is_none")]
     pub max_latency: Option<u32>,
     /// Of rules of texts and of sums: what holds, interval by interval.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,7 @@ pub struct QueueRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_expansion: Option<Custom>,
     /// After how many seconds it no longer restricts.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient::integer", skip_serializing_if = "Option::is_none")]
     pub seconds_until_optional: Option<u32>,
 }
 
@@ -192,8 +193,9 @@ impl Reading<'_> {
 
     fn region_selection(&mut self) -> Option<RuleKind> {
         let latency = self.counts(self.rule.max_latency, "MaxLatency", Delta::Up);
-        let path = self.rule.path.as_deref().unwrap_or_default().into();
-        Some(RuleKind::RegionSelection { path, weight: self.weight()?, latency: latency? })
+        let path = self.rule.path.as_deref().unwrap_or_default();
+        self.path(path)?;
+        Some(RuleKind::RegionSelection { path: path.into(), weight: self.weight()?, latency: latency? })
     }
 
     fn team_difference(&mut self) -> Option<RuleKind> {
@@ -209,6 +211,24 @@ impl Reading<'_> {
         Some(RuleKind::TeamSizeBalance { allowed: allowed? })
     }
 
+    /// One expansion alone says how a limit moves.
+    fn one_expansion(&mut self) -> Option<()> {
+        match (&self.rule.linear_expansion, &self.rule.custom_expansion) {
+            (Some(_), Some(_)) => self.fault("LinearExpansion and CustomExpansion: one of them".to_owned()),
+            (_, None) | (None, _) => Some(()),
+        }
+    }
+
+    /// Names with dots between: what else JSONPath has (`[0]`, `*`, `..`, filters) would find nothing here, for ever.
+    fn path(&mut self, path: &str) -> Option<()> {
+        let steps = path.strip_prefix(ROOT).unwrap_or(path);
+        let is_name = |step: &str| !step.is_empty() && !step.contains(['[', ']', '*', '?', '@', '\'', '"']);
+        if path.is_empty() || steps.split('.').all(is_name) {
+            return Some(());
+        }
+        self.fault(format!("path `{path}`: names with dots between, as nestExample.exp or $.profile.mu"))
+    }
+
     fn attribute(&mut self) -> Option<Attribute> {
         let named = self.rule.attribute.clone().unwrap_or_default();
         let source = match named.source.as_str() {
@@ -216,6 +236,7 @@ impl Reading<'_> {
             "PlayerEntity" => Source::PlayerEntity,
             other => return self.fault(format!("Attribute.Source {other}: User or PlayerEntity")),
         };
+        self.path(&named.path)?;
         Some(Attribute { source, path: named.path.into() })
     }
 
@@ -254,6 +275,7 @@ impl Reading<'_> {
     }
 
     fn amounts(&mut self, from: Option<f64>, field: &str) -> Option<Expansion<Amount>> {
+        self.one_expansion()?;
         if let Some(custom) = &self.rule.custom_expansion {
             return self.noted(custom.amounts(field));
         }
@@ -270,6 +292,7 @@ impl Reading<'_> {
         field: &str,
         way: fn(u32) -> Delta<u32>,
     ) -> Option<Expansion<u32>> {
+        self.one_expansion()?;
         if let Some(custom) = &self.rule.custom_expansion {
             return self.noted(custom.counts(field));
         }

@@ -49,6 +49,13 @@ impl Failure {
             .again_in(Duration::from_secs(exceeded.seconds()))
     }
 
+    /// A player asked about its tickets more often than it may.
+    pub(in crate::http) fn polls_too_often(exceeded: &Exceeded) -> Self {
+        let fix = "watch the ticket: GET …/tickets/{ticket}/events tells each change as it happens";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-M018", exceeded.to_string(), fix)
+            .again_in(Duration::from_secs(exceeded.seconds()))
+    }
+
     /// What a game is to be told finds no room in a message, even without attributes.
     pub(in crate::http) fn untellable() -> Self {
         let detail = format!("how the game's backfill stands takes more than {KEPT_BYTES_MAX} bytes");
@@ -67,8 +74,13 @@ impl Failure {
     }
 
     pub(in crate::http) fn too_many_watched() -> Self {
-        let detail = "as many tickets are watched in this queue as can be".to_owned();
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-M011", detail, "end streams of tickets that are over")
+        let detail = "as many watch this ticket, or others of its queue, as can".to_owned();
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "MS-M011",
+            detail,
+            "end streams that nobody reads any more",
+        )
     }
 }
 
@@ -102,6 +114,9 @@ impl From<Rejection> for Failure {
                 "MS-M019",
                 "say who plays as it is, or have the queue's rules expand further",
             ),
+            Rejection::KeyReused { .. } => {
+                (StatusCode::CONFLICT, "MS-M024", "send a key that is new for each ticket")
+            }
             Rejection::MembershipLimitExceeded { .. } => {
                 (StatusCode::CONFLICT, "MS-M008", "cancel the other ticket, or wait for its end")
             }

@@ -22,7 +22,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::de::DeserializeOwned;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -79,7 +79,7 @@ async fn openapi() -> Response {
 )]
 struct Description;
 
-/// The two ways to say who asks.
+/// The ways to say who asks; the last is of players, for their own tickets.
 struct Schemes;
 
 impl Modify for Schemes {
@@ -88,6 +88,8 @@ impl Modify for Schemes {
         let http = |scheme| SecurityScheme::Http(Http::new(scheme));
         components.add_security_scheme("basic", http(HttpAuthScheme::Basic));
         components.add_security_scheme("token", http(HttpAuthScheme::Bearer));
+        let shown = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-EntityToken")));
+        components.add_security_scheme("player", shown);
     }
 }
 

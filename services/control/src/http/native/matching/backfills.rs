@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Command, TakenOut, Terms};
+use mainstay_matchmaking::{Command, Kind, TakenOut, Terms};
 use mainstay_wire::native::{BackfillRequest, OnPlayerTakenOut, Page, TicketView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
 }
 
-/// Asks for more players for a game that goes on. With an `Idempotency-Key`, a repeat answers with the same ticket.
+/// Asks for more players for a game that goes on. With an `Idempotency-Key`, a repeat answers with the same ticket, and another body under the same key is refused (MS-M024).
 #[utoipa::path(
     post,
     operation_id = "createBackfill",
@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     tag = "matchmaking",
     params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = BackfillRequest,
-    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another backfill ticket", body = Problem)),
+    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another backfill ticket, or the key has made another one", body = Problem)),
 )]
 async fn make(
     State(app): State<Arc<App>>,
@@ -42,10 +42,11 @@ async fn make(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
     let caller = app.caller(&headers)?;
-    let asked: BackfillRequest = super::super::body(body)?;
+    let body = super::super::bytes(body)?;
+    let asked: BackfillRequest = super::super::body(Ok(body.clone()))?;
     let asker = super::asker(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
-    let ticket = new_ticket(&headers, &caller, &name)?;
+    let ticket = new_ticket(&headers, &caller, (&name, Kind::Backfill), &body)?;
     let (players, server) = (sent(asked.players)?, asked.server.details());
     let lease = app.queues.lease(server.server_id.as_deref(), asked.lease_seconds).await?;
     let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };

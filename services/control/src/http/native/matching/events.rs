@@ -7,6 +7,7 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream;
 use mainstay_core::TicketId;
+use mainstay_matchmaking::Caller as Asker;
 use mainstay_wire::native::TicketView;
 
 use super::super::super::failure::{Failure, Native};
@@ -26,15 +27,16 @@ struct Telling {
     told: Option<TicketView>,
 }
 
-/// A stream that ends with the ticket.
+/// A stream that ends with the ticket, for whoever may look at it.
 pub(super) async fn stream(
     queue: &OpenQueue,
     name: String,
     ticket: TicketId,
+    asker: Asker,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Native> {
     // Watched before it is read, so that no change falls in between.
     let watching = queue.watched().watch(ticket).ok_or_else(Failure::too_many_watched)?;
-    let first = queue.read(move |queue, _| tickets::view(queue, ticket)).await?;
+    let first = queue.read(move |queue, _| tickets::view_for(queue, ticket, &asker)).await?;
     let first = first.ok_or_else(|| Failure::no_ticket(ticket))?;
     let telling = Telling {
         first: Some(TicketView { queue: name.clone(), ..first }),

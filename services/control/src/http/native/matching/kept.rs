@@ -114,6 +114,7 @@ const fn kind(rejection: &Rejection) -> Refusal {
         | Rejection::NotJoined(_)
         | Rejection::AlreadyCompleted(_)
         | Rejection::Unmatchable
+        | Rejection::KeyReused { .. }
         | Rejection::MembershipLimitExceeded { .. } => Refusal::State,
         Rejection::TooManyValues | Rejection::TooManyWaiting { .. } | Rejection::OtherForm { .. } => {
             Refusal::Unavailable

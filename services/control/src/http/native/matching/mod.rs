@@ -14,7 +14,7 @@ use std::sync::Arc;
 use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Kind, Rejection, Seated};
 use mainstay_wire::native::{PlayerOfTicket, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::{Caller, Denied, Permission};
 use super::super::failure::{Failure, Native};
-use super::{fresh_id, new_id};
+use super::{fresh_id, keyed};
 use crate::declare::named;
 use crate::queues::{NotAdmitted, OpenQueue, Sent};
 
@@ -59,18 +59,44 @@ async fn asker(app: &App, caller: &Caller, permission: Permission) -> Result<Ask
     }
 }
 
+/// Who asks about one ticket: also a player by its own token, for itself.
+async fn asker_of_ticket(app: &App, caller: &Caller, permission: Permission) -> Result<Asker, Native> {
+    let Some(player) = caller.player() else { return asker(app, caller, permission).await };
+    app.queues.admit(player, app.now()).map_err(|exceeded| Failure::polls_too_often(&exceeded))?;
+    Ok(Asker::Player(player.clone()))
+}
+
 fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
 }
 
-/// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made.
-fn new_ticket(headers: &HeaderMap, caller: &Caller, queue: &str) -> Result<TicketId, Native> {
+/// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made. Of what is asked, too, in its
+/// second half: the rules refuse what is asked otherwise under the same key.
+fn new_ticket(
+    headers: &HeaderMap,
+    caller: &Caller,
+    (queue, kind): (&str, Kind),
+    body: &[u8],
+) -> Result<TicketId, Native> {
+    let Some(key) = keyed(headers)? else { return Ok(TicketId(fresh_id()?)) };
     let asker = named(named(KEYED, caller.key()), queue);
     // The next process of a server is another asker: it starts clean.
     let process =
         |it: mainstay_core::Tenure| format!("{}/{}/{}", it.server, it.session, it.run.unwrap_or_default());
     let asker = caller.tenure().map_or(asker, |tenure| named(asker, &process(tenure)));
-    Ok(TicketId(new_id(headers, asker)?))
+    let kind = match kind {
+        Kind::Ordinary => "tickets",
+        Kind::Backfill => "backfills",
+    };
+    let key = named(named(asker, kind), key);
+    let (key_half, _) = key.as_u64_pair();
+    let (_, asked_half) = named(key, &in_order(body)).as_u64_pair();
+    Ok(TicketId(Uuid::from_u64_pair(key_half, asked_half)))
+}
+
+/// A body with its fields in the order of their names: not every library writes them twice in the same.
+fn in_order(body: &[u8]) -> String {
+    serde_json::from_slice::<serde_json::Value>(body).map_or_else(|_| String::new(), |read| read.to_string())
 }
 
 fn ticket_of(text: &str) -> Result<TicketId, Native> {

@@ -204,8 +204,5 @@ pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec
         let detail = format!("the body names the queue {}, the path {name}", config.name);
         return Err(Failure::bad_request(detail, "leave the name out of the body, or write it alike").into());
     }
-    let allocation = config.build().and_then(|build| queues.allocation(build));
-    let declared =
-        allocation.and_then(|allocation| config.declared(Vec::new(), allocation)).and_then(QueueSpec::new);
-    declared.map_err(|faults| Failure::queue(&faults).into())
+    queues.checked(&config).map_err(|faults| Failure::queue(&faults).into())
 }

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::{Caller as Asker, Command, Queue, Seated, Stage};
+use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, Seated, Stage};
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, PlayerOfTicket, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
@@ -20,7 +20,10 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of, title};
+use super::{
+    OfPlayer, asker_of_ticket, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of,
+    title,
+};
 use crate::queues::members;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -33,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(renew))
 }
 
-/// Makes a ticket for players that the caller vouches for, or for one who invites others: it searches once they have joined. With an `Idempotency-Key`, a repeat answers with the same ticket.
+/// Makes a ticket for players that the caller vouches for, or for one who invites others: it searches once they have joined. With an `Idempotency-Key`, a repeat answers with the same ticket, and another body under the same key is refused (MS-M024).
 #[utoipa::path(
     post,
     operation_id = "createTicket",
@@ -41,7 +44,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     tag = "matchmaking",
     params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = TicketRequest,
-    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another ticket", body = Problem)),
+    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another ticket, or the key has made another one", body = Problem)),
 )]
 async fn make(
     State(app): State<Arc<App>>,
@@ -50,10 +53,11 @@ async fn make(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
     let caller = app.caller(&headers)?;
-    let asked: TicketRequest = super::super::body(body)?;
+    let body = super::super::bytes(body)?;
+    let asked: TicketRequest = super::super::body(Ok(body.clone()))?;
     caller.may(Permission::Match)?;
     let queue = queue_of(&app, &name)?;
-    let ticket = new_ticket(&headers, &caller, &name)?;
+    let ticket = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
     let give_up_after = asked.give_up_after_seconds;
     let players = sent(asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
@@ -142,11 +146,13 @@ async fn list(
     Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
 }
 
+/// For a service account, a process hosted here of its own backfill tickets, and a player (`X-EntityToken`) of its own tickets.
 #[utoipa::path(
     get,
     operation_id = "getTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("player" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 200, description = "As asked", body = TicketView), (status = 404, description = "There is no such thing, or it ended some time ago", body = Problem)),
 )]
@@ -155,18 +161,20 @@ async fn read(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<TicketView>, Native> {
-    let asker = super::asker(&app, &app.caller(&headers)?, Permission::Read).await?;
+    let asker = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Read).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let view = queue.read(move |queue, _| view_for(queue, ticket, &asker)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(Json(TicketView { queue: name, ..view }))
 }
 
+/// For whoever may look at it; of players, those who have joined.
 #[utoipa::path(
     delete,
     operation_id = "cancelTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("player" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 204, description = "It is over"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is matched", body = Problem)),
 )]
@@ -175,9 +183,15 @@ async fn cancel(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
+    let caller = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Match).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    let is_game = queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?;
+    // For a player there are no backfill tickets (seed 004).
+    let is_game = match caller {
+        Asker::Player(_) => false,
+        Asker::Server(_) | Asker::Hosted(_) | Asker::Title => {
+            queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?
+        }
+    };
     let command = if is_game {
         Command::CancelBackfill { ticket, caller }
     } else {
@@ -245,12 +259,14 @@ fn held(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
     }
 }
 
-/// What becomes of a ticket, as it happens: an event with each change, the first at once, the last when it is over.
+/// What becomes of a ticket, as it happens: an event with each change, the first at once, the last when it is over. For whoever may look
+/// at it, players included.
 #[utoipa::path(
     get,
     operation_id = "watchTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}/events",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("player" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 200, description = "Server-sent events of type `ticket`", body = TicketView, content_type = "text/event-stream"), (status = 404, description = "There is no such thing", body = Problem), (status = 503, description = "Too many tickets are watched", body = Problem)),
 )]
@@ -259,9 +275,9 @@ async fn watch(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let asker = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Read).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    Ok(events::stream(&queue, name, ticket).await?.into_response())
+    Ok(events::stream(&queue, name, ticket, asker).await?.into_response())
 }
 
 /// Says that the server of a game goes on which is not hosted here: its backfill ticket's lease is renewed.
@@ -290,7 +306,7 @@ pub(super) fn view(queue: &Queue, ticket: TicketId) -> Option<TicketView> {
 }
 
 /// The same, for whoever may look at it.
-fn view_for(queue: &Queue, ticket: TicketId, asker: &Asker) -> Option<TicketView> {
+pub(super) fn view_for(queue: &Queue, ticket: TicketId, asker: &Asker) -> Option<TicketView> {
     let of_players = queue.ticket(ticket, asker).map(|ticket| TicketView::of(ticket, ""));
     let any = of_players.or_else(|_| queue.backfill(ticket, asker).map(|it| TicketView::of_game(it, "")));
     any.ok()

@@ -1,0 +1,83 @@
+//! Tickets that are asked for again, under the id that the first one was made with.
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::{Answer, Caller, Command, Entity, Rejection, ServerDetails, Terms};
+use uuid::Uuid;
+
+use crate::world::{World, member, player, seated, server, spec};
+
+/// An id that is made of names: of a key, and of what is asked under it.
+fn named(key: u64, asked: u64) -> TicketId {
+    let id = (u128::from(key) << 64) | u128::from(asked);
+    TicketId(uuid::Builder::from_custom_bytes(Uuid::from_u128(id).into_bytes()).into_uuid())
+}
+
+fn by_player(ticket: TicketId, name: &str) -> Command {
+    let (caller, creator) = (Caller::Player(player(name)), member(name, &[]));
+    Command::CreateTicket { ticket, caller, creator, invited: Vec::new(), give_up_after: 600, form: 1 }
+}
+
+fn by_server(ticket: TicketId, name: &str) -> Command {
+    let (creator, members) = (Entity::new("title", "ABCD").unwrap(), vec![member(name, &[])]);
+    let caller = Caller::Title;
+    Command::CreateServerTicket { ticket, caller, creator, members, give_up_after: 600, form: 1 }
+}
+
+fn game(ticket: TicketId, name: &str) -> Command {
+    let (members, server_details) = (vec![seated(name, "", &[])], ServerDetails::default());
+    Command::CreateBackfill {
+        ticket,
+        caller: server("one"),
+        members,
+        server: server_details,
+        places: None,
+        give_up_after: 600,
+        terms: Terms::default(),
+        form: 1,
+    }
+}
+
+/// A ticket of each kind under one id would be ended as the other, again and again.
+#[test]
+fn no_id_is_of_both_kinds() {
+    for ordinary in [by_player, by_server] {
+        let mut world = World::new(spec(3, 3, Vec::new()));
+        let (first, second) = (named(1, 1), named(2, 1));
+        assert_eq!(world.run(ordinary(first, "a")), Ok(Answer::Ticket(first)));
+        assert_eq!(world.run(game(first, "b")), Err(Rejection::RequestTypeMismatch(first)));
+        assert_eq!(world.run(game(second, "b")), Ok(Answer::Ticket(second)));
+        assert_eq!(world.run(ordinary(second, "c")), Err(Rejection::RequestTypeMismatch(second)));
+    }
+}
+
+/// Issue 4, point 4: "idempotency keys".
+#[test]
+fn the_same_again_finds_its_ticket_and_something_else_does_not() {
+    for make in [by_player, by_server, game] {
+        let mut world = World::new(spec(3, 3, Vec::new()));
+        for asked in [4, 9, 6] {
+            let answer = world.run(make(named(7, asked), "a"));
+            let expected = if asked == 4 { Ok(Answer::Ticket(named(7, 4))) } else { Err(named(7, 4)) };
+            assert_eq!(answer, expected.map_err(|ticket| Rejection::KeyReused { ticket }));
+        }
+        let told = world.journal.len();
+        assert_eq!(world.run(make(named(7, 4), "a")), Ok(Answer::Ticket(named(7, 4))));
+        assert_eq!(world.journal.len(), told, "nothing happens again");
+        // Of a lower half, and of another key.
+        assert!(matches!(world.run(make(named(7, 1), "z")), Err(Rejection::KeyReused { .. })));
+        assert_eq!(world.run(make(named(8, 4), "b")), Ok(Answer::Ticket(named(8, 4))));
+    }
+}
+
+/// The halves of a random id say nothing.
+#[test]
+fn random_ids_have_no_key() {
+    let mut world = World::new(spec(9, 9, Vec::new()));
+    let random = |low: u128| {
+        let bytes = Uuid::from_u128((77 << 64) | low).into_bytes();
+        TicketId(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    };
+    for (low, name) in [(1, "a"), (2, "b")] {
+        assert_eq!(world.run(by_player(random(low), name)), Ok(Answer::Ticket(random(low))));
+    }
+}
