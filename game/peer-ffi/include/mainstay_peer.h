@@ -140,12 +140,12 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_FOLLOW = 3,
   // As host: whether the game steps on is in `acts`.
   MAINSTAY_EVENT_KIND_ACT = 4,
-  // The member `peer` is with its host, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
+  // As host: the member `peer` is with it, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
   // actor is made for it.
   MAINSTAY_EVENT_KIND_CONNECTED = 5,
-  // The member `peer` is none any more.
+  // As host: the member `peer` is none any more.
   MAINSTAY_EVENT_KIND_GONE = 6,
-  // The game up to `tick` is held by its host and two others, or as many as there are.
+  // As host: the game up to `tick` is held by it and two others, or as many as can be host after it.
   MAINSTAY_EVENT_KIND_DURABLE = 7,
   // As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
   MAINSTAY_EVENT_KIND_APPLY = 8,

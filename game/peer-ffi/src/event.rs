@@ -25,12 +25,12 @@ pub enum MainstayEventKind {
     Follow = 3,
     /// As host: whether the game steps on is in `acts`.
     Act = 4,
-    /// The member `peer` is with its host, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
+    /// As host: the member `peer` is with it, on `channel`. `acts` says whether it plays something already, and `number` what: then no other
     /// actor is made for it.
     Connected = 5,
-    /// The member `peer` is none any more.
+    /// As host: the member `peer` is none any more.
     Gone = 6,
-    /// The game up to `tick` is held by its host and two others, or as many as there are.
+    /// As host: the game up to `tick` is held by it and two others, or as many as can be host after it.
     Durable = 7,
     /// As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
     Apply = 8,

@@ -95,7 +95,7 @@ pub enum Event {
     },
     /// Whether the host's game steps on.
     Act(Acting),
-    /// A member is with its host: the game binds its actor to that channel (`client_connected`).
+    /// As host: a member is with it, and the game binds its actor to that channel (`client_connected`).
     Connected {
         /// Who.
         peer: PeerId,
@@ -110,9 +110,9 @@ pub enum Event {
     /// A migration is over and this peer is a client, or it was terminated: what it listed in `OnDemoteToClient` is not needed any more,
     /// each once.
     Discard(Vec<EntityId>),
-    /// A member is none any more.
+    /// As host: a member is none any more.
     Gone(PeerId),
-    /// So far the game is held by its host and two others, or as many as there are.
+    /// As host: so far the game is held by it and two others, or as many as can be host after it.
     Durable(StateId),
     /// As host: what a peer did, this one included. Each comes once, in its order and without a gap, and the next state has to hold it.
     Apply {

@@ -233,7 +233,7 @@ pub enum Output {
     },
     /// Whether the host's game steps on. A client hears it too, where it was host before.
     Act(Acting),
-    /// A member is with its host (seed 000's `OnClientConnect`): the game gives it its actor.
+    /// As host: a member is with it (seed 000's `OnClientConnect`), and the game gives it its actor.
     Connected {
         /// Who.
         peer: PeerId,
@@ -246,9 +246,9 @@ pub enum Output {
     Progress(Progress),
     /// A migration is over for this peer, which is a client, or was terminated: what it listed is not needed any more, each once.
     Discard(Vec<EntityId>),
-    /// A member is none any more.
+    /// As host: a member is none any more.
     Gone(PeerId),
-    /// So far the game is held by its host and two standbys (or as many as there are).
+    /// As host: so far the game is held by it and two standbys (or as many as there are).
     Durable(StateId),
     /// The host's game applies what a member did: each once, in its order, and none is left out that was not forgotten
     /// ([`Output::InputForgotten`]).
