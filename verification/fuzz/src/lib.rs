@@ -9,6 +9,7 @@ pub mod peer_packets;
 pub mod query_codecs;
 pub mod query_prober;
 pub mod query_responder;
+pub mod session_inputs;
 pub mod tugboat_game;
 
 /// The input cut into packets: a length of two bytes, big-endian, and as many bytes each, the last as long as the input lasts.

@@ -54,6 +54,11 @@ fn query_responder() {
 }
 
 #[test]
+fn session_inputs() {
+    replay("session_inputs", mainstay_fuzz::session_inputs::run);
+}
+
+#[test]
 fn tugboat_game() {
     replay("tugboat_game", mainstay_fuzz::tugboat_game::run);
 }
