@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mainstay_migration::SessionId;
+use mainstay_migration::{CanBeHost, GamePhase, SessionId};
 use mainstay_peer::{
-    Attributes, Event, Joining, ListedSession, LobbyError, NewSession, Online, OnlineSearch, Peer, Seat,
-    SessionOptions, Trust, Wanted,
+    Attributes, Event, Joining, ListedSession, LobbyError, NewSession, Online, OnlineSearch, Over, Peer,
+    Searchable, Seat, Service, SessionOptions, Support, Trust, Wanted,
 };
+use serde_json::{Value, json};
 
-use crate::product::{Home, until};
+use crate::product::{Home, Product, until};
 
 /// More than a page lists.
 const MANY: usize = 53;
@@ -34,6 +35,11 @@ fn attributes(told: &[(&str, &str)]) -> Attributes {
 fn found(url: &str, free: u32, told: &[(&str, &str)]) -> Vec<ListedSession> {
     let mut search = OnlineSearch::new(&online(url, "looks"), &Wanted { free, attributes: attributes(told) });
     std::iter::from_fn(|| search.find().unwrap()).collect()
+}
+
+/// A session as its lobby shows it to the studio, which may look as often as it likes: of searches a caller has sixty a minute.
+fn stored(up: &Product<'_>, seat: &Seat) -> Value {
+    up.caller().get(&format!("/v1/sessions/{}", uuid::Uuid::from_u128(seat.session().0))).json()
 }
 
 fn options() -> SessionOptions {
@@ -84,7 +90,8 @@ fn a_game_finds_the_sessions_that_are_as_it_wants_and_joins_one() {
     let joined = guest.join_online(&online(&url, "guest"), listed[0].session, options(), Vec::new());
     let mut seat = joined.unwrap();
     until("it is in", || (seat.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
-    until("the lobby lists it", || (found(&url, 1, &[("map", odd)])[0].members == 2).then_some(()));
+    until("the lobby knows it", || (stored(&up, &seat)["members"].as_array()?.len() == 2).then_some(()));
+    assert_eq!(found(&url, 1, &[("map", odd)])[0].members, 2);
 
     let wanted = Wanted::default();
     let mut nowhere = OnlineSearch::new(&online("http://127.0.0.1:9", "looks"), &wanted);
@@ -92,4 +99,111 @@ fn a_game_finds_the_sessions_that_are_as_it_wants_and_joins_one() {
     assert!(matches!(nowhere.find(), Err(LobbyError::Unreachable { .. })), "and is asked again");
     let mut no_lobby = OnlineSearch::new(&online(&format!("{url}/v1"), "looks"), &wanted);
     assert!(no_lobby.find().is_err());
+}
+
+/// What a host says of its session while it runs is what its lobby lists, and what whoever comes finds: whether it is found, whether it is
+/// open, and how far it is; what others say is not heard.
+#[test]
+fn what_a_host_says_of_its_session_is_what_the_lobby_lists() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let url = up.caller().api;
+    let [host, guest] = [(), ()].map(|()| Peer::start(([127, 0, 0, 1], 0).into()).unwrap());
+    let new = NewSession { name: "harbour".to_owned(), size: 4, ..NewSession::default() };
+    let mut seat = host.found_online(&online(&url, "host"), &new, options(), Vec::new()).unwrap();
+    let comes = |peer: &Peer, name: &str| {
+        peer.join_online(&online(&url, name), seat.session(), options(), Vec::new())
+    };
+    let mut other = comes(&guest, "guest").unwrap();
+    until("it is in", || (other.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
+    let listed = || found(&url, 1, &[]).into_iter().map(|one| (one.name, one.joining)).collect::<Vec<_>>();
+    let harbour = |joining| vec![("harbour".to_owned(), joining)];
+    let is = |name: &'static str, wanted: Value| {
+        until(name, || (stored(&up, &seat)[name] == wanted).then_some(()));
+    };
+    assert_eq!(listed(), harbour(Joining::Open));
+
+    seat.set_searchable(Searchable::No).unwrap();
+    is("searchable", false.into());
+    assert_eq!(listed(), [], "nobody finds it");
+    seat.set_searchable(Searchable::Yes).unwrap();
+    is("searchable", true.into());
+    assert_eq!(listed(), harbour(Joining::Open));
+
+    seat.set_joining(Joining::Closed).unwrap();
+    is("joining", "closed".into());
+    assert_eq!(listed(), [], "there is no room for anybody");
+    let all = found(&url, 0, &[]);
+    assert_eq!((all.len(), all[0].joining), (1, Joining::Closed), "it is seen all the same");
+    let late = Peer::start(([127, 0, 0, 1], 0).into()).unwrap();
+    let refused = comes(&late, "late").map(|_seat| ()).unwrap_err();
+    assert!(refused.to_string().contains("MS-G008"), "{refused}");
+
+    for (phase, told) in [(GamePhase::Gathering, "gathering"), (GamePhase::Started, "started")] {
+        seat.set_phase(phase).unwrap();
+        is("phase", told.into());
+    }
+    // Of a member nothing is heard: what its host says after it is what counts.
+    other.set_joining(Joining::Open).unwrap();
+    other.set_searchable(Searchable::No).unwrap();
+    seat.set_phase(GamePhase::Gathering).unwrap();
+    is("phase", "gathering".into());
+    let now = stored(&up, &seat);
+    assert_eq!((&now["joining"], &now["searchable"]), (&json!("closed"), &json!(true)));
+    seat.set_joining(Joining::Open).unwrap();
+    is("joining", "open".into());
+    let mut late = comes(&late, "late").unwrap();
+    until("it is in", || (late.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
+    assert_eq!(seat.next(Duration::ZERO).map(|event| matches!(event, Event::Over(_))), Some(false));
+}
+
+/// Seed 000: "an individual lobby service can be configured to not support host migration". Off means that no session of that service
+/// moves: neither one that is made then, nor one that was made before, and its members are told that it is over.
+#[test]
+fn no_session_moves_of_a_service_that_does_not_support_it() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let url = up.caller().api;
+    let begin = |name: &str, own_flag: Support| {
+        let [host, guest] = [(), ()].map(|()| Peer::start(([127, 0, 0, 1], 0).into()).unwrap());
+        host.set_support(Service::Online, own_flag);
+        let new = NewSession { name: name.to_owned(), ..NewSession::default() };
+        let seat = host.found_online(&online(&url, &format!("host of {name}")), &new, options(), Vec::new());
+        let seat = seat.unwrap();
+        let by = online(&url, &format!("guest of {name}"));
+        let mut other = guest.join_online(&by, seat.session(), options(), Vec::new()).unwrap();
+        until("it is in", || (other.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
+        other.set_can_be_host(CanBeHost::Yes).unwrap();
+        until("its lobby knows that it could follow", || {
+            let members = stored(&up, &other)["members"].as_array()?.clone();
+            members.iter().any(|member| member["canBeHost"] == true).then_some(())
+        });
+        (host, seat, guest, other)
+    };
+    let of_before = begin("before", Support::Supported);
+    let leaves = |(host, seat, guest, mut other): (Peer, Seat, Peer, Seat)| {
+        drop((seat, host));
+        let over = until("it is over, or goes on", || {
+            let event = other.next(Duration::from_millis(200))?;
+            let leads = matches!(event, Event::Lead { .. });
+            if let Event::Over(over) = event { Some(Some(over)) } else { leads.then_some(None) }
+        });
+        drop((other, guest));
+        over
+    };
+    let moved = leaves(begin("moving", Support::Supported));
+    assert_eq!(moved, None, "while the service supports it, a session goes on");
+    let over = leaves(begin("of a host whose process does not", Support::Unsupported));
+    assert!(matches!(over, Some(Over::Ended(_))), "{over:?}");
+    assert_eq!(online(&url, "looks").support().unwrap(), Support::Supported);
+    up.json(&["lobby", "set", "online", "--supports-host-migration", "off"]);
+    assert_eq!(online(&url, "looks").support().unwrap(), Support::Unsupported);
+    for session in [of_before, begin("after", Support::Supported)] {
+        let over = leaves(session);
+        assert!(matches!(over, Some(Over::Ended(_))), "{over:?}");
+    }
 }

@@ -66,7 +66,8 @@ fn outlive(host: Player, others: &[&Player]) {
         });
         assert_eq!(told(&words, "fork"), "0", "{words:?}");
         let moved = player.says("it was told so", |words| words[1] == "migrated");
-        assert_eq!((told(&moved, "epoch"), told(&moved, "cause")), ("2", "2"), "{moved:?}");
+        // Where a lobby answers nothing for two seconds, as on a busy machine, who survives goes on alone first, and is certified after.
+        assert!(["1", "2"].contains(&told(&moved, "epoch")) && told(&moved, "cause") == "2", "{moved:?}");
     }
 }
 
