@@ -83,7 +83,7 @@ fn queue_rows() -> Vec<Row> {
             ),
             Code::NoServers,
             (15, 18),
-            "europe",
+            "mend the name",
         ),
         (queue("serverAllocationEnabled: true"), Code::BadQueue, (3, 5), "queues.md"),
         (

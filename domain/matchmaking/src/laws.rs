@@ -25,7 +25,7 @@ pub struct Broken {
 /// The laws of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// No ticket is of both kinds: what ends one of them would be taken for the other.
+    /// No open ticket is of both kinds: what ends one of them would be taken for the other.
     Kinds,
     /// A player is in at most one open ticket and in at most one open backfill ticket, and the index says in which.
     Membership,
@@ -62,7 +62,9 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let mut held: BTreeMap<MatchId, BTreeSet<TicketId>> = BTreeMap::new();
     let mut hosted: BTreeMap<Tenure, BTreeSet<TicketId>> = BTreeMap::new();
     let mut leased = BTreeSet::new();
-    let both = queue.tickets.keys().find(|ticket| queue.backfills.contains_key(ticket));
+    let is_open_game = |id: &&TicketId| queue.backfills.get(*id).is_some_and(|it| it.stage.ended().is_none());
+    let open = queue.tickets.iter().filter(|(_, ticket)| ticket.stage.ended().is_none());
+    let both = open.map(|(id, _)| id).find(is_open_game);
     ensure(both.is_none(), Law::Kinds, || format!("{both:?} is of both kinds"))?;
     for ticket in queue.tickets.values() {
         if let Stage::Searching(searching) = ticket.stage {

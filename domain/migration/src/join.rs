@@ -25,6 +25,8 @@ const AGAIN: Duration = Duration::from_millis(300);
 pub struct Joining<G: Guards = Guarded> {
     guards: PhantomData<G>,
     config: Config,
+    /// Whom it knew at first.
+    given: Vec<PeerId>,
     known: Vec<PeerId>,
     asked: usize,
     ask_at: Timestamp,
@@ -58,7 +60,8 @@ impl<G: Guards> Joining<G> {
     /// [`Joining::new`], with the guards of its type.
     #[must_use]
     pub fn of(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
-        Self { guards: PhantomData, config, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
+        let given = known.clone();
+        Self { guards: PhantomData, config, given, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
     }
 
     /// Whom it asks: those it knew, and whom they have named.
@@ -115,7 +118,12 @@ impl<G: Guards> Joining<G> {
                 // The one that is named is asked next, at once.
                 self.known.retain(|peer| peer != host);
                 self.known.insert(0, *host);
-                self.known.truncate(MEMBERS_MAX);
+                // Whom it was told of first it asks on, whatever one of those names.
+                if self.known.len() > MEMBERS_MAX
+                    && let Some(last) = self.known.iter().rposition(|peer| !self.given.contains(peer))
+                {
+                    self.known.remove(last);
+                }
                 self.asked = 0;
                 self.ask_at = self.ask_at.min(now);
                 self.wake(now)

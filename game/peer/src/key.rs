@@ -359,7 +359,7 @@ mod tests {
             let hash = digest(&SHA512, &[&point, &key, words].concat());
             let hash = Scalar::from_bytes_mod_order_wide(hash.as_ref().try_into().unwrap());
             let proof = (nonce + hash * secret).to_bytes();
-            (hash.as_bytes()[0] % 8 == 0).then(|| [key, point, proof].concat())
+            hash.as_bytes()[0].is_multiple_of(8).then(|| [key, point, proof].concat())
         });
         (id_of(&key).unwrap(), Signature(signature.unwrap()))
     }

@@ -86,7 +86,9 @@ fn spec_of(turn: &Turn<'_, Queue>, form: u32) -> Result<alloc::sync::Arc<QueueSp
 
 /// The end of a ticket, of whichever kind it is.
 fn canceled(state: &Queue, ticket: TicketId, reason: Cancellation) -> Event {
-    if state.backfills.contains_key(&ticket) {
+    // Of the same id there was one of each kind before that was refused, and journals have such.
+    let is_open_game = state.backfills.get(&ticket).is_some_and(|game| game.stage.ended().is_none());
+    if is_open_game {
         Event::BackfillCanceled { ticket, reason }
     } else {
         Event::TicketCanceled { ticket, reason }

@@ -67,17 +67,6 @@ impl QueueSpec {
         faults.ensure(declared.regions.len() <= REGIONS_MAX, "regions", || {
             alloc::format!("{} regions, at most {REGIONS_MAX}", declared.regions.len())
         });
-        faults.ensure(
-            declared.max_ticket_size.is_none_or(|size| size <= declared.max_match_size),
-            "maxTicketSize",
-            || {
-                alloc::format!(
-                    "{} players, and a match has {} at most",
-                    declared.max_ticket_size.unwrap_or_default(),
-                    declared.max_match_size
-                )
-            },
-        );
         let fits = |name: &Arc<str>| (1..=TEXT_BYTES_MAX).contains(&name.len());
         faults.ensure(declared.regions.iter().all(fits), "regions", || {
             alloc::format!("a region's name has 1 to {TEXT_BYTES_MAX} bytes")

@@ -295,4 +295,5 @@ fn who_asks_to_come_in_remembers_as_many_as_there_can_be() {
         asked = peer(number);
     }
     assert_eq!((joining.asks().len(), joining.asks().first()), (MEMBERS_MAX, Some(&peer(999))));
+    assert!(joining.asks().contains(&peer(1)), "whom it was told of first is asked on");
 }

@@ -25,6 +25,8 @@ pub fn compile(here: &Path, into: &Path) -> PathBuf {
         .arg("-L")
         .arg(&libraries)
         .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        // Before what the environment names: there may be an older one beside the programs.
+        .arg("-Wl,--disable-new-dtags")
         .arg("-lmainstay_peer_ffi")
         .output()
         .unwrap();

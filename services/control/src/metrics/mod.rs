@@ -315,7 +315,7 @@ impl Metrics {
         }
     }
 
-    /// A call was answered.
+    /// A call was answered. A method that no call here has is `other`: whoever may knock could else make up as many names as it likes.
     pub(crate) fn called(&self, route: &str, method: &str, status: u16, took: Duration) {
         let code = match status {
             100..=199 => "1xx",
@@ -324,7 +324,7 @@ impl Metrics {
             400..=499 => "4xx",
             _ => "5xx",
         };
-        let (route, method) = (route.to_owned(), method.to_owned());
+        let (route, method) = (route.to_owned(), known(method).to_owned());
         self.calls.get_or_create(&CallLabels { route: route.clone(), method: method.clone(), code }).inc();
         self.call_seconds.get_or_create(&RouteLabels { route, method }).observe(took.as_secs_f64());
     }
@@ -374,6 +374,12 @@ impl Metrics {
         encode_eof(&mut text)?;
         Ok(text)
     }
+}
+
+/// A method as it is counted.
+fn known(method: &str) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method).unwrap_or("other")
 }
 
 #[cfg(test)]

@@ -298,3 +298,17 @@ fn growth_and_machines_are_counted_by_what_became_of_them() {
         assert!(text.contains(&line), "{line} in\n{text}");
     }
 }
+
+/// Whoever may knock could else fill the memory, and the page, with methods of its own.
+#[test]
+fn methods_that_nobody_knows_are_one() {
+    let metrics = Metrics::default();
+    for method in ["GET", "AAAA1", "AAAA2", "get"] {
+        metrics.called("/x", method, 404, Duration::ZERO);
+    }
+    let mut text = String::new();
+    encode_registry(&mut text, &metrics.registry).unwrap();
+    let methods: BTreeSet<&str> =
+        text.split("method=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    assert_eq!(methods, BTreeSet::from(["GET", "other"]));
+}

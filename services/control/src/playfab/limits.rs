@@ -129,8 +129,10 @@ impl Limits {
         players: impl Iterator<Item = &'a Entity> + Clone,
         now: Timestamp,
     ) {
-        if self.refused.charge(players.clone().map(|player| (queue, player)), now).is_ok() {
-            limit.give_back(players.map(|player| (queue, player)));
+        for player in players {
+            if self.refused.charge([(queue, player)], now).is_ok() {
+                limit.give_back([(queue, player)]);
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! Whether players can be anywhere that the fleet of their queue is: where none of the regions they measured is one of its own, no server
-//! could ever be found for their match, and they are told so at the door.
+//! could ever be found for their match, and they are told so at the door; but not where the rule of regions becomes optional.
 //!
 //! A queue that names its regions judges that by itself. One that does not takes what its fleet has at this moment: a region that is
 //! added to the fleet needs no word to the queue.
@@ -17,6 +17,8 @@ impl Placement {
             return Ok(());
         }
         let region = |(at, rule): (usize, &Rule)| match &rule.kind {
+            // Once that gives way, whoever it is matched with may bring a region of the fleet's.
+            RuleKind::RegionSelection { .. } if rule.optional_after.is_some() => None,
             RuleKind::RegionSelection { path, .. } => Some((at, rule.name.clone(), path.clone())),
             RuleKind::StringEquality { .. }
             | RuleKind::Difference { .. }

@@ -364,9 +364,6 @@ async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken()
     both["CustomExpansion"] =
         json!({ "DifferenceOverrides": [{ "Value": 1 }], "SecondsBetweenExpansions": 5 });
     refused(&set(&with_rule(both)).await, 400, invalid);
-    let mut larger = with_rule(rule("skill"));
-    larger["MatchmakingQueue"]["MaxTicketSize"] = json!(5);
-    refused(&set(&larger).await, 400, invalid);
     assert_eq!(set(&with_rule(rule("$.nest.skill"))).await.status, 200);
 
     let found = ("MatchmakingQueueNotFound", 2016);

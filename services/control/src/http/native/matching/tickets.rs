@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, Seated, Stage};
+use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, Rejection, Seated, Stage};
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, PlayerOfTicket, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
@@ -192,13 +192,20 @@ async fn cancel(
             queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?
         }
     };
+    let is_player = matches!(caller, Asker::Player(_));
     let command = if is_game {
         Command::CancelBackfill { ticket, caller }
     } else {
         Command::CancelTicket { ticket, caller }
     };
-    queue.ask(command).await??;
-    Ok(StatusCode::NO_CONTENT)
+    match queue.ask(command).await? {
+        // A look at it does not tell others' players that there is one, either.
+        Err(Rejection::Unauthorized { .. }) if is_player => Err(Failure::no_ticket(ticket).into()),
+        answer => {
+            answer?;
+            Ok(StatusCode::NO_CONTENT)
+        }
+    }
 }
 
 /// Ends what ties a player to this queue, for one whose ticket's id is lost.
