@@ -429,7 +429,8 @@ impl Seat {
 
     /// As host: whether newcomers are let in, such as into a game that goes on; they are until it is said. In a lobby only the host is heard,
     /// and what it said stands under the next one. Elsewhere each peer's game says it, for whoever is host goes by its own; who
-    /// was a member comes back all the same. Said before [`Event::Entered`], it counts there from then on.
+    /// was a member comes back all the same. Said before [`Event::Entered`], it counts there from then on. It asks strangers to stay away:
+    /// without a lobby nothing keeps one out that says it is a member already, on another side.
     ///
     /// # Errors
     /// Once the peer is shut down.

@@ -51,11 +51,11 @@ impl<G: Guards> Session<G> {
     }
 
     /// Somebody wants in.
-    pub(super) fn let_in(&mut self, now: Timestamp, from: PeerId, pass: Option<&Pass>) {
+    pub(super) fn let_in(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, pass: Option<&Pass>) {
         let leader = self.leader();
         let is_kicked = self.roster.kicked.contains(&from);
         let refusal = self.refusal(now, from, pass);
-        let is_kept_out = self.is_kept_out(from);
+        let is_kept_out = self.is_kept_out(from, stamp);
         match &mut self.leadership {
             Leadership::Reigns(_) if is_kicked => self.send(from, Body::Refused(Closed::Kicked)),
             // Whoever would not be let in is not told where the host is, either.
@@ -77,8 +77,13 @@ impl<G: Guards> Session<G> {
     }
 
     /// Whether nobody new is let in, and it is new. A lobby says so itself of whom it lets in.
-    fn is_kept_out(&self, from: PeerId) -> bool {
-        self.newcomers == Newcomers::KeptOut && !self.has_lobby() && !self.has_met(from)
+    ///
+    /// Who came in on another side, or by a host that did not live to tell it, was never met here, and asks under the stamp of the
+    /// host that it obeys; who is nowhere in asks under [`Stamp::NOBODY`]. Nothing proves that stamp: without a lobby a closed session
+    /// asks strangers to stay away, and only whoever was kicked is kept out whatever it says.
+    fn is_kept_out(&self, from: PeerId, stamp: Stamp) -> bool {
+        let is_new = stamp == Stamp::NOBODY && !self.has_met(from);
+        self.newcomers == Newcomers::KeptOut && !self.has_lobby() && is_new
     }
 
     /// The host throws somebody out.

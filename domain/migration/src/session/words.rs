@@ -70,7 +70,8 @@ pub enum GamePhase {
     Started,
 }
 
-/// Whether a host lets in who was never a member.
+/// Whether a host lets in who was never a member. Without a lobby that is a courtesy, and nothing that keeps a liar out: whoever says that
+/// it is one already, on another side, is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Newcomers {
     /// As long as there is room, into a game that goes on, too.

@@ -207,3 +207,24 @@ fn a_closed_session_lets_nobody_in_who_was_never_a_member() {
     net.run(Duration::from_secs(1));
     assert!(net.peers.contains_key(&peer(9)), "its game has closed nothing");
 }
+
+/// Whoever is within stays, wherever it came in: the host that its side merges into never met it, and hears that it is a member.
+#[test]
+fn who_joined_a_side_is_kept_when_a_closed_session_merges() {
+    let mut net = Net::of(3);
+    for (one, other) in [(1, 3), (2, 3), (1, 9), (2, 9)] {
+        net.cut_both(peer(one), peer(other));
+    }
+    net.run(Duration::from_secs(8));
+    net.join(peer(9));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.session(peer(9)).leader(), peer(3));
+    [1, 2, 3, 9].into_iter().for_each(|id| net.give(peer(id), Input::Newcomers(Newcomers::KeptOut)));
+    net.cut.clear();
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.host(), peer(1));
+    assert!(net.session(peer(1)).roster().members.contains_key(&peer(9)), "it plays on");
+    net.join(peer(8));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.refused.remove(&peer(8)), Some(Closed::ToNewcomers), "and nobody else comes in");
+}
