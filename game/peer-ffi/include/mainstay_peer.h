@@ -176,7 +176,8 @@ typedef enum MainstayEventKind {
   // The session is over for this peer, for a reason that is a text in `bytes` and, but where the game left, has a `code`. Nothing comes
   // after.
   MAINSTAY_EVENT_KIND_OVER = 20,
-  // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, if it was taken, and it goes on.
+  // As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better; or whoever did
+  // (MAINSTAY_EVENT_KIND_SOMEBODY_BETTER) does no more, or has gone. What it gave is held, if it was taken, and it goes on.
   MAINSTAY_EVENT_KIND_NOBODY_BETTER = 21,
   // How a migration goes on: told as each of its stages begins, and every second. `cause`; `acts` says whether listeners are called, and
   // `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many
@@ -949,8 +950,8 @@ enum MainstayStatus mainstay_seat_hold(const struct MainstaySeat *seat,
                                        const uint8_t *bytes,
                                        size_t length);
 
-// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise
-// MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
+// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise,
+// or where `to` cannot be it any more, MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
 //
 // # Safety
 // `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.

@@ -61,7 +61,8 @@ pub enum MainstayEventKind {
     /// The session is over for this peer, for a reason that is a text in `bytes` and, but where the game left, has a `code`. Nothing comes
     /// after.
     Over = 20,
-    /// As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better. What it gave is held, if it was taken, and it goes on.
+    /// As host: the game asked for a better one (mainstay_seat_hand_over), and nobody suits better; or whoever did
+    /// (MAINSTAY_EVENT_KIND_SOMEBODY_BETTER) does no more, or has gone. What it gave is held, if it was taken, and it goes on.
     NobodyBetter = 21,
     /// How a migration goes on: told as each of its stages begins, and every second. `cause`; `acts` says whether listeners are called, and
     /// `stage` for what: otherwise it waits for a new host or for its game. `number` is how many milliseconds it has taken, `tick` how many

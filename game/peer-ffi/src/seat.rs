@@ -250,8 +250,8 @@ pub unsafe extern "C" fn mainstay_seat_hold(
     }
 }
 
-/// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise
-/// MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
+/// As host: another shall be it: `to`, or the best where that is null; in the lobby that is only who suits better than this host, and otherwise,
+/// or where `to` cannot be it any more, MAINSTAY_EVENT_KIND_NOBODY_BETTER comes. `why` is a MainstayHandover; `bytes` are the whole game at its last tick.
 ///
 /// # Safety
 /// `seat` is not freed, `to` is null or points to an id, `bytes` points to `length` of them.

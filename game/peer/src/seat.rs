@@ -130,7 +130,8 @@ pub enum Event {
     /// answers with its last state ([`Seat::hand_over`] to that one, in the lobby). Where it has not within two seconds, what it held
     /// last goes along, and what it did since is lost.
     SomebodyBetter(PeerId),
-    /// As host: the game asked for a better host, and nobody suits better. What it gave is held, if it was taken, and it goes on.
+    /// As host: the game asked for a better host, and nobody suits better; or whoever did ([`Event::SomebodyBetter`]) does no more, or has
+    /// gone. What it gave is held, if it was taken, and it goes on.
     NobodyBetter,
     /// As host: what was given as state is none, and only a snapshot goes on from there.
     NotTaken(StateError),
@@ -485,8 +486,8 @@ impl Seat {
         self.write(Input::State(piece))
     }
 
-    /// As host: another shall be it, the best without `to`; in the lobby that is only who suits better than this host, and otherwise the
-    /// game is told [`Event::NobodyBetter`]. `last` is the game at its last tick.
+    /// As host: another shall be it, the best without `to`; in the lobby that is only who suits better than this host, and otherwise, or
+    /// where `to` cannot be it any more, the game is told [`Event::NobodyBetter`]. `last` is the game at its last tick.
     ///
     /// # Errors
     /// Once the peer is shut down.

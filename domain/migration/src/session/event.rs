@@ -82,6 +82,8 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn elected(&mut self, role: Role) {
         let leader = self.leader();
+        // Its game hears whether it goes on, and who suits better is looked for anew.
+        self.better = None;
         if let Some(event) = &mut self.event
             && event.stages.elected(role)
         {

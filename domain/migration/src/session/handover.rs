@@ -87,7 +87,7 @@ impl<G: Guards> Session<G> {
             }
             // Nobody can follow: then it goes as it is.
             (_, Handover::Leaves) => self.leave(now),
-            (None, Handover::Lobby) if ready && to.is_none() => {
+            (None, Handover::Lobby) if ready => {
                 if let Some(last) = last.take() {
                     self.write_state(now, last);
                 }

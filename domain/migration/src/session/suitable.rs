@@ -70,6 +70,10 @@ impl<G: Guards> Session<G> {
         let who = if self.looks_for_better(now) { self.who_suits_better(now) } else { None };
         let roster = self.roster.version;
         let same = self.better.filter(|better| Some(better.who) == who && better.roster == roster);
+        if same.is_none() && self.better.is_some_and(|better| better.told.is_some()) {
+            // Its game may stand still already, for one that cannot be host any more.
+            self.outputs.push(Output::NobodyBetter);
+        }
         self.better = same.or(who.map(|who| Better { who, roster, since: now, told: None }));
         let Some(better) = &mut self.better else { return };
         let who = better.who;

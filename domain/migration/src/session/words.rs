@@ -264,7 +264,8 @@ pub enum Output {
     /// While players gather: that one suits better, and the session goes to it. The host's game steps no further and hands over to it with its
     /// last state ([`Input::HandOver`]); where it has not within two seconds, what it gave last goes along.
     SomebodyBetter(PeerId),
-    /// The host's game asked for a better host, and nobody suits better: it goes on, from the state that it gave, if that was taken.
+    /// The host's game asked for a better host, and nobody suits better; or whoever did ([`Output::SomebodyBetter`]) does no more, or has
+    /// gone: it goes on, from the state that it gave, if that was taken.
     NobodyBetter,
     /// A piece of the host's game was not taken.
     NotTaken(StateError),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mainstay_migration::{
     CanBeHost, Cause, GamePhase, Input, Migratable, Output, PeerId, Role, WithoutMajority,
 };
-use mainstay_migration::{Epoch, Handover, Outcome, Stage};
+use mainstay_migration::{Epoch, Handover, Outcome, Stage, Tick};
 
 use crate::net::{Net, peer, snapshot};
 
@@ -172,4 +172,41 @@ fn only_a_game_that_says_so_gathers() {
     net.give(peer(1), Input::Phase(GamePhase::Gathering));
     net.run(A_WHILE);
     assert_eq!(net.host(), peer(2), "the host's word is enough");
+}
+
+/// Who suits better may be gone, or suit better no more, by the time that the game was told: one that stands still for it goes on.
+#[test]
+fn a_game_that_stands_still_for_somebody_who_is_gone_goes_on() {
+    type Case = (&'static str, fn(&mut Net), bool);
+    let cases: [Case; 3] = [
+        ("it leaves", |net| net.give(peer(2), Input::Leave), true),
+        ("its power is cut", |net| net.kill(peer(2)), true),
+        ("it suits better no more", |net| net.set(peer(2), NAT, STRICT), false),
+    ];
+    for (why, happens, is_gone) in cases {
+        let mut net = Net::of(3);
+        gather(&mut net);
+        net.set(peer(1), NAT, STRICT);
+        net.run(Duration::from_secs(1));
+        net.idle = true;
+        net.run(Duration::from_millis(9_100));
+        assert!(net.seen[&peer(1)].outputs.contains(&Output::SomebodyBetter(peer(2))), "{why}");
+        let told =
+            |net: &Net| net.seen[&peer(1)].outputs.iter().filter(|it| **it == Output::NobodyBetter).count();
+        assert_eq!(told(&net), 0, "{why}");
+        happens(&mut net);
+        net.run(Duration::from_millis(1_500));
+        assert_eq!(told(&net), 1, "{why}: it is told before it is asked no more");
+        if is_gone {
+            // It had stepped no further, and gives its last state to whom it was told of.
+            let tick = Tick(net.seen[&peer(1)].tick.0 + 1);
+            let last = snapshot(tick);
+            net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last });
+            let seen = &net.seen[&peer(1)];
+            assert_eq!(told(&net), 2, "{why}");
+            assert!(!seen.outputs.iter().any(|it| matches!(it, Output::NotTaken(_))), "{why}");
+            assert_eq!(net.session(peer(1)).held().id().tick, tick, "{why}");
+        }
+        assert_eq!(net.session(peer(1)).leader(), peer(1), "{why}");
+    }
 }
