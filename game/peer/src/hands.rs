@@ -301,11 +301,10 @@ impl Hands {
             Output::Follow { leader, stamp } => {
                 tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
                 self.tell(id, Event::Follow { leader, stamp });
-                let ahead = self.places.get_mut(&id).map(|place| {
-                    place.said.yield_to_another();
-                    place.ahead.obey(leader, stamp)
-                });
-                for bytes in ahead.unwrap_or_default() {
+                let Some(place) = self.places.get_mut(&id) else { return };
+                place.said.yield_to_another();
+                let Life::In(session) = &place.life else { return };
+                for bytes in place.ahead.obey(leader, stamp, session.roster()) {
                     self.tell(id, Event::FromHost { stamp, bytes });
                 }
             }
@@ -507,8 +506,8 @@ impl Hands {
             self.tell(id, Event::FromMember { peer: from, bytes });
         } else if !leads && session.is_of_host(from, stamp) {
             self.tell(id, Event::FromHost { stamp, bytes });
-        } else if stamp > session.stamp() && is_member {
-            ahead.keep(from, stamp, bytes);
+        } else if stamp > session.stamp() {
+            ahead.keep(from, stamp, bytes, session.roster());
         }
     }
 }
