@@ -279,6 +279,7 @@ impl Hands {
             }
             outputs.into_iter().for_each(|output| self.act(id, output));
         }
+        self.keep_listed(id);
         self.say_what_is_held(id);
     }
 
@@ -293,8 +294,6 @@ impl Hands {
             }
             Output::Lead { stamp, state } => {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
-                // The host before may not have come to tell its lobby.
-                self.list_anew(id);
                 // What the game gives before it has read this goes on from another state.
                 self.tell_what_counts(id, Event::Lead { stamp, state });
             }
@@ -325,13 +324,11 @@ impl Hands {
             Output::InputForgotten { number } => self.tell(id, Event::InputForgotten { number }),
             Output::Rewritten { host, told, known } => self.tell(id, Event::Rewritten { host, told, known }),
             Output::Confirmed(stamp) => {
+                // Its lobby may have been away for long.
                 self.list_anew(id);
                 self.tell(id, Event::Confirmed(stamp));
             }
-            Output::StateWanted(stamp) => {
-                self.list_anew(id);
-                self.tell(id, Event::StateWanted(stamp));
-            }
+            Output::StateWanted(stamp) => self.tell(id, Event::StateWanted(stamp)),
             Output::Migrated(report) => {
                 tracing::debug!(me = %self.me, session = %id, ?report, "migrated");
                 self.tell(id, Event::Migrated(report));

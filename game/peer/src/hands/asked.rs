@@ -88,7 +88,17 @@ impl Hands {
         self.list(id, &[listing]);
     }
 
-    /// This peer is certified (anew): what its lobby was told before may have been of an epoch that is over, or another host's.
+    /// This peer may be certified (anew), also where its game hears nothing of it: what its lobby was told before was of an epoch that is
+    /// over, or another host's, who may not have come to tell it.
+    pub(super) fn keep_listed(&mut self, id: SessionId) {
+        if let Some(Place { life: Life::In(session), listed, .. }) = self.places.get_mut(&id) {
+            let reigns = session.is_host().then(|| session.stamp().epoch);
+            if core::mem::replace(listed, reigns) != reigns {
+                self.list_anew(id);
+            }
+        }
+    }
+
     pub(super) fn list_anew(&self, id: SessionId) {
         let listings = self.places.get(&id).map(|place| place.said.listings());
         self.list(id, &listings.unwrap_or_default());
@@ -194,5 +204,114 @@ impl Hands {
             actors: session.roster().actors.clone(),
             hints: session.shown_hints(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
+    use mainstay_migration::{
+        Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Keys, Pass, Proof, Question, Receipt, Ruling,
+        Session, Signature,
+    };
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::hands::command::{Seated, Under};
+    use crate::hands::place::Outside;
+    use crate::key::Key;
+    use crate::link::ARRIVALS_MAX;
+    use crate::lobby::{Done, Joining, Line, Listed, Lobby, News};
+    use crate::mailbox::Mailbox;
+    use crate::quic::Quic;
+    use crate::seat::SessionOptions;
+
+    /// Keys that nobody is asked for: whatever is shown is good.
+    #[derive(Debug)]
+    struct Trusting;
+
+    impl Keys for Trusting {
+        fn sign(&self, _: &[u8]) -> Signature {
+            Signature::default()
+        }
+        fn is_by(&self, _: PeerId, _: &[u8], _: &Signature) -> bool {
+            true
+        }
+        fn is_of_lobby(&self, _: &Grant, _: &Signature) -> bool {
+            true
+        }
+        fn is_pass(&self, _: SessionId, _: PeerId, _: &Pass) -> bool {
+            true
+        }
+        fn is_receipt(&self, _: SessionId, _: Epoch, _: &Receipt) -> bool {
+            true
+        }
+    }
+
+    /// A lobby that only takes down what its host says of the session.
+    #[derive(Debug)]
+    struct Notes(Sender<(Listing, Epoch)>);
+
+    impl Lobby for Notes {
+        fn ask(&mut self, _: &Question) -> Option<Ruling> {
+            None
+        }
+        fn renew(&mut self) -> Option<Ruling> {
+            None
+        }
+        fn news(&mut self) -> Vec<News> {
+            Vec::new()
+        }
+        fn introduce(&mut self, _: CanBeHost) -> Done {
+            Done::Yes
+        }
+        fn seen_as(&mut self, _: SocketAddr) -> Done {
+            Done::Yes
+        }
+        fn kick(&mut self, _: PeerId, _: Epoch) -> Done {
+            Done::Yes
+        }
+        fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
+            self.0.send((listing, epoch)).unwrap();
+            Listed::Yes
+        }
+        fn leave(&mut self) {}
+    }
+
+    /// Its game has given no state, so it is asked for none, and hears nothing.
+    #[tokio::test]
+    async fn a_host_that_is_certified_anew_says_its_listings_anew() {
+        let key = Key::new().unwrap();
+        let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
+        let (_commands_in, commands) = mpsc::channel(1);
+        let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
+        let mut hands = Hands::new(key, quic, arrivals, commands);
+        let options = SessionOptions::new(SessionId(1));
+        let (id, me, now) = (options.session, hands.me, hands.now());
+        let seat = SeatId::new(id);
+        let seated = Seated { id: seat, mailbox: Arc::new(Mailbox::default()), listeners: BTreeMap::new() };
+        let config = hands.config(&options, &Under::Nobody);
+        let config = Config { arbiter: Arbiter::Lobby, keys: Arc::new(Trusting), ..config };
+        let certified =
+            |epoch| Certificate { epoch: Epoch(epoch), host: me, proof: Proof::Lobby(Signature::default()) };
+        let session = Session::found_certified(now, config.clone(), &certified(1)).unwrap();
+        let (noted, notes): (_, Receiver<(Listing, Epoch)>) = channel();
+        let (line, _thread) =
+            Line::start(id, Box::new(Notes(noted)), hands.brought.clone(), hands.clock).unwrap();
+        let outside = Outside::Lobby { line: Some(line), moored: None };
+        hands.places.insert(id, Place::new(config, seated, outside, Life::In(Box::new(session))));
+        hands.settle_in(id);
+
+        let heard = || notes.recv_timeout(Duration::from_secs(10)).unwrap();
+        let closed = Listing::Joining(Joining::Closed);
+        hands.obey(Command::List { seat, listing: closed });
+        assert_eq!(heard(), (closed, Epoch(1)));
+        hands.give(id, Input::Lobby { asked: now, ruling: Ruling::Host(certified(2)) });
+        assert_eq!(heard(), (closed, Epoch(2)));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    CanBeHost, Config, GamePhase, Input, Joining, NAMES, Newcomers, PeerId, Session, Settings,
+    CanBeHost, Config, Epoch, GamePhase, Input, Joining, NAMES, Newcomers, PeerId, Session, Settings,
 };
 
 use super::ahead::Ahead;
@@ -26,6 +26,8 @@ pub(super) struct Place {
     pub(super) early: Early,
     /// What its game has said of it last.
     pub(super) said: Said,
+    /// Of which epoch's host its lobby is told that, while this peer is the host.
+    pub(super) listed: Option<Epoch>,
     /// What a host that it does not obey yet has said.
     pub(super) ahead: Ahead,
     /// Whom the lobby has named, and who is no member here yet.
@@ -63,6 +65,7 @@ impl Place {
             life,
             early: Early { settings: Settings::DEFAULT, can_be_host: None, newcomers: None },
             said: Said::default(),
+            listed: None,
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
             measured: None,
