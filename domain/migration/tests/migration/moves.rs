@@ -251,9 +251,8 @@ fn a_new_hosts_lost_word_costs_a_beat() {
 fn a_leaving_hosts_lost_vote_costs_a_beat() {
     let mut net = Net::of(2);
     let last = last_state(&net, 1);
-    net.travels = |body| match body {
-        Body::Vote(_) => Duration::from_secs(3_600),
-        _ => Duration::from_millis(20),
+    net.travels = |body| {
+        if matches!(body, Body::Vote(_)) { Duration::from_secs(3_600) } else { Duration::from_millis(20) }
     };
     net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
     net.travels = |_| Duration::from_millis(20);

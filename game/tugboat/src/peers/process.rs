@@ -341,11 +341,11 @@ impl Player {
             }
             Event::NotSet(why) => self.tell(&json!({ "event": "notSet", "why": why.to_string() }))?,
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
-            // Members of this game do, and do not speak; its hosts list nothing.
-            // And they give a state with every tick.
+            // Hosts of this game give a state with every tick.
             Event::StateWanted(_) => {}
-            Event::SomebodyBetter(_)
-            | Event::FromMember { .. }
+            // Members of this game do, and do not speak.
+            Event::FromMember { .. }
+            | Event::SomebodyBetter(_)
             | Event::Progress(_)
             | Event::Discard(_)
             | Event::Over(_) => {}
