@@ -158,7 +158,7 @@ impl Keys for Key {
         id_of(key) == Some(signer) && UnparsedPublicKey::new(&ED25519, key).verify(words, signature).is_ok()
     }
 
-    /// All in one equation: 33 cost 43 % of what they do one by one. Where that does not hold, each is asked: a key with a part of small order can be made
+    /// All in one equation, which costs less than each by itself. Where that does not hold, each is asked: a key with a part of small order can be made
     /// to sign what holds alone and not among others, and its vote would spoil the election that it was counted in.
     fn are_by(&self, all: &[Signed<'_>]) -> bool {
         match all {
