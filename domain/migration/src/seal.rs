@@ -40,7 +40,7 @@ pub trait Keys: fmt::Debug + Send + Sync {
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool;
 
     /// Whether every one of these was signed by whom it names. The votes of a majority come together, and many schemes check many
-    /// at once for half of what they cost one by one: of 64 peers each checks 33 when a host goes, all in the same moment.
+    /// at once for less than they cost one by one: of 64 peers each checks 33 when a host goes, all in the same moment.
     fn are_by(&self, all: &[Signed<'_>]) -> bool {
         all.iter().all(|it| self.is_by(it.signer, &it.words, it.signature))
     }
