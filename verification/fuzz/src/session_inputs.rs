@@ -2,7 +2,7 @@
 //! and listeners do meanwhile, the rules do not panic, an epoch has one host for all, nobody goes back to an earlier one, and what is kept
 //! has its limits.
 //!
-//! Four peers run the rules; a fifth member and the strangers are the input's. A packet begins with what is done ([`World::act`]) and
+//! Four peers run the rules; a fifth member and the strangers are the input's. A packet begins with what is done (`World::act`) and
 //! to whom. Keys behave as keys do: nobody signs as another, and what was signed can be said again by whoever heard it. Each input begins
 //! with the same session, which has come together by itself.
 
