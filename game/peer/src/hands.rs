@@ -16,6 +16,7 @@ mod place;
 mod unsaid;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 use mainstay_core::Timestamp;
 use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
 use mainstay_wire::peer::{Game, Packet};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
@@ -115,24 +116,28 @@ impl Hands {
         }
     }
 
-    /// Works until nobody can ask for anything any more.
-    pub(crate) async fn run(mut self) -> Leaving {
+    /// Works until its peer is gone.
+    pub(crate) async fn run(mut self, mut gone: oneshot::Receiver<Infallible>) -> Leaving {
         loop {
             let wake = tokio::time::Instant::from_std(self.wake_at());
             tokio::select! {
                 Some(arrival) = self.arrivals.recv() => self.arrive(arrival),
                 Some(Brought { session, told }) = self.rulings.recv() => self.hear(session, told),
                 Some(seen_as) = self.mirror.next() => self.seen_as(seen_as),
-                command = self.commands.recv() => match command {
-                    Some(command) => self.obey(command),
-                    None => break,
-                },
+                Some(command) = self.commands.recv() => self.obey(command),
+                _gone = &mut gone => break,
                 () = tokio::time::sleep_until(wake) => {}
             }
             self.pass();
         }
+        while let Ok(command) = self.commands.try_recv() {
+            self.obey(command);
+        }
         let left: Vec<SessionId> = self.places.keys().copied().collect();
-        left.into_iter().for_each(|id| self.forget(id));
+        for id in left {
+            self.give(id, Input::Leave);
+            self.over(id, Over::Ended(End::Left));
+        }
         self.quic.close().await;
         Leaving { lines: self.lines, farewells: self.farewells }
     }
@@ -513,7 +518,6 @@ impl Hands {
 mod tests {
     use mainstay_migration::{Hint, Stamp};
     use mainstay_wire::peer::Card;
-    use tokio::sync::oneshot;
 
     use super::*;
     use crate::link::ARRIVALS_MAX;

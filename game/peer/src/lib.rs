@@ -38,6 +38,7 @@ mod standing;
 mod udp;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -129,7 +130,9 @@ pub struct Peer {
     address: SocketAddr,
     mirror: Mirror,
     flags: Flags,
-    commands: Option<mpsc::Sender<Command>>,
+    commands: mpsc::Sender<Command>,
+    /// Dropped, the hands end.
+    lives: Option<oneshot::Sender<Infallible>>,
     hands: Option<JoinHandle<()>>,
 }
 
@@ -151,14 +154,16 @@ impl Peer {
         let address = quic.local_address()?;
         let mirror = quic.mirror().clone();
         let hands = Hands::new(key.clone(), quic, arrivals, commands);
+        let (lives, gone) = oneshot::channel();
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
             .spawn(move || {
-                runtime.block_on(hands.run()).wait();
+                runtime.block_on(hands.run(gone)).wait();
             })
             .map_err(StartError::Io)?;
         let flags = Flags::default();
-        Ok(Self { key, address, mirror, flags, commands: Some(commands_in), hands: Some(hands) })
+        let (lives, hands) = (Some(lives), Some(hands));
+        Ok(Self { key, address, mirror, flags, commands: commands_in, lives, hands })
     }
 
     /// Who it is.
@@ -323,7 +328,7 @@ impl Peer {
             return Err(ListenersError::TooMany.into());
         }
         let listeners: BTreeMap<ListenerId, Registered> = (0..).map(ListenerId).zip(listeners).collect();
-        let commands = self.commands.clone().ok_or(Closing)?;
+        let commands = self.commands.clone();
         let mailbox = Arc::new(Mailbox::default());
         let names = listeners.iter().map(|(id, one)| (*id, (one.name.clone(), one.priority))).collect();
         let id = SeatId::new(options.session);
@@ -334,17 +339,16 @@ impl Peer {
 
     /// Asks the hands for a place, and waits for their answer.
     fn ask(&self, command: impl FnOnce(hands::Answer) -> Command) -> Result<(), SeatError> {
-        let commands = self.commands.as_ref().ok_or(Closing)?;
         let (answer, may_sit) = oneshot::channel();
-        commands.blocking_send(command(answer)).map_err(|_| Closing)?;
+        self.commands.blocking_send(command(answer)).map_err(|_| Closing)?;
         may_sit.blocking_recv().map_err(|_| Closing)?
     }
 }
 
 impl Drop for Peer {
-    /// Waits until every seat is dropped and everybody was told.
+    /// It leaves every session that it has a seat in (whoever holds one reads [`Event::Over`]), and waits until everybody was told.
     fn drop(&mut self) {
-        self.commands = None;
+        self.lives = None;
         if let Some(Err(panicked)) = self.hands.take().map(JoinHandle::join) {
             std::panic::resume_unwind(panicked);
         }

@@ -87,10 +87,13 @@ fn worlds_that_once_broke_a_law_hold() {
 /// lobby's word before its host's took it for a catastrophe (245); a confirmed host that waited for the lobby, to merge with a
 /// side without a majority, gave its own certificate up (20161); the lobby refused a host that would not be one any more the epoch
 /// that outranks the other side, and the two never merged (1000000226, 1500000227);
-/// a host acknowledged what its successor had just told it holds, and at once was certified no more (1000000432, 1500001017).
+/// a host acknowledged what its successor had just told it holds, and at once was certified no more (1000000432, 1500001017); a
+/// session went to a player that did not hear its host (3200000007), and three that held took their laws at their word (3100000027,
+/// 3100000099, 3200000070).
 #[test]
 fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
-    for seed in [105, 245, 20_161, 1_000_000_226, 1_500_000_227, 1_000_000_432, 1_500_001_017] {
+    let early = [105, 245, 20_161, 1_000_000_226, 1_500_000_227, 1_000_000_432, 1_500_001_017];
+    for seed in early.into_iter().chain([3_100_000_027, 3_100_000_099, 3_200_000_007, 3_200_000_070]) {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }

@@ -46,7 +46,7 @@ impl<G: Guards> Session<G> {
             Body::Join(_) => self.let_in(now, from, stamp, None),
             Body::Present(pass) => self.let_in(now, from, stamp, Some(&pass)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
-            Body::Leave => self.let_go(now, from),
+            Body::Leave => self.let_go(now, from, stamp),
             Body::Pull(held) => self.be_asked(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
             Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
@@ -130,6 +130,7 @@ impl<G: Guards> Session<G> {
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
             contact.holds = beat.holds;
             contact.beat = Some(*beat);
+            self.learn_who_can(from, beat.hint);
         }
         if self.meet(now, from, stamp, &beat.leads) {
             return;

@@ -84,6 +84,11 @@ impl Contact {
         self.presence != Presence::Here
     }
 
+    /// It has said so.
+    pub(super) fn has_left(&self) -> bool {
+        matches!(self.presence, Presence::Left(_))
+    }
+
     pub(super) fn is_lost(&self, now: Timestamp) -> bool {
         self.is_gone() || self.rhythm.is_suspect(now)
     }

@@ -28,7 +28,7 @@ const MEMBER_LOST: Duration = Duration::from_secs(5);
 const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
 
 impl<G: Guards> Session<G> {
-    /// Who could be host, the best first. Whoever votes comes before whoever only plays, for only voters can be certified.
+    /// Who could be host, the best first. Whoever can be certified comes before whoever only plays.
     ///
     /// Each is looked for when it is asked for: a session of 64 asks for one or two, some dozen times a second.
     pub(super) fn candidates(&self, is_out: impl Fn(PeerId) -> bool) -> impl Iterator<Item = PeerId> {
@@ -39,7 +39,7 @@ impl<G: Guards> Session<G> {
             };
             let order = self.config.order;
             let next = order
-                .first(&self.hints, |peer| self.is_voter(peer) && could(peer))
+                .first(&self.hints, |peer| self.can_be_certified(peer) && could(peer))
                 .or_else(|| order.first(&self.hints, could))?;
             named.push(next);
             Some(next)
@@ -48,6 +48,11 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn is_voter(&self, peer: PeerId) -> bool {
         self.view().members.contains_key(&peer)
+    }
+
+    /// Members vote for voters alone. A lobby certifies any member, also one that came a moment ago.
+    pub(super) fn can_be_certified(&self, peer: PeerId) -> bool {
+        self.has_lobby() || self.is_voter(peer)
     }
 
     /// Somebody wants in.
@@ -102,12 +107,17 @@ impl<G: Guards> Session<G> {
     }
 
     /// A member goes by itself.
-    pub(super) fn let_go(&mut self, now: Timestamp, from: PeerId) {
+    pub(super) fn let_go(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
         if let Some(contact) = self.contacts.get_mut(&from) {
             contact.presence = Presence::Left(now);
         }
         if self.roster.members.contains_key(&from) {
             self.as_host(|reign| reign.remove.insert(from));
+        }
+        let follows = matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_));
+        // What it said as host of an earlier epoch has come late.
+        if follows && from == self.leader() && stamp == self.stamp() {
+            self.be_left(now);
         }
     }
 
@@ -195,7 +205,7 @@ impl<G: Guards> Session<G> {
         let silent =
             |patience: Duration| contact.is_none_or(|contact| contact.rhythm.silence(now) >= patience);
         // Whoever has said that it goes is not waited for; a link that broke may be dialed again.
-        let has_left = contact.is_some_and(|contact| matches!(contact.presence, Presence::Left(_)));
+        let has_left = contact.is_some_and(Contact::has_left);
         let is_missed = reign.remove.contains(&peer) || contact.is_some_and(Contact::is_gone);
         let patience = if reign.mandate == Mandate::Confirmed { MEMBER_LOST } else { LEASE };
         self.roster.kicked.contains(&peer)

@@ -46,10 +46,13 @@ impl<G: Guards> Session<G> {
         let successor = match (to, why) {
             (Some(peer), _) => Some(peer).filter(lives),
             (None, Handover::Lobby) => self.who_suits_better(now),
-            (None, Handover::Leaves | Handover::Merge) => self.successors(now).next(),
+            // Who goes gives it to somebody it has not been heard by yet rather than to nobody.
+            (None, Handover::Leaves | Handover::Merge) => {
+                self.successor(now).or_else(|| self.successors(now).next())
+            }
         };
-        // On a side without a majority nobody votes; else only voters can be certified.
-        let successor = successor.filter(|peer| self.fork.is_some() || self.is_voter(*peer));
+        // On a side without a majority nobody votes.
+        let successor = successor.filter(|peer| self.fork.is_some() || self.can_be_certified(*peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.

@@ -348,16 +348,17 @@ impl<G: Guards> Session<G> {
         if let Some(channel) = members.get(&me) {
             self.hints.take(me, *channel, hint);
         }
-        let told: Vec<(PeerId, Hint)> = self
-            .contacts
-            .iter()
-            .filter_map(|(peer, contact)| contact.beat.map(|beat| (*peer, beat.hint)))
-            .collect();
-        for (peer, hint) in told {
+        for (peer, hint) in self.told_hints() {
             if let Some(channel) = members.get(&peer) {
                 self.hints.take(peer, *channel, hint);
             }
         }
+    }
+
+    /// What others told of themselves last.
+    pub(super) fn told_hints(&self) -> Vec<(PeerId, Hint)> {
+        let told = self.contacts.iter().map(|(peer, contact)| (*peer, contact.beat));
+        told.filter_map(|(peer, beat)| Some((peer, beat?.hint))).collect()
     }
 
     /// The game steps only while it is sure whose it is.
@@ -416,7 +417,13 @@ impl<G: Guards> Session<G> {
         self.candidates(move |peer| peer == me || goes(&peer))
     }
 
-    /// Hints by peer, for whoever draws them.
+    /// The best of them that hears this host: who does not could not take its last state.
+    pub(super) fn successor(&self, now: Timestamp) -> Option<PeerId> {
+        let present = self.present(now);
+        self.successors(now).find(|peer| present.contains(peer))
+    }
+
+    /// What this peer tells of itself.
     pub(super) fn reported_hint(&self) -> Hint {
         let connections = self.contacts.values().filter(|contact| !contact.is_gone()).count();
         let connections = u8::try_from(connections).unwrap_or(u8::MAX);

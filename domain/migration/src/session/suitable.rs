@@ -45,9 +45,9 @@ impl<G: Guards> Session<G> {
     /// Who suits better than this host, if anybody does: the best of those who could follow it.
     pub(super) fn who_suits_better(&self, now: Timestamp) -> Option<PeerId> {
         let own = self.hints.entries.get(&self.config.me)?;
-        let best = self.successors(now).next()?;
+        let best = self.successor(now)?;
         let entry = self.hints.entries.get(&best)?;
-        (self.is_voter(best) && self.config.order.is_strictly_better(entry, own)).then_some(best)
+        (self.can_be_certified(best) && self.config.order.is_strictly_better(entry, own)).then_some(best)
     }
 
     /// Whether this host looks for a better one at all: nobody gives away a session that is not at rest.

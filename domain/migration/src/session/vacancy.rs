@@ -4,6 +4,7 @@ use alloc::collections::BTreeSet;
 
 use mainstay_core::Timestamp;
 
+use crate::hint::{Entry, Hint};
 use crate::rhythm::BEAT;
 use crate::session::circle::Round;
 use crate::session::doubt::QUORUM_PATIENCE;
@@ -95,6 +96,14 @@ impl Vacancy {
 }
 
 impl<G: Guards> Session<G> {
+    /// The host goes by its own word, and names nobody: nobody has to be asked whether it is missed.
+    pub(super) fn be_left(&mut self, now: Timestamp) {
+        let others = self.view().members.len().saturating_sub(1);
+        let has_majority = self.has_lobby() || others >= self.view().majority();
+        let quorum = if has_majority { Quorum::Majority } else { Quorum::Missing };
+        self.vacate(now, Vacancy::beginning(now, Cause::Controlled, quorum, None));
+    }
+
     /// The host is given up.
     pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
         if let Begun::No = self.begin_event(now, vacancy.cause) {
@@ -107,6 +116,18 @@ impl<G: Guards> Session<G> {
             Cause::Lobby | Cause::Fenced | Cause::Merge => {}
         }
         self.leadership = Leadership::Vacant(vacancy);
+        self.learn_who_can(self.me(), self.reported_hint());
+        self.told_hints().into_iter().for_each(|(peer, hint)| self.learn_who_can(peer, hint));
+    }
+
+    /// The host may have gone before its list told who can be host by now: while there is none, members believe each other. The rest of
+    /// the list stays as it is, for all have to reckon alike.
+    pub(super) fn learn_who_can(&mut self, peer: PeerId, hint: Hint) {
+        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
+        if let Some(channel) = self.roster.members.get(&peer).copied().filter(|_| is_vacant) {
+            let entry = self.hints.entries.entry(peer).or_insert(Entry { channel, hint });
+            entry.hint.can_be_host = hint.can_be_host;
+        }
     }
 
     /// A majority that missed the host may be none any more: then the session's policy for minorities counts.
@@ -152,10 +173,9 @@ impl<G: Guards> Session<G> {
         if vacancy.endorsed.is_some() {
             return vacancy.endorsed;
         }
-        // Votes are given to voters alone.
-        let of_voters = vacancy.quorum == Quorum::Majority;
-        // Voters come first.
-        let first = self.front(now).next().filter(|peer| !of_voters || self.is_voter(*peer));
+        let is_certified = vacancy.quorum == Quorum::Majority;
+        // Whoever can be comes first.
+        let first = self.front(now).next().filter(|peer| !is_certified || self.can_be_certified(*peer));
         if first.is_none() && !vacancy.passed.is_empty() {
             self.change_vacancy(|vacancy| vacancy.passed.clear());
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mainstay_core::Timestamp;
 use mainstay_migration::{
     Announcement, Ballot, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome,
     Output, Proof, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
@@ -65,6 +66,30 @@ fn fewer_than_half_go_on_confirmed() {
     assert_eq!(net.host(), peer(6));
     assert_eq!(net.session(peer(6)).stamp(), Stamp::certified(Epoch(2)));
     assert_eq!(net.session(peer(6)).roster().members.len(), 3, "and knows who is left");
+}
+
+/// It goes before its list tells that its only successor can be host by now: that one knows it of itself, and of others by their word.
+#[test]
+fn a_host_that_goes_at_once_is_followed_by_whoever_has_just_come() {
+    for players in [2, 3] {
+        let mut net = of(1);
+        for newcomer in 2..=players {
+            net.join(peer(newcomer));
+        }
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.session(peer(players)).anticipated(), None, "{players}: nobody could be host yet");
+        for newcomer in 2..=players {
+            net.settle_in(peer(newcomer), CanBeHost::Yes);
+        }
+        net.give(peer(1), Input::Leave);
+        net.kill(peer(1));
+        net.run(Duration::from_millis(100));
+        // It has left there, too: what it asked before has been answered.
+        net.lobby.renewed = Timestamp::EPOCH;
+        net.run(Duration::from_millis(600));
+        assert_eq!((net.host(), net.session(peer(players)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+        assert_eq!(net.seen[&peer(2)].reports[0].cause, Cause::Controlled);
+    }
 }
 
 /// A planned leave is one swap at the lobby, and nothing is lost.
@@ -278,12 +303,18 @@ fn who_was_away_for_two_hosts_goes_on_from_what_the_first_wrote() {
 /// that service migrates".
 #[test]
 fn a_session_of_a_service_without_support_ends_with_its_host() {
-    let mut net = of(3);
-    net.lobby.stays = true;
-    net.kill(peer(1));
-    net.run(Duration::from_secs(6));
-    for id in [2, 3] {
-        assert!(net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost)), "{id}");
+    for leaves in [true, false] {
+        let mut net = of(3);
+        net.lobby.stays = true;
+        if leaves {
+            net.give(peer(1), Input::Leave);
+        }
+        net.kill(peer(1));
+        net.run(Duration::from_millis(if leaves { 1_500 } else { 6_000 }));
+        for id in [2, 3] {
+            let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
+            assert!(is_over, "{id}, its host leaves: {leaves}");
+        }
     }
 }
 

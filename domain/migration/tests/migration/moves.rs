@@ -280,6 +280,38 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
 }
 
+/// A host that just goes has said so itself: nobody waits to see whether others miss it, too. Of two players the other goes on alone.
+#[test]
+fn nobody_asks_about_a_host_that_said_that_it_goes() {
+    for (players, stamp) in [(2, Stamp { epoch: Epoch::FIRST, fork: 1 }), (4, Stamp::certified(Epoch(2)))] {
+        let mut net = Net::of(players);
+        net.give(peer(1), Input::Leave);
+        net.kill(peer(1));
+        net.run(Duration::from_millis(150));
+        assert_eq!((net.host(), net.session(peer(players)).stamp()), (peer(2), stamp), "{players}");
+        assert_eq!(net.seen[&peer(2)].reports[0].cause, Cause::Controlled, "{players}");
+    }
+}
+
+/// What a host said of going in an epoch that is over comes late: it has come back since, and is host again.
+#[test]
+fn a_late_word_of_going_moves_nothing() {
+    let mut net = Net::of(3);
+    let late =
+        Message { session: net.config.session, stamp: Stamp::certified(Epoch::FIRST), body: Body::Leave };
+    for to in [Some(peer(2)), Some(peer(1))] {
+        let tick = net.seen[&net.host()].tick;
+        net.give(net.host(), Input::HandOver { to, why: Handover::Lobby, last: snapshot(tick) });
+        net.run(Duration::from_secs(2));
+    }
+    let stamp = net.session(peer(3)).stamp();
+    assert_eq!((net.host(), stamp), (peer(1), Stamp::certified(Epoch(3))));
+    net.deliver(peer(1), peer(3), late);
+    net.run(Duration::from_secs(2));
+    assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(1), stamp));
+    assert_eq!(net.seen[&peer(3)].reports.len(), 2);
+}
+
 /// Another side's host has just asked this one to go on for both, and it has itself certified anew for that.
 #[test]
 fn a_host_that_leaves_while_it_is_certified_anew_hands_its_last_tick_on_too() {

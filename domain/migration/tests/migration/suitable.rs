@@ -46,6 +46,24 @@ fn while_players_gather_the_session_goes_to_whoever_suits_better() {
     assert_eq!(net.seen[&peer(2)].led_from, Some(net.seen[&peer(1)].tick), "and what the host did since");
 }
 
+/// It is the best, and its host hears it, but not the other way round: it could not take what the host gives it, and the next can.
+#[test]
+fn nobody_is_given_a_session_whose_host_it_does_not_hear() {
+    for why in [Handover::Lobby, Handover::Leaves] {
+        let mut net = Net::of(4);
+        gather(&mut net);
+        net.cut.insert((peer(1), peer(2)));
+        net.run(Duration::from_secs(2));
+        net.set(peer(1), NAT, STRICT);
+        net.run(Duration::from_millis(200));
+        let tick = net.seen[&peer(1)].tick;
+        net.give(peer(1), Input::HandOver { to: None, why, last: snapshot(tick) });
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.session(peer(4)).leader(), peer(3), "{why:?}");
+        assert_eq!(net.seen[&peer(3)].led_from, Some(tick), "{why:?}");
+    }
+}
+
 /// A game that does not answer when it is asked for its last state: what it gave before goes along.
 #[test]
 fn a_game_that_says_nothing_keeps_no_session() {

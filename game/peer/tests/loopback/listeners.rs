@@ -101,7 +101,7 @@ fn listeners_come_and_go_while_a_session_runs() {
     member.seat.add_listener(Noting::registered("late", &calls, Way::Stays)).unwrap();
     member.seat.remove_listener(hangs).unwrap().unwrap();
     until("nobody waits for it", &mut [&mut member, &mut third], |it| it.moved().is_some());
-    assert_eq!(member.moved().unwrap().0, Cause::Catastrophic);
+    assert_eq!(member.moved().unwrap().0, Cause::Controlled);
     let all = calls.lock().unwrap().clone();
     assert!(all.contains(&("first", Stage::Finalise)));
     assert!(all.iter().all(|(name, _)| !["late", "gone"].contains(name)), "{all:?}");

@@ -1,6 +1,6 @@
 //! Places in a session: one at a time, and each by itself.
 
-use mainstay_peer::migration::{CanBeHost, Closed, End, Identification, PeerId, SessionId};
+use mainstay_peer::migration::{CanBeHost, Cause, Closed, End, Identification, PeerId, SessionId};
 use mainstay_peer::{Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SeatError, SessionOptions};
 
 use crate::{Player, is_linked, start, until};
@@ -57,6 +57,20 @@ fn a_seat_that_is_over_does_nothing_to_the_next() {
     member.seat.set_can_be_host(CanBeHost::Yes).unwrap();
     until("it is back at once", &mut [&mut host, &mut member], |it| is_linked(it, 2));
     assert_eq!(over(&member), None);
+}
+
+/// A program that drops its peer before its seats does not hang: it has left, and whoever holds a seat reads so.
+#[test]
+fn a_peer_that_is_dropped_leaves_with_all_its_seats() {
+    let ((ann, mut host), (_bob, mut member)) = two(SessionOptions::new(SessionId(18)));
+    drop(ann);
+    host.listen();
+    assert_eq!(over(&host), Some(&Over::Ended(End::Left)));
+    assert!(host.seat.leave().is_err(), "there is nobody to tell");
+    until("the other goes on", &mut [&mut member], |it| {
+        it.shown().is_some_and(|it| it.role == Identification::Host)
+    });
+    assert!(member.moved().is_none_or(|(cause, _)| cause == Cause::Controlled));
 }
 
 /// It would make no use of its place: it is told why it lost it, and the others need not miss it first.

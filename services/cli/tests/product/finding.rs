@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mainstay_migration::{GamePhase, SessionId};
+use mainstay_migration::{CanBeHost, End, GamePhase, SessionId};
 use mainstay_peer::{
-    Attributes, Event, Joining, ListedSession, LobbyError, NewSession, Online, OnlineSearch, Peer,
-    Searchable, Seat, SessionOptions, Trust, Wanted,
+    Attributes, Event, Joining, ListedSession, LobbyError, NewSession, Online, OnlineSearch, Over, Peer,
+    Searchable, Seat, Service, SessionOptions, Support, Trust, Wanted,
 };
 use serde_json::{Value, json};
 
@@ -158,5 +158,51 @@ fn what_a_host_says_of_its_session_is_what_the_lobby_lists() {
     until("it is in", || (late.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
     while let Some(event) = seat.next(Duration::ZERO) {
         assert!(!matches!(event, Event::Over(_)), "{event:?}");
+    }
+}
+
+/// Seed 000: "an individual lobby service can be configured to not support host migration". Off means that no session of that service
+/// moves: neither one that is made then, nor one that was made before, and its members are told that it is over.
+#[test]
+fn no_session_moves_of_a_service_that_does_not_support_it() {
+    let home = Home::new();
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, "version: 1.0\n").unwrap();
+    let up = home.up(&[file.to_str().unwrap()]);
+    let url = up.caller().api;
+    let begin = |name: &str, own_flag: Support| {
+        let [host, guest] = [(), ()].map(|()| Peer::start(([127, 0, 0, 1], 0).into()).unwrap());
+        host.set_support(Service::Online, own_flag);
+        let new = NewSession { name: name.to_owned(), ..NewSession::default() };
+        let seat = host.found_online(&online(&url, &format!("host of {name}")), &new, options(), Vec::new());
+        let seat = seat.unwrap();
+        let by = online(&url, &format!("guest of {name}"));
+        let mut other = guest.join_online(&by, seat.session(), options(), Vec::new()).unwrap();
+        until("it is in", || (other.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
+        other.set_can_be_host(CanBeHost::Yes).unwrap();
+        until("its host knows that it could follow", || seat.shown().unwrap()?.anticipated.map(drop));
+        (host, seat, guest, other)
+    };
+    let of_before = begin("before", Support::Supported);
+    let leaves = |(host, seat, guest, mut other): (Peer, Seat, Peer, Seat)| {
+        drop((seat, host));
+        let over = until("it is over, or goes on", || {
+            let event = other.next(Duration::from_millis(200))?;
+            let leads = matches!(event, Event::Lead { .. });
+            if let Event::Over(over) = event { Some(Some(over)) } else { leads.then_some(None) }
+        });
+        drop((other, guest));
+        over
+    };
+    let moved = leaves(begin("moving", Support::Supported));
+    assert_eq!(moved, None, "while the service supports it, a session goes on");
+    let over = leaves(begin("of a host whose process does not", Support::Unsupported));
+    assert!(matches!(over, Some(Over::Ended(End::HostLost))), "{over:?}");
+    assert_eq!(online(&url, "looks").support().unwrap(), Support::Supported);
+    up.json(&["lobby", "set", "online", "--supports-host-migration", "off"]);
+    assert_eq!(online(&url, "looks").support().unwrap(), Support::Unsupported);
+    for session in [of_before, begin("after", Support::Supported)] {
+        let over = leaves(session);
+        assert!(matches!(over, Some(Over::Ended(End::HostLost))), "{over:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
     Announcement, Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId,
-    Proof, SessionId, Signature, View, ViewId, Vote,
+    Proof, SessionId, Signature, Stamp, View, ViewId, Vote,
 };
 
 use super::peer::{Alive, Handed, Life, NamedKeys};
@@ -239,7 +239,8 @@ impl<G: Guards> World<G> {
         self.say(host, |_| format!("hands over: {why:?} at {tick}"));
         self.oracle.handed_over(tick);
         let last = self.peer(host).game.piece();
-        self.peer(host).handed = Handed::Asked;
+        let stamp = self.peers[&host].session().map_or(Stamp::NOBODY, mainstay_migration::Session::stamp);
+        self.peer(host).handed = Handed::Asked(stamp);
         // To one that is named, or to whoever suits better, if anybody does.
         let next = self.peers[&host].session().and_then(mainstay_migration::Session::anticipated);
         let to = next.filter(|_| why == Handover::Lobby && self.random.chance(500_000));

@@ -298,7 +298,8 @@ pub(super) fn gives_away<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<
         world.peer(id).handed = Handed::ByItself;
         world.counts.suited += 1;
     }
-    let may = world.peers[&id].handed == Handed::Asked || world.now < world.scenario.gathers + HANDING_MAX;
+    let is_asked = matches!(world.peers[&id].handed, Handed::Asked(_));
+    let may = is_asked || world.now < world.scenario.gathers + HANDING_MAX;
     ensure(may, "a game that has begun stays where it is", || id)
 }
 
@@ -311,13 +312,19 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
         "I8: a migration ends within its budget and its grace",
         || format!("{id}: {report:?}"),
     )?;
-    let unprovoked = match world.scenario.faults {
-        Faults::Calm => !matches!(report.cause, Cause::Lobby | Cause::Controlled),
-        Faults::Wireless | Faults::HostUnheard => true,
-        Faults::Stormer => !world.has_stormed(id),
-        Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff),
-        Faults::HostCrashes | Faults::Swarm => false,
-    };
+    // What a host gives away is judged where it does.
+    let is_given = matches!(report.cause, Cause::Lobby | Cause::Controlled);
+    let unprovoked = !is_given
+        && match world.scenario.faults {
+            Faults::Calm | Faults::Wireless | Faults::HostUnheard => true,
+            Faults::Stormer => !world.has_stormed(id),
+            // It ends where it is cut off, and does not hear its host give the session away.
+            Faults::OneDeaf => {
+                let is_given_away = world.counts.suited + world.counts.handed_over > 0;
+                report.outcome != Outcome::Terminated(Failure::CutOff) && !is_given_away
+            }
+            Faults::HostCrashes | Faults::Swarm => false,
+        };
     ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))
 }
 
