@@ -2,6 +2,7 @@
 
 mod lobby;
 mod matching;
+mod output;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::up::doors::Door;
 
 pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb};
+pub use self::output::{Format, Output, Reader};
 
 /// The most slots an agent offers: what one machine may bring.
 const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;
@@ -27,18 +29,8 @@ pub struct Arguments {
     /// Where the running instance keeps its data, and how it is found
     #[arg(long, global = true, value_name = "DIR", default_value = ".mainstay", env = "MAINSTAY_DATA_DIR")]
     pub data_dir: PathBuf,
-    /// How answers are written to standard output
-    #[arg(short, long, global = true, value_enum, default_value_t = Format::Table)]
-    pub output: Format,
-}
-
-/// How answers are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Table,
-    /// For programs.
-    Json,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// The commands.

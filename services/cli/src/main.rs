@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Format};
+use crate::arguments::{Arguments, Command, Reader};
 use crate::failure::{Exit, Failure};
 
 /// Gives back to the machine what a compaction of a journal took for a moment: a second state, as large as the first. The C library's
@@ -87,31 +87,31 @@ fn talk() {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let Arguments { command, data_dir, output } = arguments;
-    if let (Command::Simulator(_) | Command::Bench(_), Format::Json) = (&command, output) {
+    if let (Command::Simulator(_) | Command::Bench(_), Reader::Program) = (&command, output.reader()) {
         let what = "simulator and bench print reports for people, not JSON";
-        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o json out"));
+        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o out"));
     }
     match command {
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
-        Command::Check(arguments) => commands::check::run(&arguments, &data_dir, output),
-        Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, output),
-        Command::Explain { code } => commands::explain::run(&code, output),
-        Command::Doctor => commands::doctor::run(&data_dir, output),
-        Command::Status => commands::status::run(&data_dir, output),
-        Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, output),
-        Command::Machine(verb) => commands::machine::run(&verb, &data_dir, output),
-        Command::Token(verb) => commands::token::run(&verb, &data_dir, output),
-        Command::Account(verb) => commands::account::run(&verb, &data_dir, output),
-        Command::Server(verb) => commands::server::run(&verb, &data_dir, output),
-        Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, output),
-        Command::Queue(verb) => commands::queue::run(&verb, &data_dir, output),
-        Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, output),
-        Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, output),
-        Command::Match(verb) => commands::matches::run(&verb, &data_dir, output),
-        Command::Session(verb) => commands::session::run(&verb, &data_dir, output),
-        Command::Lobby(verb) => commands::lobby::run(&verb, &data_dir, output),
-        Command::Demo(verb) => commands::demo::run(&verb, &data_dir, output),
+        Command::Check(arguments) => commands::check::run(&arguments, &data_dir, &output),
+        Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, &output),
+        Command::Explain { code } => commands::explain::run(&code, &output),
+        Command::Doctor => commands::doctor::run(&data_dir, &output),
+        Command::Status => commands::status::run(&data_dir, &output),
+        Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, &output),
+        Command::Machine(verb) => commands::machine::run(&verb, &data_dir, &output),
+        Command::Token(verb) => commands::token::run(&verb, &data_dir, &output),
+        Command::Account(verb) => commands::account::run(&verb, &data_dir, &output),
+        Command::Server(verb) => commands::server::run(&verb, &data_dir, &output),
+        Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, &output),
+        Command::Queue(verb) => commands::queue::run(&verb, &data_dir, &output),
+        Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, &output),
+        Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, &output),
+        Command::Match(verb) => commands::matches::run(&verb, &data_dir, &output),
+        Command::Session(verb) => commands::session::run(&verb, &data_dir, &output),
+        Command::Lobby(verb) => commands::lobby::run(&verb, &data_dir, &output),
+        Command::Demo(verb) => commands::demo::run(&verb, &data_dir, &output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
         Command::Bench(arguments) => commands::bench::run(&arguments),
     }

@@ -1,48 +1,54 @@
-//! Answers on standard output: a table for people, or the JSON as it came for programs.
+//! Answers on standard output: tables and words for people; for programs the JSON as it came, or the same in another writing.
+
+mod yaml;
 
 use std::io::{self, Write};
 
 use comfy_table::{ContentArrangement, Table, presets};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::arguments::Format;
+use crate::arguments::{Format, Output};
 use crate::failure::{Exit, Failure};
 
 /// A column: its heading, and where its value is in a row's JSON.
 pub type Column = (&'static str, &'static str);
 
+/// How an answer is shown to people.
+pub enum Shape<'a> {
+    /// A list: a row each, with these columns.
+    Rows(&'a [Column]),
+    /// One thing: a line a field.
+    One,
+    /// Words that are made of it.
+    Words(&'a dyn Fn(&Value) -> String),
+}
+
+/// What things are known by, the best name first: what `get` takes.
+const NAMES: [&str; 7] = ["display", "allocationId", "id", "keyId", "name", "service", "code"];
+
 /// Writes a list.
-pub fn list(rows: &Value, columns: &[Column], format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Json => json(rows),
-        Format::Table => {
-            let mut table = plain_table();
-            table.set_header(columns.iter().map(|(heading, _)| heading.to_uppercase()));
-            for row in rows.as_array().into_iter().flatten() {
-                table.add_row(columns.iter().map(|(_, pointer)| cell(row.pointer(pointer))));
-            }
-            write(&format!("{}\n", table.trim_fmt()))
-        }
-    }
+pub fn list(rows: &Value, columns: &[Column], format: &Output) -> Result<(), Failure> {
+    write(&text(rows, &Shape::Rows(columns), format)?)
 }
 
 /// Writes one thing.
-pub fn one(thing: &Value, format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Json => json(thing),
-        Format::Table => {
-            let mut table = plain_table();
-            for (key, value) in thing.as_object().into_iter().flatten() {
-                table.add_row([key.clone(), cell(Some(value))]);
-            }
-            write(&format!("{}\n", table.trim_fmt()))
-        }
-    }
+pub fn one(thing: &Value, format: &Output) -> Result<(), Failure> {
+    write(&text(thing, &Shape::One, format)?)
 }
 
-/// Writes a line of JSON.
-pub fn json(value: &Value) -> Result<(), Failure> {
-    write(&format!("{value:#}\n"))
+/// Writes what people want to have in words.
+pub fn told(thing: &Value, words: &dyn Fn(&Value) -> String, format: &Output) -> Result<(), Failure> {
+    write(&text(thing, &Shape::Words(words), format)?)
+}
+
+/// A list as people see it.
+pub fn table(rows: &Value, columns: &[Column]) -> String {
+    let mut table = plain_table();
+    table.set_header(columns.iter().map(|(heading, _)| heading.to_uppercase()));
+    for row in rows.as_array().into_iter().flatten() {
+        table.add_row(columns.iter().map(|(_, pointer)| cell(row.pointer(pointer))));
+    }
+    format!("{}\n", table.trim_fmt())
 }
 
 /// Writes text. A reader that went away (`| head`) is no error.
@@ -55,6 +61,93 @@ pub fn write(text: &str) -> Result<(), Failure> {
             Err(Failure::new(Exit::Failed, "MS-U009", "failed to write to standard output").why(error))
         }
     }
+}
+
+/// An answer as it is written.
+fn text(answer: &Value, shape: &Shape<'_>, format: &Output) -> Result<String, Failure> {
+    let picked = (!format.fields.is_empty()).then(|| picked(answer, &format.fields));
+    let said = picked.as_ref().unwrap_or(answer);
+    Ok(match (format.format, shape) {
+        (Format::Json, _) => format!("{said:#}\n"),
+        (Format::Jsonl, _) => each(said).iter().map(|row| format!("{row}\n")).collect(),
+        (Format::Yaml, _) => yaml::document(said),
+        (Format::Name, _) => {
+            let names = each(answer).into_iter().map(name).collect::<Result<Vec<_>, _>>()?;
+            names.iter().map(|name| format!("{name}\n")).collect()
+        }
+        (Format::Table | Format::Wide, Shape::Rows(columns)) => match &picked {
+            Some(_) => chosen(said, &format.fields),
+            None if format.format == Format::Wide => wide(said, columns),
+            None => table(said, columns),
+        },
+        (Format::Table | Format::Wide, Shape::Words(words)) if picked.is_none() => words(said),
+        (Format::Table | Format::Wide, Shape::One | Shape::Words(_)) => {
+            let mut table = plain_table();
+            for (key, value) in said.as_object().into_iter().flatten() {
+                table.add_row([key.clone(), cell(Some(value))]);
+            }
+            format!("{}\n", table.trim_fmt())
+        }
+    })
+}
+
+/// The rows of a list; or the one thing.
+fn each(answer: &Value) -> Vec<&Value> {
+    answer.as_array().map_or_else(|| vec![answer], |rows| rows.iter().collect())
+}
+
+fn name(row: &Value) -> Result<String, Failure> {
+    let found = NAMES.iter().find_map(|field| row.get(*field)).filter(|name| !name.is_null());
+    found.map(|name| cell(Some(name))).ok_or_else(|| {
+        Failure::new(Exit::Usage, "MS-U047", "this answer has neither an id nor a name")
+            .fix("ask for -o json, or for the fields you want: --fields a,b")
+    })
+}
+
+/// The fields that were asked for, by the names they were asked by; null where there is no such thing.
+fn picked(answer: &Value, fields: &[String]) -> Value {
+    let of = |row: &Value| {
+        let found = |field: &String| row.pointer(&format!("/{}", field.replace('.', "/"))).cloned();
+        Value::Object(
+            fields
+                .iter()
+                .map(|field| (field.clone(), found(field).unwrap_or_default()))
+                .collect::<Map<_, _>>(),
+        )
+    };
+    match answer {
+        Value::Array(rows) => rows.iter().map(of).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => of(answer),
+    }
+}
+
+/// A table of the fields that were asked for.
+fn chosen(rows: &Value, fields: &[String]) -> String {
+    let mut table = plain_table();
+    table.set_header(fields.iter().map(|field| field.to_uppercase()));
+    for row in rows.as_array().into_iter().flatten() {
+        table.add_row(fields.iter().map(|field| cell(row.get(field))));
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+/// A table with its columns, and behind them every field that none of them shows.
+fn wide(rows: &Value, columns: &[Column]) -> String {
+    let shown = |field: &String| columns.iter().any(|(_, pointer)| pointer.strip_prefix('/') == Some(field));
+    let mut more: Vec<&String> = Vec::new();
+    for field in rows.as_array().into_iter().flatten().filter_map(Value::as_object).flat_map(Map::keys) {
+        if !shown(field) && !more.contains(&field) {
+            more.push(field);
+        }
+    }
+    let mut table = plain_table();
+    let headings = columns.iter().map(|(heading, _)| heading.to_uppercase());
+    table.set_header(headings.chain(more.iter().map(|field| field.to_uppercase())));
+    for row in rows.as_array().into_iter().flatten() {
+        let cells = columns.iter().map(|(_, pointer)| cell(row.pointer(pointer)));
+        table.add_row(cells.chain(more.iter().map(|field| cell(row.get(*field)))));
+    }
+    format!("{}\n", table.trim_fmt())
 }
 
 fn plain_table() -> Table {
@@ -83,6 +176,52 @@ fn cell(value: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn shown(answer: &Value, format: Format, fields: &[&str]) -> String {
+        let fields = fields.iter().map(ToString::to_string).collect();
+        text(answer, &Shape::Rows(&[("who", "/id")]), &Output { format, fields }).unwrap()
+    }
+
+    #[test]
+    fn a_list_is_written_as_it_was_asked_for() {
+        let rows = json!([{ "id": "a", "server": { "region": "EU" } }, { "id": "b", "places": 2 }]);
+        let (all, some) = (&[][..], &["id", "server.region"][..]);
+        for (format, fields, written) in [
+            (Format::Table, all, "WHO\n a\n b\n"),
+            (
+                Format::Wide,
+                all,
+                "WHO  SERVER                PLACES\n a    {\"region\":\"EU\"}  -\n b    -                 2\n",
+            ),
+            (
+                Format::Jsonl,
+                all,
+                "{\"id\":\"a\",\"server\":{\"region\":\"EU\"}}\n{\"id\":\"b\",\"places\":2}\n",
+            ),
+            (Format::Yaml, all, "- id: \"a\"\n  server:\n    region: \"EU\"\n- id: \"b\"\n  places: 2\n"),
+            (Format::Name, all, "a\nb\n"),
+            (Format::Name, &["places"], "a\nb\n"),
+            (Format::Table, some, "ID  SERVER.REGION\n a   EU\n b   -\n"),
+            (
+                Format::Jsonl,
+                some,
+                "{\"id\":\"a\",\"server.region\":\"EU\"}\n{\"id\":\"b\",\"server.region\":null}\n",
+            ),
+        ] {
+            let seen = shown(&rows, format, fields);
+            let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            match format {
+                Format::Table | Format::Wide => assert_eq!(squeezed(&seen), squeezed(written), "{seen}"),
+                Format::Json | Format::Jsonl | Format::Yaml | Format::Name => assert_eq!(seen, written),
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_name_is_not_written_by_one() {
+        let output = Output { format: Format::Name, fields: Vec::new() };
+        assert_eq!(text(&json!({ "pairs": 3 }), &Shape::One, &output).unwrap_err().code, "MS-U047");
+    }
 
     #[test]
     fn cells_show_what_a_person_would_look_for() {

@@ -45,7 +45,7 @@ pub enum SessionVerb {
     Kick {
         #[command(flatten)]
         session: OneSession,
-        /// The member's key, as candidates shows it; write -- before one that begins with -o or -h
+        /// The member's key, as candidates shows it; write -- before one that begins with -o, -w or -h
         #[arg(allow_hyphen_values = true)]
         peer: String,
     },

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{every, segment};
-use crate::arguments::{AccountVerb, Format, RoleChoice};
+use crate::arguments::{AccountVerb, Output, RoleChoice};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
 
 const COLUMNS: &[Column] = &[("key id", "/keyId"), ("role", "/role")];
 
-pub fn run(verb: &AccountVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &AccountVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         AccountVerb::Create { role } => {

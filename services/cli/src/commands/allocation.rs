@@ -11,7 +11,7 @@ use mainstay_fleet::Request;
 use serde_json::{Value, json};
 
 use super::{every, segment};
-use crate::arguments::{AllocationVerb, CreateArguments, Format};
+use crate::arguments::{AllocationVerb, CreateArguments, Output};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column};
@@ -33,7 +33,7 @@ const COLUMNS: &[Column] = &[
 /// How often a waiting allocation is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
-pub fn run(verb: &AllocationVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &AllocationVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         AllocationVerb::List { fleet } => {
@@ -50,7 +50,7 @@ pub fn run(verb: &AllocationVerb, data_dir: &Path, format: Format) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn create(client: &Client, arguments: &CreateArguments, format: Format) -> Result<(), Failure> {
+fn create(client: &Client, arguments: &CreateArguments, format: &Output) -> Result<(), Failure> {
     let id = match &arguments.id {
         Some(id) => id.clone(),
         None => data::uuid()?.to_string(),

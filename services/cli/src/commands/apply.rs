@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::segment;
-use crate::arguments::{ApplyArguments, Format};
+use crate::arguments::{ApplyArguments, Output};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
-pub fn run(arguments: &ApplyArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &ApplyArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     let unreadable = |error: std::io::Error| {
         Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", arguments.file.display())).why(error)

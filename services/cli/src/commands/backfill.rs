@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::queue::{meant, read_json};
 use super::ticket::path;
 use super::{every, segment};
-use crate::arguments::{BackfillVerb, Format};
+use crate::arguments::{BackfillVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -23,7 +23,7 @@ const COLUMNS: &[Column] = &[
     ("why", "/cancellationReason"),
 ];
 
-pub fn run(verb: &BackfillVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &BackfillVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         BackfillVerb::List(of) => {

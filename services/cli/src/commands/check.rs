@@ -4,35 +4,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use mainstay_config::{Private, Problem, SourceFile, load_here};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::arguments::{CheckArguments, Format};
+use crate::arguments::{CheckArguments, Output};
 use crate::failure::{Exit, Failure};
 use crate::output;
 
-pub fn run(arguments: &CheckArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &CheckArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let (problems, refused, left_out) = match load_here(&read(&arguments.files)?, &Private::of(data_dir)) {
         Ok(accepted) => (accepted.warnings, false, 0),
         Err(refused) => (refused.problems, true, refused.left_out),
     };
-    match format {
-        Format::Json => output::json(&json!({
-            "ok": !refused,
-            "leftOut": left_out,
-            "problems": problems.iter().map(Problem::report).collect::<Vec<_>>(),
-        }))?,
-        Format::Table => {
-            for problem in &problems {
-                output::write(&format!("{problem}\n\n"))?;
-            }
-            if left_out > 0 {
-                output::write(&format!("and {left_out} more problems\n"))?;
-            }
-            if problems.is_empty() {
-                output::write("no problems\n")?;
-            }
+    let found = json!({
+        "ok": !refused,
+        "leftOut": left_out,
+        "problems": problems.iter().map(Problem::report).collect::<Vec<_>>(),
+    });
+    let words = |_: &Value| {
+        let told: String = problems.iter().map(|problem| format!("{problem}\n\n")).collect();
+        match left_out {
+            0 if problems.is_empty() => "no problems\n".to_owned(),
+            0 => told,
+            _more => format!("{told}and {left_out} more problems\n"),
         }
-    }
+    };
+    output::told(&found, &words, format)?;
     Ok(if refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

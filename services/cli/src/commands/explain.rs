@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::arguments::Format;
+use crate::arguments::Output;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
 const CODES: &str = include_str!("../../../../docs/reference/error-codes.md");
 
-pub fn run(code: &str, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(code: &str, format: &Output) -> Result<ExitCode, Failure> {
     let wanted = code.to_uppercase();
     let text = mainstay_config::explain(&wanted).map(str::to_owned).or_else(|| row(&wanted));
     match text {
-        Some(text) => match format {
-            Format::Table => output::write(&format!("{wanted}\n  {text}\n"))?,
-            Format::Json => output::json(&json!({ "code": wanted, "text": text }))?,
-        },
+        Some(text) => {
+            let words = |_: &Value| format!("{wanted}\n  {text}\n");
+            output::told(&json!({ "code": wanted, "text": text }), &words, format)?;
+        }
         None => {
             return Err(Failure::new(Exit::NotFound, "MS-U007", format!("no error has the code {wanted}"))
                 .fix("codes look like MS-P006; the page of all: docs/reference/error-codes.md"));

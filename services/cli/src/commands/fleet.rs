@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{every, segment};
-use crate::arguments::{Format, Look};
+use crate::arguments::{Look, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -21,7 +21,7 @@ const COLUMNS: &[Column] = &[
     ("available", "/servers/available"),
 ];
 
-pub fn run(verb: &Look, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &Look, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         Look::List => output::list(&every(&client, "/v1/fleets")?, COLUMNS, format)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{every, segment};
-use crate::arguments::{Format, LobbyVerb, OnOff};
+use crate::arguments::{LobbyVerb, OnOff, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -18,7 +18,7 @@ const COLUMNS: &[Column] = &[
     ("key", "/lobbyKey"),
 ];
 
-pub fn run(verb: &LobbyVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &LobbyVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         LobbyVerb::List => output::list(&every(&client, "/v1/lobbies")?, COLUMNS, format)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{every, segment};
-use crate::arguments::{Format, MachineVerb};
+use crate::arguments::{MachineVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -27,7 +27,7 @@ const COLUMNS: &[Column] = &[
     ("available", "/servers/available"),
 ];
 
-pub fn run(verb: &MachineVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &MachineVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         MachineVerb::List => output::list(&every(&client, "/v1/machines")?, COLUMNS, format)?,
@@ -46,7 +46,7 @@ pub fn run(verb: &MachineVerb, data_dir: &Path, format: Format) -> Result<ExitCo
 }
 
 /// Says whether it is done, or waits for somebody to go.
-fn act(client: &Client, id: &str, action: &str, format: Format) -> Result<(), Failure> {
+fn act(client: &Client, id: &str, action: &str, format: &Output) -> Result<(), Failure> {
     let path = format!("/v1/machines/{}/actions", segment(id));
     let answer = client.post(&path, &json!({ "action": action }))?;
     let deferred = answer["deferred"].as_bool().unwrap_or(false);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::queue::meant;
 use super::{every, segment};
-use crate::arguments::{Format, MatchVerb};
+use crate::arguments::{MatchVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -21,7 +21,7 @@ const COLUMNS: &[Column] = &[
 
 const STEPS: &[Column] = &[("after s", "/afterSeconds"), ("what", "/what"), ("of", "/of"), ("at", "/at")];
 
-pub fn run(verb: &MatchVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &MatchVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         MatchVerb::List(of) => {
@@ -35,10 +35,7 @@ pub fn run(verb: &MatchVerb, data_dir: &Path, format: Format) -> Result<ExitCode
         MatchVerb::Waterfall(one) => {
             let path = format!("{}/matches/{}/waterfall", meant(&client, &one.of)?, segment(&one.id));
             let told = client.get(&path)?;
-            match format {
-                Format::Json => output::json(&told)?,
-                Format::Table => output::list(&told["steps"], STEPS, format)?,
-            }
+            output::told(&told, &|told| output::table(&told["steps"], STEPS), format)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{every, segment, ticket};
-use crate::arguments::{Format, OfQueue, QueueVerb};
+use crate::arguments::{OfQueue, Output, QueueVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column};
@@ -21,7 +21,7 @@ const COLUMNS: &[Column] = &[
     ("p99 s", "/timeToMatch/p99Seconds"),
 ];
 
-pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &QueueVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         QueueVerb::List => output::list(&every(&client, "/v1/queues")?, COLUMNS, format)?,
@@ -48,13 +48,7 @@ pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode
         }
         QueueVerb::Funnel(of) => {
             let funnel = client.get(&format!("{}/funnel", meant(&client, of)?))?;
-            match format {
-                Format::Json => output::json(&funnel)?,
-                Format::Table => {
-                    output::write(&pairs(&funnel))?;
-                    output::list(&funnel["rules"], NARROWING, format)?;
-                }
-            }
+            output::told(&funnel, &narrowed, format)?;
         }
         QueueVerb::Try { of, players, within, rules } => {
             let queue = meant(&client, of)?;
@@ -66,10 +60,7 @@ pub fn run(verb: &QueueVerb, data_dir: &Path, format: Format) -> Result<ExitCode
                 body["configuration"] = rules.get("MatchmakingQueue").unwrap_or(&rules).clone();
             }
             let tried = client.post(&format!("{queue}/try"), &body)?;
-            match format {
-                Format::Json => output::json(&tried)?,
-                Format::Table => output::write(&in_words(&tried))?,
-            }
+            output::told(&tried, &in_words, format)?;
         }
         QueueVerb::Pause(of) => output::one(&told(&client, of, "pause")?, format)?,
         QueueVerb::Resume(of) => output::one(&told(&client, of, "resume")?, format)?,
@@ -84,10 +75,13 @@ fn told(client: &Client, of: &OfQueue, what: &str) -> Result<Value, Failure> {
     client.post(&format!("{}/{what}", meant(client, of)?), &json!({}))
 }
 
-fn pairs(funnel: &Value) -> String {
+fn narrowed(funnel: &Value) -> String {
     format!(
-        "{} tickets are open; {} of them, each with each, are {} pairs.\n",
-        funnel["open"], funnel["tickets"], funnel["pairs"]
+        "{} tickets are open; {} of them, each with each, are {} pairs.\n{}",
+        funnel["open"],
+        funnel["tickets"],
+        funnel["pairs"],
+        output::table(&funnel["rules"], NARROWING)
     )
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{every, segment};
-use crate::arguments::{Format, ServerVerb};
+use crate::arguments::{Output, ServerVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -27,7 +27,7 @@ const COLUMNS: &[Column] = &[
     ("detail", "/detail"),
 ];
 
-pub fn run(verb: &ServerVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &ServerVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         ServerVerb::List { fleet, status } => {
@@ -53,16 +53,13 @@ pub fn run(verb: &ServerVerb, data_dir: &Path, format: Format) -> Result<ExitCod
         }
         ServerVerb::Logs { id, lines } => {
             let text = client.get_text(&format!("{}/logs?lines={lines}", path(id)))?;
-            match format {
-                Format::Table => output::write(&text)?,
-                Format::Json => output::json(&json!({ "lines": lines_of(&text) }))?,
-            }
+            output::told(&json!({ "lines": lines_of(&text) }), &|_| text.clone(), format)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn act(client: &Client, id: &str, action: &str, format: Format) -> Result<(), Failure> {
+fn act(client: &Client, id: &str, action: &str, format: &Output) -> Result<(), Failure> {
     client.post(&format!("{}/actions", path(id)), &json!({ "action": action }))?;
     output::one(&client.get(&path(id))?, format)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{every, segment};
-use crate::arguments::{Format, SessionVerb};
+use crate::arguments::{Output, SessionVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -27,7 +27,7 @@ const MEMBERS: &[Column] = &[
     ("addresses", "/addresses"),
 ];
 
-pub fn run(verb: &SessionVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &SessionVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         SessionVerb::List => output::list(&every(&client, "/v1/sessions")?, COLUMNS, format)?,

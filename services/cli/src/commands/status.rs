@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::arguments::Format;
+use serde_json::Value;
+
+use crate::arguments::Output;
 use crate::client::{Client, Ports};
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -17,16 +19,13 @@ const FLEETS: &[Column] = &[
     ("regions", "/regions"),
 ];
 
-pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     let status = client.get("/v1/status")?;
-    match format {
-        Format::Json => output::json(&status)?,
-        Format::Table => {
-            output::write(&places(client.ports(), data_dir))?;
-            output::list(&status["fleets"], FLEETS, format)?;
-        }
-    }
+    let words = |status: &Value| {
+        format!("{}{}", places(client.ports(), data_dir), output::table(&status["fleets"], FLEETS))
+    };
+    output::told(&status, &words, format)?;
     Ok(ExitCode::SUCCESS)
 }
 

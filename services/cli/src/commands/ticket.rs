@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::queue::{meant, parsed};
 use super::{every, segment};
-use crate::arguments::{Format, TicketVerb};
+use crate::arguments::{Output, TicketVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column};
@@ -27,7 +27,7 @@ pub(super) const COLUMNS: &[Column] = &[
 /// How often a ticket that is waited for is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
-pub fn run(verb: &TicketVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         TicketVerb::List(of) => {
@@ -59,10 +59,7 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: Format) -> Result<ExitCod
         }
         TicketVerb::Why(one) => {
             let why = client.get(&format!("{}/why", path(&client, one)?))?;
-            match format {
-                Format::Json => output::json(&why)?,
-                Format::Table => output::write(&in_words(&why))?,
-            }
+            output::told(&why, &in_words, format)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{every, segment};
-use crate::arguments::{Format, TokenVerb};
+use crate::arguments::{Output, Reader, TokenVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
@@ -21,7 +21,7 @@ const COLUMNS: &[Column] = &[
     ("region", "/regionId"),
 ];
 
-pub fn run(verb: &TokenVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &TokenVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
         TokenVerb::Create { ttl, uses, fleet, region, credential_ttl } => {
@@ -47,12 +47,11 @@ pub fn run(verb: &TokenVerb, data_dir: &Path, format: Format) -> Result<ExitCode
 }
 
 /// The token alone on standard output, so that `> token` is a token file; what to do with it on standard error.
-fn created(made: &Value, client: &Client, format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Json => return output::json(made),
-        Format::Table => {}
+fn created(made: &Value, client: &Client, format: &Output) -> Result<(), Failure> {
+    output::told(made, &|made| format!("{}\n", made["token"].as_str().unwrap_or_default()), format)?;
+    if format.reader() == Reader::Program {
+        return Ok(());
     }
-    output::write(&format!("{}\n", made["token"].as_str().unwrap_or_default()))?;
     let beyond = client.ports().listening.agents.iter().find(|url| url.starts_with("https"));
     let (uses, until) = (&made["uses"], made["expiresAt"].as_str().unwrap_or_default());
     eprintln!(

@@ -11,10 +11,10 @@ mod told;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::arguments::{DemoVerb, Format};
+use crate::arguments::{DemoVerb, Output};
 use crate::failure::Failure;
 
-pub fn run(verb: &DemoVerb, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(verb: &DemoVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     match verb {
         DemoVerb::Play => play::run(data_dir, format),
         DemoVerb::Peers(arguments) => peers::run(arguments, data_dir, format),

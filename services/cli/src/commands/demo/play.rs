@@ -15,7 +15,7 @@ use super::player::Player;
 use super::server::Server;
 use super::tickets::{Ticket, Tickets};
 use super::told::Told;
-use crate::arguments::Format;
+use crate::arguments::Output;
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 
@@ -30,7 +30,7 @@ const LEAVER: &str = "dave";
 /// How long the players just play, between one thing and the next.
 const PLAYS: Duration = Duration::from_secs(1);
 
-pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     if let Err(failure) = client.get(QUEUE) {
         return Err(match failure.exit {

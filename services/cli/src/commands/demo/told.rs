@@ -4,27 +4,27 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::arguments::Format;
+use crate::arguments::{Output, Reader};
 use crate::failure::Failure;
 use crate::output;
 
 /// Tells what happens, each with its time from the beginning.
 pub struct Told {
     began: Instant,
-    format: Format,
+    reader: Reader,
 }
 
 impl Told {
-    pub fn new(format: Format) -> Self {
-        Self { began: Instant::now(), format }
+    pub fn new(format: &Output) -> Self {
+        Self { began: Instant::now(), reader: format.reader() }
     }
 
     /// Something happened: its name and facts, and the same in words.
     pub fn say(&self, event: &str, mut facts: Value, words: &str) -> Result<(), Failure> {
         let at = self.began.elapsed();
-        match self.format {
-            Format::Table => output::write(&format!("{:>6.2} s  {words}\n", at.as_secs_f64())),
-            Format::Json => {
+        match self.reader {
+            Reader::Person => output::write(&format!("{:>6.2} s  {words}\n", at.as_secs_f64())),
+            Reader::Program => {
                 if let Some(facts) = facts.as_object_mut() {
                     facts.insert("event".into(), event.into());
                     facts.insert("atMs".into(), u64::try_from(at.as_millis()).unwrap_or(u64::MAX).into());
@@ -36,19 +36,19 @@ impl Told {
 
     /// Something that only people want to know.
     pub fn aside(&self, words: &str) -> Result<(), Failure> {
-        match self.format {
-            Format::Table => {
+        match self.reader {
+            Reader::Person => {
                 output::write(&format!("{:>6.2} s  {words}\n", self.began.elapsed().as_secs_f64()))
             }
-            Format::Json => Ok(()),
+            Reader::Program => Ok(()),
         }
     }
 
     /// A heading, for people alone.
     pub fn act(&self, heading: &str) -> Result<(), Failure> {
-        match self.format {
-            Format::Table => output::write(&format!("\n  {heading}\n")),
-            Format::Json => Ok(()),
+        match self.reader {
+            Reader::Person => output::write(&format!("\n  {heading}\n")),
+            Reader::Program => Ok(()),
         }
     }
 }

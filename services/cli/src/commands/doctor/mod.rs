@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use mainstay_control::doctor::{DoctorView, Finding, Verdict};
 use serde_json::Value;
 
-use crate::arguments::Format;
+use crate::arguments::Output;
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column};
@@ -18,7 +18,7 @@ use crate::output::{self, Column};
 const COLUMNS: &[Column] =
     &[("status", "/status"), ("check", "/check"), ("why", "/why"), ("fix", "/fix"), ("code", "/code")];
 
-pub fn run(data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     if !data_dir.is_dir() {
         return Err(Failure::new(
             Exit::Unreachable,
@@ -67,18 +67,15 @@ fn running(client: &Client) -> Result<Vec<Finding>, Failure> {
     Ok(checks)
 }
 
-fn say(view: &DoctorView, format: Format) -> Result<(), Failure> {
+fn say(view: &DoctorView, format: &Output) -> Result<(), Failure> {
     let bug = |error| Failure::new(Exit::Failed, "MS-U033", "what was found cannot be written").why(error);
-    match format {
-        Format::Json => output::json(&serde_json::to_value(view).map_err(bug)?),
-        Format::Table => {
-            let rows = serde_json::to_value(&view.checks).map_err(bug)?;
-            output::list(&rows, COLUMNS, Format::Table)?;
-            let count = |verdict| view.checks.iter().filter(|check| check.status == verdict).count();
-            let (ok, warn, fail) = (count(Verdict::Ok), count(Verdict::Warn), count(Verdict::Fail));
-            output::write(&format!("\n{ok} ok, {warn} to look at, {fail} broken\n"))
-        }
-    }
+    let words = |said: &Value| {
+        let count = |verdict| view.checks.iter().filter(|check| check.status == verdict).count();
+        let (ok, warn, fail) = (count(Verdict::Ok), count(Verdict::Warn), count(Verdict::Fail));
+        let checks = output::table(&said["checks"], COLUMNS);
+        format!("{checks}\n{ok} ok, {warn} to look at, {fail} broken\n")
+    };
+    output::told(&serde_json::to_value(view).map_err(bug)?, &words, format)
 }
 
 /// A row's cells hold one line.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::lobby::OwnLobby;
 use self::stop::Stop;
 use super::told::Told;
-use crate::arguments::{Format, KillHost, PeersArguments};
+use crate::arguments::{KillHost, Output, PeersArguments};
 use crate::failure::{Exit, Failure};
 
 /// Where players bind their sockets.
@@ -26,7 +26,7 @@ const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOS
 /// How long a frozen host stands: long enough for the others to go on without it.
 const FROZEN_FOR: Duration = Duration::from_secs(4);
 
-pub fn run(arguments: &PeersArguments, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &PeersArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
     let stop = Stop::listen()?;
     // Dropped last: players leave their session before their lobby ends.

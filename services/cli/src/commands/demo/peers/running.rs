@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::stop::Stop;
 use super::{FROZEN_FOR, act, facts, summarise};
-use crate::arguments::{Format, KillHost};
+use crate::arguments::{KillHost, Output};
 use crate::commands::demo::told::Told;
 use crate::failure::{Exit, Failure};
 
@@ -75,7 +75,7 @@ fn note(crew: &Crew, host: Option<usize>, last: &Value) -> Value {
 }
 
 /// `mainstay demo kill-host`.
-pub fn kill_host(how: KillHost, data_dir: &Path, format: Format) -> Result<ExitCode, Failure> {
+pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
     let file = File::in_folder(data_dir);
     let before = file.read()?;
