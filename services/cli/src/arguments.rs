@@ -13,7 +13,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::up::doors::Door;
 
 pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
-pub use self::matching::{BackfillVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb};
+pub use self::matching::{
+    BackfillVerb, DrawVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
+};
 pub use self::output::{Format, Output, Reader};
 
 /// The most slots an agent offers: what one machine may bring.
@@ -101,6 +103,20 @@ pub enum Command {
     /// Lobby services, and whether their sessions migrate
     #[command(subcommand, visible_alias = "lobbies")]
     Lobby(LobbyVerb),
+    /// Whatever has this id: a server, an allocation, a machine, a fleet, a session, a queue, a ticket or a match
+    #[command(
+        after_help = "Examples:\n  mainstay show srv-1-1\n  mainstay show 6f1c2a9e-0d43-4b8e-9a57-2f6d8c1b0e34 --watch"
+    )]
+    Show {
+        /// Its id or name
+        id: String,
+    },
+    /// Why a ticket is not matched yet: the nearest others, and what keeps each away
+    #[command(after_help = "Example:\n  mainstay why 6f1c2a9e-0d43-4b8e-9a57-2f6d8c1b0e34 --watch")]
+    Why(OneTicket),
+    /// Pictures as SVG
+    #[command(subcommand)]
+    Draw(DrawVerb),
     /// What Mainstay does, shown with the small game of `up --demo`
     #[command(subcommand)]
     Demo(DemoVerb),
@@ -108,6 +124,30 @@ pub enum Command {
     Simulator(mainstay_simulator::command_line::Arguments),
     /// Benchmarks
     Bench(Passed),
+}
+
+impl Command {
+    /// Whether it only looks, and can look again.
+    pub const fn watches(&self) -> bool {
+        matches!(
+            self,
+            Self::Show { .. }
+                | Self::Why(_)
+                | Self::Status
+                | Self::Fleet(_)
+                | Self::Machine(MachineVerb::List | MachineVerb::Get { .. })
+                | Self::Server(ServerVerb::List { .. } | ServerVerb::Get { .. })
+                | Self::Allocation(AllocationVerb::List { .. } | AllocationVerb::Get { .. })
+                | Self::Queue(
+                    QueueVerb::List | QueueVerb::Get { .. } | QueueVerb::Stats(_) | QueueVerb::Funnel(_)
+                )
+                | Self::Ticket(TicketVerb::List(_) | TicketVerb::Get(_) | TicketVerb::Why(_))
+                | Self::Backfill(BackfillVerb::List(_) | BackfillVerb::Get(_))
+                | Self::Match(MatchVerb::List(_) | MatchVerb::Get(_) | MatchVerb::Waterfall(_))
+                | Self::Session(SessionVerb::List | SessionVerb::Get(_))
+                | Self::Lobby(LobbyVerb::List | LobbyVerb::Get { .. })
+        )
+    }
 }
 
 /// What can be shown.

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Reader};
+use crate::arguments::{Arguments, Command, Reader, TicketVerb};
 use crate::failure::{Exit, Failure};
 
 /// Gives back to the machine what a compaction of a journal took for a moment: a second state, as large as the first. The C library's
@@ -91,6 +91,10 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let what = "simulator and bench print reports for people, not JSON";
         return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o out"));
     }
+    if output.watch && !command.watches() {
+        let what = "--watch is for commands that only look";
+        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave --watch out; list and get take it"));
+    }
     match command {
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
@@ -109,6 +113,9 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, &output),
         Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, &output),
         Command::Match(verb) => commands::matches::run(&verb, &data_dir, &output),
+        Command::Show { id } => commands::show::run(&id, &data_dir, &output),
+        Command::Why(one) => commands::ticket::run(&TicketVerb::Why(one), &data_dir, &output),
+        Command::Draw(verb) => commands::draw::run(&verb, &data_dir, &output),
         Command::Session(verb) => commands::session::run(&verb, &data_dir, &output),
         Command::Lobby(verb) => commands::lobby::run(&verb, &data_dir, &output),
         Command::Demo(verb) => commands::demo::run(&verb, &data_dir, &output),

@@ -1,5 +1,6 @@
 //! Answers on standard output: tables and words for people; for programs the JSON as it came, or the same in another writing.
 
+mod watch;
 mod yaml;
 
 use std::io::{self, Write};
@@ -39,6 +40,18 @@ pub fn one(thing: &Value, format: &Output) -> Result<(), Failure> {
 /// Writes what people want to have in words.
 pub fn told(thing: &Value, words: &dyn Fn(&Value) -> String, format: &Output) -> Result<(), Failure> {
     write(&text(thing, &Shape::Words(words), format)?)
+}
+
+/// Writes what is fetched: once, or with `--watch` again and again.
+pub fn look(
+    shape: &Shape<'_>,
+    format: &Output,
+    fetch: &dyn Fn() -> Result<Value, Failure>,
+) -> Result<(), Failure> {
+    if format.watch {
+        return watch::watch(shape, format, fetch);
+    }
+    write(&text(&fetch()?, shape, format)?)
 }
 
 /// A list as people see it.
@@ -179,7 +192,7 @@ mod tests {
 
     fn shown(answer: &Value, format: Format, fields: &[&str]) -> String {
         let fields = fields.iter().map(ToString::to_string).collect();
-        text(answer, &Shape::Rows(&[("who", "/id")]), &Output { format, fields }).unwrap()
+        text(answer, &Shape::Rows(&[("who", "/id")]), &Output { format, fields, watch: false }).unwrap()
     }
 
     #[test]
@@ -219,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_has_no_name_is_not_written_by_one() {
-        let output = Output { format: Format::Name, fields: Vec::new() };
+        let output = Output { format: Format::Name, fields: Vec::new(), watch: false };
         assert_eq!(text(&json!({ "pairs": 3 }), &Shape::One, &output).unwrap_err().code, "MS-U047");
     }
 

@@ -1,6 +1,7 @@
 //! The command line of `queue`, `ticket`, `backfill` and `match`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
@@ -83,9 +84,8 @@ pub enum TicketVerb {
         /// How long they look, in seconds
         #[arg(long, default_value_t = 120)]
         give_up_after: u32,
-        /// Wait until they are matched, or no longer look
-        #[arg(long)]
-        wait: bool,
+        #[command(flatten)]
+        waiting: Waiting,
     },
     /// Have a player join who was invited
     #[command(
@@ -97,9 +97,8 @@ pub enum TicketVerb {
         /// The player by its id, and =JSON with the attributes that the queue's rules read
         #[arg(long, value_name = "ID[=JSON]", allow_hyphen_values = true)]
         player: String,
-        /// Wait until they are matched, or no longer look
-        #[arg(long)]
-        wait: bool,
+        #[command(flatten)]
+        waiting: Waiting,
     },
     /// Cancel one
     Cancel(OneTicket),
@@ -143,11 +142,34 @@ pub enum MatchVerb {
     Waterfall(OneTicket),
 }
 
+/// Whether a ticket is waited for.
+#[derive(Debug, Args)]
+pub struct Waiting {
+    /// Wait until they are matched, or no longer look
+    #[arg(long)]
+    pub wait: bool,
+    /// Wait so long at most, such as 30s; the ticket searches on
+    #[arg(long, value_name = "TIME", requires = "wait", value_parser = super::lifetime)]
+    pub timeout: Option<Duration>,
+}
+
+/// What can be drawn.
+#[derive(Debug, Subcommand)]
+pub enum DrawVerb {
+    /// Who waits in a queue and how long, and what its rules leave of all pairs
+    #[command(after_help = "Example:\n  mainstay draw queue duel > duel.svg")]
+    Queue {
+        /// Its name; may be left out where there is one alone
+        name: Option<String>,
+    },
+}
+
 /// A ticket or a match.
 #[derive(Debug, Args)]
 pub struct OneTicket {
     /// Its id
     pub id: String,
+    // Its queue may be left out: whichever has it is found.
     #[command(flatten)]
     pub of: OfQueue,
 }

@@ -11,6 +11,9 @@ pub struct Output {
     /// Only these fields of each answer, as its JSON names them: id,status,server.region
     #[arg(long, global = true, value_name = "FIELD", value_delimiter = ',')]
     pub fields: Vec<String>,
+    /// Look again until it ends or is interrupted: at a terminal in place, else each change is a line of JSON
+    #[arg(short, long, global = true)]
+    pub watch: bool,
 }
 
 /// How answers are written.

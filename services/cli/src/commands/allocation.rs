@@ -14,7 +14,7 @@ use super::{every, segment};
 use crate::arguments::{AllocationVerb, CreateArguments, Output};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 use crate::up::data;
 
 const COLUMNS: &[Column] = &[
@@ -38,9 +38,11 @@ pub fn run(verb: &AllocationVerb, data_dir: &Path, format: &Output) -> Result<Ex
     match verb {
         AllocationVerb::List { fleet } => {
             let filter = fleet.as_ref().map(|fleet| format!("?fleet={}", segment(fleet))).unwrap_or_default();
-            output::list(&every(&client, &format!("/v1/allocations{filter}"))?, COLUMNS, format)?;
+            output::look(&Shape::Rows(COLUMNS), format, &|| {
+                every(&client, &format!("/v1/allocations{filter}"))
+            })?;
         }
-        AllocationVerb::Get { id } => output::one(&client.get(&path(id))?, format)?,
+        AllocationVerb::Get { id } => output::look(&Shape::One, format, &|| client.get(&path(id)))?,
         AllocationVerb::Create(arguments) => create(&client, arguments, format)?,
         AllocationVerb::Delete { id } => {
             client.delete(&path(id))?;

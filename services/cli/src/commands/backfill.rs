@@ -9,7 +9,7 @@ use super::{every, segment};
 use crate::arguments::{BackfillVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("ticket", "/id"),
@@ -27,10 +27,13 @@ pub fn run(verb: &BackfillVerb, data_dir: &Path, format: &Output) -> Result<Exit
     let client = Client::of(data_dir)?;
     match verb {
         BackfillVerb::List(of) => {
-            let games = every(&client, &format!("{}/backfills", meant(&client, of)?))?;
-            output::list(&games, COLUMNS, format)?;
+            let path = format!("{}/backfills", meant(&client, of)?);
+            output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
-        BackfillVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
+        BackfillVerb::Get(one) => {
+            let path = path(&client, one)?;
+            output::look(&Shape::One, format, &|| client.get(&path))?;
+        }
         BackfillVerb::Create { of, file } => {
             let queue = meant(&client, of)?;
             output::one(&client.post(&format!("{queue}/backfills"), &read_json(file)?)?, format)?;

@@ -7,7 +7,7 @@ use super::{every, segment};
 use crate::arguments::{Look, Output};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("name", "/name"),
@@ -24,8 +24,10 @@ const COLUMNS: &[Column] = &[
 pub fn run(verb: &Look, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        Look::List => output::list(&every(&client, "/v1/fleets")?, COLUMNS, format)?,
-        Look::Get { id } => output::one(&client.get(&format!("/v1/fleets/{}", segment(id)))?, format)?,
+        Look::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/fleets"))?,
+        Look::Get { id } => {
+            output::look(&Shape::One, format, &|| client.get(&format!("/v1/fleets/{}", segment(id))))?
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

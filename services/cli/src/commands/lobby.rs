@@ -9,7 +9,7 @@ use super::{every, segment};
 use crate::arguments::{LobbyVerb, OnOff, Output};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("service", "/service"),
@@ -21,8 +21,8 @@ const COLUMNS: &[Column] = &[
 pub fn run(verb: &LobbyVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        LobbyVerb::List => output::list(&every(&client, "/v1/lobbies")?, COLUMNS, format)?,
-        LobbyVerb::Get { service } => output::one(&client.get(&path(service))?, format)?,
+        LobbyVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/lobbies"))?,
+        LobbyVerb::Get { service } => output::look(&Shape::One, format, &|| client.get(&path(service)))?,
         LobbyVerb::Set { service, supports_host_migration } => {
             let body = json!({ "supportsHostMigration": *supports_host_migration == OnOff::On });
             client.put(&path(service), "application/json", None, body.to_string().as_bytes())?;

@@ -9,7 +9,7 @@ use super::{every, segment};
 use crate::arguments::{MachineVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("id", "/display"),
@@ -30,9 +30,9 @@ const COLUMNS: &[Column] = &[
 pub fn run(verb: &MachineVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        MachineVerb::List => output::list(&every(&client, "/v1/machines")?, COLUMNS, format)?,
+        MachineVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/machines"))?,
         MachineVerb::Get { id } => {
-            output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?
+            output::look(&Shape::One, format, &|| client.get(&format!("/v1/machines/{}", segment(id))))?
         }
         MachineVerb::Drain { id } => act(&client, id, "drain", format)?,
         MachineVerb::Undrain { id } => act(&client, id, "undrain", format)?,

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::queue::meant;
-use super::{every, segment};
+use super::every;
+use super::queue::{found, meant};
+use serde_json::Value;
+
 use crate::arguments::{MatchVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("match", "/id"),
@@ -25,17 +27,17 @@ pub fn run(verb: &MatchVerb, data_dir: &Path, format: &Output) -> Result<ExitCod
     let client = Client::of(data_dir)?;
     match verb {
         MatchVerb::List(of) => {
-            let matches = every(&client, &format!("{}/matches", meant(&client, of)?))?;
-            output::list(&matches, COLUMNS, format)?;
+            let path = format!("{}/matches", meant(&client, of)?);
+            output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
         MatchVerb::Get(one) => {
-            let path = format!("{}/matches/{}", meant(&client, &one.of)?, segment(&one.id));
-            output::one(&client.get(&path)?, format)?;
+            let path = found(&client, one, "matches")?;
+            output::look(&Shape::One, format, &|| client.get(&path))?;
         }
         MatchVerb::Waterfall(one) => {
-            let path = format!("{}/matches/{}/waterfall", meant(&client, &one.of)?, segment(&one.id));
-            let told = client.get(&path)?;
-            output::told(&told, &|told| output::table(&told["steps"], STEPS), format)?;
+            let path = format!("{}/waterfall", found(&client, one, "matches")?);
+            let words = |told: &Value| output::table(&told["steps"], STEPS);
+            output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{every, segment, ticket};
-use crate::arguments::{OfQueue, Output, QueueVerb};
+use crate::arguments::{OfQueue, OneTicket, Output, QueueVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("name", "/name"),
@@ -24,8 +24,8 @@ const COLUMNS: &[Column] = &[
 pub fn run(verb: &QueueVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        QueueVerb::List => output::list(&every(&client, "/v1/queues")?, COLUMNS, format)?,
-        QueueVerb::Get { name } => output::one(&client.get(&path(name))?, format)?,
+        QueueVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/queues"))?,
+        QueueVerb::Get { name } => output::look(&Shape::One, format, &|| client.get(&path(name)))?,
         QueueVerb::Set { file } => {
             let queue = read_json(file)?;
             let inner = queue.get("MatchmakingQueue").unwrap_or(&queue);
@@ -44,11 +44,12 @@ pub fn run(verb: &QueueVerb, data_dir: &Path, format: &Output) -> Result<ExitCod
             client.delete(&path(name))?;
         }
         QueueVerb::Stats(of) => {
-            output::one(&client.get(&format!("{}/statistics", meant(&client, of)?))?, format)?
+            let path = format!("{}/statistics", meant(&client, of)?);
+            output::look(&Shape::One, format, &|| client.get(&path))?;
         }
         QueueVerb::Funnel(of) => {
-            let funnel = client.get(&format!("{}/funnel", meant(&client, of)?))?;
-            output::told(&funnel, &narrowed, format)?;
+            let path = format!("{}/funnel", meant(&client, of)?);
+            output::look(&Shape::Words(&narrowed), format, &|| client.get(&path))?;
         }
         QueueVerb::Try { of, players, within, rules } => {
             let queue = meant(&client, of)?;
@@ -127,6 +128,35 @@ pub(super) fn meant(client: &Client, of: &OfQueue) -> Result<String, Failure> {
             .why(format!("they are {}", names.join(", ")))
             .fix("add --queue NAME")),
     }
+}
+
+/// Where a ticket or a match is: in the queue that is named, or in whichever has it.
+pub(super) fn found(client: &Client, one: &OneTicket, nouns: &str) -> Result<String, Failure> {
+    let within = |queue: &str| format!("{queue}/{nouns}/{}", segment(&one.id));
+    if let Some(name) = &one.of.queue {
+        return Ok(within(&path(name)));
+    }
+    let queues = every(client, "/v1/queues")?;
+    let names: Vec<&str> =
+        queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str()).collect();
+    // Of a single one nothing needs to be looked for, and without any it is told how one is made.
+    if names.len() < 2 {
+        return Ok(within(&meant(client, &one.of)?));
+    }
+    for name in &names {
+        match client.get(&within(&path(name))) {
+            Ok(_) => return Ok(within(&path(name))),
+            Err(failure) if failure.exit == Exit::NotFound => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let what = format!("none of {} queues has {} among its {nouns}", names.len(), one.id);
+    Err(Failure::new(Exit::NotFound, "MS-U048", what).why("who ended is remembered for some minutes").fix(
+        format!(
+            "list them: mainstay {} list --queue NAME",
+            if nouns == "matches" { "match" } else { "ticket" }
+        ),
+    ))
 }
 
 /// The JSON of a file, or of standard input.

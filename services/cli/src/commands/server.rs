@@ -9,7 +9,7 @@ use super::{every, segment};
 use crate::arguments::{Output, ServerVerb};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("id", "/display"),
@@ -36,9 +36,9 @@ pub fn run(verb: &ServerVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
                 .filter_map(|(name, value)| Some(format!("{name}={}", segment(value.as_ref()?))))
                 .collect();
             let query = if filters.is_empty() { String::new() } else { format!("?{}", filters.join("&")) };
-            output::list(&every(&client, &format!("/v1/servers{query}"))?, COLUMNS, format)?;
+            output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &format!("/v1/servers{query}")))?;
         }
-        ServerVerb::Get { id } => output::one(&client.get(&path(id))?, format)?,
+        ServerVerb::Get { id } => output::look(&Shape::One, format, &|| client.get(&path(id)))?,
         ServerVerb::Start { id } => act(&client, id, "start", format)?,
         ServerVerb::Stop { id } => act(&client, id, "stop", format)?,
         ServerVerb::Restart { id } => act(&client, id, "restart", format)?,

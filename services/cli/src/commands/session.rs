@@ -7,7 +7,7 @@ use super::{every, segment};
 use crate::arguments::{Output, SessionVerb};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const COLUMNS: &[Column] = &[
     ("session", "/id"),
@@ -30,8 +30,8 @@ const MEMBERS: &[Column] = &[
 pub fn run(verb: &SessionVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        SessionVerb::List => output::list(&every(&client, "/v1/sessions")?, COLUMNS, format)?,
-        SessionVerb::Get(session) => output::one(&client.get(&path(&session.id))?, format)?,
+        SessionVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/sessions"))?,
+        SessionVerb::Get(session) => output::look(&Shape::One, format, &|| client.get(&path(&session.id)))?,
         SessionVerb::Candidates(session) => {
             output::list(&client.get(&path(&session.id))?["members"], MEMBERS, format)?;
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::arguments::Output;
 use crate::client::{Client, Ports};
 use crate::failure::Failure;
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 const FLEETS: &[Column] = &[
     ("fleet", "/name"),
@@ -21,11 +21,10 @@ const FLEETS: &[Column] = &[
 
 pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
-    let status = client.get("/v1/status")?;
     let words = |status: &Value| {
         format!("{}{}", places(client.ports(), data_dir), output::table(&status["fleets"], FLEETS))
     };
-    output::told(&status, &words, format)?;
+    output::look(&Shape::Words(&words), format, &|| client.get("/v1/status"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::queue::{meant, parsed};
+use super::queue::{found, meant, parsed};
 use super::{every, segment};
-use crate::arguments::{Output, TicketVerb};
+use crate::arguments::{Output, TicketVerb, Waiting};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Column};
+use crate::output::{self, Column, Shape};
 
 pub(super) const COLUMNS: &[Column] = &[
     ("ticket", "/id"),
@@ -31,22 +31,24 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
     let client = Client::of(data_dir)?;
     match verb {
         TicketVerb::List(of) => {
-            let tickets = every(&client, &format!("{}/tickets", meant(&client, of)?))?;
-            output::list(&tickets, COLUMNS, format)?;
+            let path = format!("{}/tickets", meant(&client, of)?);
+            output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
-        TicketVerb::Get(one) => output::one(&client.get(&path(&client, one)?)?, format)?,
-        TicketVerb::Create { of, players, invited, give_up_after, wait } => {
+        TicketVerb::Get(one) => {
+            let path = path(&client, one)?;
+            output::look(&Shape::One, format, &|| client.get(&path))?;
+        }
+        TicketVerb::Create { of, players, invited, give_up_after, waiting } => {
             let queue = meant(&client, of)?;
             let players = players.iter().map(|text| player(text)).collect::<Result<Vec<_>, _>>()?;
             let body = json!({ "players": players, "invited": invited, "giveUpAfterSeconds": give_up_after });
             let made = client.post(&format!("{queue}/tickets"), &body)?;
-            let ticket = if *wait { ended(&client, &queue, made)? } else { made };
+            let ticket = awaited(&client, made, waiting)?;
             output::one(&ticket, format)?;
         }
-        TicketVerb::Join { ticket, player: joins, wait } => {
+        TicketVerb::Join { ticket, player: joins, waiting } => {
             let joined = client.post(&format!("{}/players", path(&client, ticket)?), &player(joins)?)?;
-            let queue = meant(&client, &ticket.of)?;
-            let ticket = if *wait { ended(&client, &queue, joined)? } else { joined };
+            let ticket = awaited(&client, joined, waiting)?;
             output::one(&ticket, format)?;
         }
         TicketVerb::Cancel(one) => {
@@ -58,8 +60,8 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
             client.delete(&format!("{queue}/tickets?player={}", segment(&of_player.player)))?;
         }
         TicketVerb::Why(one) => {
-            let why = client.get(&format!("{}/why", path(&client, one)?))?;
-            output::told(&why, &in_words, format)?;
+            let path = format!("{}/why", path(&client, one)?);
+            output::look(&Shape::Words(&in_words), format, &|| client.get(&path))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -67,7 +69,7 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
 
 /// Where a ticket is.
 pub(super) fn path(client: &Client, one: &crate::arguments::OneTicket) -> Result<String, Failure> {
-    Ok(format!("{}/tickets/{}", meant(client, &one.of)?, segment(&one.id)))
+    found(client, one, "tickets")
 }
 
 /// `alice`, or `alice={"skill": 0.4}`.
@@ -77,10 +79,15 @@ pub(super) fn player(text: &str) -> Result<Value, Failure> {
     Ok(json!({ "player": id, "attributes": attributes }))
 }
 
-/// The ticket once it is over.
-fn ended(client: &Client, queue: &str, mut ticket: Value) -> Result<Value, Failure> {
+/// The ticket as it was answered; or, where it is waited for, once it is over.
+fn awaited(client: &Client, mut ticket: Value, waiting: &Waiting) -> Result<Value, Failure> {
+    if !waiting.wait {
+        return Ok(ticket);
+    }
     let text = |ticket: &Value, field: &str| ticket[field].as_str().unwrap_or("-").to_owned();
-    let id = text(&ticket, "id");
+    let (id, queue) = (text(&ticket, "id"), text(&ticket, "queue"));
+    let path = format!("/v1/queues/{}/tickets/{id}", segment(&queue));
+    let began = Instant::now();
     loop {
         match ticket["status"].as_str() {
             Some("Matched") => return Ok(ticket),
@@ -93,8 +100,14 @@ fn ended(client: &Client, queue: &str, mut ticket: Value) -> Result<Value, Failu
             }
             Some(_) | None => {}
         }
+        if let Some(limit) = waiting.timeout.filter(|limit| began.elapsed() >= *limit) {
+            let what = format!("ticket {id} is not matched yet");
+            return Err(Failure::new(Exit::TimedOut, "MS-U049", what)
+                .why(format!("waited {} s; it is {}", limit.as_secs(), text(&ticket, "status")))
+                .fix(format!("it searches on: mainstay why {id}; give it up: mainstay ticket cancel {id}")));
+        }
         thread::sleep(POLL);
-        ticket = client.get(&format!("{queue}/tickets/{id}"))?;
+        ticket = client.get(&path)?;
     }
 }
 

@@ -23,6 +23,7 @@ mod lan;
 mod listening;
 mod lives;
 mod lobby;
+mod looking;
 mod matching;
 mod migrating;
 mod misbehaving;

@@ -1,0 +1,128 @@
+//! What people look at, and how: any id, in every writing, once or until it ends.
+
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::product::{Home, Product, lines_of, until};
+
+const QUEUES: &str = "version: 1.0
+queues:
+  - { name: duel, minMatchSize: 2, maxMatchSize: 2 }
+  - name: trio
+    minMatchSize: 3
+    maxMatchSize: 3
+    rules:
+      - { name: skill, type: DifferenceRule, attribute: { path: skill }, attributeNotSpecifiedBehavior: MatchAny, difference: 1 }
+";
+
+fn up(home: &Home) -> Product<'_> {
+    let file = home.path().with_file_name("mainstay.yaml");
+    std::fs::write(&file, QUEUES).unwrap();
+    home.up(&[file.to_str().unwrap()])
+}
+
+/// A command without `-o json`: what it said, and how it ended.
+fn plain(home: &Home, arguments: &[&str]) -> Output {
+    home.command(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn said(home: &Home, arguments: &[&str]) -> String {
+    let output = plain(home, arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(home: &Home, arguments: &[&str], exit: i32, code: &str) {
+    let output = plain(home, arguments);
+    assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&format!("error MS-{code}:")), "{output:?}");
+}
+
+/// ux.md 8.7: "`-o table|wide|json|jsonl|yaml|name`, `--fields a,b`", "`show <any id>`", "`why <ticket|…>`", "`draw <…|queue>`",
+/// "`--wait [--timeout 30s]`".
+#[test]
+fn a_ticket_is_found_by_its_id_alone_and_written_as_it_is_asked_for() {
+    let home = Home::new();
+    let up = up(&home);
+    let create = |queue: &str, player: &str| {
+        up.json(&["ticket", "create", "--queue", queue, "--player", player])["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (alice, bob) = (create("trio", r#"alice={"skill": 1}"#), create("trio", r#"bob={"skill": 5}"#));
+
+    // Two queues, and none is named.
+    assert_eq!(up.json(&["ticket", "get", &alice])["queue"], "trio");
+    let shown = up.json(&["show", &alice]);
+    assert_eq!((&shown["kind"], &shown["id"]), (&json!("ticket"), &json!(alice)), "{shown}");
+    assert_eq!(up.json(&["show", "duel"])["kind"], "queue");
+    let why = said(&home, &["why", &bob]);
+    assert!(why.contains("4 apart, at most 1"), "{why}");
+    refused(&home, &["show", "nobody"], 3, "U048");
+    refused(&home, &["ticket", "get", "6f1c2a9e-0d43-4b8e-9a57-2f6d8c1b0e34"], 3, "U048");
+
+    let list = |more: &[&str]| said(&home, &[&["ticket", "list", "--queue", "trio"], more].concat());
+    let mut ids = [alice.as_str(), bob.as_str()];
+    ids.sort_unstable();
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(sorted(&list(&["-o", "name"])), ids);
+    let lines = list(&["-o", "jsonl", "--fields", "id,status"]);
+    let expected = ids.map(|id| json!({ "id": id, "status": "WaitingForMatch" }).to_string());
+    assert_eq!(sorted(&lines), expected);
+    assert_eq!(
+        list(&["--fields", "status"]).split_whitespace().collect::<Vec<_>>(),
+        ["STATUS", "WaitingForMatch", "WaitingForMatch"]
+    );
+    assert!(list(&["-o", "wide"]).lines().next().unwrap().contains("QUEUE"), "what the table leaves out");
+    assert!(!list(&[]).contains("QUEUE"));
+    let yaml = said(&home, &["ticket", "get", &alice, "-o", "yaml"]);
+    assert!(
+        yaml.contains(&format!("id: \"{alice}\"\n")) && yaml.contains("status: \"WaitingForMatch\"\n"),
+        "{yaml}"
+    );
+    refused(&home, &["queue", "funnel", "--queue", "trio", "-o", "name"], 2, "U047");
+
+    let picture = said(&home, &["draw", "queue", "trio"]);
+    assert!(
+        picture.starts_with("<svg ") && picture.contains(&alice[..8]) && picture.contains("skill"),
+        "{picture}"
+    );
+    let waited = ["ticket", "create", "--queue", "duel", "--player", "carol", "--wait", "--timeout", "1s"];
+    refused(&home, &waited, 6, "U049");
+}
+
+/// ux.md 8.7: "`--watch` … off a TTY prints one JSON line per change".
+#[test]
+fn what_is_watched_is_told_by_its_changes_until_it_ends() {
+    let home = Home::new();
+    let up = up(&home);
+    let alice = up.json(&["ticket", "create", "--queue", "duel", "--player", "alice"]);
+    let watch = |arguments: &[&str]| {
+        home.command(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut one = watch(&["ticket", "get", alice["id"].as_str().unwrap(), "--watch"]);
+    let mut list = watch(&["ticket", "list", "--queue", "duel", "-w", "--fields", "id,status"]);
+    let (told, listed) = (lines_of(one.stdout.take().unwrap()), lines_of(list.stdout.take().unwrap()));
+    let next = |lines: &std::sync::mpsc::Receiver<String>| -> Value {
+        lines.recv_timeout(crate::product::LIMIT).unwrap().parse().unwrap()
+    };
+    assert_eq!(next(&told), alice);
+    assert_eq!(next(&listed), json!({ "id": alice["id"], "status": "WaitingForMatch" }));
+    up.json(&["ticket", "create", "--queue", "duel", "--player", "bob"]);
+    assert_eq!(next(&told)["status"], "Matched");
+    let ended = until("what is watched has ended", || one.try_wait().unwrap());
+    assert!(ended.success() && told.try_iter().next().is_none(), "{ended}");
+    let changed = [next(&listed), next(&listed)];
+    assert!(changed.contains(&json!({ "id": alice["id"], "status": "Matched" })), "{changed:?}");
+    list.kill().unwrap();
+    list.wait().unwrap();
+    refused(&home, &["ticket", "cancel", alice["id"].as_str().unwrap(), "--watch"], 2, "U001");
+}
