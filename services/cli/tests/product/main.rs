@@ -8,6 +8,7 @@ mod behind_routers;
 mod builds;
 mod by_hand;
 mod caller;
+mod dashboards;
 mod demo;
 mod doctor;
 mod examples;
