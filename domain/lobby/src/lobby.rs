@@ -111,6 +111,17 @@ impl Lobby {
         }
     }
 
+    /// Whether a session whose host is gone can have another: whoever misses its host need not wait where it cannot.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn goes_on(&self, session: &Session, now: Timestamp) -> Result<(), Rejection> {
+        match self.lease(session, now) {
+            Lease::Vacant | Lease::Lost if session.grant.is_some() => self.moves(session),
+            Lease::Vacant | Lease::Lost | Lease::Held { .. } | Lease::Awaited { .. } => Ok(()),
+        }
+    }
+
     /// Whether it is known that a session of this id ended.
     pub(crate) fn has_ended(&self, id: SessionId) -> bool {
         self.ended.contains_key(&id)

@@ -130,6 +130,8 @@ impl Hands {
             }
             self.pass();
         }
+        // A seat that another thread holds may go on asking.
+        self.commands.close();
         while let Ok(command) = self.commands.try_recv() {
             self.obey(command);
         }

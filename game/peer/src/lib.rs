@@ -346,7 +346,8 @@ impl Peer {
 }
 
 impl Drop for Peer {
-    /// It leaves every session that it has a seat in (whoever holds one reads [`Event::Over`]), and waits until everybody was told.
+    /// It leaves every session that it has a seat in (whoever holds one reads [`Event::Over`] at once, whatever its
+    /// listeners were in the middle of), and waits until everybody was told.
     fn drop(&mut self) {
         self.lives = None;
         if let Some(Err(panicked)) = self.hands.take().map(JoinHandle::join) {

@@ -58,6 +58,9 @@ struct OfWorld {
     /// Worlds of peers whose hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching"])]
     migration: bool,
+    /// Of those, small ones that live through many hosts, where somebody new comes for each: the most migrations a second.
+    #[arg(long, requires = "migration")]
+    succession: bool,
     /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching", "migration"])]
     lobby: bool,
@@ -152,7 +155,7 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else if one.world.migration {
-        let report = migration::run::<Guarded>(one.seed, Text::Lines);
+        let report = one.world.of_peers(one.seed, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
     } else if one.world.lobby {
@@ -191,13 +194,21 @@ impl OfWorld {
             return Lived { events: counts.events, migrations: 0, lived, broken };
         }
         if self.migration {
-            let migration::Report { counts, lived, broken, .. } = migration::run::<Guarded>(seed, Text::None);
+            let migration::Report { counts, lived, broken, .. } = self.of_peers(seed, Text::None);
             // The founder came after nobody.
             let migrations = (counts.certified + counts.forks).saturating_sub(1);
             return Lived { events: counts.events, migrations, lived, broken };
         }
         let report = run(seed, self.options(Text::None));
         Lived { events: report.counts.events, migrations: 0, lived: report.lived, broken: report.broken }
+    }
+
+    fn of_peers(&self, seed: u64, text: Text) -> migration::Report {
+        if self.succession {
+            migration::succession::<Guarded>(seed, text)
+        } else {
+            migration::run::<Guarded>(seed, text)
+        }
     }
 
     fn options(&self, text: Text) -> Options {
@@ -212,6 +223,7 @@ impl OfWorld {
         let matching = if self.matching { " --matching" } else { "" };
         let migration = if self.migration { " --migration" } else { "" };
         let lobby = if self.lobby { " --lobby" } else { "" };
-        format!("{calm}{bug}{matching}{migration}{lobby}")
+        let succession = if self.succession { " --succession" } else { "" };
+        format!("{calm}{bug}{matching}{migration}{succession}{lobby}")
     }
 }

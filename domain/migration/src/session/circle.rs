@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::session::{AGAIN, Leadership, Session};
+use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::{Guards, PeerId};
 
 /// How many of the order may come next, as far as anybody prepares for it: the standbys, and two more if those died with their
@@ -101,7 +101,8 @@ impl<G: Guards> Session<G> {
         if peer == self.me() {
             return has_passed || !self.reports_can_be_host();
         }
-        let is_out = peer == self.leader() || self.lost.contains(&peer) || !self.contacts.contains_key(&peer);
+        let has_left = self.contacts.get(&peer).is_none_or(Contact::has_left);
+        let is_out = peer == self.leader() || self.lost.contains(&peer) || has_left;
         G::EXCLUSION && (has_passed || is_out)
     }
 

@@ -22,7 +22,8 @@ use crate::{Guards, PeerId, Stamp};
 
 /// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
 pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
-/// The same where there is nobody to look for, for of two players the other is the one that is missed, and where the survivor goes on alone:
+/// The same where there is no majority to look for, for of two players the other is the one that is missed, and a side that has lost its
+/// majority long ago gets none; and where the survivors go on alone:
 /// beside the silence itself what a wireless link pauses at a time. If the other was only cut off it stays confirmed, and what the survivor
 /// did meanwhile goes when they meet.
 const PAIR_PATIENCE: Duration = Duration::from_millis(500);
@@ -79,7 +80,7 @@ impl<G: Guards> Session<G> {
         // Newcomers play before they vote.
         let is_pair = self.view().members.len().max(self.roster.members.len()) <= 2;
         let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
-        if is_pair && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
+        if (is_pair || self.fork.is_some()) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
     }
 
     /// Asks whether they hear the host, but for whoever has just said that it does not.

@@ -11,7 +11,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
-use crate::session::words::{Cause, Output};
+use crate::session::words::Output;
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
@@ -139,8 +139,7 @@ impl<G: Guards> Session<G> {
             }
             (Leads::Yes(_) | Leads::Accedes, Leadership::Vacant(vacancy)) => {
                 let endorsed = vacancy.endorsed == Some(from);
-                let alone =
-                    vacancy.quorum == super::vacancy::Quorum::Missing && vacancy.cause == Cause::Catastrophic;
+                let alone = vacancy.quorum == super::vacancy::Quorum::Missing && self.has_lost_host();
                 if stamp > self.stamp() && (endorsed || alone) {
                     self.follow_fork(now, from, stamp);
                 }

@@ -230,13 +230,6 @@ impl<G: Guards> Session<G> {
         self.pass_over_oneself();
     }
 
-    /// It is missed, or has said that it goes: not where it is about to give the session to another.
-    fn has_lost_host(&self) -> bool {
-        let has_left = self.contacts.get(&self.leader()).is_some_and(|host| host.has_left());
-        let is_lost = |cause: Cause| cause == Cause::Catastrophic || cause == Cause::Controlled && has_left;
-        matches!(&self.leadership, Leadership::Vacant(vacancy) if is_lost(vacancy.cause))
-    }
-
     /// The lobby has made this peer host; where others told it so, its lease began about now.
     pub(super) fn hold_lease(&mut self, now: Timestamp) {
         if !self.line.is_leased(now) {

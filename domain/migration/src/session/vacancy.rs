@@ -4,13 +4,14 @@ use alloc::collections::BTreeSet;
 
 use mainstay_core::Timestamp;
 
-use crate::hint::{Entry, Hint};
+use crate::hint::{CanBeHost, Entry, Hint};
 use crate::rhythm::BEAT;
 use crate::session::circle::Round;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
-use crate::session::words::Cause;
-use crate::session::{Leadership, Session};
+use crate::session::words::{Cause, End};
+use crate::session::{Contact, Leadership, Session};
+use crate::settings::Switch;
 use crate::state::StateId;
 use crate::{Epoch, Guards, PeerId};
 
@@ -98,10 +99,20 @@ impl Vacancy {
 impl<G: Guards> Session<G> {
     /// The host goes by its own word, and names nobody: nobody has to be asked whether it is missed.
     pub(super) fn be_left(&mut self, now: Timestamp) {
+        if self.settings.automigrate_host == Switch::Off {
+            return self.end(now, End::HostLost);
+        }
         let others = self.view().members.len().saturating_sub(1);
-        let has_majority = self.has_lobby() || others >= self.view().majority();
+        let has_majority = self.has_lobby() || self.fork.is_none() && others >= self.view().majority();
         let quorum = if has_majority { Quorum::Majority } else { Quorum::Missing };
         self.vacate(now, Vacancy::beginning(now, Cause::Controlled, quorum, None));
+    }
+
+    /// It is missed, or has said that it goes: not where it is about to give the session to another.
+    pub(super) fn has_lost_host(&self) -> bool {
+        let has_left = self.contacts.get(&self.leader()).is_some_and(Contact::has_left);
+        let is_lost = |cause: Cause| cause == Cause::Catastrophic || cause == Cause::Controlled && has_left;
+        matches!(&self.leadership, Leadership::Vacant(vacancy) if is_lost(vacancy.cause))
     }
 
     /// The host is given up.
@@ -117,7 +128,9 @@ impl<G: Guards> Session<G> {
         }
         self.leadership = Leadership::Vacant(vacancy);
         self.learn_who_can(self.me(), self.reported_hint());
-        self.told_hints().into_iter().for_each(|(peer, hint)| self.learn_who_can(peer, hint));
+        // What they told is as old as their last beat, which most send to others; but nobody says so and then takes it back.
+        let can_be = |(_, hint): &(PeerId, Hint)| hint.can_be_host == CanBeHost::Yes;
+        self.told_hints().into_iter().filter(can_be).for_each(|(peer, hint)| self.learn_who_can(peer, hint));
     }
 
     /// The host may have gone before its list told who can be host by now: while there is none, members believe each other. The rest of

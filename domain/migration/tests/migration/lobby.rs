@@ -92,6 +92,21 @@ fn a_host_that_goes_at_once_is_followed_by_whoever_has_just_come() {
     }
 }
 
+/// The same while the lobby says nothing: all go on with one of them, also who could not be host itself.
+#[test]
+fn whoever_is_left_by_host_and_lobby_goes_on_with_one_host() {
+    let mut net = of(4);
+    net.lobby.down = true;
+    net.give(peer(4), Input::Suitable(CanBeHost::NotYet));
+    net.give(peer(1), Input::Leave);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    for id in 2..=4 {
+        assert_eq!(net.session(peer(id)).leader(), peer(2), "{id}");
+        assert_eq!(net.seen[&peer(id)].reports.len(), 1, "{id}: {:?}", net.seen[&peer(id)].reports);
+    }
+}
+
 /// A planned leave is one swap at the lobby, and nothing is lost.
 #[test]
 fn a_host_hands_over_through_the_lobby() {
@@ -304,14 +319,20 @@ fn who_was_away_for_two_hosts_goes_on_from_what_the_first_wrote() {
 #[test]
 fn a_session_of_a_service_without_support_ends_with_its_host() {
     for leaves in [true, false] {
-        let mut net = of(3);
+        let mut net = of(4);
         net.lobby.stays = true;
+        net.give(peer(4), Input::Suitable(CanBeHost::NotYet));
         if leaves {
             net.give(peer(1), Input::Leave);
         }
         net.kill(peer(1));
-        net.run(Duration::from_millis(if leaves { 1_500 } else { 6_000 }));
-        for id in [2, 3] {
+        net.run(Duration::from_millis(100));
+        if leaves {
+            // It has left there, too.
+            net.lobby.renewed = Timestamp::EPOCH;
+        }
+        net.run(Duration::from_millis(if leaves { 1_500 } else { 8_000 }));
+        for id in 2..=4 {
             let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
             assert!(is_over, "{id}, its host leaves: {leaves}");
         }

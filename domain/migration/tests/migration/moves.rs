@@ -293,6 +293,25 @@ fn nobody_asks_about_a_host_that_said_that_it_goes() {
     }
 }
 
+/// Whoever plays and does not vote yet follows whom the others go on with, and is no second host beside it.
+#[test]
+fn a_newcomer_follows_whoever_goes_on_for_a_host_that_left() {
+    let mut net = Net::of(2);
+    net.join(peer(3));
+    let plays = |net: &Net| net.peers.contains_key(&peer(3));
+    assert!((0..400).any(|_| {
+        net.run(Duration::from_millis(1));
+        plays(&net)
+    }));
+    net.settle_in(peer(3), CanBeHost::Yes);
+    assert!(!net.session(peer(1)).view().members.contains_key(&peer(3)), "it has no vote");
+    net.give(peer(1), Input::Leave);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(3)).leader()), (peer(2), peer(2)));
+    assert_eq!(net.seen[&peer(3)].reports.len(), 1);
+}
+
 /// What a host said of going in an epoch that is over comes late: it has come back since, and is host again.
 #[test]
 fn a_late_word_of_going_moves_nothing() {
@@ -442,12 +461,18 @@ fn without_anybody_who_can_be_host_it_ends_with_its_budget() {
 /// "net_automigrate_host - toggles whether automatic migration is attempted when connection to the host is lost".
 #[test]
 fn without_automatic_migration_the_session_ends_with_its_host() {
-    let mut net = Net::of(3);
-    net.set(peer(2), "net_automigrate_host", "0");
-    net.kill(peer(1));
-    net.run(Duration::from_secs(3));
-    assert_eq!(net.seen[&peer(2)].outputs.last(), Some(&Output::Ended(End::HostLost)));
-    assert!(net.seen[&peer(2)].stages.is_empty());
+    for leaves in [true, false] {
+        let mut net = Net::of(3);
+        net.set(peer(2), "net_automigrate_host", "0");
+        if leaves {
+            net.give(peer(1), Input::Leave);
+        }
+        net.kill(peer(1));
+        net.run(Duration::from_secs(3));
+        let last = net.seen[&peer(2)].outputs.last();
+        assert_eq!(last, Some(&Output::Ended(End::HostLost)), "its host leaves: {leaves}");
+        assert!(net.seen[&peer(2)].stages.is_empty());
+    }
 }
 
 /// "Sessions need to be created as migratable (or not) by supplying the CRYSESSION_CREATE_FLAG_MIGRATABLE flag".

@@ -82,6 +82,9 @@ pub struct Lobby {
     missed_by: BTreeSet<PeerId>,
 }
 
+/// How long a host's lease lasts.
+const LEASE: Duration = Duration::from_secs(6);
+
 /// Whose keys stand for the lobby's.
 const LOBBY: PeerId = PeerId(0);
 
@@ -151,6 +154,9 @@ impl Lobby {
             }
             Question::Misses { epoch } => {
                 self.missed_by.insert(from);
+                if self.stays && now >= self.renewed + LEASE {
+                    return Some(Ruling::Stays);
+                }
                 return Some(if epoch == newest { Ruling::Noted(epoch) } else { told });
             }
             Question::HandOver { epoch, to } => (epoch, to),

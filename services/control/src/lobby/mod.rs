@@ -238,6 +238,8 @@ pub(crate) struct Seen {
     pub(crate) session: Arc<Session>,
     pub(crate) lease: Lease,
     pub(crate) migrates: bool,
+    /// [`Lobby::goes_on`].
+    pub(crate) goes_on: Result<(), Rejection>,
     pub(crate) now: Timestamp,
 }
 
@@ -247,6 +249,7 @@ impl Seen {
             session: Arc::clone(session),
             lease: lobby.lease(session, now),
             migrates: lobby.moves(session).is_ok(),
+            goes_on: lobby.goes_on(session, now),
             now,
         }
     }

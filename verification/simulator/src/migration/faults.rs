@@ -8,7 +8,7 @@ use mainstay_migration::{
 };
 
 use super::peer::{Alive, Handed, Life, NamedKeys};
-use super::scenario::Faults;
+use super::scenario::{Comers, Faults};
 use super::{Happening, Parcel, World};
 use crate::laws::Broken;
 
@@ -24,7 +24,14 @@ const LATE_MAX: u128 = 6;
 impl<G: Guards> World<G> {
     /// One fault of this world's kind.
     pub(super) fn strike(&mut self) -> Result<(), Broken> {
+        if self.scenario.comers == Comers::OneForEach {
+            self.refills();
+        }
         match self.scenario.faults {
+            Faults::HostAfterHost => {
+                super::laws::stands_firm(self)?;
+                self.host_goes()
+            }
             Faults::Calm => self.hands_over(),
             Faults::HostCrashes => {
                 super::laws::stands_firm(self)?;
@@ -119,7 +126,7 @@ impl<G: Guards> World<G> {
         self.say(peer, |_| "crashes".to_owned());
         self.counts.crashes += 1;
         self.peer(peer).alive = Alive::Dead;
-        self.oracle.crashed(self.now);
+        self.oracle.crashed(self.now, self.running());
         // A process that crashes on a machine that runs is told of: its sockets answer with errors.
         if self.scenario.faults == Faults::Swarm && self.random.chance(300_000) {
             for other in self.running() {
@@ -247,6 +254,29 @@ impl<G: Guards> World<G> {
         self.give(host, Input::HandOver { to, why, last })
     }
 
+    /// In any of the ways there are.
+    fn host_goes(&mut self) -> Result<(), Broken> {
+        let Some(host) = self.host().filter(|_| self.running().len() > 1) else { return Ok(()) };
+        match self.random.below(10) {
+            0..=5 => self.crashes(host),
+            6..=7 => self.hands_over(),
+            _ => {
+                self.say(host, |_| "leaves".to_owned());
+                self.give(host, Input::Leave)
+            }
+        }
+    }
+
+    /// Somebody new comes for whoever has gone by now.
+    fn refills(&mut self) {
+        let on_their_way = self.peers.keys().filter(|peer| self.is_coming(**peer)).count();
+        for _ in self.running().len() + on_their_way..=self.scenario.peers {
+            let peer = self.new_peer();
+            let at = self.random.between(50_000, 1_000_000);
+            self.after(at, Happening::Starts { peer });
+        }
+    }
+
     fn leaves(&mut self) -> Result<(), Broken> {
         match self.anybody() {
             Some(peer) if self.running().len() > 2 => self.give(peer, Input::Leave),
@@ -364,6 +394,12 @@ impl<G: Guards> World<G> {
         }
         self.say(liar, |_| format!("lies that it is host of {epoch}"));
         Ok(())
+    }
+
+    /// Whether a peer is on its way, or about to start.
+    fn is_coming(&self, peer: PeerId) -> bool {
+        let it = &self.peers[&peer];
+        it.alive == Alive::Running && matches!(it.life, Life::NotYet | Life::Joins(_))
     }
 
     /// Whether a peer is in the session, or on its way.

@@ -10,7 +10,7 @@ use mainstay_migration::{
 use super::World;
 use super::game::Game;
 use super::peer::{Alive, Handed, Life};
-use super::scenario::Faults;
+use super::scenario::{Comers, Faults};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
@@ -33,6 +33,9 @@ const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
 /// How long a host waits for its successor at most.
 const HANDING_MAX: Micros = 2_100_000;
 
+/// How long after a host has given its session away, or gone, the last member begins to live through that.
+const GIVING_MAX: Micros = 5_000_000;
+
 /// What was seen from outside.
 #[derive(Debug, Default)]
 pub(super) struct Oracle {
@@ -52,6 +55,8 @@ pub(super) struct Oracle {
     /// Since when two confirmed hosts act, while they do.
     two_act: Option<Micros>,
     handed_over: Option<Tick>,
+    /// When a host last gave the session away, or went by its own word.
+    given: Option<Micros>,
     crash: Option<Crash>,
     /// Whom the lobby has let in.
     let_in: BTreeSet<PeerId>,
@@ -62,7 +67,9 @@ pub(super) struct Oracle {
 #[derive(Debug)]
 struct Crash {
     at: Micros,
-    /// When each survivor applied the first message of the next host.
+    /// Who was in the session then, and lived.
+    survivors: Vec<PeerId>,
+    /// When each of them applied the first message of the next host.
     resumed: BTreeMap<PeerId, Micros>,
 }
 
@@ -135,13 +142,18 @@ impl Oracle {
         self.handed_over = Some(tick);
     }
 
+    /// A host gives the session away, or goes by its own word.
+    pub(super) const fn gives(&mut self, now: Micros) {
+        self.given = Some(now);
+    }
+
     /// Nobody suits better than the host that asked for one: it goes on.
     pub(super) const fn stays(&mut self) {
         self.handed_over = None;
     }
 
-    pub(super) fn crashed(&mut self, at: Micros) {
-        self.crash = Some(Crash { at, resumed: BTreeMap::new() });
+    pub(super) fn crashed(&mut self, at: Micros, survivors: Vec<PeerId>) {
+        self.crash = Some(Crash { at, survivors, resumed: BTreeMap::new() });
     }
 }
 
@@ -312,18 +324,17 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
         "I8: a migration ends within its budget and its grace",
         || format!("{id}: {report:?}"),
     )?;
-    // What a host gives away is judged where it does.
-    let is_given = matches!(report.cause, Cause::Lobby | Cause::Controlled);
+    // What a host gives away is judged where it does. Some clocks run slower than the world's.
+    let took = Micros::from(report.took_ms) * 1_000 + GIVING_MAX;
+    let was_given = world.oracle.given.is_some_and(|given| given + took >= world.now);
+    let is_given = was_given && matches!(report.cause, Cause::Lobby | Cause::Controlled);
     let unprovoked = !is_given
         && match world.scenario.faults {
             Faults::Calm | Faults::Wireless | Faults::HostUnheard => true,
             Faults::Stormer => !world.has_stormed(id),
             // It ends where it is cut off, and does not hear its host give the session away.
-            Faults::OneDeaf => {
-                let is_given_away = world.counts.suited + world.counts.handed_over > 0;
-                report.outcome != Outcome::Terminated(Failure::CutOff) && !is_given_away
-            }
-            Faults::HostCrashes | Faults::Swarm => false,
+            Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff) && !was_given,
+            Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
         };
     ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))
 }
@@ -336,7 +347,8 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     })?;
     let is_put_out = world.scenario.faults == Faults::Stormer && !world.has_stormed(id);
     ensure(!is_put_out, "a storm puts nobody out", || format!("{id}: {end:?}"))?;
-    if world.scenario.faults != Faults::HostCrashes {
+    let has_left = *end == End::Left && world.scenario.faults == Faults::HostAfterHost;
+    if !matches!(world.scenario.faults, Faults::HostCrashes | Faults::HostAfterHost) || has_left {
         return Ok(());
     }
     // Two players without a majority end where that is their session's policy.
@@ -348,10 +360,14 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
 /// time, and it is the same one for all.
 pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     one_host(world)?;
-    let Some(Crash { at, resumed }) = world.oracle.crash.take() else { return Ok(()) };
+    let Some(Crash { at, survivors, resumed }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
-    for id in &running {
-        let limit = match (running.len(), world.scenario.arbiter) {
+    for id in survivors.iter().filter(|id| running.contains(id)) {
+        let limit = match (survivors.len(), world.scenario.arbiter) {
+            // The lobby takes whoever is just coming for one that would miss the host, too.
+            _ if world.has_lobby() && world.scenario.comers == Comers::OneForEach => {
+                GAP_OF_TWO_UNDER_LOBBY_MAX
+            }
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
             (1, Arbiter::Lobby) => GAP_OF_TWO_UNDER_LOBBY_MAX,
             _ => GAP_MAX,

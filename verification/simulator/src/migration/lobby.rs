@@ -243,7 +243,11 @@ impl<G: Guards> World<G> {
             Question::Bring { epoch, renewal, hears } => self.takes_brought(peer, *epoch, renewal, hears),
             Question::Misses { epoch } => {
                 let (peer, epoch, misses) = (key(peer), lobby::Epoch(epoch.0), Misses::Yes);
-                self.notes(epoch, Observation::Misses { session, epoch, peer, misses }, vec![peer])
+                let noted =
+                    self.notes(epoch, Observation::Misses { session, epoch, peer, misses }, vec![peer]);
+                let known = self.lobby.rules.session(session).ok()?;
+                let goes_on = self.lobby.rules.goes_on(known, self.lobby_time()).is_ok();
+                if goes_on { noted } else { Some(Ruling::Stays) }
             }
             Question::Claim { epoch } => {
                 let expected = lobby::Epoch(epoch.0);

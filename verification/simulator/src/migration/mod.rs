@@ -21,7 +21,7 @@ use mainstay_migration::{Arbiter, Guards, Message, PeerId, Question, Ruling, Sta
 use self::laws::Oracle;
 use self::lobby::Directory;
 use self::peer::{Alive, Peer, Reply};
-use self::scenario::{Faults, Scenario};
+use self::scenario::{Comers, Faults, Scenario};
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
 use crate::random::{Random, mix};
@@ -31,6 +31,10 @@ use crate::trace::{Text, Trace, words};
 const BEGIN_MS: u64 = 1_700_000_000_000;
 /// How long faults go on, at most.
 const BUSY_MAX: Micros = 150_000_000;
+/// How long a session lives whose hosts go one after another: some seventy of them, more than anybody remembers.
+const SUCCESSION: Micros = 450_000_000;
+/// How long each of them stays: until a move is over for everybody.
+const REIGN_MIN: Micros = 5_600_000;
 /// An hour.
 const HOUR: Micros = 3_600_000_000;
 /// How long it may take after that until there is one host: the budget of a migration, one more for what was lost while
@@ -124,8 +128,11 @@ pub struct Counts {
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
 #[must_use]
 pub fn run<G: Guards>(seed: u64, text: Text) -> Report {
-    let arbiter = if mix(seed).is_multiple_of(2) { Arbiter::Lobby } else { Arbiter::Majority };
-    run_under::<G>(arbiter, seed, text)
+    run_under::<G>(arbiter_of(seed), seed, text)
+}
+
+fn arbiter_of(seed: u64) -> Arbiter {
+    if mix(seed).is_multiple_of(2) { Arbiter::Lobby } else { Arbiter::Majority }
 }
 
 /// The same, under that arbiter.
@@ -135,6 +142,14 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     let scenario = scenario.rough(mix(seed ^ scenario::ROUGH));
+    live::<G>(seed, random, scenario, text)
+}
+
+/// A small session that lives through many hosts: what costs least where a law needs many migrations to be broken.
+#[must_use]
+pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
+    let mut random = Random::seeded(seed);
+    let scenario = Scenario::succession(&mut random, arbiter_of(seed));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -278,9 +293,11 @@ impl<G: Guards> World<G> {
         self.agenda.put(6_500_000, Happening::Leaps);
         let busy = match self.scenario.faults {
             Faults::Wireless => HOUR,
+            Faults::HostAfterHost | Faults::Swarm if self.scenario.comers == Comers::OneForEach => SUCCESSION,
             Faults::Calm
             | Faults::OneDeaf
             | Faults::HostCrashes
+            | Faults::HostAfterHost
             | Faults::Swarm
             | Faults::HostUnheard
             | Faults::Stormer => self.random.between(BUSY_MAX / 10, BUSY_MAX),
@@ -348,6 +365,7 @@ impl<G: Guards> World<G> {
     fn pause(&mut self) -> Micros {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
+            Faults::HostAfterHost => REIGN_MIN + self.random.below(1_000_000),
             Faults::Calm
             | Faults::OneDeaf
             | Faults::Swarm

@@ -348,10 +348,11 @@ impl<G: Guards> World<G> {
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
             Output::Send { to, message } => {
-                if let Body::Beat(Beat { leads: Leads::HandsOver { why: Handover::Lobby, .. }, .. }) =
-                    &message.body
-                {
-                    super::laws::gives_away(self, id)?;
+                if let Body::Beat(Beat { leads: Leads::HandsOver { why, .. }, .. }) = &message.body {
+                    self.oracle.gives(self.now);
+                    if *why == Handover::Lobby {
+                        super::laws::gives_away(self, id)?;
+                    }
                 }
                 let message = self.as_it_is_told(id, message);
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
@@ -448,6 +449,7 @@ impl<G: Guards> World<G> {
             }
             Output::Ended(end) => {
                 self.say(id, |_| format!("ends: {end:?}"));
+                self.oracle.gives(self.now);
                 self.peer(id).life = Life::Over;
                 self.leaves_lobby(id);
                 return super::laws::ended(self, id, &end);
@@ -485,7 +487,7 @@ impl<G: Guards> World<G> {
         self.counts.calls += 1;
         self.peer(id).grammar.called(&call)?;
         let kind = self.scenario.listeners;
-        if kind == Listeners::Panicking && self.odds.chance(PANICS) {
+        if kind == Listeners::Panicking && self.busy && self.odds.chance(PANICS) {
             return self.panics(id, &call);
         }
         let is_slow = matches!(kind, Listeners::Slow | Listeners::Vetoing | Listeners::Panicking);

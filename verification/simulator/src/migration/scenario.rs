@@ -63,6 +63,17 @@ pub(super) struct Scenario {
     pub clocks: Clocks,
     /// Whether members storm.
     pub storms: Storms,
+    /// Who comes after the beginning.
+    pub comers: Comers,
+}
+
+/// Who comes after the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comers {
+    /// Somebody now and then, where faults say so.
+    Few,
+    /// Somebody new for each that has gone.
+    OneForEach,
 }
 
 /// What a world's clocks are worth.
@@ -114,6 +125,8 @@ pub(super) enum Faults {
     HostUnheard,
     /// One member storms: then nobody migrates either.
     Stormer,
+    /// Hosts go as soon as the session has come to rest: they crash, hand over, or just leave.
+    HostAfterHost,
 }
 
 impl Scenario {
@@ -136,6 +149,32 @@ impl Scenario {
             pause: 3_000_000,
             clocks: Clocks::True,
             storms: Storms::None,
+            comers: Comers::Few,
+        }
+    }
+
+    /// A small session that lives through many hosts, and somebody new comes for each: every other one with nothing wrong but that, the
+    /// rest with every fault, at three times the pace.
+    pub(super) fn succession(random: &mut Random, arbiter: Arbiter) -> Self {
+        let drawn = Self::draw(random);
+        let faults = if random.chance(500_000) { Faults::HostAfterHost } else { Faults::Swarm };
+        let is_calm = faults == Faults::HostAfterHost;
+        let quiet = |rate: u32| if is_calm { 0 } else { rate };
+        Self {
+            peers: usize::try_from(random.between(2, 5)).unwrap_or(2),
+            arbiter,
+            without_majority: if is_calm { WithoutMajority::Fork } else { drawn.without_majority },
+            loss: quiet(drawn.loss),
+            doubled: quiet(drawn.doubled),
+            spikes: quiet(drawn.spikes),
+            listeners: match drawn.listeners {
+                Listeners::Vetoing | Listeners::Panicking => Listeners::Slow,
+                listeners @ (Listeners::None | Listeners::Quick | Listeners::Slow) => listeners,
+            },
+            faults,
+            pause: drawn.pause / 3,
+            comers: Comers::OneForEach,
+            ..drawn
         }
     }
 
@@ -156,7 +195,11 @@ impl Scenario {
     pub(super) fn gathering(self, lot: u64) -> Self {
         let may = match self.faults {
             Faults::Calm | Faults::OneDeaf | Faults::Swarm => true,
-            Faults::HostCrashes | Faults::Wireless | Faults::HostUnheard | Faults::Stormer => false,
+            Faults::HostCrashes
+            | Faults::HostAfterHost
+            | Faults::Wireless
+            | Faults::HostUnheard
+            | Faults::Stormer => false,
         };
         let gathers =
             if may && lot.is_multiple_of(GATHERS_IN) { (lot / GATHERS_IN) % GATHERING_MAX } else { 0 };
@@ -233,6 +276,7 @@ impl Scenario {
             pause: random.between(1_000_000, 12_000_000),
             clocks: Clocks::True,
             storms: Storms::None,
+            comers: Comers::Few,
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     tag = "lobby",
     params(("session" = String, Path, description = "The session's id")),
     request_body = BeatRequest,
-    responses((status = 200, description = "How the session stands", body = BeatAnswer), (status = 403, description = "It is no member", body = Problem), (status = 410, description = "It has ended", body = Problem), (status = 429, description = "Too often", body = Problem)),
+    responses((status = 200, description = "How the session stands", body = BeatAnswer), (status = 403, description = "It is no member", body = Problem), (status = 409, description = "It misses a host that is gone, and this session gets no other", body = Problem), (status = 410, description = "It has ended", body = Problem), (status = 429, description = "Too often", body = Problem)),
 )]
 async fn beat(
     State(app): State<Arc<App>>,
@@ -59,6 +59,11 @@ async fn beat(
         lobbies.shard().observe(observation).await?;
     }
     let after = look(&app, session).await?;
+    if let Err(why) = &after.goes_on
+        && asked.misses_host
+    {
+        return Err(Failure::lobby(lobbies, session, why).into());
+    }
     let epoch = after.session.epoch();
     Ok(Json(BeatAnswer {
         as_of: after.now.unix_ms(),
