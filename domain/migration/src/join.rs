@@ -87,9 +87,10 @@ impl<G: Guards> Joining<G> {
         {
             self.ask_at = now + AGAIN;
             self.asked = self.asked.wrapping_add(1);
+            let order = self.config.order.name();
             let body = match &self.config.admission {
-                Some(admission) => Body::Present(admission.pass.clone()),
-                None => Body::Join(Hint::UNSUITABLE),
+                Some(admission) => Body::Present { pass: admission.pass.clone(), order },
+                None => Body::Join { hint: Hint::UNSUITABLE, order },
             };
             let message = Message { session: self.config.session, stamp: Stamp::NOBODY, body };
             outputs.push(Output::Send { to, message });
@@ -109,7 +110,10 @@ impl<G: Guards> Joining<G> {
         }
         match &message.body {
             Body::Welcome(welcome) => {
-                match Session::enter(now, self.config.clone(), from, message.stamp, welcome) {
+                let Some(config) = self.config.clone().under(&welcome.terms) else {
+                    return Joined::Refused(Closed::OtherOrder);
+                };
+                match Session::enter(now, config, from, message.stamp, welcome) {
                     Ok(session) => Joined::In(Box::new(session)),
                     Err(why) => Joined::Forged(why),
                 }
@@ -144,8 +148,8 @@ impl<G: Guards> Joining<G> {
             | Body::State(_)
             | Body::Pull(_)
             | Body::Play { .. }
-            | Body::Join(_)
-            | Body::Present(_)
+            | Body::Join { .. }
+            | Body::Present { .. }
             | Body::Leave
             | Body::Bring { .. }
             | Body::Counted(_) => Joined::NotYet(Vec::new()),

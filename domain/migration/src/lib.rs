@@ -30,6 +30,7 @@ mod session;
 mod settings;
 mod stages;
 mod state;
+mod terms;
 mod view;
 
 pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal, Root};
@@ -44,7 +45,7 @@ pub use lobby::{
 pub use message::{
     Announcement, Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome,
 };
-pub use order::{Compare, Order};
+pub use order::{Compare, Order, OrderName};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature, Signed};
 pub use session::{
@@ -59,4 +60,5 @@ pub use state::{
     Excerpt, Kind, Level, PARTS_MAX, PLAYERS_MAX, Part, Piece, STATE_BYTES_MAX, State, StateError, StateHash,
     StateId, Taken,
 };
+pub use terms::{Support, Terms};
 pub use view::{MEMBERS_MAX, Roster, View, ViewId};

@@ -10,8 +10,10 @@ use crate::ballot::{Claim, Refusal, Root};
 use crate::certificate::{Certificate, Vote};
 use crate::hint::{Hint, HintList, HintVersion};
 use crate::lobby::{Pass, Receipt, Renewal};
+use crate::order::OrderName;
 use crate::session::Cause;
 use crate::state::{Excerpt, StateId};
+use crate::terms::Terms;
 use crate::view::{Roster, View, ViewId};
 use crate::{ChannelId, Epoch, PeerId, SessionId, Stamp};
 
@@ -73,9 +75,19 @@ pub enum Body {
         bytes: Vec<u8>,
     },
     /// Let me in: to a session without a lobby.
-    Join(Hint),
+    Join {
+        /// What it tells of itself.
+        hint: Hint,
+        /// Its game's own order: where the session has a game's, it has to be that one.
+        order: OrderName,
+    },
     /// Let me in, as the lobby of this session has.
-    Present(Pass),
+    Present {
+        /// What the lobby gave it.
+        pass: Pass,
+        /// As in [`Body::Join`].
+        order: OrderName,
+    },
     /// You are in, on that channel.
     Welcome(Box<Welcome>),
     /// I am not the host; ask this one.
@@ -119,6 +131,8 @@ pub enum Closed {
     PassExpired,
     /// The session lets nobody in who was never a member.
     ToNewcomers,
+    /// Hosts of the session are chosen by an order of the game's own that this peer's game does not have.
+    OtherOrder,
 }
 
 /// Whether a peer hears its host.
@@ -217,6 +231,8 @@ pub enum Handover {
 /// What a joiner needs to be a member. It plays from now on, and votes once the view names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Welcome {
+    /// What the session was made with.
+    pub terms: Terms,
     /// A host that it has to believe.
     pub root: Root,
     /// Every host since.

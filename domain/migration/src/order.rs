@@ -17,25 +17,64 @@ pub enum Order {
     /// What CRYENGINE 5.1 really does: connections, ping, upstream, NAT type, channel.
     CryEngine51,
     /// The game's own. Whom it calls equal, the channel tells apart.
-    Game(&'static Compare),
+    Game {
+        /// Which: another comparator has another number, for the number alone is told to others.
+        number: u32,
+        /// The comparator.
+        compare: &'static Compare,
+    },
+}
+
+/// Which order a session has, as it is told to whoever comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OrderName {
+    /// [`Order::Documented`]
+    Documented,
+    /// [`Order::CryEngine51`]
+    CryEngine51,
+    /// [`Order::Game`], with that number.
+    Game(u32),
 }
 
 impl fmt::Debug for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Documented => "Documented",
-            Self::CryEngine51 => "CryEngine51",
-            Self::Game(_) => "Game",
-        })
+        self.name().fmt(f)
     }
 }
 
 impl Order {
+    /// What is told of it.
+    #[must_use]
+    pub const fn name(self) -> OrderName {
+        match self {
+            Self::Documented => OrderName::Documented,
+            Self::CryEngine51 => OrderName::CryEngine51,
+            Self::Game { number, .. } => OrderName::Game(number),
+        }
+    }
+
+    /// The order of that name, for a game whose own is this one; `None` where it does not have it.
+    pub(crate) fn named(self, name: OrderName) -> Option<Self> {
+        match name {
+            OrderName::Documented => Some(Self::Documented),
+            OrderName::CryEngine51 => Some(Self::CryEngine51),
+            OrderName::Game(_) => (self.name() == name).then_some(self),
+        }
+    }
+
+    /// Whether a game whose own order has that name can go by this one.
+    pub(crate) fn is_known_to(self, own: OrderName) -> bool {
+        match self.name() {
+            OrderName::Documented | OrderName::CryEngine51 => true,
+            OrderName::Game(_) => self.name() == own,
+        }
+    }
+
     fn compare(self, one: &Entry, other: &Entry) -> Ordering {
         let by_key = match self {
             Self::Documented => documented(one).cmp(&documented(other)),
             Self::CryEngine51 => cryengine_5_1(one).cmp(&cryengine_5_1(other)),
-            Self::Game(compare) => compare(one, other),
+            Self::Game { compare, .. } => compare(one, other),
         };
         by_key.then(one.channel.cmp(&other.channel))
     }

@@ -242,9 +242,9 @@ impl Message {
             | Body::Holds(_)
             | Body::Pull(_)
             | Body::Play { .. }
-            | Body::Join(_)
+            | Body::Join { .. }
             // Whether it is the sender's is asked where it is let in.
-            | Body::Present(_)
+            | Body::Present { .. }
             | Body::Redirect(_)
             | Body::Leave
             | Body::Refused(_)

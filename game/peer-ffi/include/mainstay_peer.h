@@ -248,6 +248,39 @@ typedef enum MainstayIdentification {
   MAINSTAY_IDENTIFICATION_HOST = 2,
 } MainstayIdentification;
 
+// What a side does that has lost its host, or its members, and has no majority.
+typedef enum MainstayWithoutMajority {
+  // It goes on, marked unconfirmed, and merges when the sides meet.
+  MAINSTAY_WITHOUT_MAJORITY_FORK = 0,
+  // It ends.
+  MAINSTAY_WITHOUT_MAJORITY_END = 1,
+  // It stands still and waits.
+  MAINSTAY_WITHOUT_MAJORITY_HOLD = 2,
+} MainstayWithoutMajority;
+
+// By what hosts are chosen.
+typedef enum MainstayOrder {
+  // By NAT type, then active connections, then channel.
+  MAINSTAY_ORDER_DOCUMENTED = 0,
+  // As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
+  MAINSTAY_ORDER_CRYENGINE = 1,
+  // As the game's own comparator says.
+  MAINSTAY_ORDER_GAME = 2,
+} MainstayOrder;
+
+// How much of a game's state goes along.
+typedef enum MainstayLevel {
+  // The standbys are sent all of it, and nobody waits for them.
+  MAINSTAY_LEVEL_ASYNCHRONOUS = 0,
+  // Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
+  MAINSTAY_LEVEL_NONE = 1,
+  // An event is told once it is held; everything else at once: what a host says by MAINSTAY_WAY_STREAM after it gave an event
+  // waits until that is held, and what it says by MAINSTAY_WAY_DATAGRAM does not.
+  MAINSTAY_LEVEL_DURABLE_EVENTS = 2,
+  // Nothing is told before it is held: what a host says waits until what it gave before that is held.
+  MAINSTAY_LEVEL_SYNCHRONOUS = 3,
+} MainstayLevel;
+
 // What a listener answers.
 typedef enum MainstayAnswer {
   // All processing for this stage is complete.
@@ -276,16 +309,6 @@ typedef enum MainstayWay {
   MAINSTAY_WAY_STREAM = 1,
 } MainstayWay;
 
-// What a side does that has lost its host, or its members, and has no majority.
-typedef enum MainstayWithoutMajority {
-  // It goes on, marked unconfirmed, and merges when the sides meet.
-  MAINSTAY_WITHOUT_MAJORITY_FORK = 0,
-  // It ends.
-  MAINSTAY_WITHOUT_MAJORITY_END = 1,
-  // It stands still and waits.
-  MAINSTAY_WITHOUT_MAJORITY_HOLD = 2,
-} MainstayWithoutMajority;
-
 // Why a host hands over.
 typedef enum MainstayHandover {
   // Another is more suitable, before the game begins.
@@ -293,29 +316,6 @@ typedef enum MainstayHandover {
   // It quits.
   MAINSTAY_HANDOVER_LEAVES = 1,
 } MainstayHandover;
-
-// By what hosts are chosen.
-typedef enum MainstayOrder {
-  // By NAT type, then active connections, then channel.
-  MAINSTAY_ORDER_DOCUMENTED = 0,
-  // As CRYENGINE 5.1 really does: by connections, ping, upstream, NAT type, channel.
-  MAINSTAY_ORDER_CRYENGINE = 1,
-  // As the game's own comparator says.
-  MAINSTAY_ORDER_GAME = 2,
-} MainstayOrder;
-
-// How much of a game's state goes along.
-typedef enum MainstayLevel {
-  // The standbys are sent all of it, and nobody waits for them.
-  MAINSTAY_LEVEL_ASYNCHRONOUS = 0,
-  // Nothing, as in CRYENGINE: a new host goes on from what it has as a client.
-  MAINSTAY_LEVEL_NONE = 1,
-  // An event is told once it is held; everything else at once: what a host says by MAINSTAY_WAY_STREAM after it gave an event
-  // waits until that is held, and what it says by MAINSTAY_WAY_DATAGRAM does not.
-  MAINSTAY_LEVEL_DURABLE_EVENTS = 2,
-  // Nothing is told before it is held: what a host says waits until what it gave before that is held.
-  MAINSTAY_LEVEL_SYNCHRONOUS = 3,
-} MainstayLevel;
 
 // When a listener is called among others.
 typedef enum MainstayPriority {
@@ -433,7 +433,9 @@ typedef uint32_t (*MainstayListener)(void *user,
                                      uint32_t *state,
                                      const struct MainstayMigrating *migrating);
 
-// What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
+// What a session is, as whoever founds it says. All zero is what seed 000 describes, but not migratable. Whoever joins goes by what its host
+// says, whatever its own options say: of those only MAINSTAY_ORDER_GAME with its number has to be the session's, or it is not let in
+// (`MS-S246`). Which counts says mainstay_seat_terms.
 typedef struct MainstayOptions {
   // Whether it goes on with another host (`CRYSESSION_CREATE_FLAG_MIGRATABLE`).
   bool migratable;
@@ -443,6 +445,8 @@ typedef struct MainstayOptions {
   uint32_t order;
   // For MAINSTAY_ORDER_GAME; else not read.
   MainstayCompare compare;
+  // Which comparator that is: the number alone is told to others, and who has another is not let in. Else not read.
+  uint32_t compare_number;
   // A MainstayLevel.
   uint32_t level;
   // How many members it has at most, up to 64; 0 is 64.
@@ -614,6 +618,22 @@ typedef struct MainstayShown {
   // To how many of those only through the lobby's relay.
   size_t relayed;
 } MainstayShown;
+
+// What a session was made with, and goes by whoever is host.
+typedef struct MainstayTerms {
+  // Whether it goes on with another host.
+  bool migratable;
+  // What its sides do that have no majority.
+  enum MainstayWithoutMajority without_majority;
+  // By what hosts are chosen.
+  enum MainstayOrder order;
+  // Which comparator, for MAINSTAY_ORDER_GAME; else 0.
+  uint32_t compare_number;
+  // How much of the game goes along.
+  enum MainstayLevel level;
+  // How many members it has at most.
+  uint32_t size;
+} MainstayTerms;
 
 // A member of a session.
 typedef struct MainstayMember {
@@ -1000,6 +1020,14 @@ enum MainstayStatus mainstay_seat_leave(const struct MainstaySeat *seat);
 // # Safety
 // `seat` is not freed, `out` a place for the answer.
 enum MainstayStatus mainstay_seat_shown(const struct MainstaySeat *seat, struct MainstayShown *out);
+
+// What the session was made with, and goes by whoever is host: its founder's options, not this peer's. MAINSTAY_STATUS_NOTHING while this peer
+// is no member.
+//
+// # Safety
+// `seat` is not freed, `out` a place for the answer.
+enum MainstayStatus mainstay_seat_terms(const struct MainstaySeat *seat,
+                                        struct MainstayTerms *out);
 
 // Who plays: `length` is how many there are, of whom the first `capacity` are put at `out`; a session has 64 at most.
 // MAINSTAY_STATUS_NOTHING while this peer is no member.

@@ -423,7 +423,14 @@ mod tests {
             Failure::CutOff,
             Failure::Left,
         ];
-        let closed = [Closed::Kicked, Closed::Full, Closed::NoPass, Closed::PassExpired, Closed::ToNewcomers];
+        let closed = [
+            Closed::Kicked,
+            Closed::Full,
+            Closed::NoPass,
+            Closed::PassExpired,
+            Closed::ToNewcomers,
+            Closed::OtherOrder,
+        ];
         let ends = failures.iter().cloned().map(End::Failed).chain(closed.map(End::Refused));
         let others = [
             Over::Ended(End::HostLost),
@@ -435,7 +442,7 @@ mod tests {
         let mut held = Held::default();
         let mut tell = |why: Over| code(&held.tell(Event::Over(why)));
         let codes: BTreeSet<String> = ends.map(Over::Ended).chain(others).map(&mut tell).collect();
-        assert_eq!(codes.len(), 15, "{codes:?}");
+        assert_eq!(codes.len(), 16, "{codes:?}");
         assert!(codes.iter().all(|code| code.len() == 7 && code.starts_with("MS-S2")), "{codes:?}");
         assert_eq!(tell(Over::Refused(Closed::Full)), tell(Over::Ended(End::Refused(Closed::Full))));
         assert_eq!(tell(Over::Ended(End::Left)), "");

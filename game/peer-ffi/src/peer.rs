@@ -5,7 +5,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mainstay_peer::migration::{
-    Compare, Entry, Level, MEMBERS_MAX, Migratable, NatType, Order, Priority, WithoutMajority,
+    Compare, Entry, Level, MEMBERS_MAX, Migratable, NatType, Order, OrderName, Priority, Terms,
+    WithoutMajority,
 };
 use mainstay_peer::{Peer, Registered, Seat, Service, SessionOptions, Support};
 
@@ -84,7 +85,9 @@ pub enum MainstayLevel {
     Synchronous = 3,
 }
 
-/// What a session is, the same on every peer of it. All zero is what seed 000 describes, but not migratable.
+/// What a session is, as whoever founds it says. All zero is what seed 000 describes, but not migratable. Whoever joins goes by what its host
+/// says, whatever its own options say: of those only MAINSTAY_ORDER_GAME with its number has to be the session's, or it is not let in
+/// (`MS-S246`). Which counts says mainstay_seat_terms.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct MainstayOptions {
@@ -96,6 +99,8 @@ pub struct MainstayOptions {
     pub order: u32,
     /// For MAINSTAY_ORDER_GAME; else not read.
     pub compare: MainstayCompare,
+    /// Which comparator that is: the number alone is told to others, and who has another is not let in. Else not read.
+    pub compare_number: u32,
     /// A MainstayLevel.
     pub level: u32,
     /// How many members it has at most, up to 64; 0 is 64.
@@ -104,6 +109,51 @@ pub struct MainstayOptions {
     pub listener: MainstayListener,
     /// What the listener is called with. It has to outlive the seat.
     pub user: *mut c_void,
+}
+
+/// What a session was made with, and goes by whoever is host.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct MainstayTerms {
+    /// Whether it goes on with another host.
+    pub migratable: bool,
+    /// What its sides do that have no majority.
+    pub without_majority: MainstayWithoutMajority,
+    /// By what hosts are chosen.
+    pub order: MainstayOrder,
+    /// Which comparator, for MAINSTAY_ORDER_GAME; else 0.
+    pub compare_number: u32,
+    /// How much of the game goes along.
+    pub level: MainstayLevel,
+    /// How many members it has at most.
+    pub size: u32,
+}
+
+impl From<Terms> for MainstayTerms {
+    fn from(terms: Terms) -> Self {
+        let (order, compare_number) = match terms.order {
+            OrderName::Documented => (MainstayOrder::Documented, 0),
+            OrderName::CryEngine51 => (MainstayOrder::Cryengine, 0),
+            OrderName::Game(number) => (MainstayOrder::Game, number),
+        };
+        Self {
+            migratable: terms.migratable == Migratable::Yes,
+            without_majority: match terms.without_majority {
+                WithoutMajority::Fork => MainstayWithoutMajority::Fork,
+                WithoutMajority::End => MainstayWithoutMajority::End,
+                WithoutMajority::Hold => MainstayWithoutMajority::Hold,
+            },
+            order,
+            compare_number,
+            level: match terms.level {
+                Level::Asynchronous => MainstayLevel::Asynchronous,
+                Level::None => MainstayLevel::None,
+                Level::DurableEvents => MainstayLevel::DurableEvents,
+                Level::Synchronous => MainstayLevel::Synchronous,
+            },
+            size: terms.size.into(),
+        }
+    }
 }
 
 impl MainstayOptions {
@@ -117,7 +167,10 @@ impl MainstayOptions {
         let order = match self.order {
             0 => Order::Documented,
             1 => Order::CryEngine51,
-            2 => Order::Game(comparator(self.compare.ok_or(MainstayStatus::NullPointer)?)),
+            2 => {
+                let compare = comparator(self.compare.ok_or(MainstayStatus::NullPointer)?);
+                Order::Game { number: self.compare_number, compare }
+            }
             _ => return Err(MainstayStatus::NotAChoice.into()),
         };
         let level = match self.level {

@@ -4,7 +4,7 @@ use mainstay_peer::Shown;
 use mainstay_peer::migration::{ActorId, CanBeHost, ChannelId, Entry, Identification, PeerId};
 
 use crate::memory::{change, write_list};
-use crate::peer::MainstayNat;
+use crate::peer::{MainstayNat, MainstayTerms};
 use crate::seat::{MainstaySeat, with};
 use crate::status::{Fault, MainstayStatus};
 use crate::{MainstayChannel, MainstayId};
@@ -148,6 +148,25 @@ pub unsafe extern "C" fn mainstay_seat_shown(
                 linked: shown.linked,
                 relayed: shown.relayed,
             };
+            Ok(())
+        })
+    }
+}
+
+/// What the session was made with, and goes by whoever is host: its founder's options, not this peer's. MAINSTAY_STATUS_NOTHING while this peer
+/// is no member.
+///
+/// # Safety
+/// `seat` is not freed, `out` a place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_terms(
+    seat: *const MainstaySeat,
+    out: *mut MainstayTerms,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        look(seat, |shown| {
+            *change(out)? = shown.terms.into();
             Ok(())
         })
     }

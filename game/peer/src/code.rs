@@ -41,5 +41,6 @@ const fn refusal(why: Closed) -> &'static str {
         Closed::NoPass => "MS-S239",
         Closed::PassExpired => "MS-S240",
         Closed::ToNewcomers => "MS-S245",
+        Closed::OtherOrder => "MS-S246",
     }
 }

@@ -380,8 +380,8 @@ impl Hands {
             | Body::Holds(_)
             | Body::Pull(_)
             | Body::Play { .. }
-            | Body::Join(_)
-            | Body::Present(_)
+            | Body::Join { .. }
+            | Body::Present { .. }
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave
@@ -518,7 +518,7 @@ impl Hands {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_migration::{Hint, Stamp};
+    use mainstay_migration::{Hint, OrderName, Stamp, Support};
     use mainstay_wire::peer::Card;
 
     use super::*;
@@ -536,7 +536,8 @@ mod tests {
         let mut hands = Hands::new(key, quic, arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let id = SeatId::new(options.session);
-        let seated = Seated { id, mailbox: Arc::new(Mailbox::default()), listeners: BTreeMap::new() };
+        let (mailbox, listeners) = (Arc::new(Mailbox::default()), BTreeMap::new());
+        let seated = Seated { id, mailbox, listeners, support: Support::Supported };
         let (answer, _may_sit) = oneshot::channel();
         let by = Entrance::Founds(Under::Nobody);
         hands.obey(Command::Sit { options, seated, by, answer });
@@ -546,7 +547,7 @@ mod tests {
         let book = || Packet::Book(vec![Card { peer: victim, addresses: addresses.clone() }]);
         hands.receive(bob, book());
         assert_eq!(hands.reach.card(victim), None, "a stranger's word");
-        let body = Body::Join(Hint::UNSUITABLE);
+        let body = Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Documented };
         let message = Message { session: options.session, stamp: Stamp::NOBODY, body };
         hands.receive(bob, Packet::Protocol(message));
         hands.receive(bob, book());

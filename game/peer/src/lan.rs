@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use mainstay_migration::{Epoch, Migratable, PeerId, SessionId, Stamp, WithoutMajority};
+use mainstay_migration::{Epoch, Migratable, PeerId, SessionId, Stamp, Terms, WithoutMajority};
 use mdns_sd::{
     DaemonStatus, IfKind, Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo,
 };
@@ -236,16 +236,15 @@ pub(crate) struct Word {
     pub(crate) stamp: Stamp,
     pub(crate) members: usize,
     pub(crate) joining: Joining,
+    /// What the session was made with.
+    pub(crate) terms: Terms,
 }
 
-/// What stays the same of a session on a LAN, whoever is its host.
+/// By what a session is known on a LAN, whoever is its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sign {
     pub(crate) session: SessionId,
     pub(crate) name: String,
-    pub(crate) size: u32,
-    pub(crate) migratable: Migratable,
-    pub(crate) without_majority: WithoutMajority,
 }
 
 /// One member's voice on the LAN: while it is the host, it says so. Dropped, it takes back what it said.
@@ -304,7 +303,8 @@ impl Voice {
     }
 
     fn info(&self, word: Word) -> mdns_sd::Result<ServiceInfo> {
-        let Sign { session, name, size, migratable, without_majority } = &self.sign;
+        let Sign { session, name } = &self.sign;
+        let Terms { size, migratable, without_majority, .. } = word.terms;
         let said = [
             ("form", FORM.to_owned()),
             ("session", format!("{:032x}", session.0)),
@@ -315,7 +315,7 @@ impl Voice {
             ("members", word.members.to_string()),
             ("size", size.to_string()),
             ("open", if word.joining == Joining::Open { "yes" } else { "no" }.to_owned()),
-            ("migrates", if *migratable == Migratable::Yes { "yes" } else { "no" }.to_owned()),
+            ("migrates", if migratable == Migratable::Yes { "yes" } else { "no" }.to_owned()),
             (
                 "alone",
                 match without_majority {
@@ -366,22 +366,25 @@ impl Voice {
 
 #[cfg(test)]
 mod tests {
+    use mainstay_migration::{Level, OrderName};
+
     use super::*;
 
     #[test]
     fn what_a_host_says_is_what_is_found() {
-        let sign = Sign {
-            session: SessionId(7),
-            name: "harbour".to_owned(),
-            size: 8,
+        let sign = Sign { session: SessionId(7), name: "harbour".to_owned() };
+        let terms = Terms {
+            order: OrderName::Documented,
             migratable: Migratable::Yes,
             without_majority: WithoutMajority::Hold,
+            level: Level::Asynchronous,
+            size: 8,
         };
         let bound = SocketAddr::from(([127, 0, 0, 1], 5_555));
         let voice = Voice::new(PeerId(9), bound, sign).unwrap();
         for joining in [Joining::Open, Joining::Closed] {
             let stamp = Stamp { epoch: Epoch(3), fork: 1 };
-            let said = voice.info(Word { stamp, members: 2, joining }).unwrap();
+            let said = voice.info(Word { stamp, members: 2, joining, terms }).unwrap();
             let found = read(&said.as_resolved_service()).unwrap();
             assert_eq!((found.joining, found.stamp, found.members, found.size), (joining, stamp, 2, 8));
             assert_eq!((found.session, found.host, found.doors), (SessionId(7), PeerId(9), vec![bound]));

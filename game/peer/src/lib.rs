@@ -67,8 +67,9 @@ pub use crate::seat::{
     Closing, Doors, Event, ListenersError, Over, PlayError, Registered, Seat, SessionOptions, Shown, To,
 };
 use crate::service::Flags;
-pub use crate::service::{Service, Support};
+pub use crate::service::Service;
 pub use mainstay_migration as migration;
+pub use mainstay_migration::Support;
 pub use mainstay_stun::Reach;
 pub use mainstay_wire::peer::GAME_BYTES_MAX;
 
@@ -207,7 +208,7 @@ impl Peer {
     /// # Errors
     /// Too many listeners; a place in that session that is not over.
     pub fn found(&self, options: SessionOptions, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
-        self.sit(options, listeners, Entrance::Founds(Under::Nobody))
+        self.sit(options, Support::Supported, listeners, Entrance::Founds(Under::Nobody))
     }
 
     /// Joins a session that some member of can be reached at these addresses. [`Event::Entered`] says that it is in.
@@ -220,7 +221,7 @@ impl Peer {
         doors: Doors,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        self.sit(options, listeners, Entrance::Doors(doors))
+        self.sit(options, Support::Supported, listeners, Entrance::Doors(doors))
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
@@ -236,7 +237,8 @@ impl Peer {
     ) -> Result<Seat, SeatError> {
         let support = self.support(Service::Lan);
         let options = SessionOptions { migratable: support.of(options.migratable), ..options };
-        self.sit(options, listeners, Entrance::Founds(Under::Lan(self.voice(name, options)?)))
+        let voice = self.voice(name, options.session)?;
+        self.sit(options, support, listeners, Entrance::Founds(Under::Lan(voice)))
     }
 
     /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; where [`Service::Lan`] does not
@@ -250,20 +252,13 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let options = SessionOptions {
-            session: found.session,
-            migratable: self.support(Service::Lan).of(found.migratable),
-            without_majority: found.without_majority,
-            size: found.size,
-            ..options
-        };
-        let by = Entrance::Lan(self.voice(&found.name, options)?, found.doors.clone());
-        self.sit(options, listeners, by)
+        let options = SessionOptions { session: found.session, ..options };
+        let by = Entrance::Lan(self.voice(&found.name, found.session)?, found.doors.clone());
+        self.sit(options, self.support(Service::Lan), listeners, by)
     }
 
-    fn voice(&self, name: &str, options: SessionOptions) -> Result<Box<Voice>, LanError> {
-        let SessionOptions { session, size, migratable, without_majority, .. } = options;
-        let sign = Sign { session, name: name.to_owned(), size, migratable, without_majority };
+    fn voice(&self, name: &str, session: SessionId) -> Result<Box<Voice>, LanError> {
+        let sign = Sign { session, name: name.to_owned() };
         Ok(Box::new(Voice::new(self.key.peer, self.address, sign)?))
     }
 
@@ -279,12 +274,12 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let migratable = self.support(Service::Online).of(options.migratable);
+        let support = self.support(Service::Online);
+        let migratable = support.of(options.migratable);
         let without = options.without_majority;
         let entered = lobby::create(online, &self.key, self.bound(), new, migratable, without)?;
-        // The lobby's own flag may stand against it.
-        let options = SessionOptions { session: entered.session, migratable: entered.migratable, ..options };
-        self.sit(options, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
+        let options = of_lobby(&entered, options);
+        self.sit(options, support, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
     }
 
     /// Joins a session of a lobby. What it was made with counts, whatever `options` say. One that a match has made has no host at first:
@@ -304,23 +299,18 @@ impl Peer {
         self.ask(|answer| Command::MaySit { session, answer })?;
         let entry = lobby::join(online, &self.key, self.bound(), session)?;
         let (lobby::Entry::Joins(entered) | lobby::Entry::Founds(entered)) = &entry;
-        let options = SessionOptions {
-            session: entered.session,
-            size: entered.size,
-            migratable: self.support(Service::Online).of(entered.migratable),
-            without_majority: entered.without_majority,
-            ..options
-        };
+        let options = of_lobby(entered, options);
         let by = match entry {
             lobby::Entry::Joins(entered) => Entrance::Lobby(Box::new(entered)),
             lobby::Entry::Founds(entered) => Entrance::Founds(Under::Lobby(Box::new(entered))),
         };
-        self.sit(options, listeners, by)
+        self.sit(options, self.support(Service::Online), listeners, by)
     }
 
     fn sit(
         &self,
         options: SessionOptions,
+        support: Support,
         listeners: Vec<Registered>,
         by: Entrance,
     ) -> Result<Seat, SeatError> {
@@ -332,7 +322,7 @@ impl Peer {
         let mailbox = Arc::new(Mailbox::default());
         let names = listeners.iter().map(|(id, one)| (*id, (one.name.clone(), one.priority))).collect();
         let id = SeatId::new(options.session);
-        let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names };
+        let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names, support };
         self.ask(|answer| Command::Sit { options, seated, by, answer })?;
         Ok(Seat::new(id, commands, mailbox, listeners))
     }
@@ -342,6 +332,17 @@ impl Peer {
         let (answer, may_sit) = oneshot::channel();
         self.commands.blocking_send(command(answer)).map_err(|_| Closing)?;
         may_sit.blocking_recv().map_err(|_| Closing)?
+    }
+}
+
+/// What the lobby says of its session counts: it has told everybody the same, and its own flag may stand against what was asked for.
+const fn of_lobby(entered: &lobby::Entered, options: SessionOptions) -> SessionOptions {
+    SessionOptions {
+        session: entered.session,
+        size: entered.size,
+        migratable: entered.migratable,
+        without_majority: entered.without_majority,
+        ..options
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
     Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, NatType, Order, PeerId, Piece,
-    Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, WithoutMajority,
+    Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, Terms,
+    WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,7 +26,11 @@ use crate::mailbox::{Mail, Mailbox};
 const SIZE_MAX: u32 = 64;
 const _: () = assert!(SIZE_MAX as usize == mainstay_migration::MEMBERS_MAX);
 
-/// What a session is, the same on every peer of it.
+/// What a session is, as whoever founds it says. Whoever joins is told all of it by the host and goes by that, whatever its own options say; in a lobby
+/// `migratable`, `without_majority` and `size` are the lobby's to say, for it tells everybody. Which counts [`Shown::terms`] says.
+///
+/// Two fields count of a joiner's own: `session`, and `order` where that is the game's own comparator, for a comparator cannot be sent. A
+/// session that has one lets nobody in whose own has another number, or is none ([`mainstay_migration::Closed::OtherOrder`]).
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOptions {
     /// Which session.
@@ -38,7 +43,8 @@ pub struct SessionOptions {
     pub without_majority: WithoutMajority,
     /// How much of the game goes along.
     pub level: Level,
-    /// How many members it has at most, up to [`mainstay_migration::MEMBERS_MAX`]. A lobby has a number of its own.
+    /// How many members it has at most, up to [`mainstay_migration::MEMBERS_MAX`]. A lobby is told its number by
+    /// [`crate::NewSession::size`].
     pub size: u32,
 }
 
@@ -223,6 +229,8 @@ pub struct Shown {
     pub anticipated: Option<PeerId>,
     /// How others reach this peer, as far as it was found out.
     pub nat: NatType,
+    /// What the session was made with, and goes by whoever is host.
+    pub terms: Terms,
     /// Every member, itself included.
     pub members: Vec<(PeerId, ChannelId)>,
     /// What each of them plays, where the game has said so.

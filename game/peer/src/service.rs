@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mainstay_migration::Migratable;
+use mainstay_migration::Support;
 
 /// A lobby service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,26 +12,6 @@ pub enum Service {
     Lan,
     /// `eCLS_Online`: sessions of a lobby, which has such a flag of its own ([`crate::Online::support`]).
     Online,
-}
-
-/// Whether sessions of a lobby service move at all: `eCLSF_SupportHostMigration`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Support {
-    /// They do, where they were made so.
-    #[default]
-    Supported,
-    /// None of them does.
-    Unsupported,
-}
-
-impl Support {
-    /// What becomes of a session's own setting.
-    pub(crate) const fn of(self, migratable: Migratable) -> Migratable {
-        match self {
-            Self::Supported => migratable,
-            Self::Unsupported => Migratable::No,
-        }
-    }
 }
 
 /// The flags of one process: whatever is found or joined from then on goes by them.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Admission, Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Input, Kind, Level, MEMBERS_MAX,
-    Migratable, Order, Output, Pass, PeerId, Piece, Proof, Session, SessionId, Signature, Tick,
+    Migratable, Order, Output, Pass, PeerId, Piece, Proof, Session, SessionId, Signature, Support, Tick,
     WithoutMajority,
 };
 use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
@@ -57,6 +57,7 @@ pub fn run(bytes: &[u8]) {
         without_majority: WithoutMajority::Fork,
         level: Level::Asynchronous,
         size: MEMBERS_MAX,
+        support: Support::Supported,
         admission: Some(Admission { pass, as_of: now, at: now }),
         keys: Arc::new(Gullible),
     };

@@ -14,7 +14,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Answer, Arbiter, CanBeHost, Config, EntityId, Epoch, GamePhase, Handover, Input, Joined,
     Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable, NAMES, NatType, Order, Output,
-    PARTS_MAX, PeerId, Piece, Priority, Ruling, Session, SessionId, Signature, Stamp, Tick, WithoutMajority,
+    PARTS_MAX, PeerId, Piece, Priority, Ruling, Session, SessionId, Signature, Stamp, Support, Tick,
+    WithoutMajority,
 };
 use mainstay_wire::peer::{PACKET_BYTES_MAX, Packet};
 
@@ -85,6 +86,7 @@ fn config(me: PeerId) -> Config {
         without_majority: WithoutMajority::Fork,
         level: Level::Asynchronous,
         size: MEMBERS_MAX,
+        support: Support::Supported,
         admission: None,
         keys: Arc::new(NamedKeys(me)),
     }

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, MEMBERS_MAX, Message,
-    NatType, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal,
-    Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing,
-    StateHash, StateId, Tick, View, ViewId, Vote, Welcome,
+    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, Level, MEMBERS_MAX,
+    Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass,
+    PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
+    Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote, Welcome,
+    WithoutMajority,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
@@ -49,12 +50,12 @@ choice!(Body, "body of a message" {
     13 = Holds(id),
     14 = Pull(id),
     15 = Play { oldest, number, bytes },
-    16 = Join(hint),
+    16 = Join { hint, order },
     17 = Welcome(welcome),
     18 = Redirect(peer),
     19 = Leave,
     20 = Refused(why),
-    21 = Present(pass),
+    21 = Present { pass, order },
     22 = Bring { renewal, hears },
     23 = Counted(receipt),
 });
@@ -64,7 +65,7 @@ record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
 choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });
 choice!(Hears, "answer" { 1 = Yes, 2 = No });
-choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full, 3 = NoPass, 4 = PassExpired, 5 = ToNewcomers });
+choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full, 3 = NoPass, 4 = PassExpired, 5 = ToNewcomers, 6 = OtherOrder });
 choice!(Cause, "cause" { 1 = Lobby, 2 = Controlled, 3 = Catastrophic, 4 = Fenced, 5 = Merge });
 
 record!(Claim { epoch, candidate, view });
@@ -85,7 +86,12 @@ record!(Roster { stamp, version, members, kicked, actors });
 record!(Root { epoch, host });
 record!(Renewal { as_of, signature });
 record!(Receipt { renewed, as_of, signature });
-record!(Welcome { root, certificates, view, roster, hints, channel, inputs });
+record!(Welcome { terms, root, certificates, view, roster, hints, channel, inputs });
+record!(Terms { order, migratable, without_majority, level, size });
+choice!(OrderName, "order" { 1 = Documented, 2 = CryEngine51, 3 = Game(number) });
+choice!(Migratable, "answer whether it migrates" { 1 = Yes, 2 = No });
+choice!(WithoutMajority, "policy without a majority" { 1 = Fork, 2 = End, 3 = Hold });
+choice!(Level, "level" { 1 = None, 2 = Asynchronous, 3 = DurableEvents, 4 = Synchronous });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Message, NatType, PARTS_MAX,
-    PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX,
-    STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
-    Vote, Welcome,
+    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level, Message, Migratable, NatType,
+    OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster,
+    SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId,
+    Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -113,7 +113,15 @@ fn packets() -> Vec<(&'static str, Packet)> {
     };
     let handover = |why| Leads::HandsOver { to: PeerId(0xb), why, state: state(), epoch: Epoch(7) };
     let refusal = |why| Body::Refusal { epoch: Epoch(3), why };
+    let terms = Terms {
+        order: OrderName::Game(0xc0),
+        migratable: Migratable::Yes,
+        without_majority: WithoutMajority::Hold,
+        level: Level::Synchronous,
+        size: 12,
+    };
     let welcome = Welcome {
+        terms,
         root: Root { epoch: Epoch(1), host: PeerId(0xa) },
         certificates: vec![certificate()],
         view: view(),
@@ -177,16 +185,17 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("holds", Body::Holds(state())),
         ("pull", Body::Pull(state())),
         ("play", Body::Play { oldest: 30, number: 32, bytes: b"hard to port".to_vec() }),
-        ("join", Body::Join(Hint::UNSUITABLE)),
+        ("join", Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Documented }),
         ("welcome", Body::Welcome(Box::new(welcome))),
         ("redirect", Body::Redirect(PeerId(0xa))),
         ("leave", Body::Leave),
         ("kicked", Body::Refused(Closed::Kicked)),
         ("full", Body::Refused(Closed::Full)),
-        ("present", Body::Present(pass)),
+        ("present", Body::Present { pass, order: OrderName::CryEngine51 }),
         ("no pass", Body::Refused(Closed::NoPass)),
         ("pass expired", Body::Refused(Closed::PassExpired)),
         ("to newcomers", Body::Refused(Closed::ToNewcomers)),
+        ("other order", Body::Refused(Closed::OtherOrder)),
         ("bring", Body::Bring { renewal, hears: vec![PeerId(0xb), PeerId(0xc)] }),
         ("counted", Body::Counted(receipt)),
     ];

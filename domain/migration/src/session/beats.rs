@@ -34,7 +34,7 @@ impl<G: Guards> Session<G> {
         let Message { stamp, body, .. } = message;
         match body {
             // Said too often.
-            Body::Join(_) | Body::Present(_) if !self.may_ask(now, from, Wish::Enters) => {}
+            Body::Join { .. } | Body::Present { .. } if !self.may_ask(now, from, Wish::Enters) => {}
             Body::Pull(_) if !self.may_give(now, from, |contact| &mut contact.supplied) => {}
             // These prove themselves, or ask for nothing but an answer.
             Body::Announce(Announcement { certificates, view, cause }) => {
@@ -43,8 +43,8 @@ impl<G: Guards> Session<G> {
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, vote),
             Body::Refusal { epoch, why } => self.be_refused(now, from, epoch, &why),
-            Body::Join(_) => self.let_in(now, from, stamp, None),
-            Body::Present(pass) => self.let_in(now, from, stamp, Some(&pass)),
+            Body::Join { order, .. } => self.let_in(now, from, stamp, (None, order)),
+            Body::Present { pass, order } => self.let_in(now, from, stamp, (Some(&pass), order)),
             Body::Welcome(welcome) => self.be_welcome(now, from, stamp, welcome),
             Body::Leave => self.let_go(now, from, stamp),
             Body::Pull(held) => self.be_asked(from, held),
@@ -108,8 +108,8 @@ impl<G: Guards> Session<G> {
             | Body::Refusal { .. }
             | Body::Announce(_)
             | Body::Pull(_)
-            | Body::Join(_)
-            | Body::Present(_)
+            | Body::Join { .. }
+            | Body::Present { .. }
             | Body::Welcome(_)
             | Body::Redirect(_)
             | Body::Leave

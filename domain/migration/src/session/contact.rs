@@ -70,7 +70,8 @@ impl Contact {
         let is_late = match self.presence {
             Presence::Here | Presence::Gone => false,
             Presence::Left(at) => {
-                now.since(at) < SUSPECT_MIN && !matches!(message.body, Body::Join(_) | Body::Present(_))
+                now.since(at) < SUSPECT_MIN
+                    && !matches!(message.body, Body::Join { .. } | Body::Present { .. })
             }
         };
         if !is_late {

@@ -14,6 +14,7 @@ use mainstay_core::Timestamp;
 
 use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
+use crate::order::OrderName;
 use crate::rhythm::{BEAT, SUSPECT_MIN};
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
 use crate::session::words::{Cause, Newcomers, Output};
@@ -56,11 +57,18 @@ impl<G: Guards> Session<G> {
     }
 
     /// Somebody wants in.
-    pub(super) fn let_in(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, pass: Option<&Pass>) {
+    pub(super) fn let_in(
+        &mut self,
+        now: Timestamp,
+        from: PeerId,
+        stamp: Stamp,
+        (pass, order): (Option<&Pass>, OrderName),
+    ) {
         let leader = self.leader();
         let is_kicked = self.roster.kicked.contains(&from);
         let refusal = self.refusal(now, from, pass);
         let is_kept_out = self.is_kept_out(from, stamp);
+        let knows_order = self.config.order.is_known_to(order);
         match &mut self.leadership {
             Leadership::Reigns(_) if is_kicked => self.send(from, Body::Refused(Closed::Kicked)),
             // Whoever would not be let in is not told where the host is, either.
@@ -68,6 +76,7 @@ impl<G: Guards> Session<G> {
                 self.send(from, Body::Refused(why));
             }
             Leadership::Reigns(_) if is_kept_out => self.send(from, Body::Refused(Closed::ToNewcomers)),
+            Leadership::Reigns(_) if !knows_order => self.send(from, Body::Refused(Closed::OtherOrder)),
             // Its question stands until this host has gathered; it asks again anyway.
             Leadership::Reigns(reign) if reign.joining.len() < MEMBERS_MAX => {
                 reign.joining.insert(from);
@@ -166,6 +175,7 @@ impl<G: Guards> Session<G> {
         for peer in welcome {
             let Some(channel) = self.roster.members.get(&peer).copied() else { continue };
             let welcome = Welcome {
+                terms: self.config.terms(),
                 root,
                 certificates: certificates.clone(),
                 view: self.view().clone(),

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::session::words::{Cause, End, Migratable, Outcome, Output, Progress, Report};
+use crate::session::words::{Cause, End, Outcome, Output, Progress, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::stages::{Failure, Role, Stage, Stages};
@@ -48,7 +48,7 @@ impl<G: Guards> Session<G> {
             Cause::Catastrophic => self.settings.automigrate_host == Switch::On,
             Cause::Lobby | Cause::Controlled | Cause::Fenced | Cause::Merge => true,
         };
-        if !wanted || self.config.migratable == Migratable::No {
+        if !wanted || !self.config.migrates() {
             self.end(now, End::HostLost);
             return Begun::No;
         }

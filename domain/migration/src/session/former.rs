@@ -104,7 +104,7 @@ impl<G: Guards> Session<G> {
     /// Whether that is to be read. Whoever was never met may ask to be let in, and tell who is host: that proves itself.
     pub(super) fn is_heard(&self, from: PeerId, body: &Body) -> bool {
         match body {
-            Body::Join(_) | Body::Present(_) | Body::Announce(_) => true,
+            Body::Join { .. } | Body::Present { .. } | Body::Announce(_) => true,
             Body::Beat(_)
             | Body::Ask
             | Body::Answer(_)

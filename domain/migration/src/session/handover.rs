@@ -15,7 +15,7 @@ use crate::message::{Body, Handover, Leads};
 use crate::session::fork::Fork;
 use crate::session::reign::{Phase, Reign};
 use crate::session::vacancy::{Handed, Quorum, Vacancy};
-use crate::session::words::{Cause, End, Migratable, Output, WithoutMajority};
+use crate::session::words::{Cause, End, Output, WithoutMajority};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::{Piece, StateError, StateId};
@@ -70,7 +70,7 @@ impl<G: Guards> Session<G> {
         }
         // Who goes does not wait for a side that asks it to go on for both: that one meets its successor.
         let is_free = reign.merging.is_none() || why == Handover::Leaves;
-        let ready = reign.phase == Phase::Reigning && is_free && self.config.migratable == Migratable::Yes;
+        let ready = reign.phase == Phase::Reigning && is_free && self.config.migrates();
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {
                 if last.take().is_some_and(|last| !self.append(last)) {

@@ -141,9 +141,10 @@ impl<G: Guards> Session<G> {
 
     /// How this peer asks to be let in.
     pub(super) fn request(&self) -> Body {
+        let order = self.config.order.name();
         match &self.config.admission {
-            Some(admission) => Body::Present(admission.pass.clone()),
-            None => Body::Join(self.reported_hint()),
+            Some(admission) => Body::Present { pass: admission.pass.clone(), order },
+            None => Body::Join { hint: self.reported_hint(), order },
         }
     }
 

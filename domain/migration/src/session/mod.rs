@@ -44,7 +44,7 @@ use crate::rhythm::BEAT;
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View};
-use crate::{Epoch, Guarded, Guards, PeerId, Settings, Stamp};
+use crate::{Epoch, Guarded, Guards, PeerId, Settings, Stamp, Terms};
 
 pub use chain::Telling;
 use contact::{Contact, Presence};
@@ -272,6 +272,12 @@ impl<G: Guards> Session<G> {
     pub fn is_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
         let present = stamp == self.stamp() || !G::EPOCH;
         present && from == self.leader() && !self.is_over()
+    }
+
+    /// What the session was made with, and goes by whoever is host.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        self.config.terms()
     }
 
     /// Who votes, as far as this peer knows.

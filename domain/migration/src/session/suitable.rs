@@ -12,7 +12,7 @@ use mainstay_core::Timestamp;
 use crate::message::Handover;
 use crate::session::Session;
 use crate::session::reign::{Mandate, Phase, Reign};
-use crate::session::words::{GamePhase, Migratable, Output};
+use crate::session::words::{GamePhase, Output};
 use crate::settings::Switch;
 use crate::{Guards, PeerId};
 
@@ -57,7 +57,7 @@ impl<G: Guards> Session<G> {
         };
         self.game == GamePhase::Gathering
             && self.settings.automigrate_host == Switch::On
-            && self.config.migratable == Migratable::Yes
+            && self.config.migrates()
             && self.fork.is_none()
             && self.event.is_none()
             && self.moved.is_none_or(|moved| now >= moved + KEEPS_FOR)

@@ -13,9 +13,11 @@ use crate::seal::Keys;
 use crate::settings::SettingError;
 use crate::stages::{Answer, Call, Failure, ListenerId, Role, Stage};
 use crate::state::{Level, Piece, State, StateError, StateId};
+use crate::terms::Support;
 use crate::{ActorId, ChannelId, EntityId, Order, PeerId, SessionId, Stamp};
 
-/// What a session is from its creation on, the same on every peer; `me` apart.
+/// What a session is from its creation on, as this peer has it. Of who founds it [`Config::terms`] are the session's, and who comes in adopts
+/// them ([`crate::Welcome`]), its own `order` apart where the session has a game's: it has to be the same one.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// This peer.
@@ -34,6 +36,8 @@ pub struct Config {
     pub level: Level,
     /// How many members it has at most: no more than [`crate::MEMBERS_MAX`] count.
     pub size: usize,
+    /// Whether its lobby service supports migration here: this peer's own matter, and told to nobody.
+    pub support: Support,
     /// Under a lobby: what it gave this peer.
     pub admission: Option<Admission>,
     /// This peer's own keys.

@@ -21,3 +21,4 @@ mod sentences;
 mod state;
 mod strangers;
 mod suitable;
+mod terms;

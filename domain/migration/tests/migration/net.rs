@@ -9,9 +9,11 @@ use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
     Handover, Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable,
     NatType, Order, Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling,
-    Session, SessionId, Signature, Stage, StateId, Tick, WithoutMajority,
+    Session, SessionId, Signature, Stage, Stamp, StateId, Support, Tick, WithoutMajority,
 };
 
+/// When every net begins.
+const BEGINNING: Timestamp = Timestamp::from_unix_ms(1_000_000);
 /// One way of a message.
 const WAY: Duration = Duration::from_millis(20);
 /// To the lobby and back.
@@ -219,18 +221,18 @@ pub fn snapshot(tick: Tick) -> Piece {
 }
 
 /// How a session is made.
-#[derive(Clone, Copy)]
-struct Made {
-    session: SessionId,
-    arbiter: Arbiter,
-    migratable: Migratable,
-    without_majority: WithoutMajority,
-    level: Level,
-    size: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct Made {
+    pub session: SessionId,
+    pub arbiter: Arbiter,
+    pub migratable: Migratable,
+    pub without_majority: WithoutMajority,
+    pub level: Level,
+    pub size: usize,
 }
 
 impl Made {
-    const DEFAULT: Self = Self {
+    pub const DEFAULT: Self = Self {
         session: SessionId(9),
         arbiter: Arbiter::Majority,
         migratable: Migratable::Yes,
@@ -238,6 +240,25 @@ impl Made {
         level: Level::Asynchronous,
         size: MEMBERS_MAX,
     };
+
+    pub fn config(self) -> Config {
+        let Self { session, arbiter, migratable, without_majority, level, size } = self;
+        let now = BEGINNING;
+        let admission = admitted(session, peer(1), (now, now), now + PASS_LASTS);
+        Config {
+            me: peer(1),
+            admission: (arbiter == Arbiter::Lobby).then_some(admission),
+            session,
+            arbiter,
+            order: Order::Documented,
+            migratable,
+            without_majority,
+            level,
+            size,
+            support: Support::Supported,
+            keys: Arc::new(NamedKeys(peer(1))),
+        }
+    }
 
     /// And so many are in it.
     fn by(self, count: u128) -> Net {
@@ -279,21 +300,12 @@ impl Net {
     }
 
     fn created(made: Made, count: u128) -> Self {
-        let Made { session, arbiter, migratable, without_majority, level, size } = made;
-        let now = Timestamp::from_unix_ms(1_000_000);
-        let admission = admitted(session, peer(1), (now, now), now + PASS_LASTS);
-        let config = Config {
-            me: peer(1),
-            admission: (arbiter == Arbiter::Lobby).then_some(admission),
-            session,
-            arbiter,
-            order: Order::Documented,
-            migratable,
-            without_majority,
-            level,
-            size,
-            keys: Arc::new(NamedKeys(peer(1))),
-        };
+        Self::founded(made.config(), count)
+    }
+
+    /// One that was made so.
+    pub fn founded(config: Config, count: u128) -> Self {
+        let (now, arbiter) = (BEGINNING, config.arbiter);
         let mut net = Self {
             now,
             peers: BTreeMap::new(),
@@ -342,7 +354,12 @@ impl Net {
 
     /// Somebody wants in, with that.
     pub fn join_with(&mut self, id: PeerId, admission: Option<Admission>) {
-        let config = Config { me: id, admission, keys: Arc::new(NamedKeys(id)), ..self.config.clone() };
+        self.join_as(id, Config { admission, ..self.config.clone() });
+    }
+
+    /// Somebody wants in whose own program says that of the session.
+    pub fn join_as(&mut self, id: PeerId, config: Config) {
+        let config = Config { me: id, keys: Arc::new(NamedKeys(id)), ..config };
         let known = self.peers.keys().copied().collect();
         self.joining.insert(id, Joining::new(self.now, config, known));
     }
@@ -585,6 +602,12 @@ impl Net {
             Some(beat)
         });
         beat.expect("it beats ten times a second")
+    }
+
+    /// Something that somebody says to the founder who is on its way in.
+    pub fn say_as_newcomer(&mut self, from: PeerId, body: Body) {
+        let message = Message { session: self.config.session, stamp: Stamp::NOBODY, body };
+        self.deliver(from, peer(1), message);
     }
 
     /// Something that somebody says without being asked.

@@ -75,7 +75,7 @@ fn a_channel_alone_is_no_reason_to_move() {
 /// A game's own order, and what it calls equal.
 #[test]
 fn a_game_may_have_its_own() {
-    let by_ping = Order::Game(&|one, other| one.hint.ping_ms.cmp(&other.hint.ping_ms));
+    let by_ping = Order::Game { number: 0, compare: &|one, other| one.hint.ping_ms.cmp(&other.hint.ping_ms) };
     let entries = [
         (1, entry(3, NatType::Open, 9, 50)),
         (2, entry(2, NatType::Strict, 0, 20)),

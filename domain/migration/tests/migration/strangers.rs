@@ -6,13 +6,14 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Beat, Body, ChannelId, Claim, Closed, Config, Epoch, Handover, Hint, HintVersion, Joining, Kind, Leads,
-    MEMBERS_MAX, Message, Output, PeerId, Piece, Refusal, Session, Side, Signature, Stamp, Standing, State,
-    StateId, Tick, View, ViewId, WithoutMajority,
+    MEMBERS_MAX, Message, OrderName, Output, PeerId, Piece, Refusal, Session, Side, Signature, Stamp,
+    Standing, State, StateId, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{NamedKeys, Net, peer};
 
 const STRANGER: PeerId = PeerId(77);
+const JOIN: Body = Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Documented };
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Says that it leads a side of more players than there are, confirmed, further in the game, and in an epoch of no end.
@@ -183,11 +184,11 @@ fn a_flood_of_a_stranger_is_answered_now_and_then() {
     for mut net in sessions() {
         let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
         let beat = Body::Beat(Beat { leads: Leads::No, ..boast(stamp) });
-        for body in [beat, Body::Join(Hint::UNSUITABLE)] {
+        for body in [beat, JOIN] {
             let mut answered = 0;
             for at in 0..1_000 {
                 // A follower is asked to let it in: a host without a lobby does.
-                let asked = if matches!(body, Body::Join(_)) { peer(2) } else { peer(1) };
+                let asked = if matches!(body, Body::Join { .. }) { peer(2) } else { peer(1) };
                 let session = net.peers.get_mut(&asked).unwrap();
                 let now = net.now + Duration::from_millis(at);
                 for stranger in [STRANGER, PeerId(78)] {
@@ -206,9 +207,9 @@ fn a_flood_of_a_stranger_is_answered_now_and_then() {
 fn what_is_large_is_not_given_for_each_asking() {
     for mut net in sessions() {
         let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
-        let entry = net.config.admission.as_ref().map_or(Body::Join(Hint::UNSUITABLE), |_| {
+        let entry = net.config.admission.as_ref().map_or(JOIN, |_| {
             let admission = crate::net::admitted(id, peer(3), (net.now, net.now), net.now + BEAT * 100);
-            Body::Present(admission.pass)
+            Body::Present { pass: admission.pass, order: OrderName::Documented }
         });
         for asks in [Body::Pull(StateId::NONE), entry] {
             let mut given = 0;

@@ -201,6 +201,7 @@ impl Hands {
             relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
             members,
+            terms: session.terms(),
             actors: session.roster().actors.clone(),
             hints: session.shown_hints(),
         })
@@ -217,7 +218,7 @@ mod tests {
 
     use mainstay_migration::{
         Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Keys, Pass, Proof, Question, Receipt, Ruling,
-        Session, Signature,
+        Session, Signature, Support,
     };
     use tokio::sync::mpsc;
 
@@ -294,8 +295,9 @@ mod tests {
         let options = SessionOptions::new(SessionId(1));
         let (id, me, now) = (options.session, hands.me, hands.now());
         let seat = SeatId::new(id);
-        let seated = Seated { id: seat, mailbox: Arc::new(Mailbox::default()), listeners: BTreeMap::new() };
-        let config = hands.config(&options, &Under::Nobody);
+        let (mailbox, listeners) = (Arc::new(Mailbox::default()), BTreeMap::new());
+        let seated = Seated { id: seat, mailbox, listeners, support: Support::Supported };
+        let config = hands.config(&options, &Under::Nobody, Support::Supported);
         let config = Config { arbiter: Arbiter::Lobby, keys: Arc::new(Trusting), ..config };
         let certified =
             |epoch| Certificate { epoch: Epoch(epoch), host: me, proof: Proof::Lobby(Signature::default()) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mainstay_migration::{Input, ListenerId, Priority, SessionId};
+use mainstay_migration::{Input, ListenerId, Priority, SessionId, Support};
 use tokio::sync::oneshot;
 
 use crate::SeatError;
@@ -115,4 +115,6 @@ pub(crate) struct Seated {
     pub(crate) id: SeatId,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) listeners: BTreeMap<ListenerId, (String, Priority)>,
+    /// Whether its lobby service moves sessions, as this process has it.
+    pub(crate) support: Support,
 }

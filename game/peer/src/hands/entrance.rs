@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Admission, Arbiter, Config, Forged, Input, Joined, Joining, Session, SessionId};
+use mainstay_migration::{
+    Admission, Arbiter, Config, Forged, Input, Joined, Joining, Session, SessionId, Support,
+};
 use mainstay_wire::peer::Card;
 
 use super::Hands;
@@ -40,7 +42,7 @@ impl Hands {
                 (Under::Lobby(entered), Doors::new(), cards)
             }
         };
-        let config = self.config(options, &under);
+        let config = self.config(options, &under, seated.support);
         let life = if cards.is_empty() {
             Life::Seeks { doors, until: now + SEEK_MAX, dialed: None }
         } else {
@@ -53,7 +55,7 @@ impl Hands {
     }
 
     fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
-        let config = self.config(options, &under);
+        let config = self.config(options, &under, seated.support);
         let founded = match &under {
             Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
             Under::Lobby(entered) => match &entered.certificate {
@@ -144,7 +146,7 @@ impl Hands {
         self.give(id, Input::Wake);
     }
 
-    pub(super) fn config(&self, options: &SessionOptions, under: &Under) -> Config {
+    pub(super) fn config(&self, options: &SessionOptions, under: &Under, support: Support) -> Config {
         let (arbiter, lobby, admission) = match under {
             Under::Nobody | Under::Lan(_) => (Arbiter::Majority, None, None),
             Under::Lobby(entered) => {
@@ -162,6 +164,7 @@ impl Hands {
             without_majority: options.without_majority,
             level: options.level,
             size: usize::try_from(options.size).unwrap_or(usize::MAX),
+            support,
             admission,
             keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }

@@ -25,7 +25,7 @@ impl Hands {
                 continue;
             }
             let (stamp, members) = (session.stamp(), session.roster().members.len());
-            voice.say(Word { stamp, members, joining: session.newcomers().into() });
+            voice.say(Word { stamp, members, joining: session.newcomers().into(), terms: session.terms() });
             let rivals = voice.rivals().into_iter();
             found.extend(
                 rivals.filter(|it| !session.roster().members.contains_key(&it.host)).map(|it| (*id, it)),

@@ -10,8 +10,8 @@ use mainstay_wire::peer::ADDRESSES_MAX;
 use super::address::{at, seen_from};
 use super::door::{Answered, As, Door, Longest};
 use super::{Bound, LobbyError, Online};
+use crate::Support;
 use crate::key::{Key, provider};
-use crate::service::Support;
 
 /// The longest answer about one session: one of 64 with 8 addresses each.
 const SESSION_BYTES_MAX: Longest = Longest(256 * 1024);

@@ -28,9 +28,9 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Epoch, Pass, PeerId, Question, Ruling};
 use mainstay_wire::peer::Card;
 
+use crate::Support;
 use crate::mirror::Mirror;
 use crate::relay::Berth;
-use crate::service::Support;
 
 /// The largest session.
 const MEMBERS_MAX: u32 = 64;

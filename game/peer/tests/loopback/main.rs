@@ -7,6 +7,7 @@ mod levels;
 mod line;
 mod listeners;
 mod seats;
+mod terms;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

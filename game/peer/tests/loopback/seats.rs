@@ -14,7 +14,7 @@ fn two(session: SessionOptions) -> ((Peer, Player), (Peer, Player)) {
     ((ann, host), (bob, member))
 }
 
-fn over(player: &Player) -> Option<&Over> {
+pub fn over(player: &Player) -> Option<&Over> {
     player.heard.iter().find_map(|event| {
         let Event::Over(over) = event else { return None };
         Some(over)

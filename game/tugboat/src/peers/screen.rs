@@ -274,7 +274,9 @@ fn metres(length: i32) -> f64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use mainstay_peer::migration::{Epoch, NatType, Stamp};
+    use mainstay_peer::migration::{
+        Epoch, Level, Migratable, NatType, OrderName, Stamp, Terms, WithoutMajority,
+    };
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -303,6 +305,13 @@ mod tests {
             stamp: Stamp { epoch: Epoch(4), fork: 0 },
             anticipated: Some(me),
             nat: NatType::Unknown,
+            terms: Terms {
+                order: OrderName::Documented,
+                migratable: Migratable::Yes,
+                without_majority: WithoutMajority::Fork,
+                level: Level::Asynchronous,
+                size: 64,
+            },
             members: vec![],
             actors: BTreeMap::new(),
             linked: 0,

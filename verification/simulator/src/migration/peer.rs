@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mainstay_migration::{
     Acting, ActorId, Admission, Answer, Arbiter, Beat, Body, Call, CanBeHost, ChannelId, Config, Epoch,
     GamePhase, Grant, Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX,
-    Migratable, NatType, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature,
-    Stage, Stamp, Standing, StateError, StateId, Tick,
+    Migratable, NatType, Order, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId,
+    Signature, Stage, Stamp, Standing, StateError, StateId, Support, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
@@ -127,6 +127,25 @@ pub(super) struct Reply {
     answer: Answer,
 }
 
+/// What the program of somebody who comes in says of the session; but what a lobby says of it, it was told before.
+fn disagrees(config: Config) -> Config {
+    let order = match config.order {
+        Order::Documented => Order::CryEngine51,
+        Order::CryEngine51 | Order::Game { .. } => Order::Documented,
+    };
+    let config = Config { order, level: Level::Synchronous, ..config };
+    match config.arbiter {
+        Arbiter::Lobby => config,
+        Arbiter::Majority => {
+            let without_majority = match config.without_majority {
+                WithoutMajority::Fork | WithoutMajority::Hold => WithoutMajority::End,
+                WithoutMajority::End => WithoutMajority::Fork,
+            };
+            Config { migratable: Migratable::No, without_majority, size: 1, ..config }
+        }
+    }
+}
+
 impl<G: Guards> Peer<G> {
     /// Its session, while it runs and is in one.
     pub(super) fn session(&self) -> Option<&Session<G>> {
@@ -190,8 +209,11 @@ impl<G: Guards> World<G> {
             without_majority: self.scenario.without_majority,
             level: Level::Asynchronous,
             size: MEMBERS_MAX,
+            support: Support::Supported,
             keys: Arc::new(NamedKeys(id)),
         };
+        // The programs of those who come in say otherwise, and go by what the host says.
+        let config = if self.oracle.is_founded() { disagrees(config) } else { config };
         let known: Vec<PeerId> = self
             .peers
             .iter()

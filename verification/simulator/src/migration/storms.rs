@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Epoch, Excerpt,
-    Guards, Handover, Hears, Hint, HintList, HintVersion, Leads, Message, PeerId, Proof, Receipt, Refusal,
-    Renewal, Roster, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
+    Guards, Handover, Hears, Hint, HintList, HintVersion, Leads, Message, OrderName, PeerId, Proof, Receipt,
+    Refusal, Renewal, Roster, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
 };
 
 use super::peer::SESSION;
@@ -147,7 +147,7 @@ impl<G: Guards> World<G> {
     fn sense(&mut self, from: PeerId, view: &View, beat: Beat) -> Body {
         match self.odds.below(9) {
             0 => Body::Ask,
-            1 => Body::Join(Hint::UNSUITABLE),
+            1 => Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Documented },
             2 => Body::Pull(StateId::NONE),
             3 => Body::Taken(view.id),
             4 => Body::Holds(beat.holds),

@@ -1,0 +1,150 @@
+//! What a session is made with is the session's: who comes in adopts it, whatever its own program says.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use mainstay_migration::{
+    Arbiter, Body, CanBeHost, Closed, Config, End, Handover, Hint, Input, Level, MEMBERS_MAX, Migratable,
+    Order, OrderName, Output, Support, Tick, WithoutMajority,
+};
+use proptest::prelude::*;
+
+use crate::net::{Made, Net, peer, snapshot};
+
+/// A game's own order, of that number.
+const fn own(number: u32) -> Order {
+    Order::Game { number, compare: &|_, _| Ordering::Equal }
+}
+
+fn any_order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Documented), Just(Order::CryEngine51), (0..3_u32).prop_map(own)]
+}
+
+/// What a program says of a session, and its lobby nothing.
+fn any_made() -> impl Strategy<Value = (Order, Made)> {
+    let migratable = prop_oneof![Just(Migratable::Yes), Just(Migratable::No)];
+    let policy =
+        prop_oneof![Just(WithoutMajority::Fork), Just(WithoutMajority::End), Just(WithoutMajority::Hold)];
+    let level = prop_oneof![
+        Just(Level::None),
+        Just(Level::Asynchronous),
+        Just(Level::DurableEvents),
+        Just(Level::Synchronous)
+    ];
+    (any_order(), migratable, policy, level, 3..=MEMBERS_MAX).prop_map(
+        |(order, migratable, without_majority, level, size)| {
+            (order, Made { migratable, without_majority, level, size, ..Made::DEFAULT })
+        },
+    )
+}
+
+fn config((order, made): (Order, Made)) -> Config {
+    Config { order, ..made.config() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whoever comes in goes by what the founder said, be it let in by that one or by a host that was let in itself; who cannot is told so.
+    #[test]
+    fn who_comes_in_goes_by_what_the_founder_said(
+        founder in any_made(),
+        second in any_made(),
+        third in any_made(),
+    ) {
+        let founder = config(founder);
+        let mut net = Net::founded(founder.clone(), 1);
+        for (id, made) in [(2, second), (3, third)] {
+            let joiner = config(made);
+            let is_known = match founder.order {
+                Order::Documented | Order::CryEngine51 => true,
+                Order::Game { .. } => joiner.order.name() == founder.order.name(),
+            };
+            net.join_as(peer(id), joiner);
+            net.run(Duration::from_secs(2));
+            let refused = net.refused.remove(&peer(id));
+            let terms = net.peers.get(&peer(id)).map(mainstay_migration::Session::terms);
+            if is_known {
+                prop_assert_eq!((refused, terms), (None, Some(founder.terms())));
+                net.settle_in(peer(id), CanBeHost::Yes);
+            } else {
+                prop_assert_eq!((refused, terms), (Some(Closed::OtherOrder), None));
+                let members = &net.session(net.host()).roster().members;
+                prop_assert!(!members.contains_key(&peer(id)), "it was never in");
+            }
+            // The next one is let in by whoever came second, where there is one and the session moves.
+            if id == 2 && is_known && founder.migratable == Migratable::Yes {
+                net.run(Duration::from_secs(1));
+                let last = snapshot(Tick(net.seen[&peer(1)].tick.0 + 1));
+                net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+                net.run(Duration::from_secs(2));
+                net.kill(peer(1));
+                prop_assert_eq!(net.host(), peer(2));
+            }
+        }
+    }
+}
+
+/// Two programs that disagree on what a survivor of two does: the session's founder said that it ends.
+#[test]
+fn a_member_whose_program_says_otherwise_ends_with_the_session() {
+    let made = Made { without_majority: WithoutMajority::End, ..Made::DEFAULT };
+    let mut net = Net::founded(made.config(), 1);
+    net.join_as(peer(2), Made::DEFAULT.config());
+    net.run(Duration::from_secs(2));
+    net.settle_in(peer(2), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    let leads = |output: &Output| matches!(output, Output::Lead { .. });
+    assert!(!net.seen[&peer(2)].outputs.iter().any(leads), "it would have gone on alone");
+    assert!(net.session(peer(2)).is_over());
+}
+
+/// What the lobby said of its session it has told everybody: a host's word is no second source of it.
+#[test]
+fn in_a_lobby_what_that_says_counts() {
+    let made = Made { arbiter: Arbiter::Lobby, level: Level::DurableEvents, size: 8, ..Made::DEFAULT };
+    let founder = Config { order: Order::CryEngine51, ..made.config() };
+    let mut net = Net::founded(founder, 1);
+    let told = Config {
+        order: Order::Documented,
+        level: Level::None,
+        without_majority: WithoutMajority::Hold,
+        size: 6,
+        ..net.config.clone()
+    };
+    let pass =
+        crate::net::admitted(told.session, peer(2), (net.now, net.now), net.now + crate::net::PASS_LASTS);
+    net.join_as(peer(2), Config { admission: Some(pass), ..told });
+    net.run(Duration::from_secs(2));
+    let terms = net.session(peer(2)).terms();
+    assert_eq!((terms.order, terms.level), (OrderName::CryEngine51, Level::DurableEvents), "the host's");
+    assert_eq!((terms.without_majority, terms.size), (WithoutMajority::Hold, 6), "the lobby's");
+}
+
+/// Where its lobby service does not move sessions a peer does not go along, whatever its host says; and tells nobody so.
+#[test]
+fn who_does_not_go_along_says_nothing_else_of_the_session() {
+    let mut net = Net::of(1);
+    net.join_as(peer(2), Config { support: Support::Unsupported, ..net.config.clone() });
+    net.run(Duration::from_secs(2));
+    net.settle_in(peer(2), CanBeHost::Yes);
+    assert_eq!(net.session(peer(2)).terms(), net.session(peer(1)).terms());
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    assert!(net.seen[&peer(2)].outputs.contains(&Output::Ended(End::HostLost)));
+}
+
+/// A host that lets in whom it should not have: who comes in looks for itself.
+#[test]
+fn an_order_that_nobody_has_is_not_gone_by() {
+    let mut net = Net::founded(Config { order: own(7), ..Made::DEFAULT.config() }, 1);
+    net.join_as(peer(2), Config { order: Order::Documented, ..net.config.clone() });
+    // As if its host had not looked.
+    net.say_as_newcomer(peer(2), Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Game(7) });
+    net.run(Duration::from_millis(200));
+    assert_eq!(net.refused.remove(&peer(2)), Some(Closed::OtherOrder));
+    assert!(!net.peers.contains_key(&peer(2)));
+}
