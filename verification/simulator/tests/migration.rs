@@ -2,7 +2,7 @@
 
 use mainstay_migration::{Arbiter, Guarded, Guards};
 use mainstay_simulator::Text;
-use mainstay_simulator::migration::{Counts, Report, run, run_under, wireless_hour};
+use mainstay_simulator::migration::{Counts, Report, run, run_under, succession, wireless_hour};
 
 /// Three seconds of the dev profile; `./check` lives more.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=60;
@@ -171,6 +171,19 @@ fn without_the_writers_seal_a_liar_replaces_the_game() {
 #[test]
 fn without_the_pass_an_intruder_plays() {
     is_missed_under::<NoPassCheck>(&[Arbiter::Lobby], "nobody plays whom the lobby has not let in");
+}
+
+/// "until either there are no more clients in the game, or …": here somebody comes for each that goes, and a session lives through more
+/// hosts than anybody remembers.
+#[test]
+fn sessions_live_through_host_after_host() {
+    let mut most = 0;
+    for seed in 1..=16 {
+        let report = succession::<Guarded>(seed, Text::None);
+        holds(&report);
+        most = most.max(report.counts.certified + report.counts.forks);
+    }
+    assert!(most > 64, "{most}");
 }
 
 /// "False migrations in a simulated hour … of a Wi-Fi-like trace: none." And nobody as much as asks.

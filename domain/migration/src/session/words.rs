@@ -314,7 +314,7 @@ pub enum Acting {
 pub enum Cause {
     /// Seed 000: "the current host determines that a client in the lobby is a more suitable candidate".
     Lobby,
-    /// Seed 000: "the current host quits the game in a controlled manner".
+    /// Seed 000: "the current host quits the game in a controlled manner". It said that it goes, whether it handed over or not.
     Controlled,
     /// Seed 000: "the current host loses connection to the internet, crashes or suffers a power outage".
     Catastrophic,
