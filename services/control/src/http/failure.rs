@@ -3,6 +3,8 @@
 mod lobby;
 mod matching;
 
+pub(crate) use self::matching::code_of;
+
 use std::error::Error as _;
 use std::time::Duration;
 
@@ -31,7 +33,7 @@ use crate::error::ApplyError;
 use crate::streams::{No, Unseen};
 
 /// The header that carries our code where a body has no place for it.
-pub(super) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
+pub(crate) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
 
 /// What went wrong, before it is told in a face's shape.
 #[derive(Debug, Clone)]

@@ -22,7 +22,7 @@ use super::callers::Shown;
 use super::inflated::inflated;
 use super::refusal::Refusal;
 use crate::doors::Peer;
-use crate::http::NO_ROUTE;
+use crate::http::{CODE_HEADER, NO_ROUTE};
 
 /// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
 /// their names, also where each is a text of JSON, whose quotes take two bytes.
@@ -164,11 +164,19 @@ fn told<T: Serialize>(answer: Result<T, Refusal>) -> Result<Vec<u8>, Refusal> {
 fn refused(refusal: Refusal, wants_success: bool) -> Response {
     let status = if wants_success { StatusCode::OK } else { refusal.status() };
     let is_method = refusal.status() == StatusCode::METHOD_NOT_ALLOWED;
+    let code = refusal.code();
     let told = refusal.told();
-    tracing::debug!(error = told.error, number = told.error_code, message = told.error_message, "refused");
+    tracing::debug!(
+        error = told.error,
+        number = told.error_code,
+        message = told.error_message,
+        code,
+        "refused"
+    );
     let wait = told.retry_after_seconds;
     // Texts, numbers and lists of texts always become JSON.
     let mut response = json(status, serde_json::to_vec(&told).unwrap_or_default());
+    response.headers_mut().insert(CODE_HEADER, HeaderValue::from_static(code));
     if let Some(wait) = wait {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
     }
@@ -189,7 +197,7 @@ fn allowed(mut response: Response) -> Response {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, OPTIONS"));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after, mainstay-code"));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }

@@ -1,4 +1,5 @@
-//! Why a call was not done, by PlayFab's names and numbers.
+//! Why a call was not done: PlayFab's name and number, which its SDKs read; and our code, which `mainstay explain` does and which goes into
+//! a header, since the envelope has no place for it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
 use mainstay_wire::playfab::Failure;
 
+use crate::http::code_of;
 use crate::identity::{self, IdentityError, TooMany};
 use crate::limiter::Exceeded;
 use crate::queues::{NotTaken, QueueError};
@@ -16,6 +18,8 @@ use crate::queues::{NotTaken, QueueError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     status: StatusCode,
+    /// Ours.
+    code: &'static str,
     error: &'static str,
     number: u32,
     message: String,
@@ -24,9 +28,13 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn new(status: StatusCode, (error, number): (&'static str, u32), message: impl Into<String>) -> Self {
+    fn new(
+        (status, code): (StatusCode, &'static str),
+        (error, number): (&'static str, u32),
+        message: impl Into<String>,
+    ) -> Self {
         let message = message.into();
-        Self { status, error, number, message, details: BTreeMap::new(), retry_after: None }
+        Self { status, code, error, number, message, details: BTreeMap::new(), retry_after: None }
     }
 
     fn after(self, wait: Duration) -> Self {
@@ -41,49 +49,53 @@ impl Refusal {
     /// There is no such call.
     pub(super) fn no_call(path: &str) -> Self {
         let message = format!("there is no call at {path}; docs/reference/playfab.md lists them");
-        Self::new(StatusCode::NOT_FOUND, ("InvalidAPIEndpoint", 1131), message)
+        Self::new((StatusCode::NOT_FOUND, "MS-U103"), ("InvalidAPIEndpoint", 1131), message)
     }
 
     /// Not a POST.
     pub(super) fn no_method(method: &str) -> Self {
         let message = format!("every call is a POST, not a {method}");
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, ("InvalidAPIEndpoint", 1131), message)
+        Self::new((StatusCode::METHOD_NOT_ALLOWED, "MS-U103"), ("InvalidAPIEndpoint", 1131), message)
     }
 
     /// The body is not said to be JSON.
     pub(super) fn no_json_said() -> Self {
         let message = "send `Content-Type: application/json`";
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidContentType", 1144), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidContentType", 1144), message)
     }
 
     /// The body is compressed in a way that is not read here.
     pub(super) fn encoding(said: &str) -> Self {
         let message = format!("Content-Encoding {said:?}: send the body as it is, or as gzip");
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ("InvalidRequest", 1071), message)
+        Self::new((StatusCode::UNSUPPORTED_MEDIA_TYPE, "MS-U101"), ("InvalidRequest", 1071), message)
     }
 
     /// The body was not read.
     pub(super) fn unread(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidRequest", 1071), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-U102"), ("InvalidRequest", 1071), message)
     }
 
     /// The body is larger than any call's.
     pub(super) fn too_large(max: usize) -> Self {
         let message = format!("the body has more than {max} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ("InvalidRequest", 1071), message)
+        Self::new((StatusCode::PAYLOAD_TOO_LARGE, "MS-U102"), ("InvalidRequest", 1071), message)
     }
 
     /// The call took too long.
     pub(super) fn too_slow(within: Duration) -> Self {
         let message = format!("the call took longer than {} s, its body included", within.as_secs());
-        Self::new(StatusCode::REQUEST_TIMEOUT, ("ServiceUnavailable", 1123), message)
+        Self::new((StatusCode::REQUEST_TIMEOUT, "MS-U117"), ("ServiceUnavailable", 1123), message)
     }
 
     /// The body is no request of this call.
     pub(super) fn no_request(path: &str, message: &str) -> Self {
         let field = if path == "." { "body" } else { path };
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidParams", 1000), format!("{field}: {message}"))
-            .with(field, vec![message.to_owned()])
+        Self::new(
+            (StatusCode::BAD_REQUEST, "MS-U101"),
+            ("InvalidParams", 1000),
+            format!("{field}: {message}"),
+        )
+        .with(field, vec![message.to_owned()])
     }
 
     /// A field is missing or wrong.
@@ -94,7 +106,7 @@ impl Refusal {
     /// No token.
     pub(super) fn no_token() -> Self {
         let message = "the call needs X-EntityToken: log in, or call GetEntityToken";
-        Self::new(StatusCode::UNAUTHORIZED, ("EntityTokenMissing", 1334), message)
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A001"), ("EntityTokenMissing", 1334), message)
     }
 
     /// A token that proves nothing.
@@ -103,30 +115,30 @@ impl Refusal {
             identity::Fault::Invalid => ("EntityTokenInvalid", 1335),
             identity::Fault::Expired => ("EntityTokenExpired", 1336),
         };
-        Self::new(StatusCode::UNAUTHORIZED, code, format!("{fault}; log in again"))
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), code, format!("{fault}; log in again"))
     }
 
     /// A session ticket that proves nothing.
     pub(super) fn session(fault: identity::Fault) -> Self {
         let message = format!("X-Authorization: {fault}; log in again");
-        Self::new(StatusCode::UNAUTHORIZED, ("InvalidSessionTicket", 1100), message)
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), ("InvalidSessionTicket", 1100), message)
     }
 
     /// Nothing that shows who asks.
     pub(super) fn nobody() -> Self {
         let message = "the call needs X-SecretKey, X-Authorization or X-EntityToken";
-        Self::new(StatusCode::UNAUTHORIZED, ("NotAuthenticated", 1074), message)
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A001"), ("NotAuthenticated", 1074), message)
     }
 
     /// Another secret than the title's.
     pub(super) fn secret() -> Self {
         let message = "X-SecretKey is not the title's: take playfabSecretKey of credentials.json";
-        Self::new(StatusCode::UNAUTHORIZED, ("NotAuthenticated", 1074), message)
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), ("NotAuthenticated", 1074), message)
     }
 
     /// One who may not do this.
     pub(super) fn may_not(why: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, ("NotAuthorized", 1089), why)
+        Self::new((StatusCode::FORBIDDEN, "MS-A003"), ("NotAuthorized", 1089), why)
     }
 
     /// A player asked for what servers alone do.
@@ -137,66 +149,75 @@ impl Refusal {
 
     /// A text that is to be JSON.
     pub(super) fn no_json(message: &str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidJSONContent", 1200), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidJSONContent", 1200), message)
     }
 
     /// Another title than this one.
     pub(super) fn title(asked: &str, known: &str) -> Self {
         let message = format!("TitleId {asked:?}: this is title {known}");
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidTitleId", 1004), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidTitleId", 1004), message)
             .with("TitleId", vec!["it is another title".to_owned()])
     }
 
     /// An entity that is none, or not of the kind that belongs here.
     pub(super) fn entity(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingEntityInvalid", 2001), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("MatchmakingEntityInvalid", 2001), message)
     }
 
     /// The same, of a call that is not of matching.
     pub(super) fn entity_type(message: &str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("InvalidEntityType", 1373), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("InvalidEntityType", 1373), message)
     }
 
     /// Attributes that are no object.
     pub(super) fn attributes(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingPlayerAttributesInvalid", 2002), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("MatchmakingPlayerAttributesInvalid", 2002), message)
     }
 
     /// A queue that cannot be.
     pub(super) fn queue_config(faults: &[Fault]) -> Self {
         let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingQueueConfigInvalid", 2031), told.join("; "))
-            .with("MatchmakingQueue", told)
+        Self::new(
+            (StatusCode::BAD_REQUEST, "MS-M001"),
+            ("MatchmakingQueueConfigInvalid", 2031),
+            told.join("; "),
+        )
+        .with("MatchmakingQueue", told)
     }
 
     /// What contradicts itself.
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, ("MatchmakingBadRequest", 2059), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("MatchmakingBadRequest", 2059), message)
     }
 
     /// News come by polling here.
     pub(super) fn no_push() -> Self {
         let message = "news of tickets come by asking: PubSub is for PlayFab's native SDKs";
-        Self::new(StatusCode::BAD_REQUEST, ("PubSubFeatureNotEnabledForTitle", 2500), message)
+        Self::new((StatusCode::BAD_REQUEST, "MS-M025"), ("PubSubFeatureNotEnabledForTitle", 2500), message)
     }
 
     /// More calls of matching than the caller may make.
     pub(super) fn matching_rate(exceeded: &Exceeded) -> Self {
         let code = ("MatchmakingRateLimitExceeded", 2054);
-        Self::new(StatusCode::TOO_MANY_REQUESTS, code, exceeded.to_string()).after(exceeded.wait)
+        Self::new((StatusCode::TOO_MANY_REQUESTS, "MS-M018"), code, exceeded.to_string()).after(exceeded.wait)
     }
 
     /// More other calls than the caller may make.
     pub(super) fn rate(exceeded: &Exceeded) -> Self {
         let code = ("APIClientRequestRateLimitExceeded", 1199);
-        Self::new(StatusCode::TOO_MANY_REQUESTS, code, exceeded.to_string()).after(exceeded.wait)
+        Self::new((StatusCode::TOO_MANY_REQUESTS, "MS-M026"), code, exceeded.to_string()).after(exceeded.wait)
     }
 
     /// A bug of ours.
     pub(super) fn bug(error: &dyn std::error::Error) -> Self {
         tracing::error!(%error, code = "MS-U109", "a call of the PlayFab face failed");
         let message = "a bug of ours: report it with the log (MS-U109)";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ("InternalServerError", 1110), message)
+        Self::new((StatusCode::INTERNAL_SERVER_ERROR, "MS-U109"), ("InternalServerError", 1110), message)
+    }
+
+    /// Ours.
+    pub(super) const fn code(&self) -> &'static str {
+        self.code
     }
 
     pub(super) const fn status(&self) -> StatusCode {
@@ -244,7 +265,8 @@ impl From<Rejection> for Refusal {
             | Rejection::AlreadyCompleted(_)
             | Rejection::MembershipLimitExceeded { .. } => StatusCode::BAD_REQUEST,
         };
-        let refusal = Self::new(status, rejection.code(), rejection.to_string());
+        let ours = code_of(&rejection);
+        let refusal = Self::new((status, ours), rejection.code(), rejection.to_string());
         match &rejection {
             Rejection::MembershipLimitExceeded { users, .. } => {
                 refusal.with("UsersExceedingMembershipLimit", users.iter().map(String::from).collect())
@@ -279,13 +301,13 @@ impl From<mainstay_players::Rejection> for Refusal {
         let message = rejection.to_string();
         match rejection {
             Rejection::OtherVersion { .. } => {
-                Self::new(StatusCode::CONFLICT, ("EntityProfileVersionMismatch", 1352), message)
+                Self::new((StatusCode::CONFLICT, "MS-M021"), ("EntityProfileVersionMismatch", 1352), message)
             }
-            Rejection::Name { .. } => Self::field("ObjectName", message),
-            Rejection::TooLarge { .. } => Self::field("DataObject", message),
-            Rejection::TooMany { .. } => Self::field("Objects", message),
+            Rejection::Name { .. } => Self { code: "MS-M022", ..Self::field("ObjectName", message) },
+            Rejection::TooLarge { .. } => Self { code: "MS-M022", ..Self::field("DataObject", message) },
+            Rejection::TooMany { .. } => Self { code: "MS-M022", ..Self::field("Objects", message) },
             Rejection::Full { .. } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, ("ServiceUnavailable", 1123), message)
+                Self::new((StatusCode::SERVICE_UNAVAILABLE, "MS-M023"), ("ServiceUnavailable", 1123), message)
             }
         }
     }
@@ -294,7 +316,7 @@ impl From<mainstay_players::Rejection> for Refusal {
 impl From<mainstay_runtime::Error> for Refusal {
     fn from(error: mainstay_runtime::Error) -> Self {
         let message = format!("{error}; {} ({})", error.mend(), error.code());
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, ("ServiceUnavailable", 1123), message)
+        Self::new((StatusCode::SERVICE_UNAVAILABLE, error.code()), ("ServiceUnavailable", 1123), message)
             .after(mainstay_runtime::RETRY_AFTER)
     }
 }
@@ -302,12 +324,14 @@ impl From<mainstay_runtime::Error> for Refusal {
 impl From<QueueError> for Refusal {
     fn from(error: QueueError) -> Self {
         match error {
-            QueueError::TooMany => {
-                Self::new(StatusCode::BAD_REQUEST, ("MatchmakingQueueLimitExceeded", 2057), error.to_string())
-            }
+            QueueError::TooMany => Self::new(
+                (StatusCode::BAD_REQUEST, "MS-M005"),
+                ("MatchmakingQueueLimitExceeded", 2057),
+                error.to_string(),
+            ),
             QueueError::Refused(rejection) => rejection.into(),
             QueueError::Runtime(error) => error.into(),
-            QueueError::Start(_) | QueueError::Read(_) => Self::bug(&error),
+            QueueError::Start(_) | QueueError::Read(_) => Self { code: "MS-M014", ..Self::bug(&error) },
         }
     }
 }
@@ -316,7 +340,7 @@ impl From<NotTaken> for Refusal {
     fn from(not: NotTaken) -> Self {
         match not {
             NotTaken::AttributesTooLarge { .. } => Self::new(
-                StatusCode::BAD_REQUEST,
+                (StatusCode::BAD_REQUEST, "MS-M006"),
                 ("MatchmakingPlayerAttributesTooLarge", 2043),
                 not.to_string(),
             ),
@@ -335,7 +359,7 @@ impl From<IdentityError> for Refusal {
 impl From<TooMany> for Refusal {
     fn from(error: TooMany) -> Self {
         let refusal = Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
+            (StatusCode::TOO_MANY_REQUESTS, "MS-M026"),
             ("APIClientRequestRateLimitExceeded", 1199),
             error.to_string(),
         );

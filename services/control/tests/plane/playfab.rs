@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, TITLE, TITLE_SECRET, World};
 
+/// The page of our codes.
+const CODES: &str = include_str!("../../../../docs/reference/error-codes.md");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// POSTs JSON.
@@ -25,6 +27,8 @@ fn refused(answer: &Answer, status: u16, (name, number): (&str, u32)) {
     assert!(body["status"].as_str().is_some_and(|status| !status.contains(' ')), "{}", answer.text);
     assert!(body["errorMessage"].as_str().is_some_and(|message| !message.is_empty()), "{}", answer.text);
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let code = answer.header("mainstay-code").unwrap_or_else(|| panic!("no code of ours: {}", answer.text));
+    assert!(CODES.contains(&format!("| `{code}` |")), "{code} has no row");
 }
 
 pub async fn title_token(world: &World) -> String {
@@ -87,6 +91,49 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
     );
     let large = json!({ "QueueName": "x".repeat(2_200_000) });
     refused(&post(&world, "/Match/GetQueueStatistics", &title, &large).await, 413, ("InvalidRequest", 1071));
+    world.shutdown().await;
+}
+
+/// ux.md 8.9: "compatibility endpoints keep their own shapes … and add our code in a header `Mainstay-Code`": the same that the native
+/// face gives.
+#[tokio::test]
+async fn our_code_stands_beside_playfabs_number() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue =
+        |min: u32| json!({ "MatchmakingQueue": { "Name": "duel", "MinMatchSize": min, "MaxMatchSize": 2 } });
+    let made = post(&world, "/Match/SetMatchmakingQueue", &title, &queue(2)).await;
+    assert_eq!((made.status, made.header("mainstay-code")), (200, None), "{}", made.text);
+    let id = "00000000-0000-4000-8000-000000000000";
+    let ticket = json!({ "QueueName": "duel", "TicketId": id });
+    let players = |count: usize| {
+        let player =
+            |n: usize| json!({ "Entity": { "Id": format!("p{n}"), "Type": "title_player_account" } });
+        let members: Vec<_> = (0..count).map(player).collect();
+        json!({ "Members": members, "GiveUpAfterSeconds": 60, "QueueName": "duel" })
+    };
+    let server = "/Match/CreateServerMatchmakingTicket";
+    assert_eq!(post(&world, server, &title, &players(1)).await.status, 200);
+    let none = json!({ "QueueName": "none" });
+    let formed = json!({ "QueueName": "duel", "MatchId": id });
+    for (path, headers, body, number, code) in [
+        ("/Match/Nothing", &title[..], &json!({}), 1131, "MS-U103"),
+        ("/Match/GetMatch", &[], &json!({}), 1334, "MS-A001"),
+        ("/Match/GetMatch", &[("x-entitytoken", "nonsense")], &json!({}), 1335, "MS-A002"),
+        ("/Match/GetMatch", &title, &json!({ "QueueName": 5 }), 1000, "MS-U101"),
+        ("/Match/SetMatchmakingQueue", &title, &queue(0), 2031, "MS-M001"),
+        ("/Match/GetQueueStatistics", &title, &none, 2016, "MS-M002"),
+        ("/Match/GetMatchmakingTicket", &title, &ticket, 2018, "MS-M003"),
+        ("/Match/GetMatch", &title, &formed, 2017, "MS-M004"),
+        (server, &title, &players(2), 2044, "MS-M006"),
+        (server, &title, &players(1), 2055, "MS-M008"),
+        ("/Match/SubscribeToMatchmakingResource", &title, &json!({}), 2500, "MS-M025"),
+    ] {
+        let answer = post(&world, path, headers, body).await;
+        let told = (&answer.body["errorCode"], answer.header("mainstay-code"));
+        assert_eq!(told, (&json!(number), Some(code)), "{path} {body}: {}", answer.text);
+    }
     world.shutdown().await;
 }
 

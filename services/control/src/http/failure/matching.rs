@@ -84,50 +84,56 @@ impl Failure {
     }
 }
 
+/// What stands for a refusal of a queue: its status, our code, and how it is mended.
+const fn told_as(rejection: &Rejection) -> (StatusCode, &'static str, &'static str) {
+    const SEE: &str = "see docs/reference/queues.md";
+    match rejection {
+        Rejection::QueueNotFound => (StatusCode::NOT_FOUND, "MS-M002", "list them: mainstay queue list"),
+        Rejection::TicketNotFound(_) => {
+            (StatusCode::NOT_FOUND, "MS-M003", "list them: mainstay ticket list --queue NAME")
+        }
+        Rejection::MatchNotFound(_) => {
+            (StatusCode::NOT_FOUND, "MS-M004", "take the matchId of a ticket; matches are kept for minutes")
+        }
+        Rejection::AttributeInvalid(_)
+        | Rejection::EntityInvalid { .. }
+        | Rejection::NumberOfPlayersTooLarge { .. }
+        | Rejection::BadRequest(_)
+        | Rejection::GiveUpAfterInvalid { .. }
+        | Rejection::TeamInvalid { .. } => (StatusCode::BAD_REQUEST, "MS-M006", SEE),
+        Rejection::RequestTypeMismatch(_)
+        | Rejection::AlreadyJoined(_)
+        | Rejection::NotJoined(_)
+        | Rejection::AlreadyCompleted(_) => (StatusCode::CONFLICT, "MS-M007", "look how the ticket stands"),
+        Rejection::Unmatchable => (
+            StatusCode::CONFLICT,
+            "MS-M019",
+            "say who plays as it is, or have the queue's rules expand further",
+        ),
+        Rejection::KeyReused { .. } => {
+            (StatusCode::CONFLICT, "MS-M024", "send a key that is new for each ticket")
+        }
+        Rejection::MembershipLimitExceeded { .. } => {
+            (StatusCode::CONFLICT, "MS-M008", "cancel the other ticket, or wait for its end")
+        }
+        Rejection::TooManyValues | Rejection::TooManyWaiting { .. } => {
+            (StatusCode::TOO_MANY_REQUESTS, "MS-M009", "wait until tickets are matched, or give up")
+        }
+        Rejection::OtherForm { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "MS-M012", "the queue is being configured: ask again")
+        }
+        Rejection::Unauthorized { .. } => (StatusCode::FORBIDDEN, "MS-M013", SEE),
+    }
+}
+
+/// Our code of a refusal, for faces whose own say nothing of it.
+pub(crate) const fn code_of(rejection: &Rejection) -> &'static str {
+    told_as(rejection).1
+}
+
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
-        const SEE: &str = "see docs/reference/queues.md";
-        let (status, code, fix) = match &rejection {
-            Rejection::QueueNotFound => (StatusCode::NOT_FOUND, "MS-M002", "list them: mainstay queue list"),
-            Rejection::TicketNotFound(_) => {
-                (StatusCode::NOT_FOUND, "MS-M003", "list them: mainstay ticket list --queue NAME")
-            }
-            Rejection::MatchNotFound(_) => (
-                StatusCode::NOT_FOUND,
-                "MS-M004",
-                "take the matchId of a ticket; matches are kept for minutes",
-            ),
-            Rejection::AttributeInvalid(_)
-            | Rejection::EntityInvalid { .. }
-            | Rejection::NumberOfPlayersTooLarge { .. }
-            | Rejection::BadRequest(_)
-            | Rejection::GiveUpAfterInvalid { .. }
-            | Rejection::TeamInvalid { .. } => (StatusCode::BAD_REQUEST, "MS-M006", SEE),
-            Rejection::RequestTypeMismatch(_)
-            | Rejection::AlreadyJoined(_)
-            | Rejection::NotJoined(_)
-            | Rejection::AlreadyCompleted(_) => {
-                (StatusCode::CONFLICT, "MS-M007", "look how the ticket stands")
-            }
-            Rejection::Unmatchable => (
-                StatusCode::CONFLICT,
-                "MS-M019",
-                "say who plays as it is, or have the queue's rules expand further",
-            ),
-            Rejection::KeyReused { .. } => {
-                (StatusCode::CONFLICT, "MS-M024", "send a key that is new for each ticket")
-            }
-            Rejection::MembershipLimitExceeded { .. } => {
-                (StatusCode::CONFLICT, "MS-M008", "cancel the other ticket, or wait for its end")
-            }
-            Rejection::TooManyValues | Rejection::TooManyWaiting { .. } => {
-                (StatusCode::TOO_MANY_REQUESTS, "MS-M009", "wait until tickets are matched, or give up")
-            }
-            Rejection::OtherForm { .. } => {
-                (StatusCode::SERVICE_UNAVAILABLE, "MS-M012", "the queue is being configured: ask again")
-            }
-            Rejection::Unauthorized { .. } => (StatusCode::FORBIDDEN, "MS-M013", SEE),
-        };
+        let (status, code, fix) = told_as(&rejection);
         Self::new(status, code, rejection.to_string(), fix)
     }
 }
