@@ -12,6 +12,7 @@ mod oracle;
 mod pause;
 mod placement;
 mod placement_days;
+mod places;
 mod random;
 mod rehearsal;
 mod rules;

@@ -69,7 +69,10 @@ impl Queues {
             let Rules { spec, form } = queue.rules();
             let players = self.read(&spec, sent).await?;
             let command = command(players, form);
-            self.0.placement.reaches(&spec, &command)?;
+            let command = match self.0.placement.places(&spec) {
+                Some(places) => places.settle(&spec, command)?,
+                None => command,
+            };
             match queue.ask(command).await? {
                 Err(Rejection::OtherForm { .. }) if readings < READINGS_MAX => readings += 1,
                 answered => return Ok(answered?),
@@ -82,7 +85,7 @@ impl Queues {
     ///
     /// # Errors
     /// See [`NotTaken`].
-    pub(crate) async fn read(&self, spec: &QueueSpec, sent: &[Sent]) -> Result<Vec<Seated>, NotTaken> {
+    async fn read(&self, spec: &QueueSpec, sent: &[Sent]) -> Result<Vec<Seated>, NotTaken> {
         let stored = self.stored(spec, sent).await?;
         let none = Stored::new();
         let seated = |sent: &Sent| {
@@ -111,6 +114,24 @@ impl Queues {
         let entities = sent.iter().map(|sent| sent.entity.clone()).collect();
         let profiles = self.0.objects.of_all(entities).await?.into_iter();
         Ok(profiles.map(|(entity, profile)| (entity, values(&profile))).collect())
+    }
+}
+
+impl Queues {
+    /// What the rules of a queue find, by the names that its fleet's regions have in it.
+    ///
+    /// # Errors
+    /// See [`NotTaken`].
+    pub(crate) async fn read_settled(
+        &self,
+        spec: &QueueSpec,
+        sent: &[Sent],
+    ) -> Result<Vec<Seated>, NotTaken> {
+        let mut players = self.read(spec, sent).await?;
+        if let Some(places) = self.0.placement.places(spec) {
+            players.iter_mut().for_each(|player| places.name(spec, &mut player.member.attributes));
+        }
+        Ok(players)
     }
 }
 

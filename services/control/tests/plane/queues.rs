@@ -272,6 +272,57 @@ async fn regions_that_are_none_of_the_queues_are_refused() {
     world.shutdown().await;
 }
 
+/// Issue 3, point 10: "Regions have a name and aliases, compared without case"; so players who measured one by different names meet, whatever
+/// name the queue has for it, and `try` says so too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn players_who_measured_a_fleets_region_by_its_aliases_meet() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let mut declared = crate::support::declaration(
+        mainstay_fleet::Growth::MachinesMayJoin,
+        std::time::Duration::from_secs(60),
+    );
+    declared.fleets[0].regions[0].aliases = vec!["Home".into(), "LAN".into()];
+    world.plane.apply(declared).await.unwrap();
+    let party = |player: &str, region: &str| {
+        let latency = json!([{ "region": region, "latency": 9 }]);
+        json!({ "players": [{ "player": player, "attributes": { "latency": latency } }] })
+    };
+    for (regions, told) in [(Value::Null, "local"), (json!(["HOME"]), "home")] {
+        set(&world, &json!({
+            "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "Regions": regions,
+            "ServerAllocationEnabled": true, "BuildId": "arena/ranked",
+            "RegionSelectionRule": { "Name": "region", "Path": "latency", "MaxLatency": 100, "Weight": 1 },
+        }))
+        .await;
+        let tried = json!({ "tickets": [party("ann", "lan"), party("ben", "Local")] });
+        let tried = world.post("/v1/queues/q/try", &tried).await;
+        assert_eq!(tried.body["matches"].as_array().map(Vec::len), Some(1), "{}", tried.text);
+        let mut made = Vec::new();
+        for (player, region) in [("ann", "lan"), ("ben", "Local")] {
+            let mut asked = party(player, region);
+            asked["giveUpAfterSeconds"] = json!(60);
+            made.push(ticket(&tickets(&world, &asked).await));
+        }
+        let matched = world.eventually(&made[1], |it| it["status"] == "Matched").await;
+        let id = matched["matchId"].as_str().unwrap();
+        let formed = world.get(&format!("/v1/queues/q/matches/{id}")).await.body;
+        let preferred: Vec<String> = formed["regions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_str().unwrap().to_lowercase())
+            .collect();
+        assert_eq!(preferred, [told], "{formed}");
+        let first = world.get(&made[0]).await.body;
+        assert_eq!(
+            first["players"][0]["attributes"]["latency"][0]["region"], "lan",
+            "as it was sent: {first}"
+        );
+        assert_eq!(world.delete(&format!("/v1/allocations/{id}")).await.status, 204);
+    }
+    world.shutdown().await;
+}
+
 /// Issue 4, point 4: "with server-sent events so that nobody polls": players too, who have no service account. "Clients are not allowed
 /// to cancel a backfill ticket they are in"; "Users cannot view or interact with backfill tickets in any way" (seed 004).
 #[tokio::test]

@@ -112,7 +112,7 @@ async fn attempt(
         (1..).map(|n| TicketId(Uuid::from_u128(n))).zip(asked.tickets).collect();
     let mut tickets = Vec::with_capacity(parties.len());
     for (ticket, party) in &parties {
-        let players = app.queues.read(&spec, &sent(party.players.clone())?).await?;
+        let players = app.queues.read_settled(&spec, &sent(party.players.clone())?).await?;
         tickets.push((*ticket, title(), members(players)));
     }
     let within = asked.within_seconds;

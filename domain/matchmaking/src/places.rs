@@ -1,0 +1,150 @@
+//! Where the servers of a queue can be: the regions of its fleet, each by every name it has. Two names of one are one place, so players who
+//! measured it by different names meet there; and who measured none of them could get no server anywhere, and is told so at the door.
+//!
+//! A fleet changes without a word to its queues, so it is not part of a queue's rules: whoever asks a queue for something says what the
+//! fleet has at that moment, and what is asked becomes durable by the names that count.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::attribute::{AttributeFault, Attributes, Value};
+use crate::backfill::ServerDetails;
+use crate::command::Command;
+use crate::rejection::Rejection;
+use crate::spec::{QueueSpec, Rule, RuleKind};
+use crate::ticket::Member;
+
+/// The regions of a fleet at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places(Vec<Place>);
+
+/// A region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    /// What it is told as.
+    name: Arc<str>,
+    /// Everything it is called, in lower case.
+    called: Vec<String>,
+}
+
+impl Place {
+    fn is_called(&self, name: &str) -> bool {
+        self.called.contains(&name.to_lowercase())
+    }
+
+    /// Its name in a queue: the queue's own, where it names its regions.
+    fn told<'a>(&'a self, spec: &'a QueueSpec) -> &'a Arc<str> {
+        spec.regions.iter().find(|name| self.is_called(name)).unwrap_or(&self.name)
+    }
+}
+
+impl Places {
+    /// Of each region its name, and whatever else it is called: compared without regard to case.
+    pub fn new<A: IntoIterator<Item = Arc<str>>>(regions: impl IntoIterator<Item = (Arc<str>, A)>) -> Self {
+        let place = |(name, aliases): (Arc<str>, A)| {
+            let called =
+                core::iter::once(name.clone()).chain(aliases).map(|name| name.to_lowercase()).collect();
+            Place { name, called }
+        };
+        Self(regions.into_iter().map(place).collect())
+    }
+
+    fn named(&self, name: &str) -> Option<&Place> {
+        self.0.iter().find(|place| place.is_called(name))
+    }
+
+    /// A command with every region by the name that counts in the queue: what players measured, and where a game is. What is no region of
+    /// the fleet stays as it is. What players sent is handed out as they sent it.
+    ///
+    /// # Errors
+    /// [`AttributeFault::UnknownRegions`], where a player measured regions and none of the fleet's: no server could ever be found for
+    /// its match. Not where the rule gives way, since then whoever it is matched with may bring one; nor where the queue names
+    /// its regions, which judges that itself.
+    pub fn settle(&self, spec: &QueueSpec, mut command: Command) -> Result<Command, Rejection> {
+        let Some((at, rule)) = selection(spec) else { return Ok(command) };
+        match &mut command {
+            Command::CreateTicket { creator: one, .. } | Command::JoinTicket { member: one, .. } => {
+                self.arrives(spec, (at, rule), one)?;
+            }
+            Command::CreateServerTicket { members, .. } => {
+                members.iter_mut().try_for_each(|member| self.arrives(spec, (at, rule), member))?;
+            }
+            // Who plays already is where the game is.
+            Command::CreateBackfill { server, .. } | Command::KeepBackfill { server, .. } => {
+                self.place(spec, server);
+            }
+            Command::Configure(_)
+            | Command::Close
+            | Command::Pause
+            | Command::Resume
+            | Command::CancelTicket { .. }
+            | Command::CancelAllTickets { .. }
+            | Command::RenewBackfill { .. }
+            | Command::TenureOver(_)
+            | Command::CancelBackfill { .. }
+            | Command::CancelAllBackfills { .. }
+            | Command::Placement { .. }
+            | Command::Due => {}
+        }
+        Ok(command)
+    }
+
+    /// What a player measured, by the names that count in the queue.
+    pub fn name(&self, spec: &QueueSpec, attributes: &mut Attributes) {
+        let Some((at, _)) = selection(spec) else { return };
+        let Some(Some(Value::Latencies(measured))) = attributes.values.get(at) else { return };
+        let told = |region: &Arc<str>| {
+            self.named(region).map_or_else(|| region.clone(), |place| place.told(spec).clone())
+        };
+        if measured.iter().all(|(region, _)| told(region) == *region) {
+            return;
+        }
+        let named = measured.iter().map(|(region, latency)| (told(region), *latency)).collect();
+        if let Some(value) = Arc::make_mut(&mut attributes.values).get_mut(at) {
+            *value = Some(Value::Latencies(named));
+        }
+    }
+
+    fn arrives(
+        &self,
+        spec: &QueueSpec,
+        (at, rule): (usize, &Rule),
+        member: &mut Member,
+    ) -> Result<(), Rejection> {
+        if let Some(Some(Value::Latencies(measured))) = member.attributes.values.get(at) {
+            let is_nowhere =
+                !measured.is_empty() && measured.iter().all(|(name, _)| self.named(name).is_none());
+            if is_nowhere && spec.regions.is_empty() && rule.optional_after.is_none() {
+                let path = rule.kind.attribute().map_or_else(|| "".into(), |attribute| attribute.path);
+                let fault = AttributeFault::UnknownRegions { rule: rule.name.clone(), path };
+                return Err(Rejection::AttributeInvalid(fault));
+            }
+        }
+        self.name(spec, &mut member.attributes);
+        Ok(())
+    }
+
+    fn place(&self, spec: &QueueSpec, server: &mut ServerDetails) {
+        let told =
+            server.region.as_deref().and_then(|region| self.named(region)).map(|place| place.told(spec));
+        if let Some(told) = told {
+            server.region = Some(told.clone());
+        }
+    }
+}
+
+/// The queue's rule of regions, and where its values are.
+fn selection(spec: &QueueSpec) -> Option<(usize, &Rule)> {
+    let is = |(_, rule): &(usize, &Rule)| match &rule.kind {
+        RuleKind::RegionSelection { .. } => true,
+        RuleKind::StringEquality { .. }
+        | RuleKind::Difference { .. }
+        | RuleKind::SetIntersection { .. }
+        | RuleKind::MatchTotal { .. }
+        | RuleKind::TeamDifference { .. }
+        | RuleKind::TeamSizeBalance { .. }
+        | RuleKind::TeamTicketSizeSimilarity => false,
+    };
+    spec.rules.iter().enumerate().find(is)
+}

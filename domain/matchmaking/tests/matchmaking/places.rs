@@ -1,0 +1,110 @@
+//! Two names of one region are one place, and who measured none of a fleet's regions is told so: both given what the fleet has.
+
+use std::sync::Arc;
+
+use mainstay_core::TicketId;
+use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, Rule};
+use mainstay_matchmaking::{AttributeFault, Caller, Command, Places, Rejection, Terms, Value};
+
+use crate::world::{World, declared, latencies, member, optional, player, region, selection, server};
+
+/// Two regions, one of them with names that PlayFab and a studio call it.
+fn fleet() -> Places {
+    let aliases =
+        [vec!["EastUs", "nyc"], vec![]].map(|names| names.into_iter().map(Arc::from).collect::<Vec<_>>());
+    Places::new(["Virginia", "Oregon"].map(Arc::from).into_iter().zip(aliases))
+}
+
+fn queue(regions: &[&str], rule: Rule) -> World {
+    let regions = regions.iter().map(|name| Arc::from(*name)).collect();
+    World::new(QueueSpec::new(Declared { regions, ..declared(2, 2, vec![rule]) }).unwrap())
+}
+
+fn near() -> Rule {
+    selection(Expansion::Fixed(100))
+}
+
+/// What a face asks, once the fleet has settled it.
+fn settled(world: &World, command: Command) -> Result<Command, Rejection> {
+    fleet().settle(world.queue.spec().unwrap(), command)
+}
+
+fn solo(world: &mut World, name: &str, measured: &[(&str, u32)]) -> Result<TicketId, Rejection> {
+    let (ticket, form) = (world.id(), world.queue.form());
+    let command = Command::CreateTicket {
+        ticket,
+        caller: Caller::Player(player(name)),
+        creator: member(name, &[latencies(measured)]),
+        invited: Vec::new(),
+        give_up_after: 600,
+        form,
+    };
+    let command = settled(world, command)?;
+    world.run(command).map(|_| ticket)
+}
+
+/// By whatever name each measured it, and whichever the queue has.
+#[test]
+fn players_who_measured_one_place_by_different_names_meet() {
+    for (regions, told) in [(&[][..], "virginia"), (&["NYC", "Oregon"], "nyc"), (&["eastus"], "eastus")] {
+        let mut world = queue(regions, near());
+        solo(&mut world, "ann", &[("EASTUS", 20), ("Atlantis", 5)]).unwrap();
+        solo(&mut world, "ben", &[("virginia", 30)]).unwrap();
+        let formed = world.formed();
+        let preferences: Vec<_> = formed[0].regions.iter().map(|name| name.to_lowercase()).collect();
+        assert_eq!(preferences, [told], "{regions:?}");
+        // A game in it is joined by who calls it otherwise.
+        let mut world = queue(regions, near());
+        let (ticket, form) = (world.id(), world.queue.form());
+        let command = Command::CreateBackfill {
+            ticket,
+            caller: server("one"),
+            members: Vec::new(),
+            server: region("eastUS"),
+            places: None,
+            give_up_after: 600,
+            terms: Terms::default(),
+            form,
+        };
+        let command = settled(&world, command).unwrap();
+        world.run(command).unwrap();
+        solo(&mut world, "cyd", &[("Virginia", 20)]).unwrap();
+        solo(&mut world, "dan", &[("NYC", 20)]).unwrap();
+        assert_eq!(world.backfill_status(ticket), "Matched", "{regions:?}");
+    }
+}
+
+/// A place that was measured twice, by two of its names, counts by its worst.
+#[test]
+fn a_place_measured_by_two_names_counts_by_its_worst() {
+    let mut world = queue(&[], near());
+    let ann = solo(&mut world, "ann", &[("nyc", 20), ("Virginia", 120)]).unwrap();
+    solo(&mut world, "ben", &[("Virginia", 20)]).unwrap();
+    assert_eq!(world.status(ann), "Canceled", "120 ms reach no match");
+}
+
+/// Issue 4, point 10: "unknown regions …: refused at the door where the specification allows, named by code, never silently unmatchable".
+#[test]
+fn who_measured_none_of_the_fleets_regions_is_told_so_unless_the_rule_gives_way() {
+    let fault = Rejection::AttributeInvalid(AttributeFault::UnknownRegions {
+        rule: "region".into(),
+        path: "latency".into(),
+    });
+    for regions in [&[][..], &["Oregon"]] {
+        let mut world = queue(regions, near());
+        assert_eq!(solo(&mut world, "ann", &[("Atlantis", 20)]), Err(fault.clone()), "{regions:?}");
+    }
+    let mut gives_way = queue(&[], optional(5, near()));
+    solo(&mut gives_way, "ann", &[("Atlantis", 20)]).unwrap();
+}
+
+/// What nobody asks about is as it was sent.
+#[test]
+fn what_is_no_region_of_the_fleet_stays() {
+    let world = queue(&[], near());
+    let mut attributes = member("ann", &[latencies(&[("Atlantis", 1), ("NYC", 2)])]).attributes;
+    fleet().name(world.queue.spec().unwrap(), &mut attributes);
+    let named: Arc<[_]> = [(Arc::from("Atlantis"), 1), (Arc::from("Virginia"), 2)].into();
+    assert_eq!(attributes.values[..], [Some(Value::Latencies(named))]);
+    assert!(matches!(settled(&world, Command::Pause), Ok(Command::Pause)));
+}
