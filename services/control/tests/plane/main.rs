@@ -16,6 +16,7 @@ mod operating;
 mod played;
 mod playfab;
 mod queues;
+mod reasons;
 mod refusals;
 mod series;
 mod streams;
