@@ -16,6 +16,22 @@ use crate::shards::FLEET_PREFIX;
 /// histogram, where a list without end would take the process.
 const ASKED_MAX: usize = 65_536;
 
+/// A process ended by itself.
+const EXIT: &str = "exit";
+/// A signal ended it.
+const SIGNAL: &str = "signal";
+/// It was ended for failing a check.
+const MISBEHAVIOUR: &str = "misbehaviour";
+/// It could not be started.
+const NOT_STARTED: &str = "notStarted";
+/// Nobody saw how it ended.
+const UNKNOWN: &str = "unknown";
+/// Why processes end that nobody wished to end.
+pub(super) const CRASHES: [&str; 5] = [EXIT, SIGNAL, MISBEHAVIOUR, NOT_STARTED, UNKNOWN];
+/// Why allocations end that nobody wished to end.
+pub(super) const FAILURES: [&str; 6] =
+    ["placementTimedOut", "backedOff", "lost", "preRecovery", "rolledOut", "machineLost"];
+
 /// Allocations asked for, whose servers do not play yet.
 #[derive(Debug, Default)]
 pub(super) struct Follow(HashMap<AllocationId, Timestamp>);
@@ -99,6 +115,18 @@ impl Metrics {
         }
     }
 
+    /// What is counted of a fleet's failures begins at 0: a counter that comes with its first failure never grew by it, and an alert
+    /// on its increase misses just that.
+    pub(super) fn begin(&self, fleet: &Arc<str>) {
+        let labels = |cause| CauseLabels { fleet: Arc::clone(fleet), cause };
+        for cause in CRASHES {
+            drop(self.crashes.get_or_create(&labels(cause)));
+        }
+        for cause in FAILURES {
+            drop(self.allocation_failures.get_or_create(&labels(cause)));
+        }
+    }
+
     pub(super) fn scaled(&self, number: FleetNumber, direction: &'static str, reason: &'static str) {
         let labels = ScaleLabels { fleet: self.fleet(number), direction, reason };
         self.scale_decisions.get_or_create(&labels).inc();
@@ -110,12 +138,12 @@ impl Metrics {
             (Fault::Misbehaviour(check), _) => {
                 let labels = CheckLabels { fleet: Arc::clone(&fleet), check: check.word() };
                 self.check_failures.get_or_create(&labels).inc();
-                "misbehaviour"
+                MISBEHAVIOUR
             }
-            (Fault::Crash, Some(Exit::Code(_))) => "exit",
-            (Fault::Crash, Some(Exit::Signal { .. })) => "signal",
-            (Fault::Crash, Some(Exit::NotStarted(_))) => "notStarted",
-            (Fault::Crash, None) => "unknown",
+            (Fault::Crash, Some(Exit::Code(_))) => EXIT,
+            (Fault::Crash, Some(Exit::Signal { .. })) => SIGNAL,
+            (Fault::Crash, Some(Exit::NotStarted(_))) => NOT_STARTED,
+            (Fault::Crash, None) => UNKNOWN,
         };
         self.crashes.get_or_create(&CauseLabels { fleet, cause }).inc();
     }
@@ -126,7 +154,7 @@ impl Metrics {
     }
 }
 
-const fn cause(end: &End) -> &'static str {
+pub(super) const fn cause(end: &End) -> &'static str {
     match end {
         End::Deallocated => "deallocated",
         End::Completed => "completed",

@@ -355,6 +355,7 @@ impl Metrics {
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         if names.get(&fleet) != Some(name) {
             names.insert(fleet, Arc::clone(name));
+            self.begin(name);
         }
     }
 

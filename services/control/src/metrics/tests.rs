@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::{MachineId, RegionId, Timestamp};
-use mainstay_fleet::{Fleet, FleetSpec, Hosting, IdleServers, RegionOpening, RegionSpec};
+use mainstay_fleet::{End, Fleet, FleetSpec, Hosting, IdleServers, Losers, RegionOpening, RegionSpec};
 use uuid::Uuid;
 
 use super::*;
 use crate::samples::Load;
 
 const PAGE: &str = include_str!("../../../../docs/reference/metrics.md");
+const ALERTS: &str = include_str!("../../../../deploy/prometheus/mainstay.rules.yaml");
 
 /// Type and labels.
 type Shape = (String, BTreeSet<String>);
@@ -311,4 +312,52 @@ fn methods_that_nobody_knows_are_one() {
     let methods: BTreeSet<&str> =
         text.split("method=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
     assert_eq!(methods, BTreeSet::from(["GET", "other"]));
+}
+
+/// Every way for an allocation to end.
+fn ends() -> [End; 10] {
+    let losers = Losers { servers: 0, allocated: 0, silent: 0, unreported: 0 };
+    [
+        End::Deallocated,
+        End::Completed,
+        End::PlacementTimedOut(losers),
+        End::BackedOff { crashes: 1, cause: "".into() },
+        End::Lost,
+        End::PreRecovery { cause: "".into() },
+        End::Idle { ttl: Duration::ZERO },
+        End::Aged { ttl: Duration::ZERO },
+        End::RolledOut,
+        End::MachineLost,
+    ]
+}
+
+/// The alert on allocations that fail leaves out what somebody wished, and nothing else.
+#[test]
+fn what_the_alert_calls_a_failure_is_one() {
+    let (_, rest) = ALERTS.split_once("mainstay_allocation_seconds_count{result!~\"").unwrap();
+    let (left_out, _) = rest.split_once('"').unwrap();
+    let wished = ends().into_iter().filter(|end| !end.failed()).map(|end| follow::cause(&end));
+    assert_eq!(left_out.split('|').collect::<BTreeSet<_>>(), wished.chain(["fulfilled"]).collect());
+}
+
+/// Else their first failure is no increase.
+#[test]
+fn failures_of_a_fleet_are_counted_from_zero_on() {
+    let (metrics, number) = (Metrics::default(), FleetNumber::new(1).unwrap());
+    let encoded = || {
+        let mut text = String::new();
+        encode_registry(&mut text, &metrics.registry).unwrap();
+        text
+    };
+    assert!(!encoded().contains("fleet="));
+    metrics.name(number, &"arena".into());
+    let text = encoded();
+    let failed =
+        ends().into_iter().filter(End::failed).map(|end| ("allocation_failures", follow::cause(&end)));
+    let crashes =
+        ["exit", "signal", "misbehaviour", "notStarted", "unknown"].map(|cause| ("server_crashes", cause));
+    for (name, cause) in failed.chain(crashes) {
+        let line = format!("mainstay_{name}_total{{fleet=\"arena\",cause=\"{cause}\"}} 0\n");
+        assert!(text.contains(&line), "{line} in\n{text}");
+    }
 }
