@@ -21,8 +21,23 @@ fn inline(value: &Value) -> Option<String> {
         Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
         Value::Object(fields) if fields.is_empty() => Some("{}".to_owned()),
         Value::Array(_) | Value::Object(_) => None,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.to_string()),
+        Value::String(text) => Some(quoted(text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
     }
+}
+
+/// A text in quotes. JSON leaves characters as they are that readers of YAML refuse, or take for the end of a line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for c in Value::from(text).to_string().chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _infallible = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted
 }
 
 /// What stands on lines of its own, from where its first begins.
@@ -69,7 +84,7 @@ fn key_of(key: &str) -> String {
     let plain = key.len() > 3 && key.bytes().all(|byte| byte.is_ascii_alphabetic());
     let word = ["true", "false", "null"].iter().any(|word| key.eq_ignore_ascii_case(word));
     let short = ["id", "to", "at", "ip", "pid", "why"].contains(&key);
-    if (plain && !word) || short { key.to_owned() } else { Value::from(key).to_string() }
+    if (plain && !word) || short { key.to_owned() } else { quoted(key) }
 }
 
 #[cfg(test)]
@@ -86,5 +101,9 @@ mod tests {
         let written = "\"a b\": 1\nempty: {}\nflags:\n  - true\n  - 1.5\n  - \"1\"\nid: \"no\"\nlist: []\nnested:\n  - - 1\n    - 2\n  - deep:\n      text: \"a: b\\n\\\"c\\\"\"\n\"no\": 2\nnone: null\n";
         assert_eq!(document(&value), written);
         assert_eq!(document(&json!([])), "[]\n");
+        assert_eq!(
+            document(&json!({ "\u{7f}": "é\u{85}\u{9f}\u{2028}" })),
+            "\"\\u007f\": \"é\\u0085\\u009f\\u2028\"\n"
+        );
     }
 }
