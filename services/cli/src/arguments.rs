@@ -127,6 +127,22 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether what it answers has an id or a name. Of the others some do what they are told before they have an answer to write.
+    pub const fn is_answered_by_names(&self) -> bool {
+        !matches!(
+            self,
+            Self::Check(_)
+                | Self::Apply(_)
+                | Self::Status
+                | Self::Doctor
+                | Self::Why(_)
+                | Self::Demo(_)
+                | Self::Server(ServerVerb::Logs { .. })
+                | Self::Queue(QueueVerb::Stats(_) | QueueVerb::Funnel(_) | QueueVerb::Try { .. })
+                | Self::Ticket(TicketVerb::Why(_))
+        )
+    }
+
     /// Whether it only looks, and can look again.
     pub const fn watches(&self) -> bool {
         matches!(

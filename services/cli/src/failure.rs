@@ -61,6 +61,11 @@ impl Failure {
         Self { exit, code: code.into(), what: what.into(), why: None, fix: None }
     }
 
+    /// A command does not take a flag, for this reason.
+    pub fn flag(what: &str) -> Self {
+        Self::new(Exit::Usage, "MS-U050", what)
+    }
+
     /// Adds why.
     #[must_use]
     pub fn why(mut self, why: impl fmt::Display) -> Self {

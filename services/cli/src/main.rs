@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Reader, TicketVerb};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{Arguments, Command, Format, Reader, TicketVerb};
+use crate::failure::Failure;
 
 /// Gives back to the machine what a compaction of a journal took for a moment: a second state, as large as the first. The C library's
 /// keeps it ([0044](../../../docs/decisions/0044-an-allocator-that-gives-memory-back.md)).
@@ -89,11 +89,15 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let Arguments { command, data_dir, output } = arguments;
     if let (Command::Simulator(_) | Command::Bench(_), Reader::Program) = (&command, output.reader()) {
         let what = "simulator and bench print reports for people, not JSON";
-        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o out"));
+        return Err(Failure::flag(what).fix("leave -o out"));
     }
     if output.watch && !command.watches() {
         let what = "--watch is for commands that only look";
-        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave --watch out; list and get take it"));
+        return Err(Failure::flag(what).fix("leave --watch out; list and get take it"));
+    }
+    if output.format == Format::Name && !command.is_answered_by_names() {
+        let what = "-o name is for commands whose answers have ids or names";
+        return Err(Failure::flag(what).fix("leave -o out, or say -o json; nothing is done yet"));
     }
     match command {
         Command::Up(arguments) => up::run(&arguments, &data_dir),

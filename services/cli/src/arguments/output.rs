@@ -21,7 +21,7 @@ pub struct Output {
 pub enum Format {
     /// For people.
     Table,
-    /// For people, with every field there is.
+    /// For people; of a list, with every field there is.
     Wide,
     /// For programs.
     Json,

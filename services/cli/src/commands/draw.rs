@@ -14,7 +14,7 @@ use super::every;
 use super::queue::meant;
 use crate::arguments::{DrawVerb, OfQueue, Output, Reader};
 use crate::client::Client;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::output;
 
 /// How wide a picture is, in SVG's units.
@@ -29,7 +29,7 @@ const TICKETS_MAX: usize = 60;
 pub fn run(verb: &DrawVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     if format.reader() == Reader::Program {
         let what = "a picture is SVG, whatever -o says";
-        return Err(Failure::new(Exit::Usage, "MS-U001", what).fix("leave -o out"));
+        return Err(Failure::flag(what).fix("leave -o out"));
     }
     let client = Client::of(data_dir)?;
     match verb {
@@ -153,15 +153,24 @@ impl Sheet {
     }
 }
 
-/// Text between tags: names of queues and rules are whatever a studio writes.
+/// Text between tags: names of queues and rules are whatever a studio writes. XML knows no control characters, not even escaped.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let is_none = |c: char| c.is_control() || ['\u{fffe}', '\u{ffff}'].contains(&c);
+    text.replace(is_none, "\u{fffd}").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_picture_is_xml_whatever_its_names_are() {
+        assert_eq!(
+            escaped("a\u{0}<\u{1b}&\u{7f}\u{ffff}>é"),
+            "a\u{fffd}&lt;\u{fffd}&amp;\u{fffd}\u{fffd}&gt;é"
+        );
+    }
 
     #[test]
     fn a_queue_is_drawn_with_who_waits_longest_first_and_what_its_rules_leave() {
