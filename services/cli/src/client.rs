@@ -194,6 +194,7 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     let exit = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Exit::Denied,
         StatusCode::NOT_FOUND => Exit::NotFound,
+        StatusCode::GONE => Exit::Gone,
         StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => Exit::Refused,
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Exit::Usage,
         _ => Exit::Failed,

@@ -14,6 +14,8 @@ pub enum Exit {
     Usage,
     /// There is no such thing.
     NotFound,
+    /// There was, and it is over.
+    Gone,
     /// Not allowed.
     Denied,
     /// The state of things forbids it.
@@ -31,7 +33,7 @@ impl Exit {
         ExitCode::from(match self {
             Self::Failed => 1,
             Self::Usage => 2,
-            Self::NotFound => 3,
+            Self::NotFound | Self::Gone => 3,
             Self::Denied => 4,
             Self::Refused => 5,
             Self::TimedOut => 6,

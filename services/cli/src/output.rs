@@ -25,7 +25,7 @@ pub enum Shape<'a> {
 }
 
 /// What things are known by, the best name first: what `get` takes.
-const NAMES: [&str; 7] = ["display", "allocationId", "id", "keyId", "name", "service", "code"];
+const NAMES: [&str; 8] = ["display", "allocationId", "id", "keyId", "name", "service", "code", "peer"];
 
 /// Writes a list.
 pub fn list(rows: &Value, columns: &[Column], format: &Output) -> Result<(), Failure> {
@@ -66,10 +66,21 @@ pub fn table(rows: &Value, columns: &[Column]) -> String {
 
 /// Writes text. A reader that went away (`| head`) is no error.
 pub fn write(text: &str) -> Result<(), Failure> {
+    written(text).map(drop)
+}
+
+/// Whether somebody reads standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    Here,
+    Gone,
+}
+
+fn written(text: &str) -> Result<Audience, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Ok(()) => Ok(Audience::Here),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Audience::Gone),
         Err(error) => {
             Err(Failure::new(Exit::Failed, "MS-U009", "failed to write to standard output").why(error))
         }
@@ -109,9 +120,14 @@ fn each(answer: &Value) -> Vec<&Value> {
     answer.as_array().map_or_else(|| vec![answer], |rows| rows.iter().collect())
 }
 
+/// What a row is known by, if it is by anything.
+fn known_by(row: &Value) -> Option<String> {
+    let name = NAMES.iter().find_map(|field| row.get(*field).filter(|name| !name.is_null()));
+    name.map(|name| cell(Some(name)))
+}
+
 fn name(row: &Value) -> Result<String, Failure> {
-    let found = NAMES.iter().find_map(|field| row.get(*field)).filter(|name| !name.is_null());
-    found.map(|name| cell(Some(name))).ok_or_else(|| {
+    known_by(row).ok_or_else(|| {
         Failure::new(Exit::Usage, "MS-U047", "this answer has neither an id nor a name")
             .fix("ask for -o json, or for the fields you want: --fields a,b")
     })
@@ -234,6 +250,8 @@ mod tests {
     fn what_has_no_name_is_not_written_by_one() {
         let output = Output { format: Format::Name, fields: Vec::new(), watch: false };
         assert_eq!(text(&json!({ "pairs": 3 }), &Shape::One, &output).unwrap_err().code, "MS-U047");
+        let candidates = json!([{ "peer": "p1", "player": "alice" }, { "id": null, "name": "b" }]);
+        assert_eq!(text(&candidates, &Shape::Rows(&[]), &output).unwrap(), "p1\nb\n");
     }
 
     #[test]

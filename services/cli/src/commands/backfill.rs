@@ -39,8 +39,9 @@ pub fn run(verb: &BackfillVerb, data_dir: &Path, format: &Output) -> Result<Exit
             output::one(&client.post(&format!("{queue}/backfills"), &read_json(file)?)?, format)?;
         }
         BackfillVerb::Cancel(one) => {
-            client.delete(&path(&client, one)?)?;
-            output::one(&client.get(&path(&client, one)?)?, format)?;
+            let path = path(&client, one)?;
+            client.delete(&path)?;
+            output::one(&client.get(&path)?, format)?;
         }
         BackfillVerb::CancelAll(of_player) => {
             let queue = meant(&client, &of_player.of)?;

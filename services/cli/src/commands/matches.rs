@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::every;
-use super::queue::{found, meant};
+use super::queue::{MATCHES, found, meant};
 use serde_json::Value;
 
 use crate::arguments::{MatchVerb, Output};
@@ -31,11 +31,11 @@ pub fn run(verb: &MatchVerb, data_dir: &Path, format: &Output) -> Result<ExitCod
             output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
         MatchVerb::Get(one) => {
-            let path = found(&client, one, "matches")?;
+            let path = found(&client, one, MATCHES)?;
             output::look(&Shape::One, format, &|| client.get(&path))?;
         }
         MatchVerb::Waterfall(one) => {
-            let path = format!("{}/waterfall", found(&client, one, "matches")?);
+            let path = format!("{}/waterfall", found(&client, one, MATCHES)?);
             let words = |told: &Value| output::table(&told["steps"], STEPS);
             output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }

@@ -26,7 +26,7 @@ pub mod token;
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 
 /// How many rows a page has; the API's most.
 const PAGE: u32 = 500;
@@ -44,6 +44,19 @@ fn every(client: &Client, path: &str) -> Result<Value, Failure> {
         if cursor.is_none() {
             return Ok(Value::Array(rows));
         }
+    }
+}
+
+/// Whether there is something: an id of another kind is refused, and is none either.
+fn is_there(client: &Client, path: &str) -> Result<bool, Failure> {
+    match client.get(path) {
+        Ok(_) => Ok(true),
+        Err(failure) => match failure.exit {
+            Exit::NotFound | Exit::Usage => Ok(false),
+            Exit::Failed | Exit::Gone | Exit::Denied | Exit::Refused | Exit::TimedOut | Exit::Unreachable => {
+                Err(failure)
+            }
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{every, segment, ticket};
+use super::{every, is_there, segment, ticket};
 use crate::arguments::{OfQueue, OneTicket, Output, QueueVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
@@ -110,15 +110,49 @@ fn path(name: &str) -> String {
     format!("/v1/queues/{}", segment(name))
 }
 
+/// The names of all queues.
+pub(super) fn names(client: &Client) -> Result<Vec<String>, Failure> {
+    let queues = every(client, "/v1/queues")?;
+    let names = queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// What queues have: what one is called, and where all of them are.
+pub(super) type Kind = (&'static str, &'static str);
+/// Tickets, of players and of games.
+pub(super) const TICKETS: Kind = ("ticket", "tickets");
+/// Matches.
+pub(super) const MATCHES: Kind = ("match", "matches");
+
+/// What has this id in whichever of these queues, and where it is.
+pub(super) fn sought(
+    client: &Client,
+    queues: &[String],
+    kinds: &[Kind],
+    id: &str,
+) -> Result<Option<(&'static str, String)>, Failure> {
+    for queue in queues {
+        for &(kind, nouns) in kinds {
+            let path = format!("{}/{nouns}/{}", path(queue), segment(id));
+            if is_there(client, &path)? {
+                return Ok(Some((kind, path)));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// Where the queue that is meant is: the one named, or the only one.
 pub(super) fn meant(client: &Client, of: &OfQueue) -> Result<String, Failure> {
     if let Some(name) = &of.queue {
         return Ok(path(name));
     }
-    let queues = every(client, "/v1/queues")?;
-    let names: Vec<&str> =
-        queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str()).collect();
-    match names[..] {
+    only(&names(client)?)
+}
+
+/// Where the only one of these queues is.
+fn only(names: &[String]) -> Result<String, Failure> {
+    match names {
         [only] => Ok(path(only)),
         [] => {
             let fix = "make one: mainstay queue set FILE, or queues: of mainstay.yaml";
@@ -131,32 +165,23 @@ pub(super) fn meant(client: &Client, of: &OfQueue) -> Result<String, Failure> {
 }
 
 /// Where a ticket or a match is: in the queue that is named, or in whichever has it.
-pub(super) fn found(client: &Client, one: &OneTicket, nouns: &str) -> Result<String, Failure> {
+pub(super) fn found(client: &Client, one: &OneTicket, kind: Kind) -> Result<String, Failure> {
+    let (noun, nouns) = kind;
     let within = |queue: &str| format!("{queue}/{nouns}/{}", segment(&one.id));
     if let Some(name) = &one.of.queue {
         return Ok(within(&path(name)));
     }
-    let queues = every(client, "/v1/queues")?;
-    let names: Vec<&str> =
-        queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str()).collect();
+    let queues = names(client)?;
     // Of a single one nothing needs to be looked for, and without any it is told how one is made.
-    if names.len() < 2 {
-        return Ok(within(&meant(client, &one.of)?));
+    if queues.len() < 2 {
+        return Ok(within(&only(&queues)?));
     }
-    for name in &names {
-        match client.get(&within(&path(name))) {
-            Ok(_) => return Ok(within(&path(name))),
-            Err(failure) if failure.exit == Exit::NotFound => {}
-            Err(failure) => return Err(failure),
-        }
-    }
-    let what = format!("none of {} queues has {} among its {nouns}", names.len(), one.id);
-    Err(Failure::new(Exit::NotFound, "MS-U048", what).why("who ended is remembered for some minutes").fix(
-        format!(
-            "list them: mainstay {} list --queue NAME",
-            if nouns == "matches" { "match" } else { "ticket" }
-        ),
-    ))
+    sought(client, &queues, &[kind], &one.id)?.map(|(_, path)| path).ok_or_else(|| {
+        let what = format!("none of {} queues has {} among its {nouns}", queues.len(), one.id);
+        Failure::new(Exit::NotFound, "MS-U048", what)
+            .why("who ended is remembered for some minutes")
+            .fix(format!("list them: mainstay {noun} list --queue NAME"))
+    })
 }
 
 /// The JSON of a file, or of standard input.

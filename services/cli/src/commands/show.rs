@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::Value;
-
-use super::{every, segment};
+use super::queue::{Kind, MATCHES, TICKETS, names, sought};
+use super::{is_there, segment};
 use crate::arguments::Output;
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
@@ -22,7 +21,7 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 /// What queues have, likewise.
-const OF_QUEUES: [(&str, &str); 2] = [("ticket", "tickets"), ("match", "matches")];
+const OF_QUEUES: [Kind; 2] = [TICKETS, MATCHES];
 
 pub fn run(id: &str, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
@@ -41,33 +40,16 @@ pub fn run(id: &str, data_dir: &Path, format: &Output) -> Result<ExitCode, Failu
 fn place(client: &Client, id: &str) -> Result<(&'static str, String), Failure> {
     for (kind, nouns) in KINDS {
         let path = format!("{nouns}/{}", segment(id));
-        if found(client.get(&path))? {
+        if is_there(client, &path)? {
             return Ok((kind, path));
         }
     }
-    let queues = every(client, "/v1/queues")?;
-    for queue in queues.as_array().into_iter().flatten().filter_map(|queue| queue["name"].as_str()) {
-        for (kind, nouns) in OF_QUEUES {
-            let path = format!("/v1/queues/{}/{nouns}/{}", segment(queue), segment(id));
-            if found(client.get(&path))? {
-                return Ok((kind, path));
-            }
-        }
+    if let Some(found) = sought(client, &names(client)?, &OF_QUEUES, id)? {
+        return Ok(found);
     }
     let what = format!("nothing has the id or name {id}");
     let fix = "lists show ids: mainstay server list, mainstay ticket list; tickets and matches that ended are remembered for some minutes";
     Err(Failure::new(Exit::NotFound, "MS-U048", what)
         .why("no server, allocation, machine, fleet, session, queue, ticket or match answers to it")
         .fix(fix))
-}
-
-/// Whether there is such a thing: an id of another kind is refused, and is none either.
-fn found(asked: Result<Value, Failure>) -> Result<bool, Failure> {
-    match asked {
-        Ok(_) => Ok(true),
-        Err(failure) => match failure.exit {
-            Exit::NotFound | Exit::Usage => Ok(false),
-            Exit::Failed | Exit::Denied | Exit::Refused | Exit::TimedOut | Exit::Unreachable => Err(failure),
-        },
-    }
 }

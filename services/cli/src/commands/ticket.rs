@@ -1,5 +1,6 @@
 //! `mainstay ticket`: players who look for a match.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::queue::{found, meant, parsed};
+use super::queue::{TICKETS, found, meant, parsed};
 use super::{every, segment};
 use crate::arguments::{Output, TicketVerb, Waiting};
 use crate::client::Client;
@@ -52,16 +53,25 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
             output::one(&ticket, format)?;
         }
         TicketVerb::Cancel(one) => {
-            client.delete(&path(&client, one)?)?;
-            output::one(&client.get(&path(&client, one)?)?, format)?;
+            let path = path(&client, one)?;
+            client.delete(&path)?;
+            output::one(&client.get(&path)?, format)?;
         }
         TicketVerb::CancelAll(of_player) => {
             let queue = meant(&client, &of_player.of)?;
             client.delete(&format!("{queue}/tickets?player={}", segment(&of_player.player)))?;
         }
         TicketVerb::Why(one) => {
-            let path = format!("{}/why", path(&client, one)?);
-            output::look(&Shape::Words(&in_words), format, &|| client.get(&path))?;
+            let ticket = path(&client, one)?;
+            let was_told = Cell::new(false);
+            output::look(&Shape::Words(&in_words), format, &|| match client.get(&format!("{ticket}/why")) {
+                // It has searched, and does no more: what has become of it is the last that is told.
+                Err(refused) if refused.exit == Exit::Refused && was_told.get() => client.get(&ticket),
+                answered => {
+                    was_told.set(answered.is_ok());
+                    answered
+                }
+            })?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -69,7 +79,7 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
 
 /// Where a ticket is.
 pub(super) fn path(client: &Client, one: &crate::arguments::OneTicket) -> Result<String, Failure> {
-    found(client, one, "tickets")
+    found(client, one, TICKETS)
 }
 
 /// `alice`, or `alice={"skill": 0.4}`.
@@ -111,9 +121,17 @@ fn awaited(client: &Client, mut ticket: Value, waiting: &Waiting) -> Result<Valu
     }
 }
 
-/// What keeps others away, for a person.
+/// What keeps others away, for a person; or what has become of a ticket that searches no more.
 fn in_words(why: &Value) -> String {
     use std::fmt::Write as _;
+    if let Some(status) = why["status"].as_str() {
+        let of = |field: &str| why[field].as_str().map(|what| format!(": {what}")).unwrap_or_default();
+        return format!(
+            "It searches no more. It is {status}{}{}.\n",
+            of("matchId"),
+            of("cancellationReason")
+        );
+    }
     let list = |field: &str| why[field].as_array().cloned().unwrap_or_default();
     let mut text = format!(
         "It has searched for {} s. A match has {} to {} players.\n{} others search; of {} looked at, {} fit it ({} players).\n",
@@ -222,6 +240,19 @@ mod tests {
              It was refused one 3 times, last with MS-P004: mainstay explain MS-P004.\n\
              It asks again at 2026-11-21T12:00:05Z.\n"
         );
+    }
+
+    #[test]
+    fn what_became_of_a_ticket_is_told_in_words() {
+        for (ticket, told) in [
+            (json!({ "status": "Matched", "matchId": "m-1" }), "Matched: m-1"),
+            (
+                json!({ "status": "Canceled", "matchId": null, "cancellationReason": "Timeout" }),
+                "Canceled: Timeout",
+            ),
+        ] {
+            assert_eq!(in_words(&ticket), format!("It searches no more. It is {told}.\n"));
+        }
     }
 
     #[test]

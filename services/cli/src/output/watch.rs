@@ -1,18 +1,20 @@
 //! Answers that are looked at again and again: at a terminal the newest stands in the place of the one before; else each change
 //! is a line of JSON, as it came, for programs.
 
-use std::io::{self, IsTerminal as _, Write as _};
-use std::thread;
-use std::time::Duration;
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value, json};
 
-use super::{NAMES, Shape, picked, text};
+use super::{Audience, Shape, known_by, picked, text, written};
 use crate::arguments::{Output, Reader};
 use crate::failure::{Exit, Failure};
 
-/// How often it is looked: often enough for a person, and a few calls a second are nothing to an instance.
+/// How often it is looked at most: often enough for a person, and a few calls a second are nothing to an instance.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// How many times as long as a look took nothing is asked: who watches a long list takes a tenth of what answers it, at most.
+const LOOKS_APART: u32 = 10;
 
 /// From the terminal's upper left corner on, with nothing below.
 const CLEARED: &str = "\x1b[H\x1b[2J";
@@ -24,33 +26,60 @@ pub fn watch(
     fetch: &dyn Fn() -> Result<Value, Failure>,
 ) -> Result<(), Failure> {
     let person = io::stdout().is_terminal() && format.reader() == Reader::Person;
-    let mut before = None;
+    let mut before: Option<Value> = None;
     loop {
-        let now = fetch()?;
+        let began = Instant::now();
+        let now = match (fetch(), &before) {
+            (Ok(now), _) => now,
+            (Err(failure), Some(before)) if is_over(failure.exit) => {
+                let last = if person { format!("{}\n", failure.what) } else { gone(before) };
+                return super::write(&last);
+            }
+            (Err(failure), _) => return Err(failure),
+        };
+        let took = began.elapsed();
         let said = match (&before, person) {
             (Some(before), true) if *before == now => String::new(),
             (Some(_) | None, true) => format!("{CLEARED}{}", text(&now, shape, format)?),
             (before, false) => changes(before.as_ref(), &now, format),
         };
-        if is_gone(io::stdout().lock().write_all(said.as_bytes()).and_then(|()| io::stdout().flush()))? {
+        if written(&said)? == Audience::Gone {
             return Ok(());
         }
         if now.get("ended").is_some_and(|ended| !ended.is_null()) {
             return Ok(());
         }
         before = Some(now);
-        thread::sleep(LOOK_AGAIN);
+        if waited(pause(took)) == Audience::Gone {
+            return Ok(());
+        }
     }
 }
 
-/// Whether nobody reads any more.
-fn is_gone(written: io::Result<()>) -> Result<bool, Failure> {
-    match written {
-        Ok(()) => Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
-        Err(error) => {
-            Err(Failure::new(Exit::Failed, "MS-U009", "failed to write to standard output").why(error))
+/// Whether that ends what was there a moment ago, rather than the watch of it.
+const fn is_over(exit: Exit) -> bool {
+    match exit {
+        Exit::NotFound | Exit::Gone => true,
+        Exit::Failed | Exit::Usage | Exit::Denied | Exit::Refused | Exit::TimedOut | Exit::Unreachable => {
+            false
         }
+    }
+}
+
+/// How long nothing is asked after a look that took so long.
+fn pause(took: Duration) -> Duration {
+    LOOK_AGAIN.max(took.saturating_mul(LOOKS_APART))
+}
+
+/// Waits so long, or until nobody reads any more: while nothing changes nothing is written, which would tell.
+fn waited(pause: Duration) -> Audience {
+    let out = io::stdout();
+    // Without a wish for anything it is told of errors and hang-ups alone.
+    let mut ends = [PollFd::new(&out, PollFlags::empty())];
+    match poll(&mut ends, Timespec::try_from(pause).ok().as_ref()) {
+        Ok(1..) => Audience::Gone,
+        // A signal woke it: it is looked a little early.
+        Ok(0) | Err(_) => Audience::Here,
     }
 }
 
@@ -58,8 +87,7 @@ fn is_gone(written: io::Result<()>) -> Result<bool, Failure> {
 fn changes(before: Option<&Value>, now: &Value, format: &Output) -> String {
     let (before, now) = (before.map(|before| rows(before, format)).unwrap_or_default(), rows(now, format));
     let differs = |(key, row): &(&String, &Value)| before.get(*key) != Some(*row);
-    let gone =
-        before.keys().filter(|key| !now.contains_key(*key)).map(|key| json!({ "id": key, "gone": true }));
+    let gone = before.keys().filter(|key| !now.contains_key(*key)).map(|key| gone_row(key));
     now.iter()
         .filter(differs)
         .map(|(_, row)| row.clone())
@@ -68,17 +96,30 @@ fn changes(before: Option<&Value>, now: &Value, format: &Output) -> String {
         .collect()
 }
 
-/// What is compared: rows by their names, or the one thing.
+/// That all of it is gone.
+fn gone(before: &Value) -> String {
+    let rows = super::each(before);
+    rows.into_iter().enumerate().map(|(place, row)| format!("{}\n", gone_row(&key(place, row)))).collect()
+}
+
+fn gone_row(key: &str) -> Value {
+    json!({ "id": key, "gone": true })
+}
+
+/// What a row of a list is told apart by: its name, or its place where it has none.
+fn key(place: usize, row: &Value) -> String {
+    known_by(row).unwrap_or_else(|| format!("#{}", place + 1))
+}
+
+/// What is compared: a list's rows by their keys; or the one thing, which stays the same one whatever it is called.
 fn rows(answer: &Value, format: &Output) -> Map<String, Value> {
     let said = |row: &Value| {
         if format.fields.is_empty() { row.clone() } else { picked(row, &format.fields) }
     };
-    let named = |row: &Value| {
-        let name = NAMES.iter().find_map(|field| row.get(*field));
-        let name = name.map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned));
-        (name.unwrap_or_default(), said(row))
-    };
-    answer.as_array().map_or_else(|| Map::from_iter([named(answer)]), |rows| rows.iter().map(named).collect())
+    match answer.as_array() {
+        Some(rows) => rows.iter().enumerate().map(|(place, row)| (key(place, row), said(row))).collect(),
+        None => Map::from_iter([(String::new(), said(answer))]),
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +140,23 @@ mod tests {
         assert_eq!(changes(Some(&before), &now, &status), format!("{{\"status\":\"y\"}}\n{gone}"));
         assert_eq!(changes(None, &now, &all), format!("{a}{c}"));
         assert_eq!(changes(Some(&now), &now, &all), "");
+    }
+
+    #[test]
+    fn rows_without_a_name_are_told_apart_by_their_places() {
+        let all = Output { format: Format::Json, fields: Vec::new(), watch: true };
+        let before = json!([{ "n": 1 }, { "n": 2 }, { "n": 3 }]);
+        let now = json!([{ "n": 1 }, { "id": null, "n": 4 }]);
+        let gone = "{\"gone\":true,\"id\":\"#3\"}\n";
+        assert_eq!(changes(Some(&before), &now, &all), format!("{{\"id\":null,\"n\":4}}\n{gone}"));
+        // Why a ticket is not matched has no id, and the ticket that it is in the end has one.
+        let last = changes(Some(&json!({ "waitedSeconds": 1 })), &json!({ "id": "a" }), &all);
+        assert_eq!(last, "{\"id\":\"a\"}\n");
+    }
+
+    #[test]
+    fn what_takes_long_is_asked_for_less_often() {
+        assert_eq!(pause(Duration::from_millis(3)), LOOK_AGAIN);
+        assert_eq!(pause(Duration::from_secs(2)), Duration::from_secs(20));
     }
 }

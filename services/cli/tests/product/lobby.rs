@@ -1,6 +1,7 @@
 //! Sessions that players host, over the native face: what a game does that knows the documentation and has an Ed25519 library.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -8,7 +9,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::caller::{Answer, Caller, Credentials};
-use crate::product::{Home, Product, until};
+use crate::product::{Home, LIMIT, Product, lines_of, until};
 
 const SEARCH: &str = "/v1/lobbies/online/sessions";
 
@@ -419,7 +420,15 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
+    let mut watch =
+        home.command(&["session", "get", &session, "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let watched = lines_of(watch.stdout.take().unwrap());
+    assert!(watched.recv_timeout(LIMIT).unwrap().contains("harbour"));
     assert!(up.run(&["session", "end", &session]).status.success());
+    let ended = until("the watch has ended", || watch.try_wait().unwrap());
+    let last: Value = watched.into_iter().last().unwrap().parse().unwrap();
+    assert!(ended.success(), "{ended}: {last}");
+    assert_eq!(last, json!({ "id": session, "gone": true }));
     let told = watching.join().unwrap();
     let events: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
     assert_eq!((events.first(), events.last()), (Some(&"session"), Some(&"ended")), "{told}");
@@ -429,6 +438,7 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     });
     assert!(hosts.collect::<Vec<_>>().contains(&ben.key()), "the new host is told, with its proof: {told}");
     let gone = up.run(&["session", "get", &session]);
+    assert_eq!(gone.status.code(), Some(3), "{gone:?}");
     assert!(String::from_utf8_lossy(&gone.stderr).contains("MS-G002"), "{gone:?}");
     let wrong = ben.caller.send(SEARCH, &json!({ "size": 65, "member": ben.member(&key) }));
     assert_eq!(wrong.code.as_deref(), Some("MS-A002"), "a member's token makes no session: {wrong:?}");

@@ -88,7 +88,7 @@ fn a_ticket_is_found_by_its_id_alone_and_written_as_it_is_asked_for() {
         yaml.contains(&format!("id: \"{alice}\"\n")) && yaml.contains("status: \"WaitingForMatch\"\n"),
         "{yaml}"
     );
-    refused(&home, &["queue", "funnel", "--queue", "trio", "-o", "name"], 2, "U047");
+    refused(&home, &["queue", "funnel", "--queue", "trio", "-o", "name"], 2, "U050");
 
     let picture = said(&home, &["draw", "queue", "trio"]);
     assert!(
@@ -124,5 +124,57 @@ fn what_is_watched_is_told_by_its_changes_until_it_ends() {
     assert!(changed.contains(&json!({ "id": alice["id"], "status": "Matched" })), "{changed:?}");
     list.kill().unwrap();
     list.wait().unwrap();
-    refused(&home, &["ticket", "cancel", alice["id"].as_str().unwrap(), "--watch"], 2, "U001");
+    refused(&home, &["ticket", "cancel", alice["id"].as_str().unwrap(), "--watch"], 2, "U050");
+    refused(&home, &["draw", "queue", "duel", "-o", "json"], 2, "U050");
+}
+
+/// The question is over with the match, and that is what is told last.
+#[test]
+fn why_a_ticket_is_not_matched_is_watched_until_it_is() {
+    let home = Home::new();
+    let up = up(&home);
+    let alice = up.json(&["ticket", "create", "--queue", "duel", "--player", "alice"]);
+    let id = alice["id"].as_str().unwrap();
+    let mut why = home.command(&["why", id, "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let told = lines_of(why.stdout.take().unwrap());
+    let first: Value = told.recv_timeout(crate::product::LIMIT).unwrap().parse().unwrap();
+    assert_eq!(first["playersMax"], 2, "{first}");
+    up.json(&["ticket", "create", "--queue", "duel", "--player", "bob"]);
+    let ended = until("what is watched has ended", || why.try_wait().unwrap());
+    let last: Value = told.into_iter().last().unwrap().parse().unwrap();
+    assert!(ended.success(), "{ended}: {last}");
+    assert_eq!((&last["id"], &last["status"]), (&alice["id"], &json!("Matched")), "{last}");
+    // Whoever asks only then is refused, as without a watch.
+    let late = plain(&home, &["why", id, "--watch"]);
+    assert_eq!((late.status.code(), late.stdout.len()), (Some(5), 0), "{late:?}");
+}
+
+/// A list of which nothing changes is written once: only its reader's end tells that nobody reads on.
+#[test]
+fn a_watch_ends_with_its_reader_though_nothing_changes() {
+    let home = Home::new();
+    let _up = up(&home);
+    let mut watch = home.command(&["queue", "list", "-w"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut reader = std::io::BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut reader, &mut first).unwrap();
+    assert!(first.contains("duel"), "{first}");
+    drop(reader);
+    let ended = until("the watch has noticed", || watch.try_wait().unwrap());
+    assert!(ended.success(), "{ended}");
+}
+
+/// What has no name is not asked for by one, before anything is done.
+#[test]
+fn nothing_is_applied_of_which_the_answer_cannot_be_written() {
+    let home = Home::new();
+    let up = up(&home);
+    let file = home.path().with_file_name("other.yaml");
+    std::fs::write(&file, "version: 1.0\nqueues:\n  - { name: other, minMatchSize: 2, maxMatchSize: 2 }\n")
+        .unwrap();
+    let file = file.to_str().unwrap();
+    for command in [&["apply", file][..], &["check", file], &["doctor"]] {
+        refused(&home, &[command, &["-o", "name"]].concat(), 2, "U050");
+    }
+    assert_eq!(up.json(&["queue", "list"]).as_array().unwrap().len(), 2);
 }

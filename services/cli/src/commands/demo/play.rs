@@ -37,6 +37,7 @@ pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
             Exit::NotFound => failure.fix("this shows the demo's queue: mainstay up --demo"),
             Exit::Failed
             | Exit::Usage
+            | Exit::Gone
             | Exit::Denied
             | Exit::Refused
             | Exit::TimedOut

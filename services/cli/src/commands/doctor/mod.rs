@@ -35,7 +35,7 @@ pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
                 found.push(host::ports());
                 found
             }
-            Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Denied | Exit::Refused => {
+            Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Gone | Exit::Denied | Exit::Refused => {
                 return Err(failure);
             }
         },
