@@ -3,6 +3,7 @@
 //! `./check` installs both and says in `MAINSTAY_TEST_NODE` and `MAINSTAY_TEST_PYTHON` where; without them this test fails, because
 //! a test that did not run proves nothing. The SDK for Node speaks HTTPS alone, the one for Python is given plain HTTP.
 
+mod placed;
 mod results;
 mod scenario;
 mod sdk;

@@ -25,9 +25,9 @@ pub struct Title {
 }
 
 /// A player who logged in.
-struct Player {
-    who: Value,
-    key: Value,
+pub struct Player {
+    pub who: Value,
+    pub key: Value,
 }
 
 /// What is to be there after the program was killed.
@@ -74,11 +74,11 @@ pub fn find_it_again(sdk: &mut Sdk, left: &Left) {
     assert_eq!(objects["Objects"]["profile"]["DataObject"], json!({ "mu": 3 }));
 }
 
-fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-fn of(queue: &str, ticket: &str) -> Value {
+pub fn of(queue: &str, ticket: &str) -> Value {
     json!({ "QueueName": queue, "TicketId": ticket, "EscapeObject": false })
 }
 
@@ -94,14 +94,14 @@ fn duel(name: &str) -> Value {
 }
 
 #[track_caller]
-fn as_title(sdk: &mut Sdk, title: &Title) -> Value {
+pub fn as_title(sdk: &mut Sdk, title: &Title) -> Value {
     let token = sdk.ok(&json!({ "secret": title.secret }), "Authentication.GetEntityToken", json!({}));
     assert_eq!((&token["Entity"]["Type"], &token["Entity"]["Id"]), (&json!("title"), &json!(title.id)));
     json!({ "entityToken": token["EntityToken"] })
 }
 
 #[track_caller]
-fn log_in(sdk: &mut Sdk, id: &str) -> Player {
+pub fn log_in(sdk: &mut Sdk, id: &str) -> Player {
     let id = format!("{} {id}", sdk.name);
     let login =
         sdk.ok(&nobody(), "Client.LoginWithCustomID", json!({ "CustomId": id, "CreateAccount": true }));
