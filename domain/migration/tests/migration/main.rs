@@ -6,6 +6,7 @@ mod budget;
 mod console;
 mod defects;
 mod joins;
+mod leaves;
 mod levels;
 mod listeners;
 mod lobby;
