@@ -2,7 +2,8 @@
 //! measured it by different names meet there; and who measured none of them could get no server anywhere, and is told so at the door.
 //!
 //! A fleet changes without a word to its queues, so it is not part of a queue's rules: whoever asks a queue for something says what the
-//! fleet has at that moment, and what is asked becomes durable by the names that count.
+//! fleet has at that moment, and what is asked becomes durable by the names that count then. Who waits keeps
+//! that name where the fleet's or the queue's names change: it meets those who come after only as far as the old name is one of the new ones.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -48,6 +49,12 @@ impl Places {
             Place { name, called }
         };
         Self(regions.into_iter().map(place).collect())
+    }
+
+    /// Whether a queue asks where its players are at all.
+    #[must_use]
+    pub fn count_in(spec: &QueueSpec) -> bool {
+        selection(spec).is_some()
     }
 
     fn named(&self, name: &str) -> Option<&Place> {

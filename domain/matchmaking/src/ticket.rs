@@ -182,7 +182,7 @@ impl Ticket {
         self.members.iter().any(|member| member.entity == *player)
     }
 
-    /// The regions its players measured, as they wrote them.
+    /// The regions its players measured, by the names that count in the queue ([`crate::Places`]).
     pub(crate) fn region_names(&self) -> impl Iterator<Item = Arc<str>> {
         let values = self.members.iter().flat_map(|member| member.attributes.values.iter().flatten());
         let measured = values.filter_map(|value| match value {
@@ -221,7 +221,7 @@ pub struct Match {
     pub formed: Timestamp,
     /// Its players: those of a backfill ticket first, then ticket by ticket, the elder first.
     pub members: Vec<Seated>,
-    /// The regions it could be played in, the best first, as they were written; none where the queue has no such rule.
+    /// The regions it could be played in, the best first, by the names that count in the queue; none where the queue has no such rule.
     pub regions: Arc<[Arc<str>]>,
     /// Where it is played, if a backfill ticket said or it was given a server.
     pub server: Option<Arc<crate::backfill::ServerDetails>>,

@@ -69,7 +69,8 @@ impl Config {
             Arbiter::Majority => Self {
                 migratable: told.migratable,
                 without_majority: told.without_majority,
-                size: usize::from(told.size),
+                // A session of nobody, or of more than there can be, is a slip of the host's.
+                size: usize::from(told.size).clamp(1, MEMBERS_MAX),
                 ..config
             },
         })

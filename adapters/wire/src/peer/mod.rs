@@ -17,7 +17,7 @@ use mainstay_migration::{MEMBERS_MAX, Message, PeerId, SessionId, Stamp};
 use self::pack::{Packed, Reader};
 
 /// The version that this program speaks. Peers agree on it before they say anything ([`ALPN`]); in each packet it tells
-/// whoever looks at recorded bytes.
+/// whoever looks at recorded bytes. Counted from the first release on: until then peers of one build play together.
 pub const VERSION: u8 = 1;
 /// What a QUIC handshake between peers agrees on.
 pub const ALPN: &[u8] = b"mainstay-peer/1";

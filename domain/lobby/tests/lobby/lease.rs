@@ -110,6 +110,22 @@ fn a_host_that_would_not_be_one_any_more_may_still_outrank_a_side_without_a_cert
     assert_eq!(world.claim(id(1), 2, 2), Err(Rejection::Unsupported(Service::Online)), "nobody else");
 }
 
+/// A session whose service supports no migration is over for whoever misses its host, once that is gone and not before.
+#[test]
+fn who_misses_a_host_that_gets_no_successor_need_not_wait() {
+    let mut world = three(Settings::of_size(8));
+    let goes_on = |world: &World| {
+        let session = world.lobby.session(id(1)).unwrap();
+        world.lobby.goes_on(session, world.now)
+    };
+    world.ask(&Command::Configure { service: Service::Online, migration: Support::Unsupported }).unwrap();
+    assert_eq!(goes_on(&world), Ok(()), "its host is there");
+    world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
+    assert_eq!(goes_on(&world), Err(Rejection::Unsupported(Service::Online)));
+    world.ask(&Command::Configure { service: Service::Online, migration: Support::Supported }).unwrap();
+    assert_eq!(goes_on(&world), Ok(()), "somebody may take it over");
+}
+
 /// "`strict` (persistent effects, dedicated): wait for lease end".
 #[test]
 fn a_strict_session_waits_for_the_end_of_the_lease() {

@@ -22,8 +22,8 @@ use crate::{Guards, PeerId, Stamp};
 
 /// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
 pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
-/// The same where there is no majority to look for, for of two players the other is the one that is missed, and a side that has lost its
-/// majority long ago gets none; and where the survivors go on alone:
+/// The same where there is no majority to look for, for of two players the other is the one that is missed, and on a side that lost its
+/// majority long ago another misses the host, too; and where the survivors go on alone:
 /// beside the silence itself what a wireless link pauses at a time. If the other was only cut off it stays confirmed, and what the survivor
 /// did meanwhile goes when they meet.
 const PAIR_PATIENCE: Duration = Duration::from_millis(500);
@@ -69,18 +69,23 @@ impl<G: Guards> Session<G> {
         let confirmed = missing >= self.view().majority() || !G::CONFIRMATION;
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
-        } else if hearing == 0 && now >= since + self.patience() {
+        } else if hearing == 0 && now >= since + self.patience(now) {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Missing, None));
         } else if now >= since + CUT_OFF {
             self.fail(now, Cause::Catastrophic, Failure::CutOff);
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn patience(&self, now: Timestamp) -> Duration {
         // Newcomers play before they vote.
         let is_pair = self.view().members.len().max(self.roster.members.len()) <= 2;
+        // Whom nobody answers may be the deaf one itself.
+        let misses = |contact: &Contact| {
+            contact.hears.is_some_and(|(at, it)| it == Hears::No && now.since(at) <= ANSWER_LIFETIME)
+        };
+        let is_agreed = self.fork.is_some() && self.contacts.values().any(misses);
         let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
-        if (is_pair || self.fork.is_some()) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
+        if (is_pair || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
     }
 
     /// Asks whether they hear the host, but for whoever has just said that it does not.

@@ -10,7 +10,7 @@ use crate::session::circle::Round;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::words::{Cause, End};
-use crate::session::{Contact, Leadership, Session};
+use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::state::StateId;
 use crate::{Epoch, Guards, PeerId};
@@ -20,6 +20,7 @@ use crate::{Epoch, Guards, PeerId};
 pub(super) struct Vacancy {
     pub(super) since: Timestamp,
     pub(super) cause: Cause,
+    pub(super) host: Host,
     pub(super) quorum: Quorum,
     /// Whom the old host, or this peer's own vote, has named.
     pub(super) endorsed: Option<PeerId>,
@@ -36,6 +37,15 @@ pub(super) struct Vacancy {
     pub(super) beats: Round,
     /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
     short: Option<Timestamp>,
+}
+
+/// What has become of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Host {
+    /// It is missed, or has said that it goes, whatever it says after.
+    Gone,
+    /// It is about to give the session to another, and stays until then.
+    HandsOver,
 }
 
 /// What a host gives to whom it names.
@@ -63,9 +73,16 @@ impl Vacancy {
         quorum: Quorum,
         endorsed: Option<PeerId>,
     ) -> Self {
+        let host = match (cause, endorsed) {
+            (Cause::Catastrophic, _) | (Cause::Controlled, None) => Host::Gone,
+            (Cause::Controlled, Some(_)) | (Cause::Lobby | Cause::Fenced | Cause::Merge, _) => {
+                Host::HandsOver
+            }
+        };
         Self {
             since: now,
             cause,
+            host,
             quorum,
             endorsed,
             handed: None,
@@ -108,11 +125,8 @@ impl<G: Guards> Session<G> {
         self.vacate(now, Vacancy::beginning(now, Cause::Controlled, quorum, None));
     }
 
-    /// It is missed, or has said that it goes: not where it is about to give the session to another.
     pub(super) fn has_lost_host(&self) -> bool {
-        let has_left = self.contacts.get(&self.leader()).is_some_and(Contact::has_left);
-        let is_lost = |cause: Cause| cause == Cause::Catastrophic || cause == Cause::Controlled && has_left;
-        matches!(&self.leadership, Leadership::Vacant(vacancy) if is_lost(vacancy.cause))
+        matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.host == Host::Gone)
     }
 
     /// The host is given up.
@@ -128,7 +142,8 @@ impl<G: Guards> Session<G> {
         }
         self.leadership = Leadership::Vacant(vacancy);
         self.learn_who_can(self.me(), self.reported_hint());
-        // What they told is as old as their last beat, which most send to others; but nobody says so and then takes it back.
+        // What they told is as old as their last beat, which most send to others. Hardly anybody takes it back: who just did is waited for
+        // until its next one.
         let can_be = |(_, hint): &(PeerId, Hint)| hint.can_be_host == CanBeHost::Yes;
         self.told_hints().into_iter().filter(can_be).for_each(|(peer, hint)| self.learn_who_can(peer, hint));
     }

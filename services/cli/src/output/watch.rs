@@ -15,6 +15,8 @@ use crate::failure::{Exit, Failure};
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How many times as long as a look took nothing is asked: who watches a long list takes a tenth of what answers it, at most.
 const LOOKS_APART: u32 = 10;
+/// How seldom it is looked at, however long that takes: a person still sees that the watch goes on.
+const LOOK_SELDOM: Duration = Duration::from_secs(20);
 
 /// From the terminal's upper left corner on, with nothing below.
 const CLEARED: &str = "\x1b[H\x1b[2J";
@@ -68,7 +70,7 @@ const fn is_over(exit: Exit) -> bool {
 
 /// How long nothing is asked after a look that took so long.
 fn pause(took: Duration) -> Duration {
-    LOOK_AGAIN.max(took.saturating_mul(LOOKS_APART))
+    took.saturating_mul(LOOKS_APART).clamp(LOOK_AGAIN, LOOK_SELDOM)
 }
 
 /// Waits so long, or until nobody reads any more: while nothing changes nothing is written, which would tell.
@@ -157,6 +159,7 @@ mod tests {
     #[test]
     fn what_takes_long_is_asked_for_less_often() {
         assert_eq!(pause(Duration::from_millis(3)), LOOK_AGAIN);
-        assert_eq!(pause(Duration::from_secs(2)), Duration::from_secs(20));
+        assert_eq!(pause(Duration::from_millis(100)), Duration::from_secs(1));
+        assert_eq!(pause(Duration::from_secs(60)), LOOK_SELDOM);
     }
 }

@@ -50,9 +50,7 @@ fn options() -> SessionOptions {
 #[test]
 fn a_game_finds_the_sessions_that_are_as_it_wants_and_joins_one() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap()]);
+    let up = home.up_bare();
     let url = up.caller().api;
     let host = Peer::start(([127, 0, 0, 1], 0).into()).unwrap();
     let open = |number: usize, size: u32, told: &[(&str, &str)]| -> Seat {
@@ -106,9 +104,7 @@ fn a_game_finds_the_sessions_that_are_as_it_wants_and_joins_one() {
 #[test]
 fn what_a_host_says_of_its_session_is_what_the_lobby_lists() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap()]);
+    let up = home.up_bare();
     let url = up.caller().api;
     let [host, guest] = [(), ()].map(|()| Peer::start(([127, 0, 0, 1], 0).into()).unwrap());
     let new = NewSession { name: "harbour".to_owned(), size: 4, ..NewSession::default() };
@@ -166,9 +162,7 @@ fn what_a_host_says_of_its_session_is_what_the_lobby_lists() {
 #[test]
 fn no_session_moves_of_a_service_that_does_not_support_it() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap()]);
+    let up = home.up_bare();
     let url = up.caller().api;
     let begin = |name: &str, own_flag: Support| {
         let [host, guest] = [(), ()].map(|()| Peer::start(([127, 0, 0, 1], 0).into()).unwrap());

@@ -394,9 +394,7 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
 #[test]
 fn a_host_that_leaves_while_its_lobby_stands_still_hands_over() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap()]);
+    let up = home.up_bare();
     let lobby = up.caller().api;
     let mut first = Player::new(&lobby, None);
     let others = [0, 1].map(|_| Player::new(&lobby, Some(&first.session)));
@@ -434,9 +432,7 @@ fn a_host_that_leaves_while_its_lobby_stands_still_hands_over() {
 #[test]
 fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
     let home = Home::new();
-    let file = home.path().with_file_name("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
-    let up = home.up(&[file.to_str().unwrap()]);
+    let up = home.up_bare();
     let lobby = up.caller().api;
     let host = Player::new(&lobby, None);
     let session = host.session.clone();

@@ -58,6 +58,14 @@ impl Home {
         self.up_with(arguments, &[])
     }
 
+    /// With a file that says nothing.
+    #[track_caller]
+    pub fn up_bare(&self) -> Product<'_> {
+        let file = self.path().with_file_name("mainstay.yaml");
+        std::fs::write(&file, "version: 1.0\n").unwrap();
+        self.up(&[file.to_str().unwrap()])
+    }
+
     /// As [`Home::up`], with more in its environment.
     #[track_caller]
     pub fn up_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Product<'_> {

@@ -1,5 +1,5 @@
 //! Where the servers of a queue can be: what its fleet has at this moment, for the rules that judge it. A region that is added to the fleet,
-//! or given another name, needs no word to the queue.
+//! or given another name, needs no word to the queue; who waits by then keeps the name that counted when it came.
 
 use std::sync::Arc;
 
@@ -12,6 +12,9 @@ impl Placement {
     /// The regions of the fleet that the queue gets its servers of. A fleet that is gone tells so where its servers are asked for.
     pub(super) fn places(&self, spec: &QueueSpec) -> Option<Places> {
         let Some(Venue::Server(of)) = &spec.venue else { return None };
+        if !Places::count_in(spec) {
+            return None;
+        }
         let fleet = self.fleets().now().named(&of.fleet).cloned()?;
         Some(Places::new(fleet.spec.regions.iter().map(|region| {
             let id: Arc<str> = region.id.to_string().into();

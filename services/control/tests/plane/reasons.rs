@@ -108,8 +108,8 @@ async fn every_reason_is_told_by_its_published_word() {
     let group = title.ticket(PLAYER, "narrows", &["e1", "e2", "e3"], nothing(), 600).await;
     let crowd = title.ticket(GAME, "narrows", &["f1", "f2", "f3"], nothing(), 600).await;
     title.set("narrows", json!({ "MaxMatchSize": 2 })).await;
-    let placed = title.ticket(PLAYER, "placed", &["g1"], nothing(), 2).await;
     title.ticket(PLAYER, "placed", &["g2"], nothing(), 600).await;
+    let placed = title.ticket(PLAYER, "placed", &["g1"], nothing(), 5).await;
 
     let mut seen = BTreeSet::new();
     for (kind, queue, ticket, word) in [

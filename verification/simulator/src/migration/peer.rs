@@ -471,7 +471,9 @@ impl<G: Guards> World<G> {
             }
             Output::Ended(end) => {
                 self.say(id, |_| format!("ends: {end:?}"));
-                self.oracle.gives(self.now);
+                if end == mainstay_migration::End::Left && self.oracle.has_ever_led(id) {
+                    self.oracle.gives(self.now);
+                }
                 self.peer(id).life = Life::Over;
                 self.leaves_lobby(id);
                 return super::laws::ended(self, id, &end);

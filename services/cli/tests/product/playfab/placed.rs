@@ -65,7 +65,8 @@ fn play(sdk: &mut Sdk, title: &Title, up: &Product<'_>, build: (&str, Value)) {
         // The process itself, at the address that the client was told.
         command(u16::try_from(details["Ports"][0]["Num"].as_u64().unwrap()).unwrap(), "held");
     }
-    let allocation = up.servers()[0]["allocationId"].as_str().unwrap().to_owned();
+    // A match and its allocation have one id.
+    let allocation = text(&up.json(&["ticket", "get", &tickets[0].0, "--queue", &name])["matchId"]);
     assert!(up.run(&["allocation", "delete", &allocation]).status.success());
 }
 
