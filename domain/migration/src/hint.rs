@@ -44,7 +44,7 @@ pub struct Hint {
     pub can_be_host: CanBeHost,
     /// How others reach it.
     pub nat: NatType,
-    /// How many peers it has a live link to; 255 stands for more.
+    /// To how many of the others who play it has a link; 255 stands for more.
     pub connections: u8,
     /// The mean round trip to them, in milliseconds.
     pub ping_ms: u16,

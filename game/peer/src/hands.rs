@@ -261,6 +261,7 @@ impl Hands {
             Input::Wake
             | Input::Message { .. }
             | Input::LinkLost(_)
+            | Input::Linked(_)
             | Input::Found(_)
             | Input::Answered { .. }
             | Input::State(_)

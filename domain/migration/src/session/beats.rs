@@ -14,7 +14,7 @@ use crate::session::reign::Phase;
 use crate::session::words::End;
 use crate::session::{AGAIN, BEAT_MOVING, Leadership, Session};
 use crate::view::View;
-use crate::{Epoch, Guards, HintList, PeerId, Stamp};
+use crate::{Epoch, Guards, PeerId, Stamp};
 
 impl<G: Guards> Session<G> {
     /// Takes a message.
@@ -306,12 +306,6 @@ impl<G: Guards> Session<G> {
         if from == self.leader() && self.ballot.take_view(view) {
             self.send(from, Body::Taken(view.id));
             self.meet_members(now);
-        }
-    }
-
-    fn take_hints(&mut self, hints: HintList) {
-        if hints.version > self.hints.version {
-            self.hints = hints;
         }
     }
 

@@ -11,6 +11,7 @@ use crate::hint::{Hint, HintList};
 use crate::message::Welcome;
 use crate::session::fork::{Fork, Heads};
 use crate::session::former::Former;
+use crate::session::hints::Counted;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
@@ -117,8 +118,10 @@ impl<G: Guards> Session<G> {
             contacts: BTreeMap::new(),
             former: Former::default(),
             guests: BTreeSet::new(),
+            linked: BTreeSet::new(),
             hint: Hint::UNSUITABLE,
             hints,
+            counted: Counted::default(),
             held: State::default(),
             opened: StateId::NONE,
             newest_event: StateId::NONE,

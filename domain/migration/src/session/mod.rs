@@ -4,7 +4,8 @@
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
 //! is none, [`elect`] who comes after, [`reign`] what a host does, [`gathering`] whom it asks for the state that it goes on from,
 //! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
-//! the game as it goes along, [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
+//! the game as it goes along, [`hints`] what they tell of themselves,
+//! [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
 //! [`former`] who is heard at all, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
 mod bearing;
@@ -21,6 +22,7 @@ mod fork;
 mod former;
 mod gathering;
 mod handover;
+mod hints;
 mod intake;
 mod line;
 mod play;
@@ -53,6 +55,7 @@ pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::{Fork, Heads};
 use former::Former;
+use hints::Counted;
 use line::Line;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
@@ -92,8 +95,11 @@ pub struct Session<G: Guards = Guarded> {
     former: Former,
     /// Hosts of other sides that do not play on this one: they are met all the same.
     guests: BTreeSet<PeerId>,
+    /// To whom the hands have a link.
+    linked: BTreeSet<PeerId>,
     hint: Hint,
     hints: HintList,
+    counted: Counted,
     /// The newest state it holds: as host its own, as a standby its host's.
     held: State,
     /// As host: from which state it went on.
@@ -194,6 +200,7 @@ impl<G: Guards> Session<G> {
                     contact.presence = Presence::Gone;
                 }
             }
+            Input::Linked(peers) => self.be_linked(peers),
             Input::Found(peer) => self.find(now, peer),
             Input::Plays { peer, actor } => self.bind_actor(peer, actor),
             Input::NoLongerNeeded(entities) => self.list_entities(&entities),
@@ -332,6 +339,7 @@ impl<G: Guards> Session<G> {
         }
         self.live_through(now);
         if now >= self.beat_at {
+            self.count_links(now);
             self.keep_hints();
             self.beat(now);
         }

@@ -8,7 +8,6 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::hint::Hint;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
@@ -336,31 +335,6 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// What members told since the last beat, as one list: of many small ones, each for another member, no two would agree on
-    /// who comes next.
-    pub(super) fn keep_hints(&mut self) {
-        if !matches!(self.leadership, Leadership::Reigns(_)) {
-            return;
-        }
-        let members = self.roster.members.clone();
-        let me = self.me();
-        let hint = self.reported_hint();
-        if let Some(channel) = members.get(&me) {
-            self.hints.take(me, *channel, hint);
-        }
-        for (peer, hint) in self.told_hints() {
-            if let Some(channel) = members.get(&peer) {
-                self.hints.take(peer, *channel, hint);
-            }
-        }
-    }
-
-    /// What others told of themselves last.
-    pub(super) fn told_hints(&self) -> Vec<(PeerId, Hint)> {
-        let told = self.contacts.iter().map(|(peer, contact)| (*peer, contact.beat));
-        told.filter_map(|(peer, beat)| Some((peer, beat?.hint))).collect()
-    }
-
     /// The game steps only while it is sure whose it is.
     fn act(&mut self) {
         let Leadership::Reigns(reign) = &self.leadership else { return };
@@ -421,12 +395,5 @@ impl<G: Guards> Session<G> {
     pub(super) fn successor(&self, now: Timestamp) -> Option<PeerId> {
         let present = self.present(now);
         self.successors(now).find(|peer| present.contains(peer))
-    }
-
-    /// What this peer tells of itself.
-    pub(super) fn reported_hint(&self) -> Hint {
-        let connections = self.contacts.values().filter(|contact| !contact.is_gone()).count();
-        let connections = u8::try_from(connections).unwrap_or(u8::MAX);
-        self.settings.reported(Hint { connections, ..self.hint })
     }
 }

@@ -107,8 +107,7 @@ impl<G: Guards> Session<G> {
             return Vec::new();
         }
         let (me, leader) = (self.config.me, self.leader());
-        let is_connected =
-            |peer: &PeerId| leader == me || self.contacts.get(peer).is_some_and(|contact| !contact.is_gone());
+        let is_connected = |peer: &PeerId| leader == me || self.is_linked(*peer);
         let others = self.hints.entries.iter().filter(|(peer, _)| **peer != me && **peer != leader);
         let shown = others.filter(|(peer, _)| is_connected(peer));
         shown.map(|(peer, entry)| (*peer, *entry)).collect()

@@ -1,5 +1,6 @@
 //! What goes into a session and what comes out of it.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -98,6 +99,9 @@ pub enum Input {
     },
     /// A link broke with evidence: a reset, a close, an ICMP error. Silence is no evidence.
     LinkLost(PeerId),
+    /// To these others there is a link now, and to nobody else: all of them, whenever that changes. A link that is silent is still one, until
+    /// the transport gives it up.
+    Linked(BTreeSet<PeerId>),
     /// Somebody of this session was found (on the LAN, in the lobby): two sides that share nobody who lives know of each other
     /// by nothing else.
     Found(PeerId),
@@ -184,6 +188,7 @@ impl Input {
             Self::Wake | Self::Answered { .. } | Self::NoLongerNeeded(_) => true,
             Self::Message { .. }
             | Self::LinkLost(_)
+            | Self::Linked(_)
             | Self::Found(_)
             | Self::State(_)
             | Self::StateMissed

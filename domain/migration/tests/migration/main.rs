@@ -3,6 +3,7 @@
 
 mod bearing;
 mod budget;
+mod connections;
 mod console;
 mod defects;
 mod joins;

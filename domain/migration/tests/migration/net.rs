@@ -51,6 +51,9 @@ pub struct Net {
     pub overheard: Option<Vec<(PeerId, PeerId, Message)>>,
     /// Directed links that carry nothing.
     pub cut: BTreeSet<(PeerId, PeerId)>,
+    /// Who has no link to whom: elsewhere all who play have one, as long as they do.
+    pub unlinked: BTreeSet<(PeerId, PeerId)>,
+    linked: BTreeMap<PeerId, BTreeSet<PeerId>>,
     frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
     /// Games give what a test has them give, and nothing by themselves.
@@ -315,6 +318,8 @@ impl Net {
             under_way: VecDeque::new(),
             overheard: None,
             cut: BTreeSet::new(),
+            unlinked: BTreeSet::new(),
+            linked: BTreeMap::new(),
             frozen: BTreeSet::new(),
             stepped: now,
             idle: false,
@@ -341,7 +346,8 @@ impl Net {
             assert!(net.peers.contains_key(&peer(number)), "{number} is in");
             net.settle_in(peer(number), CanBeHost::Yes);
         }
-        net.run(Duration::from_secs(1));
+        // And all are counted.
+        net.run(Duration::from_secs(3));
         net
     }
 
@@ -462,11 +468,25 @@ impl Net {
         }
     }
 
+    fn tell_links(&mut self) {
+        let awake = self.peers.iter().filter(|(id, _)| !self.frozen.contains(id));
+        let links = awake.map(|(id, session)| {
+            let others = session.roster().members.keys().filter(|other| *other != id);
+            (*id, others.copied().filter(|other| !self.unlinked.contains(&(*id, *other))).collect())
+        });
+        for (id, links) in links.collect::<Vec<(PeerId, BTreeSet<PeerId>)>>() {
+            if self.linked.insert(id, links.clone()).as_ref() != Some(&links) {
+                self.give(id, Input::Linked(links));
+            }
+        }
+    }
+
     fn step_games(&mut self) {
         if self.now < self.stepped + STEP {
             return;
         }
         self.stepped = self.now;
+        self.tell_links();
         if self.idle {
             return;
         }

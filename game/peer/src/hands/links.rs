@@ -56,12 +56,12 @@ impl Hands {
         expected.retain(|peer, _| cards.iter().any(|card| card.peer == *peer));
     }
 
-    /// Looks after links: dials whom this peer should have one to, tells others where members are, and measures.
+    /// Looks after links: dials whom this peer should have one to, tells the rules to whom it has one and others where members are, and measures.
     pub(super) fn tend(&mut self, now: Instant) {
         self.reach.look(now);
         let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
         let mut news = Vec::new();
-        let mut trips = Vec::new();
+        let (mut trips, mut links) = (Vec::new(), Vec::new());
         let mut relayed = BTreeMap::new();
         for (id, place) in &mut self.places {
             let mut through = |moored: Option<&Moored>, peers: &mut dyn Iterator<Item = PeerId>| {
@@ -96,6 +96,12 @@ impl Hands {
                 place.measured = Some(now);
                 trips.push((*id, ping_ms));
             }
+            let linked: BTreeSet<PeerId> =
+                members.iter().copied().filter(|peer| self.reach.is_linked(*peer)).collect();
+            if linked != place.linked {
+                place.linked.clone_from(&linked);
+                links.push((*id, linked));
+            }
             let listeners: Vec<PeerId> =
                 if session.is_host() { members.iter().copied().collect() } else { vec![session.leader()] };
             wanted.extend(&members);
@@ -127,6 +133,9 @@ impl Hands {
         }
         for card in self.reach.due(now, &wanted, &asked, &relayed) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
+        }
+        for (id, linked) in links {
+            self.give(id, Input::Linked(linked));
         }
         let nat = self.mirror.reach().nat;
         for (id, ping_ms) in trips {

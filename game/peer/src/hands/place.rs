@@ -1,6 +1,6 @@
 //! What hands know of one session: how far this peer is with it, who is told of it beside its members, and what waits for its game.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
@@ -32,6 +32,8 @@ pub(super) struct Place {
     pub(super) ahead: Ahead,
     /// Whom the lobby has named, and who is no member here yet.
     pub(super) expected: BTreeMap<PeerId, Instant>,
+    /// To whom its rules were told that there is a link.
+    pub(super) linked: BTreeSet<PeerId>,
     /// When the round trips of its links were measured last.
     pub(super) measured: Option<Instant>,
     /// What was told of where members are.
@@ -68,6 +70,7 @@ impl Place {
             listed: None,
             ahead: Ahead::default(),
             expected: BTreeMap::new(),
+            linked: BTreeSet::new(),
             measured: None,
             known: None,
             told: 0,

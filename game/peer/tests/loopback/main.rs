@@ -5,6 +5,7 @@ mod deeds;
 mod gathering;
 mod levels;
 mod line;
+mod links;
 mod listeners;
 mod seats;
 mod terms;

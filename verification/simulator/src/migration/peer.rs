@@ -1,6 +1,6 @@
 //! A peer's hands: its clock, its sockets, its game and its listeners, as `game/peer` is to be them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mainstay_migration::{
@@ -33,6 +33,8 @@ const PANICS: u32 = 10_000;
 const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
 const INBOX_MAX: usize = 256;
+/// After how long a link that carries nothing is given up: as `game/peer` has QUIC do it.
+const LINK_IDLE: Micros = 10_000_000;
 /// The one session of a world.
 pub(super) const SESSION: SessionId = SessionId(7);
 
@@ -49,6 +51,9 @@ pub(super) struct Peer<G: Guards> {
     /// When it is to wake, if it is.
     wakes: Option<Micros>,
     inbox: VecDeque<(PeerId, Parcel)>,
+    /// When its links to others last carried both ways, and to whom it has told its rules that it has one.
+    links: BTreeMap<PeerId, Micros>,
+    linked: BTreeSet<PeerId>,
     pub acting: Acting,
     /// Its game, as it lives through it.
     pub game: Game,
@@ -176,6 +181,8 @@ impl<G: Guards> World<G> {
                 clock,
                 wakes: None,
                 inbox: VecDeque::new(),
+                links: BTreeMap::new(),
+                linked: BTreeSet::new(),
                 acting: Acting::No,
                 game: Game::default(),
                 written: VecDeque::new(),
@@ -580,6 +587,7 @@ impl<G: Guards> World<G> {
         if self.peers[&id].alive == Alive::Frozen {
             return Ok(());
         }
+        self.tells_links(id)?;
         if self.busy && self.random.chance(PLAYS) && self.peers[&id].session().is_some() {
             for _ in 0..self.random.between(1, PLAYS_AT_ONCE) {
                 self.peer(id).played += 1;
@@ -612,6 +620,28 @@ impl<G: Guards> World<G> {
             session.read_deeds();
         }
         self.drain(id)
+    }
+
+    /// To whom it has a link: one that carries nothing, one way or both, is given up after a while.
+    fn tells_links(&mut self, id: PeerId) -> Result<(), Broken> {
+        let Some(session) = self.peers[&id].session() else { return Ok(()) };
+        let members: Vec<PeerId> = session.roster().members.keys().copied().filter(|it| *it != id).collect();
+        let carries = |other: PeerId| {
+            let is_cut = |cut: &BTreeSet<_>| cut.contains(&(id, other)) || cut.contains(&(other, id));
+            let runs = self.peers.get(&other).is_some_and(|peer| peer.alive == Alive::Running);
+            runs && !self.cuts.values().any(is_cut)
+        };
+        let carrying: Vec<PeerId> = members.iter().copied().filter(|other| carries(*other)).collect();
+        let now = self.now;
+        let peer = self.peer(id);
+        peer.links.extend(carrying.into_iter().map(|other| (other, now)));
+        let stands = |other: &PeerId| peer.links.get(other).is_some_and(|at| now < at + LINK_IDLE);
+        let linked: BTreeSet<PeerId> = members.into_iter().filter(stands).collect();
+        if linked == peer.linked {
+            return Ok(());
+        }
+        peer.linked.clone_from(&linked);
+        self.give(id, Input::Linked(linked))
     }
 
     /// A host looks around now and then, as on a LAN: two sides may share nobody who lives.

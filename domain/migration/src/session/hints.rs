@@ -1,0 +1,83 @@
+//! What peers tell of themselves, and how the host keeps the list of it.
+//!
+//! A peer counts the links that its hands have told of, and only those to others who play: whom it has no link to it would have to
+//! reach first, were it host. Links come and go by themselves, so a count that has just changed stands for a while before it changes
+//! again; what the game and the console say of this peer is told with its next beat.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use mainstay_core::Timestamp;
+
+use crate::hint::{Hint, HintList};
+use crate::session::{Leadership, Session};
+use crate::{Guards, PeerId};
+
+/// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
+/// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
+const COUNT_STANDS: Duration = Duration::from_secs(2);
+
+/// How many links this peer tells of, and since when.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted {
+    links: u8,
+    since: Option<Timestamp>,
+}
+
+impl<G: Guards> Session<G> {
+    /// The hands have links to these now, and to nobody else.
+    pub(super) fn be_linked(&mut self, peers: BTreeSet<PeerId>) {
+        self.linked = peers;
+    }
+
+    /// Whether there is a link to somebody who plays or votes.
+    pub(super) fn is_linked(&self, peer: PeerId) -> bool {
+        let is_there = |it: &super::Contact| !it.is_gone();
+        self.linked.contains(&peer)
+            && !self.guests.contains(&peer)
+            && self.contacts.get(&peer).is_some_and(is_there)
+    }
+
+    /// Tells of another count of links, once the one that is told has stood long enough.
+    pub(super) fn count_links(&mut self, now: Timestamp) {
+        let links = self.linked.iter().filter(|peer| self.is_linked(**peer)).count();
+        let links = u8::try_from(links).unwrap_or(u8::MAX);
+        let may_change = self.counted.since.is_none_or(|since| now >= since + COUNT_STANDS);
+        if links != self.counted.links && may_change {
+            self.counted = Counted { links, since: Some(now) };
+        }
+    }
+
+    /// What this peer tells of itself.
+    pub(super) fn reported_hint(&self) -> Hint {
+        self.settings.reported(Hint { connections: self.counted.links, ..self.hint })
+    }
+
+    /// What members told since the last beat, as one list: of many small ones, each for another member, no two would agree on
+    /// who comes next.
+    pub(super) fn keep_hints(&mut self) {
+        if !matches!(self.leadership, Leadership::Reigns(_)) {
+            return;
+        }
+        let members = self.roster.members.clone();
+        let own = (self.me(), self.reported_hint());
+        for (peer, hint) in self.told_hints().into_iter().chain([own]) {
+            if let Some(channel) = members.get(&peer) {
+                self.hints.take(peer, *channel, hint);
+            }
+        }
+    }
+
+    /// What others told of themselves last.
+    pub(super) fn told_hints(&self) -> Vec<(PeerId, Hint)> {
+        let told = self.contacts.iter().map(|(peer, contact)| (*peer, contact.beat));
+        told.filter_map(|(peer, beat)| Some((peer, beat?.hint))).collect()
+    }
+
+    pub(super) fn take_hints(&mut self, hints: HintList) {
+        if hints.version > self.hints.version {
+            self.hints = hints;
+        }
+    }
+}
