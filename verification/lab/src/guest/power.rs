@@ -8,7 +8,7 @@ use std::time::Duration;
 use mainstay_lab::words::{Asked, Fleet, SeenAllocation, SeenServer, Syncs, Word};
 
 use crate::office::Office;
-use crate::product::{Product, configuration, configure, fleet, lives, systemctl};
+use crate::product::{Product, configuration, configure, fleet, lives, systemctl, until};
 use crate::wire;
 
 /// Clients at once, each with sessions of its own.
@@ -46,7 +46,12 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs, account: Option<&str>) {
     systemctl(&["start", "mainstay"]);
     let product = Product::connect();
     // Each fleet has a machine of its own here, and games that idle run in two of them.
-    let servers = product.settled(Fleet::ALL.len());
+    // One that went with the power is first known to be lost, and then started again: on a busy host that is seen.
+    let servers = until("what is held runs", || {
+        let servers = product.settled(Fleet::ALL.len());
+        let is_held = |server: &&SeenServer| server.fleet_name == Fleet::Held.name();
+        servers.iter().filter(is_held).all(|server| server.pid.is_some()).then_some(servers)
+    });
     let allocations = product.allocations();
     let one_of = |fleet: Fleet| product.server_of(fleet.name());
     let office = Office::open(&product);
