@@ -42,6 +42,11 @@ pub(super) struct Doubt {
     asks: Option<Round>,
 }
 
+/// Whether somebody has said so lately of the host.
+fn says(contact: &Contact, now: Timestamp, what: Hears) -> bool {
+    contact.hears.is_some_and(|(at, said)| said == what && now.since(at) <= ANSWER_LIFETIME)
+}
+
 impl<G: Guards> Session<G> {
     /// While all is well.
     pub(super) fn watch(&mut self, now: Timestamp) {
@@ -80,9 +85,7 @@ impl<G: Guards> Session<G> {
         // Newcomers play before they vote.
         let is_pair = self.view().members.len().max(self.roster.members.len()) <= 2;
         // Whom nobody answers may be the deaf one itself.
-        let misses = |contact: &Contact| {
-            contact.hears.is_some_and(|(at, it)| it == Hears::No && now.since(at) <= ANSWER_LIFETIME)
-        };
+        let misses = |contact: &Contact| says(contact, now, Hears::No);
         let is_agreed = self.fork.is_some() && self.contacts.values().any(misses);
         let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
         if (is_pair || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
@@ -105,8 +108,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn others_miss(&self, now: Timestamp) -> (usize, usize) {
         let said = |hears: Hears| {
             let counts = |(peer, contact): &(&PeerId, &Contact)| {
-                self.view().members.contains_key(peer)
-                    && contact.hears.is_some_and(|(at, it)| it == hears && now.since(at) <= ANSWER_LIFETIME)
+                self.view().members.contains_key(peer) && says(contact, now, hears)
             };
             self.contacts.iter().filter(counts).count()
         };
