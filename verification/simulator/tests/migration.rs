@@ -174,18 +174,17 @@ fn without_the_pass_an_intruder_plays() {
 }
 
 /// "until either there are no more clients in the game, or …": here somebody comes for each that goes, and a session lives through more
-/// hosts than anybody remembers.
+/// hosts than anybody remembers. Some end early, by their policy, for a lobby that is away or a majority that is.
 #[test]
 fn sessions_live_through_host_after_host() {
-    let mut most = 0;
-    for seed in 1..=16 {
+    let hosts = (1..=16).map(|seed| {
         let report = succession::<Guarded>(seed, Text::None);
         holds(&report);
-        let hosts = report.counts.certified + report.counts.forks;
-        assert!(hosts > 10, "seed {seed}: {hosts}");
-        most = most.max(hosts);
-    }
-    assert!(most > 64, "{most}");
+        report.counts.certified + report.counts.forks
+    });
+    let mut hosts: Vec<u64> = hosts.collect();
+    hosts.sort_unstable();
+    assert!(hosts[4] > 10 && hosts[8] > 64, "{hosts:?}");
 }
 
 /// "False migrations in a simulated hour … of a Wi-Fi-like trace: none." And nobody as much as asks.

@@ -15,6 +15,7 @@ use crate::session::hints::Counted;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
+use crate::session::suitable::Better;
 use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
 use crate::state::{State, StateId};
 use crate::view::{Roster, View, ViewId};
@@ -135,7 +136,7 @@ impl<G: Guards> Session<G> {
             lost: BTreeSet::new(),
             game: GamePhase::Started,
             newcomers: Newcomers::LetIn,
-            better: None,
+            better: Better::default(),
             moved: None,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::session::suitable::Better;
 use crate::session::words::{Cause, End, Outcome, Output, Progress, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
@@ -83,7 +84,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn elected(&mut self, role: Role) {
         let leader = self.leader();
         // Its game hears whether it goes on, and who suits better is looked for anew.
-        self.better = None;
+        self.better = Better::default();
         if let Some(event) = &mut self.event
             && event.stages.elected(role)
         {

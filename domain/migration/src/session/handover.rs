@@ -45,10 +45,10 @@ impl<G: Guards> Session<G> {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
         let successor = match (to, why) {
             (Some(peer), _) => Some(peer).filter(lives),
-            (None, Handover::Lobby) => self.who_suits_better(now),
+            (None, Handover::Lobby) => self.who_suit_better(now).first().copied(),
             // Who goes gives it to somebody it has not been heard by yet rather than to nobody.
             (None, Handover::Leaves | Handover::Merge) => {
-                self.successor(now).or_else(|| self.successors(now).next())
+                self.hearing_successors(now).chain(self.successors(now)).next()
             }
         };
         // On a side without a majority nobody votes.

@@ -124,7 +124,7 @@ pub struct Session<G: Guards = Guarded> {
     /// Whether newcomers are let in, as this peer's game says.
     newcomers: Newcomers,
     /// As host, while players gather: who suits better.
-    better: Option<Better>,
+    better: Better,
     /// When the session last began to move, as this peer lived through it.
     moved: Option<Timestamp>,
     /// Whether the game was told to step.

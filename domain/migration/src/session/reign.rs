@@ -391,9 +391,9 @@ impl<G: Guards> Session<G> {
         self.candidates(move |peer| peer == me || goes(&peer))
     }
 
-    /// The best of them that hears this host: who does not could not take its last state.
-    pub(super) fn successor(&self, now: Timestamp) -> Option<PeerId> {
+    /// Those of them who hear this host: who does not could not take its last state.
+    pub(super) fn hearing_successors(&self, now: Timestamp) -> impl Iterator<Item = PeerId> {
         let present = self.present(now);
-        self.successors(now).find(|peer| present.contains(peer))
+        self.successors(now).filter(move |peer| present.contains(peer))
     }
 }

@@ -2,9 +2,10 @@
 //! that a client in the lobby is a more suitable candidate, prior to commencing the game."
 //!
 //! The host decides by itself, from the hints that all have, and by nothing that passes: whoever suits better has to for a while, by what it
-//! can do and not by its channel, with nobody coming meanwhile; and no session moves so again soon. `net_automigrate_host` turns it
-//! off where the host is. A game that says nothing has begun: nothing moves under it.
+//! can do and not by its channel, with nobody coming meanwhile, and whoever else does as well; and no session moves so again soon.
+//! `net_automigrate_host` turns it off where the host is. A game that says nothing has begun: nothing moves under it.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -25,15 +26,28 @@ const KEEPS_FOR: Duration = Duration::from_secs(30);
 /// How long the host's game has to hand its last state over, once it is told to whom: as long as a successor has to take it.
 const HANDS_OVER_WITHIN: Duration = Duration::from_secs(2);
 
-/// Who suits better, and since when: begun anew by whatever changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who suit better, and each since when; begun anew by whoever comes and goes. Each for itself: which of two is the best changes with
+/// every link, and that the host is not does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Better {
-    who: PeerId,
     /// Counts whoever comes and goes.
     roster: u32,
-    since: Timestamp,
-    /// When the game was told.
-    told: Option<Timestamp>,
+    /// The best first.
+    since: Vec<(PeerId, Timestamp)>,
+    /// Of whom the game was told, and when.
+    told: Option<(PeerId, Timestamp)>,
+}
+
+impl Better {
+    /// These do now, of this roster.
+    fn are(&mut self, now: Timestamp, roster: u32, those: Vec<PeerId>) {
+        if self.roster != roster {
+            *self = Self { roster, ..Self::default() };
+        }
+        let since = |who| self.since.iter().find(|(it, _)| *it == who).map_or(now, |(_, since)| *since);
+        self.since = those.into_iter().map(|who| (who, since(who))).collect();
+        self.told = self.told.filter(|(told, _)| self.since.iter().any(|(who, _)| who == told));
+    }
 }
 
 impl<G: Guards> Session<G> {
@@ -42,12 +56,18 @@ impl<G: Guards> Session<G> {
         self.game = phase;
     }
 
-    /// Who suits better than this host, if anybody does: the best of those who could follow it.
-    pub(super) fn who_suits_better(&self, now: Timestamp) -> Option<PeerId> {
-        let own = self.hints.entries.get(&self.config.me)?;
-        let best = self.successor(now)?;
-        let entry = self.hints.entries.get(&best)?;
-        (self.can_be_certified(best) && self.config.order.is_strictly_better(entry, own)).then_some(best)
+    /// Who suit better than this host, the best first.
+    pub(super) fn who_suit_better(&self, now: Timestamp) -> Vec<PeerId> {
+        let Some(own) = self.hints.entries.get(&self.config.me) else { return Vec::new() };
+        let suits = |peer: &PeerId| {
+            self.can_be_certified(*peer)
+                && self
+                    .hints
+                    .entries
+                    .get(peer)
+                    .is_some_and(|it| self.config.order.is_strictly_better(it, own))
+        };
+        self.hearing_successors(now).filter(suits).collect()
     }
 
     /// Whether this host looks for a better one at all: nobody gives away a session that is not at rest.
@@ -64,29 +84,28 @@ impl<G: Guards> Session<G> {
             && self.reigning().is_some_and(rests)
     }
 
-    /// As host: gives the session to whoever has suited better for long enough. Its game is asked first, for what that did since it gave a
+    /// As host: gives the session to the best of those who have suited better for long enough. Its game is asked first, for what that did since it gave a
     /// state nobody else has.
     pub(super) fn keep_suitable(&mut self, now: Timestamp) {
-        let who = if self.looks_for_better(now) { self.who_suits_better(now) } else { None };
-        let roster = self.roster.version;
-        let same = self.better.filter(|better| Some(better.who) == who && better.roster == roster);
-        if same.is_none() && self.better.is_some_and(|better| better.told.is_some()) {
+        let those = if self.looks_for_better(now) { self.who_suit_better(now) } else { Vec::new() };
+        let was_told = self.better.told.is_some();
+        self.better.are(now, self.roster.version, those);
+        if was_told && self.better.told.is_none() {
             // Its game may stand still already, for one that cannot be host any more.
             self.outputs.push(Output::NobodyBetter);
         }
-        self.better = same.or(who.map(|who| Better { who, roster, since: now, told: None }));
-        let Some(better) = &mut self.better else { return };
-        let who = better.who;
-        match better.told {
-            None if now >= better.since + SUITS_FOR => {
-                better.told = Some(now);
-                self.outputs.push(Output::SomebodyBetter(who));
+        match self.better.told {
+            None => {
+                let suits_long = |(_, since): &&(PeerId, Timestamp)| now >= *since + SUITS_FOR;
+                let best = self.better.since.iter().find(suits_long).map(|(who, _)| *who);
+                self.better.told = best.map(|who| (who, now));
+                self.outputs.extend(best.map(Output::SomebodyBetter));
             }
-            Some(told) if now >= told + HANDS_OVER_WITHIN => {
-                self.better = None;
+            Some((who, told)) if now >= told + HANDS_OVER_WITHIN => {
+                self.better = Better::default();
                 self.begin_handover(now, Some(who), Handover::Lobby, None);
             }
-            None | Some(_) => {}
+            Some(_) => {}
         }
     }
 }

@@ -134,6 +134,28 @@ fn whoever_comes_has_it_look_anew() {
     assert_eq!(net.host(), peer(2));
 }
 
+/// Two who suit better than the host, and which of them is the best changes with every link: all the while one of them is.
+#[test]
+fn whoever_else_suits_better_starts_nothing_anew() {
+    let mut net = Net::of(6);
+    gather(&mut net);
+    (4..=6).for_each(|id| net.set(peer(id), NAT, STRICT));
+    net.set(peer(1), NAT, STRICT);
+    let mut best = Vec::new();
+    for turn in 0..4 {
+        net.unlinked.clear();
+        // The second reaches all, and then one fewer than the third.
+        if turn % 2 == 0 {
+            net.unlinked.insert((peer(2), peer(6)));
+        }
+        net.run(Duration::from_millis(2_500));
+        best.push(net.session(peer(1)).anticipated());
+    }
+    assert_eq!(best, [3, 2, 3, 2].map(|id| Some(peer(id))));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2), "the best of those who have suited for ten seconds");
+}
+
 /// Each finds the other a little better: the session does not go to and fro.
 #[test]
 fn a_session_moves_once_in_half_a_minute_at_most() {

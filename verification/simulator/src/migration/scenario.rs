@@ -16,6 +16,8 @@ const UNHEARD_IN: u64 = 12;
 
 /// One in how many worlds whose faults allow it gathers its players first.
 const GATHERS_IN: u64 = 2;
+/// How much rarer faults are in each second one of those.
+const IN_PEACE: Micros = 8;
 
 /// One in how many worlds has bad clocks, one in how many of those where everything goes wrong has storms, too, and as
 /// many others have listeners that panic; one in how many of these has nothing but storms.
@@ -190,8 +192,8 @@ impl Scenario {
     }
 
     /// The same world, often with players that gather first: then its host gives it to whoever suits better. Where only hosts crash it is
-    /// known how soon it goes on, and where the host is not heard by its lobby nobody moves. The lot is none of those that the
-    /// world itself draws from.
+    /// known how soon it goes on, and where the host is not heard by its lobby nobody moves. In each second one faults are rare: somebody
+    /// has to suit better for ten seconds in which nobody comes or goes. The lot is none of those that the world itself draws from.
     pub(super) fn gathering(self, lot: u64) -> Self {
         let may = match self.faults {
             Faults::Calm | Faults::OneDeaf | Faults::Swarm => true,
@@ -201,9 +203,12 @@ impl Scenario {
             | Faults::HostUnheard
             | Faults::Stormer => false,
         };
-        let gathers =
-            if may && lot.is_multiple_of(GATHERS_IN) { (lot / GATHERS_IN) % GATHERING_MAX } else { 0 };
-        Self { gathers, ..self }
+        if !may || !lot.is_multiple_of(GATHERS_IN) {
+            return Self { gathers: 0, ..self };
+        }
+        let (gathers, rest) = ((lot / GATHERS_IN) % GATHERING_MAX, lot / GATHERS_IN / GATHERING_MAX);
+        let pause = if rest.is_multiple_of(2) { self.pause * IN_PEACE } else { self.pause };
+        Self { gathers, pause, ..self }
     }
 
     /// The same world under a lobby, now and then with no fault but that its host does not reach that. The lot is none of those that
