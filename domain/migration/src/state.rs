@@ -6,6 +6,7 @@
 //! hand on a state that no host wrote (decision 0060).
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -98,13 +99,13 @@ pub struct Part {
     pub kind: Kind,
     /// The last input of each member that it holds, of [`PLAYERS_MAX`] at most: of a new host they want to know which ones to
     /// say again.
-    pub inputs: BTreeMap<PeerId, u64>,
+    pub inputs: Arc<BTreeMap<PeerId, u64>>,
     /// The game's.
     pub bytes: Vec<u8>,
 }
 
 impl Part {
-    fn after(previous: StateId, stamp: Stamp, piece: Piece, inputs: BTreeMap<PeerId, u64>) -> Self {
+    fn after(previous: StateId, stamp: Stamp, piece: Piece, inputs: Arc<BTreeMap<PeerId, u64>>) -> Self {
         let Piece { tick, kind, bytes } = piece;
         let number = previous.number.saturating_add(1);
         let id = StateId { stamp, number, tick, hash: StateHash::default() };
@@ -134,7 +135,7 @@ impl Part {
         hash.update(self.id.tick.0.to_be_bytes());
         hash.update([kind]);
         hash.update((self.inputs.len() as u64).to_be_bytes());
-        for (peer, number) in &self.inputs {
+        for (peer, number) in self.inputs.iter() {
             hash.update(peer.0.to_be_bytes());
             hash.update(number.to_be_bytes());
         }
@@ -177,10 +178,10 @@ pub enum StateError {
     },
 }
 
-/// A snapshot and what came after it.
+/// A snapshot and what came after it. A part is never changed once it is in a state, so every standby's message and every copy shares it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct State {
-    parts: Vec<Part>,
+    parts: Vec<Arc<Part>>,
     seal: Signature,
 }
 
@@ -188,7 +189,7 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Excerpt {
     /// The newest of them is the newest of the state that they are of.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Arc<Part>>,
     /// That one's name, signed by the host of its stamp ([`StateId::words`]). Its hash stands for all before it, so none of
     /// those needs one.
     pub seal: Signature,
@@ -214,14 +215,14 @@ impl State {
 
     /// A snapshot, then what changed, in order. Empty: there is no state.
     #[must_use]
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[Arc<Part>] {
         &self.parts
     }
 
     /// The last input of each member that it holds.
     #[must_use]
-    pub fn inputs(&self) -> BTreeMap<PeerId, u64> {
-        self.parts.last().map(|part| part.inputs.clone()).unwrap_or_default()
+    pub fn inputs(&self) -> Arc<BTreeMap<PeerId, u64>> {
+        self.parts.last().map(|part| Arc::clone(&part.inputs)).unwrap_or_default()
     }
 
     /// The parts after that one; all of them where it is none of these.
@@ -252,7 +253,7 @@ impl State {
         &mut self,
         stamp: Stamp,
         piece: Piece,
-        inputs: BTreeMap<PeerId, u64>,
+        inputs: Arc<BTreeMap<PeerId, u64>>,
     ) -> Result<&Part, StateError> {
         let newest = self.id();
         if piece.tick < newest.tick {
@@ -272,7 +273,7 @@ impl State {
         if part.kind == Kind::Snapshot {
             self.parts.clear();
         }
-        self.parts.push(part);
+        self.parts.push(Arc::new(part));
         self.seal = Signature::default();
         Ok(&self.parts[self.parts.len() - 1])
     }
@@ -291,7 +292,7 @@ impl State {
         sent: &Excerpt,
         is_by_its_writer: impl FnOnce(StateId, &Signature) -> bool,
     ) -> Taken {
-        if !sent.parts.iter().all(Part::is_whole) {
+        if !sent.parts.iter().all(|part| part.is_whole()) {
             return Taken::Forged;
         }
         // A snapshot needs nothing before it: not even a lost side's state that this peer holds, and whose names are the higher.
@@ -308,7 +309,7 @@ impl State {
             if part.kind == Kind::Snapshot {
                 newer.parts.clear();
             }
-            newer.parts.push(part.clone());
+            newer.parts.push(Arc::clone(part));
         }
         let fits = newer.bytes() <= STATE_BYTES_MAX && newer.parts.len() <= PARTS_MAX;
         let is_to_its_end = sent.parts.last().is_some_and(|last| last.id == newer.id());

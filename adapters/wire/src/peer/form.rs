@@ -2,6 +2,7 @@
 //! used again for something else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
@@ -200,7 +201,7 @@ impl Packed for Part {
             id: Packed::take(from)?,
             previous: Packed::take(from)?,
             kind: Packed::take(from)?,
-            inputs: take_map(from, PLAYERS_MAX)?,
+            inputs: take_map(from, PLAYERS_MAX)?.into(),
             bytes: take_bytes(from, STATE_BYTES_MAX)?,
         })
     }
@@ -208,7 +209,7 @@ impl Packed for Part {
 
 record!(Excerpt { parts, seal });
 
-impl Listed for Part {
+impl Listed for Arc<Part> {
     const MAX: usize = PARTS_MAX;
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use super::Malformed;
 
@@ -95,6 +96,16 @@ impl<T: Listed> Packed for Vec<T> {
 impl<T: Packed> Packed for Box<T> {
     fn put(&self, out: &mut Vec<u8>) {
         T::put(self, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::take(from).map(Self::new)
+    }
+}
+
+impl<T: Packed> Packed for Arc<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_ref().put(out);
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {

@@ -1,6 +1,7 @@
 //! Golden bytes of every packet, and the law that whatever is read is written again as the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
@@ -98,7 +99,7 @@ fn beat(leads: Leads) -> Body {
 }
 
 fn part(kind: Kind) -> Part {
-    let inputs = BTreeMap::from([(PeerId(0xa), 31)]);
+    let inputs = BTreeMap::from([(PeerId(0xa), 31)]).into();
     Part { id: state(), previous: StateHash(0xbeef), kind, inputs, bytes: b"harbour".to_vec() }
 }
 
@@ -178,7 +179,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         (
             "state",
             Body::State(Excerpt {
-                parts: [Kind::Snapshot, Kind::Delta, Kind::Event].map(part).to_vec(),
+                parts: [Kind::Snapshot, Kind::Delta, Kind::Event].map(|kind| Arc::new(part(kind))).to_vec(),
                 seal: Signature(vec![0xaa, 0xbb]),
             }),
         ),
@@ -278,18 +279,20 @@ fn the_largest_session_fits() {
 #[test]
 fn the_longest_state_fits() {
     let inputs: BTreeMap<PeerId, u64> = (0..PLAYERS_MAX as u128).map(|id| (PeerId(id), 31)).collect();
+    let inputs = Arc::new(inputs);
     let bytes = vec![7; STATE_BYTES_MAX / PARTS_MAX];
     let part = Part { inputs, bytes, ..part(Kind::Delta) };
     let state = |part: &Part, count| {
         let seal = Signature(vec![7; SIGNATURE_BYTES_MAX]);
-        let body = Body::State(Excerpt { parts: vec![part.clone(); count], seal });
+        let parts = std::iter::repeat_n(Arc::new(part.clone()), count).collect();
+        let body = Body::State(Excerpt { parts, seal });
         Packet::Protocol(Message { session: SessionId(7), stamp: Stamp::certified(Epoch(2)), body })
     };
     let packet = state(&part, PARTS_MAX);
     assert!(packet.encode().len() <= PACKET_BYTES_MAX, "{} bytes", packet.encode().len());
     assert_eq!(Packet::decode(&packet.encode()), Ok(packet));
     let mut one_more = part;
-    one_more.inputs.insert(PeerId(u128::MAX), 1);
+    Arc::make_mut(&mut one_more.inputs).insert(PeerId(u128::MAX), 1);
     let refused = Malformed::List { length: PLAYERS_MAX + 1, max: PLAYERS_MAX };
     assert_eq!(Packet::decode(&state(&one_more, 1).encode()), Err(refused));
 }

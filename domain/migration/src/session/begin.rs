@@ -1,6 +1,7 @@
 //! How a peer comes into a session: it founds one, or enters one that it was let in to.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -126,8 +127,8 @@ impl<G: Guards> Session<G> {
             held: State::default(),
             opened: StateId::NONE,
             newest_event: StateId::NONE,
-            applied: BTreeMap::new(),
-            safe: BTreeMap::new(),
+            applied: Arc::default(),
+            safe: Arc::default(),
             inputs: Inputs::default(),
             names: Names::default(),
             listeners: BTreeMap::new(),

@@ -6,6 +6,7 @@
 //! a state is good whose name a host told it in its beats. Under a lobby certificates stand for themselves, and whoever was away
 //! missed some: whoever gives a state tells with it by which its writer was host.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -76,13 +77,13 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         if self.applied.len() > PLAYERS_MAX {
             let members = &self.roster.members;
-            self.applied.retain(|peer, _| members.contains_key(peer));
+            Arc::make_mut(&mut self.applied).retain(|peer, _| members.contains_key(peer));
             if let Leadership::Reigns(reign) = &mut self.leadership {
                 reign.intake.retain(|peer| members.contains_key(&peer));
             }
         }
-        let inputs = self.applied.clone();
-        match self.held.write(stamp, piece, inputs.clone()).map(|part| part.id) {
+        let inputs = Arc::clone(&self.applied);
+        match self.held.write(stamp, piece, Arc::clone(&inputs)).map(|part| part.id) {
             Ok(id) => {
                 if is_event {
                     self.newest_event = id;

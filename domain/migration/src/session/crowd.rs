@@ -171,6 +171,9 @@ impl<G: Guards> Session<G> {
             self.meet_members(now);
             self.tell_roster();
         }
+        if welcome.is_empty() {
+            return;
+        }
         let (root, certificates) = self.ballot.history();
         for peer in welcome {
             let Some(channel) = self.roster.members.get(&peer).copied() else { continue };

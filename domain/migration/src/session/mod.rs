@@ -34,6 +34,7 @@ mod words;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -107,9 +108,9 @@ pub struct Session<G: Guards = Guarded> {
     /// As host: the newest event that its game gave.
     newest_event: StateId,
     /// As host: the last input of each member that the game was given.
-    applied: BTreeMap<PeerId, u64>,
+    applied: Arc<BTreeMap<PeerId, u64>>,
     /// As host: the last input of each member that a new host would have, too.
-    safe: BTreeMap<PeerId, u64>,
+    safe: Arc<BTreeMap<PeerId, u64>>,
     /// What this peer's own game did.
     inputs: Inputs,
     names: Names,

@@ -5,6 +5,7 @@
 //! and is said again at once. A host applies each once, in its order and without a gap ([`super::intake`]).
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
@@ -154,7 +155,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn apply(&mut self, Deed { from, number, bytes }: Deed) {
-        self.applied.insert(from, number);
+        Arc::make_mut(&mut self.applied).insert(from, number);
         self.outputs.push(Output::Apply { from, number, bytes });
     }
 
@@ -164,7 +165,7 @@ impl<G: Guards> Session<G> {
         // Whether anybody else holds its last event the host before took with it.
         self.newest_event = self.opened;
         self.applied = self.held.inputs();
-        self.safe = self.applied.clone();
+        self.safe = Arc::clone(&self.applied);
         let intake = Intake::after(&self.applied);
         self.as_host(|reign| {
             reign.safe_inputs.clear();

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -58,7 +59,7 @@ pub(super) struct Reign {
     /// What members did, on its way into the game.
     pub(super) intake: Intake,
     /// Of states that are not yet, the inputs that they hold.
-    pub(super) safe_inputs: VecDeque<(StateId, BTreeMap<PeerId, u64>)>,
+    pub(super) safe_inputs: VecDeque<(StateId, Arc<BTreeMap<PeerId, u64>>)>,
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
     /// When it may ask for a certificate (again).

@@ -1,7 +1,7 @@
 //! A member lies about the game to a new host: what it says it holds no host has written. Nobody goes on from it, and it costs
 //! the new host no more than whoever does not answer.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -27,7 +27,7 @@ struct Lie {
 fn other_game(held: &State) -> State {
     let mut state = held.clone();
     let piece = Piece { tick: FAR, kind: Kind::Snapshot, bytes: FAR.0.to_be_bytes().to_vec() };
-    state.write(held.id().stamp, piece, BTreeMap::new()).unwrap();
+    state.write(held.id().stamp, piece, Arc::default()).unwrap();
     state
 }
 
@@ -47,7 +47,7 @@ const LIES: [Lie; 5] = [
         what: "the writer's name for other bytes",
         make: |held, _, _| {
             let mut edited = held.newest();
-            edited.parts[0].bytes = FAR.0.to_be_bytes().to_vec();
+            Arc::make_mut(&mut edited.parts[0]).bytes = FAR.0.to_be_bytes().to_vec();
             edited
         },
     },
@@ -57,7 +57,7 @@ const LIES: [Lie; 5] = [
             let mut state = State::default();
             let piece = Piece { tick: FAR, kind: Kind::Snapshot, bytes: FAR.0.to_be_bytes().to_vec() };
             let stamp = Stamp { fork: 1, ..held.id().stamp };
-            state.write(stamp, piece, BTreeMap::new()).unwrap();
+            state.write(stamp, piece, Arc::default()).unwrap();
             signed_by(liar, &state, net)
         },
     },

@@ -1,6 +1,7 @@
 //! The game as it goes along: its chain, who holds it, what is acknowledged, and inputs that are applied once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
@@ -17,7 +18,7 @@ fn piece(tick: u64, kind: Kind, bytes: &[u8]) -> Piece {
 fn written(stamp: Stamp, pieces: &[Piece]) -> State {
     let mut state = State::default();
     for piece in pieces {
-        state.write(stamp, piece.clone(), BTreeMap::new()).unwrap();
+        state.write(stamp, piece.clone(), Arc::default()).unwrap();
     }
     state
 }
@@ -27,26 +28,26 @@ const FIRST: Stamp = Stamp::certified(Epoch::FIRST);
 #[test]
 fn a_chain_begins_with_a_snapshot_and_goes_on() {
     let mut state = State::default();
-    assert_eq!(state.write(FIRST, piece(1, Kind::Delta, b"a"), BTreeMap::new()), Err(StateError::NoSnapshot));
+    assert_eq!(state.write(FIRST, piece(1, Kind::Delta, b"a"), Arc::default()), Err(StateError::NoSnapshot));
     let state = written(FIRST, &[piece(1, Kind::Snapshot, b"a"), piece(2, Kind::Delta, b"b")]);
     assert_eq!(state.parts().len(), 2);
     assert_eq!(state.parts()[1].previous, state.parts()[0].id.hash);
     assert_eq!((state.id().number, state.id().tick), (2, Tick(2)));
     let mut state = state;
     assert!(matches!(
-        state.write(FIRST, piece(1, Kind::Delta, b""), BTreeMap::new()),
+        state.write(FIRST, piece(1, Kind::Delta, b""), Arc::default()),
         Err(StateError::Earlier { given: Tick(1), newest: Tick(2) })
     ));
     let long = vec![0; STATE_BYTES_MAX - 1];
     assert!(matches!(
-        state.write(FIRST, piece(3, Kind::Delta, &long), BTreeMap::new()),
+        state.write(FIRST, piece(3, Kind::Delta, &long), Arc::default()),
         Err(StateError::TooLong { .. })
     ));
     let before = state.id();
-    state.write(FIRST, piece(3, Kind::Snapshot, &long), BTreeMap::new()).unwrap();
+    state.write(FIRST, piece(3, Kind::Snapshot, &long), Arc::default()).unwrap();
     assert_eq!((state.parts().len(), state.parts()[0].previous), (1, before.hash), "the chain goes on");
     for number in 0..PARTS_MAX as u64 {
-        let last = state.write(FIRST, piece(4 + number, Kind::Delta, b""), BTreeMap::new()).is_ok();
+        let last = state.write(FIRST, piece(4 + number, Kind::Delta, b""), Arc::default()).is_ok();
         assert_eq!(last, number + 1 < PARTS_MAX as u64);
     }
 }
@@ -54,7 +55,7 @@ fn a_chain_begins_with_a_snapshot_and_goes_on() {
 /// The same parts have the same names everywhere.
 #[test]
 fn names_of_states_are_golden() {
-    let inputs = BTreeMap::from([(peer(7), 3)]);
+    let inputs = BTreeMap::from([(peer(7), 3)]).into();
     let mut state = State::default();
     state.write(FIRST, piece(1, Kind::Snapshot, b"game"), inputs).unwrap();
     assert_eq!(state.id().hash, StateHash(GOLDEN));
@@ -68,7 +69,7 @@ fn a_standby_takes_what_follows_and_nothing_else() {
     let pieces: Vec<Piece> =
         (1..=4).map(|tick| piece(tick, if tick == 1 { Kind::Snapshot } else { Kind::Delta }, &[7])).collect();
     let host = written(FIRST, &pieces);
-    let parts = |parts: &[Part]| Excerpt { parts: parts.to_vec(), seal: Signature(b"seal".to_vec()) };
+    let parts = |parts: &[Arc<Part>]| Excerpt { parts: parts.to_vec(), seal: Signature(b"seal".to_vec()) };
     let good = |_: StateId, seal: &Signature| seal.0 == b"seal";
     let mut standby = State::default();
     let lacks = parts(&host.parts()[1..]);
@@ -90,10 +91,10 @@ fn a_standby_takes_what_follows_and_nothing_else() {
     assert_eq!(standby.after(StateId::NONE), parts(host.parts()), "and can show whose it is");
     assert_eq!(standby.take(&parts(host.parts()), good), Taken::NoNews, "again is no news");
     let mut edited = host.parts().to_vec();
-    edited[0].bytes = b"my score".to_vec();
+    Arc::make_mut(&mut edited[0]).bytes = b"my score".to_vec();
     assert_eq!(State::default().take(&parts(&edited[..1]), good), Taken::Forged, "its name is not its own");
     let mut renamed = host.parts().to_vec();
-    renamed[0].inputs.insert(peer(1), 9);
+    Arc::make_mut(&mut Arc::make_mut(&mut renamed[0]).inputs).insert(peer(1), 9);
     assert_eq!(State::default().take(&parts(&renamed[..1]), good), Taken::Forged);
     let unsigned = Excerpt { seal: Signature::default(), ..parts(host.parts()) };
     assert_eq!(State::default().take(&unsigned, good), Taken::Forged, "nobody shows who wrote it");
@@ -118,8 +119,8 @@ fn who_held_a_lost_sides_state_takes_the_others() {
     let pieces = [piece(1, Kind::Snapshot, b"map"), piece(2, Kind::Delta, b"door")];
     let mut winner = written(Stamp::certified(Epoch(1)), &pieces[..1]);
     let mut loser = winner.clone();
-    loser.write(Stamp { epoch: Epoch(1), fork: 1 }, pieces[1].clone(), BTreeMap::new()).unwrap();
-    winner.write(Stamp::certified(Epoch(2)), pieces[1].clone(), BTreeMap::new()).unwrap();
+    loser.write(Stamp { epoch: Epoch(1), fork: 1 }, pieces[1].clone(), Arc::default()).unwrap();
+    winner.write(Stamp::certified(Epoch(2)), pieces[1].clone(), Arc::default()).unwrap();
     let sent = winner.after(loser.id());
     assert_eq!(loser.take(&sent, |_, _| true), Taken::Newer);
     assert_eq!(loser.id(), winner.id());

@@ -6,6 +6,7 @@
 //! see that nothing was lost and nothing came twice.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mainstay_peer::migration::{Kind, Part, PeerId, Tick};
 
@@ -37,7 +38,7 @@ impl Harbour {
 
     /// The game that goes along as these parts: `None` where they are not of this game.
     #[must_use]
-    pub fn of(parts: &[Part]) -> Option<Self> {
+    pub fn of(parts: &[Arc<Part>]) -> Option<Self> {
         let mut harbour = None;
         for part in parts {
             match part.kind {

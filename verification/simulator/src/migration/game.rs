@@ -1,6 +1,7 @@
 //! The smallest game whose state can be judged: how far it is, and the last input of each player that it holds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mainstay_migration::{Kind, Part, PeerId, Piece, Tick};
 
@@ -12,9 +13,9 @@ const SNAPSHOT_EVERY: u64 = 16;
 pub(super) struct Game {
     pub tick: Tick,
     /// The last input of each player.
-    pub inputs: BTreeMap<PeerId, u64>,
+    pub inputs: Arc<BTreeMap<PeerId, u64>>,
     /// What the last piece said.
-    told: BTreeMap<PeerId, u64>,
+    told: Arc<BTreeMap<PeerId, u64>>,
     /// Whether a piece was given since this game began or was taken over.
     has_told: bool,
 }
@@ -31,7 +32,7 @@ impl Game {
             bytes.extend_from_slice(&peer.0.to_be_bytes());
             bytes.extend_from_slice(&number.to_be_bytes());
         }
-        self.told = self.inputs.clone();
+        self.told = Arc::clone(&self.inputs);
         Piece { tick: self.tick, kind: if whole { Kind::Snapshot } else { Kind::Delta }, bytes }
     }
 
@@ -41,18 +42,19 @@ impl Game {
     }
 
     /// The game as these parts have it.
-    pub(super) fn of(parts: &[Part]) -> Self {
+    pub(super) fn of(parts: &[Arc<Part>]) -> Self {
         let mut game = Self::default();
         for part in parts {
             if part.kind == Kind::Snapshot {
-                game.inputs.clear();
+                game.inputs = Arc::default();
             }
             game.tick = part.id.tick;
             let (entries, _) = part.bytes.as_chunks::<24>();
             for entry in entries {
                 let (peer, number) = entry.split_at(16);
                 let wide = |bytes: &[u8]| bytes.iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte));
-                game.inputs.insert(PeerId(wide(peer)), u64::try_from(wide(number)).unwrap_or(u64::MAX));
+                Arc::make_mut(&mut game.inputs)
+                    .insert(PeerId(wide(peer)), u64::try_from(wide(number)).unwrap_or(u64::MAX));
             }
         }
         game

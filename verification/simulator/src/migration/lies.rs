@@ -7,6 +7,8 @@
 //! It draws from a chance of its own, so that a world is the same with other lies.
 
 use mainstay_core::Timestamp;
+use std::sync::Arc;
+
 use mainstay_migration::{
     Beat, Body, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece, Session, SessionId,
     Side, Stamp, Standing, State, StateId, Tick,
@@ -91,7 +93,7 @@ fn forged(stamp: Stamp) -> State {
     let mut state = State::default();
     let piece = Piece { tick: Tick(u64::MAX), kind: Kind::Snapshot, bytes: FORGED.to_vec() };
     // It is short, and the first of its chain.
-    let _taken = state.write(stamp, piece, std::collections::BTreeMap::new());
+    let _taken = state.write(stamp, piece, Arc::default());
     state
 }
 

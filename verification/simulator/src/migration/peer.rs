@@ -396,7 +396,7 @@ impl<G: Guards> World<G> {
                 )?;
                 let game = Game::of(state.parts());
                 self.say(id, |_| format!("leads {stamp:?} from {:?}", state.id()));
-                let holds = state.parts().last().map(|part| part.inputs.clone()).unwrap_or_default();
+                let holds = state.inputs();
                 ensure(holds == game.inputs, "I9: a state names the inputs that it holds", || {
                     format!("{id}: {holds:?}, not {:?}", game.inputs)
                 })?;
@@ -409,7 +409,7 @@ impl<G: Guards> World<G> {
             }
             Output::Apply { from, number, .. } => {
                 self.counts.inputs += 1;
-                let last = self.peer(id).game.inputs.insert(from, number);
+                let last = Arc::make_mut(&mut self.peer(id).game.inputs).insert(from, number);
                 ensure(last.is_none_or(|last| last < number), "I9: an input is applied once", || {
                     format!("{id}: {number} of {from} after {last:?}")
                 })?;

@@ -10,6 +10,7 @@
 //! Storms draw from a chance of their own, so that a world is the same without them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
@@ -226,7 +227,7 @@ impl<G: Guards> World<G> {
         if self.odds.chance(500_000) && held.parts.len() > 1 {
             held.parts.remove(0);
         } else if let Some(newest) = held.parts.last_mut() {
-            newest.bytes = super::lies::FORGED.to_vec();
+            Arc::make_mut(newest).bytes = super::lies::FORGED.to_vec();
         }
         held
     }
