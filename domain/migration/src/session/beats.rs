@@ -129,6 +129,7 @@ impl<G: Guards> Session<G> {
             contact.echo = contact.echo.max(beat.sent);
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
             contact.holds = beat.holds;
+            contact.told = stamp;
             contact.beat = Some(*beat);
             self.learn_who_can(from, beat.hint);
         }

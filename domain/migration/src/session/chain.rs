@@ -180,9 +180,9 @@ impl<G: Guards> Session<G> {
         self.give_state(to, from);
     }
 
-    /// Whoever was never let in is given nothing.
+    /// Whoever was never let in is given nothing. That its host was let in this peer need not have heard.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
-        if !self.is_member(to) {
+        if !self.is_member(to) && to != self.leader() {
             return;
         }
         let sent = self.held.after(from);

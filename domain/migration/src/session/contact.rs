@@ -21,6 +21,8 @@ pub(super) struct Contact {
     pub(super) beat: Option<Beat>,
     /// The newest state that it holds, as it last told.
     pub(super) holds: StateId,
+    /// Whom it obeyed then.
+    pub(super) told: Stamp,
     /// Which state it holds while that is not the newest, and since when.
     pub(super) lacks: Option<(StateId, Timestamp)>,
     /// Whether it hears the host, as it last told, and when.
@@ -55,6 +57,7 @@ impl Contact {
             stamp,
             beat: None,
             holds: StateId::NONE,
+            told: Stamp::NOBODY,
             lacks: None,
             hears: None,
             early: None,

@@ -149,12 +149,7 @@ impl<G: Guards> Session<G> {
 
     fn give(&mut self, candidate: PeerId, vote: Vote) {
         self.as_host(|reign| reign.given = Some(vote.epoch));
-        self.change_vacancy(|vacancy| {
-            if vacancy.endorsed != Some(candidate) {
-                vacancy.endorsed = Some(candidate);
-                vacancy.waits = None;
-            }
-        });
+        self.change_vacancy(|vacancy| vacancy.endorse(candidate));
         let vote = self.sign_vote(vote);
         self.send(candidate, Body::Vote(vote));
     }
@@ -192,10 +187,7 @@ impl<G: Guards> Session<G> {
         let asks_too = self.ballot.asks() == Some(claim.epoch);
         if is_vacant && asks_too && claim.candidate < self.me() {
             self.ballot.withdraw();
-            self.change_vacancy(|vacancy| {
-                vacancy.endorsed = Some(claim.candidate);
-                vacancy.waits = None;
-            });
+            self.change_vacancy(|vacancy| vacancy.endorse(claim.candidate));
         }
     }
 
@@ -214,6 +206,7 @@ impl<G: Guards> Session<G> {
         if !able || (self.lost.contains(&from) && G::EXCLUSION) {
             return Some(Refusal::Unsuitable);
         }
+        let asks = self.ballot.asks().map(|_| self.me());
         let lives = match &self.leadership {
             Leadership::Follows => {
                 self.contacts.get(&self.leader()).is_some_and(|host| !host.is_doubtful(now))
@@ -222,8 +215,7 @@ impl<G: Guards> Session<G> {
                 Phase::HandingOver { to, .. } => to != from,
                 Phase::Accession | Phase::Reigning => reign.mandate == Mandate::Confirmed,
             },
-            // It had its turn, and asking again gives it no other before the rest had theirs.
-            Leadership::Vacant(vacancy) if vacancy.passed.contains(&from) && G::EXCLUSION => {
+            Leadership::Vacant(vacancy) if vacancy.is_past(from, asks) && G::EXCLUSION => {
                 return Some(Refusal::Unsuitable);
             }
             Leadership::Doubts(_) | Leadership::Vacant(_) => false,

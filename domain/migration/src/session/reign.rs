@@ -278,9 +278,14 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let mine = self.held.id();
         let lives = |contact: &&Contact| !contact.is_lost(now) && contact.rhythm.silence(now) < SUSPECT_MIN;
+        // Whom a newcomer has never heard may not have known that it came.
+        let may_live = |(peer, contact): &(&PeerId, &Contact)| {
+            lives(contact) || contact.beat.is_none() && !contact.is_gone() && !self.lost.contains(*peer)
+        };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
-        let is_here = |contact: &Contact| contact.stamp == stamp || contact.stamp == Stamp::NOBODY;
-        let all_here = self.contacts.values().filter(lives).all(is_here);
+        // Whoever obeys this host and has not told what it holds yet may hold the newest.
+        let is_here = |(peer, contact): (&PeerId, &Contact)| contact.told == stamp || !self.is_member(*peer);
+        let all_here = self.contacts.iter().filter(may_live).all(is_here);
         let claims = self.contacts.iter().filter(|(_, contact)| contact.holds > mine && lives(contact));
         let claims: Vec<(PeerId, StateId)> = claims
             .map(|(peer, contact)| (*peer, contact.holds))

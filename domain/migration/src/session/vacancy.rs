@@ -28,6 +28,8 @@ pub(super) struct Vacancy {
     pub(super) handed: Option<Handed>,
     /// Candidates that did not get there in time.
     pub(super) passed: BTreeSet<PeerId>,
+    /// Of those, who asked when this peer did and was let go first: once each.
+    yielded: BTreeSet<PeerId>,
     pub(super) waits: Option<(PeerId, Timestamp)>,
     /// When this peer, where it is its turn, asks for votes (again).
     pub(super) ask_at: Timestamp,
@@ -87,6 +89,7 @@ impl Vacancy {
             endorsed,
             handed: None,
             passed: BTreeSet::new(),
+            yielded: BTreeSet::new(),
             waits: None,
             ask_at: now,
             asks: Round::beginning(now),
@@ -105,6 +108,24 @@ impl Vacancy {
         self.quorum = Quorum::Missing;
         self.endorsed = Some(to);
         self.waits = None;
+    }
+
+    /// This peer waits for that one now, also where it had its turn.
+    pub(super) fn endorse(&mut self, candidate: PeerId) {
+        if self.passed.remove(&candidate) {
+            self.yielded.insert(candidate);
+        }
+        if self.endorsed != Some(candidate) {
+            self.endorsed = Some(candidate);
+            self.waits = None;
+        }
+    }
+
+    /// Whether that one had its turn, and asking again gives it no other before the rest had theirs. Where this peer asks too, each may have
+    /// waited for the other first, for their lists differ, and would go on so in step: the one with the lower id is let go first, once.
+    pub(super) fn is_past(&self, candidate: PeerId, asks: Option<PeerId>) -> bool {
+        let is_let_go = asks.is_some_and(|me| candidate < me) && !self.yielded.contains(&candidate);
+        self.passed.contains(&candidate) && !is_let_go
     }
 
     /// Whether the old host itself has given the session up.

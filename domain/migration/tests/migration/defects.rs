@@ -27,6 +27,27 @@ fn b3_lists_that_differ_make_no_second_host() {
     assert_eq!(leads.collect::<Vec<_>>(), [host.0], "one was promoted, and all obey it");
 }
 
+/// B3 again: by its own list each takes the other for the first. Both wait, both ask, and each had passed the other over: one lets go.
+#[test]
+fn b3_two_who_wait_for_each_other_do_not_go_on_so() {
+    const NAT: &str = "net_hostHintingNATTypeOverride";
+    let mut net = Net::of(3);
+    net.set(peer(2), NAT, "3");
+    net.run(Duration::from_millis(400));
+    net.cut.insert((peer(1), peer(2)));
+    net.set(peer(2), NAT, "1");
+    net.run(Duration::from_millis(300));
+    // It is never told of what it missed, and hears its host as long as the other.
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::Hints(_)) { 60_000 } else { 20 });
+    net.cut.clear();
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.session(peer(2)).anticipated(), Some(peer(3)));
+    assert_eq!(net.session(peer(3)).anticipated(), Some(peer(2)));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(2)).stamp().fork), (peer(2), 0));
+}
+
 /// Of two who ask for votes in different epochs the earlier gives way, for it hears of the later one. If the later gave way, too, both
 /// would wait for each other; so it was in a session of 64 whose host died while many came in, until its game was over.
 #[test]

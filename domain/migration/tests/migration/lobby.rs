@@ -386,3 +386,27 @@ fn a_session_of_a_lobby_begins_with_its_certificate() {
     );
     assert_eq!(ballot.err(), Some(Forged::Arbiter));
 }
+
+/// Who has only just come is certified, for no other can be host, before the others hear that it has come: a host goes on once it has heard from
+/// all of them what they hold, not once they obey it, and loses nothing of it.
+#[test]
+fn a_host_that_has_just_come_hears_first_what_the_others_hold() {
+    let mut net = of(4);
+    (2..=4).for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    net.travels = |body| match body {
+        Body::Roster(_) | Body::View(_) => Duration::from_secs(60),
+        Body::Beat(_) => Duration::from_millis(60),
+        _ => Duration::from_millis(20),
+    };
+    net.join(peer(9));
+    while !net.peers.contains_key(&peer(9)) {
+        net.run(Duration::from_millis(10));
+    }
+    net.settle_in(peer(9), CanBeHost::Yes);
+    net.kill(peer(1));
+    let held = net.session(peer(2)).held().id().tick;
+    net.run(Duration::from_secs(6));
+    assert_eq!(net.host(), peer(9));
+    assert!(net.seen[&peer(9)].led_from >= Some(held), "{:?} of {held}", net.seen[&peer(9)].led_from);
+}

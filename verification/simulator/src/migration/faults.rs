@@ -9,7 +9,7 @@ use mainstay_migration::{
 
 use super::peer::{Alive, Handed, Life, NamedKeys};
 use super::scenario::{Comers, Faults};
-use super::{Happening, Parcel, World};
+use super::{Happening, Parcel, REST, World};
 use crate::laws::Broken;
 
 /// In how many of a million crashes the next host dies before it is over.
@@ -29,7 +29,11 @@ impl<G: Guards> World<G> {
         }
         match self.scenario.faults {
             Faults::HostAfterHost => {
+                if self.now < self.went + REST && !super::laws::is_at_rest(self) {
+                    return Ok(());
+                }
                 super::laws::stands_firm(self)?;
+                self.went = self.now;
                 self.host_goes()
             }
             Faults::Calm => self.hands_over(),
@@ -126,7 +130,9 @@ impl<G: Guards> World<G> {
         self.say(peer, |_| "crashes".to_owned());
         self.counts.crashes += 1;
         self.peer(peer).alive = Alive::Dead;
-        self.oracle.crashed(self.now, self.running());
+        if let Some(stamp) = self.peers[&peer].session().map(|session| session.stamp()) {
+            self.oracle.crashed(self.now, stamp, self.running());
+        }
         // A process that crashes on a machine that runs is told of: its sockets answer with errors.
         if self.scenario.faults == Faults::Swarm && self.random.chance(300_000) {
             for other in self.running() {

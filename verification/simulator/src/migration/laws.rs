@@ -67,6 +67,8 @@ pub(super) struct Oracle {
 #[derive(Debug)]
 struct Crash {
     at: Micros,
+    /// Its own.
+    stamp: Stamp,
     /// Who was in the session then, and lived.
     survivors: Vec<PeerId>,
     /// When each of them applied the first message of the next host.
@@ -152,8 +154,8 @@ impl Oracle {
         self.handed_over = None;
     }
 
-    pub(super) fn crashed(&mut self, at: Micros, survivors: Vec<PeerId>) {
-        self.crash = Some(Crash { at, survivors, resumed: BTreeMap::new() });
+    pub(super) fn crashed(&mut self, at: Micros, stamp: Stamp, survivors: Vec<PeerId>) {
+        self.crash = Some(Crash { at, stamp, survivors, resumed: BTreeMap::new() });
     }
 }
 
@@ -232,12 +234,21 @@ pub(super) fn leads<G: Guards>(
     // Who lies about it is no holder.
     let forger = world.forger.map(|forger| forger.peer);
     let holders = world.running().into_iter().filter(|id| Some(*id) != forger);
-    let held = holders.filter_map(|id| Some(world.peers[&id].session()?.held().id()));
-    let is_there = held.max().is_some_and(|held| held >= acknowledged);
+    let sessions = holders.filter_map(|id| world.peers[&id].session());
+    // A side without a majority has what its own members hold; and who came to it a moment ago does not know who wrote before.
+    let is_fork = world.peers[&id].session().is_some_and(|session| session.stamp().fork > 0);
+    let held = sessions.filter(|it| !is_fork || it.leader() == id).map(|session| session.held().id());
+    let is_new = is_fork && state == StateId::NONE;
+    let is_there = !is_new && held.max().is_some_and(|held| held >= acknowledged);
+    if !is_there {
+        // Nobody who held it lives, or is on this side: what comes after is a game of its own.
+        world.oracle.acknowledged = None;
+        return Ok(());
+    }
     let resumed = &world.peers[&id].game;
     let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
     ensure(
-        !is_there || (state >= acknowledged && has_all),
+        state >= acknowledged && has_all,
         "I9: what was acknowledged is there while one of its holders lives",
         || format!("{id} goes on from {state:?}, acknowledged was {acknowledged:?}"),
     )
@@ -297,7 +308,7 @@ pub(super) fn applied<G: Guards>(world: &mut World<G>, id: PeerId, stamp: Stamp)
     )?;
     let now = world.now;
     if let Some(crash) = &mut world.oracle.crash
-        && before.is_some_and(|before| before < stamp)
+        && crash.stamp < stamp
     {
         crash.resumed.entry(id).or_insert(now);
     }
@@ -356,19 +367,41 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     ensure(of_two, "I8: whoever survives its host goes on", || format!("{id}: {end:?}"))
 }
 
+/// Whether the last move is over for everybody, and all know each other: a host that goes in the moment in which somebody comes may take with
+/// it that it did.
+pub(super) fn is_at_rest<G: Guards>(world: &World<G>) -> bool {
+    let has_resumed = |crash: &Crash| {
+        let runs =
+            |id: &&PeerId| world.peers[*id].alive == Alive::Running && world.peers[*id].session().is_some();
+        crash.survivors.iter().filter(runs).all(|id| crash.resumed.contains_key(id))
+    };
+    let running = world.running();
+    let knows_all = |id: &PeerId| {
+        let session = world.peers[id].session();
+        session.is_some_and(|it| running.iter().all(|other| it.roster().members.contains_key(other)))
+    };
+    world.oracle.crash.as_ref().is_none_or(has_resumed)
+        && running.iter().all(knows_all)
+        && !world.peers.keys().any(|id| world.is_on_its_way(*id))
+        && one_host(world).is_ok()
+}
+
 /// Before the next host crashes in a world where nothing else is wrong: everybody has had the next one's first message in
 /// time, and it is the same one for all.
 pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     one_host(world)?;
-    let Some(Crash { at, survivors, resumed }) = world.oracle.crash.take() else { return Ok(()) };
+    let Some(Crash { at, survivors, resumed, .. }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
     for id in survivors.iter().filter(|id| running.contains(id)) {
+        let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
         let limit = match (survivors.len(), world.scenario.arbiter) {
             // The lobby takes whoever is just coming for one that would miss the host, too.
             _ if world.has_lobby() && world.scenario.comers == Comers::OneForEach => {
                 GAP_OF_TWO_UNDER_LOBBY_MAX
             }
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
+            // Newcomers do not vote yet, nor does a side that lost its majority.
+            (_, Arbiter::Majority) if is_fork => GAP_OF_TWO_MAX,
             (1, Arbiter::Lobby) => GAP_OF_TWO_UNDER_LOBBY_MAX,
             _ => GAP_MAX,
         };
@@ -419,18 +452,19 @@ fn one_host<G: Guards>(world: &World<G>) -> Result<(), Broken> {
             hosts.entry((session.stamp(), session.leader())).or_default().push(id);
         }
     }
-    ensure(hosts.len() <= 1, "I8: everybody who is left has one host", || {
+    let views = || {
         let sessions = world.running().into_iter().filter_map(|id| Some((id, world.peers[&id].session()?)));
         let views = sessions.map(|(id, session)| format!("{id} {:?}: {}", session.stamp(), session.shown()));
         views.collect::<Vec<_>>().join("; ")
-    })?;
+    };
+    ensure(hosts.len() <= 1, "I8: everybody who is left has one host", views)?;
     let Some(((_, host), members)) = hosts.pop_first() else { return Ok(()) };
     let plays = world.peers.get(&host).is_some_and(|peer| {
         peer.alive == Alive::Running && peer.acting == Acting::Yes && matches!(peer.life, Life::In(_))
     });
     // Where nobody can be host, the session waits for somebody who can until its time is over.
     ensure(plays, "I8: the host of whoever is left is there, and its game steps", || {
-        format!("{host} of {members:?}")
+        format!("{host} of {members:?}: {}", views())
     })?;
     let busy = world.running().into_iter().find(|id| world.peers[id].grammar.is_running());
     ensure(busy.is_none(), "I8: every migration has come to its end", || format!("{busy:?}"))

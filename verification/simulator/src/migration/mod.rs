@@ -31,10 +31,10 @@ use crate::trace::{Text, Trace, words};
 const BEGIN_MS: u64 = 1_700_000_000_000;
 /// How long faults go on, at most.
 const BUSY_MAX: Micros = 150_000_000;
-/// How long a session lives whose hosts go one after another: some seventy of them, more than anybody remembers.
+/// How long a session lives whose hosts go one after another: many more than anybody remembers.
 const SUCCESSION: Micros = 450_000_000;
-/// How long each of them stays: until a move is over for everybody.
-const REIGN_MIN: Micros = 5_600_000;
+/// How long the next one stays at most, once the move is over for everybody.
+const REIGN_MAX: Micros = 1_000_000;
 /// An hour.
 const HOUR: Micros = 3_600_000_000;
 /// How long it may take after that until there is one host: the budget of a migration, one more for what was lost while
@@ -240,6 +240,8 @@ struct World<G: Guards> {
     now: Micros,
     agenda: Agenda<Happening>,
     busy: bool,
+    /// When a host last went, where one goes after another.
+    went: Micros,
     peers: BTreeMap<PeerId, Peer<G>>,
     next_peer: u128,
     /// Directed links that carry nothing, by the cut that did it.
@@ -265,6 +267,7 @@ impl<G: Guards> World<G> {
             now: 0,
             agenda: Agenda::empty(),
             busy: true,
+            went: 0,
             peers: BTreeMap::new(),
             next_peer: 1,
             cuts: BTreeMap::new(),
@@ -365,7 +368,7 @@ impl<G: Guards> World<G> {
     fn pause(&mut self) -> Micros {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
-            Faults::HostAfterHost => REIGN_MIN + self.random.below(1_000_000),
+            Faults::HostAfterHost => self.random.between(REIGN_MAX / 5, REIGN_MAX),
             Faults::Calm
             | Faults::OneDeaf
             | Faults::Swarm
