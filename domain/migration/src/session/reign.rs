@@ -20,7 +20,7 @@ use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
 use crate::stages::Failure;
 use crate::state::StateId;
-use crate::{ChannelId, Epoch, Guards, PeerId, Stamp};
+use crate::{ChannelId, Epoch, Guards, PeerId};
 
 /// A host that has not heard from a majority for so long stands still: longer than the silence that its members bear, so
 /// that a passing fault stops nobody.
