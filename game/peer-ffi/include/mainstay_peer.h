@@ -196,6 +196,9 @@ typedef enum MainstayEventKind {
   // As host of a session of a lobby: what the game said of it (`number`: 0 whether it is found, 1 whether newcomers are let in, 2 its
   // phase) is not listed so, for the lobby refused it for ten seconds; by which `code`, and why as a text in `bytes`.
   MAINSTAY_EVENT_KIND_NOT_LISTED = 26,
+  // `number` more messages that the game said by MAINSTAY_WAY_STREAM do not come to `peer`, whose link has no room, or which has none; by which
+  // `code`, and why as a text in `bytes`. Told once a second at most.
+  MAINSTAY_EVENT_KIND_NOT_CARRIED = 27,
 } MainstayEventKind;
 
 // Why a migration began.
@@ -984,7 +987,8 @@ enum MainstayStatus mainstay_seat_hand_over(const struct MainstaySeat *seat,
 
 // Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
 // MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay. What a host says waits as the session's MainstayLevel says, 4,096 messages and
-// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so.
+// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so. For each link 1,024 messages by MAINSTAY_WAY_STREAM wait, and
+// 2 MiB: more is not sent there, and MAINSTAY_EVENT_KIND_NOT_CARRIED tells so.
 //
 // # Safety
 // `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.

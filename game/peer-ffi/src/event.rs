@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use mainstay_peer::migration::{Acting, Cause, Kind, Outcome, PeerId, Role, Stamp, StateError};
-use mainstay_peer::{Event, Listing, NotSaid, code_of};
+use mainstay_peer::{Event, Listing, NotCarried, NotSaid, code_of};
 
 use crate::listener::MainstayStage;
 use crate::memory::fixed;
@@ -81,6 +81,9 @@ pub enum MainstayEventKind {
     /// As host of a session of a lobby: what the game said of it (`number`: 0 whether it is found, 1 whether newcomers are let in, 2 its
     /// phase) is not listed so, for the lobby refused it for ten seconds; by which `code`, and why as a text in `bytes`.
     NotListed = 26,
+    /// `number` more messages that the game said by MAINSTAY_WAY_STREAM do not come to `peer`, whose link has no room, or which has none; by which
+    /// `code`, and why as a text in `bytes`. Told once a second at most.
+    NotCarried = 27,
 }
 
 /// Why a migration began.
@@ -321,6 +324,12 @@ impl Held {
             Event::NotSaid(why) => {
                 MainstayEvent { number: why.count, code: fixed(NotSaid::CODE), ..self.say(Of::NotSaid, &why) }
             }
+            Event::NotCarried(why) => MainstayEvent {
+                number: why.count,
+                peer: why.peer.into(),
+                code: fixed(NotCarried::CODE),
+                ..self.say(Of::NotCarried, &why)
+            },
             Event::InputForgotten { number } => {
                 MainstayEvent { number, ..MainstayEvent::of(Of::InputForgotten) }
             }
@@ -388,6 +397,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use mainstay_peer::Over;
+    use mainstay_peer::link::Obstacle;
     use mainstay_peer::migration::{Closed, End, Failure, Forged, Report};
 
     use super::*;
@@ -411,6 +421,15 @@ mod tests {
         );
         let why = String::from_utf8(held.bytes.clone()).unwrap();
         assert!(why.contains("4096 messages of 70 bytes"), "{why}");
+    }
+
+    #[test]
+    fn what_no_link_carries_names_the_peer_and_the_count() {
+        let mut held = Held::default();
+        let first = Obstacle::NoLink;
+        let told = held.tell(Event::NotCarried(NotCarried { peer: PeerId(9), count: 3, first }));
+        assert_eq!((told.kind, told.number), (MainstayEventKind::NotCarried, 3));
+        assert_eq!((told.peer.peer(), code(&told)), (PeerId(9), "MS-S247".to_owned()));
     }
 
     /// Each reason its own, but for the reasons that a member and a newcomer share; and none where the game left.

@@ -281,7 +281,8 @@ pub unsafe extern "C" fn mainstay_seat_hand_over(
 
 /// Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
 /// MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay. What a host says waits as the session's MainstayLevel says, 4,096 messages and
-/// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so.
+/// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so. For each link 1,024 messages by MAINSTAY_WAY_STREAM wait, and
+/// 2 MiB: more is not sent there, and MAINSTAY_EVENT_KIND_NOT_CARRIED tells so.
 ///
 /// # Safety
 /// `seat` is not freed, `peer` points to an id where it is read, `bytes` points to `length` of them.

@@ -3,7 +3,7 @@
 //!
 //! - `command` is what a game asks for, `asked` how that is done, `place` what is known of one of its sessions;
 //! - `ahead` is what a new host's game says before this peer obeys it;
-//! - `unsaid` is what the session's level keeps back;
+//! - `unsaid` is what the session's level keeps back, `uncarried` what no link takes;
 //! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
 mod ahead;
@@ -13,6 +13,7 @@ mod entrance;
 mod lan;
 mod links;
 mod place;
+mod uncarried;
 mod unsaid;
 
 use std::collections::BTreeMap;
@@ -30,12 +31,13 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
 use place::{Life, Outside, Place};
+pub use uncarried::NotCarried;
 pub use unsaid::NotSaid;
 
 use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
-use crate::link::{Arrival, Ending, Way};
+use crate::link::{Arrival, Ending, Rank, Way};
 use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
@@ -194,7 +196,7 @@ impl Hands {
             self.tend_at = instant + TEND;
             self.tend(instant);
             self.speak_up();
-            self.own_up();
+            self.own_up(instant);
         }
     }
 
@@ -366,9 +368,10 @@ impl Hands {
     }
 
     fn send(&self, to: PeerId, message: Message) {
-        // What is said again anyway is not worth a stream.
-        let way = match &message.body {
-            Body::Beat(_) | Body::Ask | Body::Answer(_) => Way::Datagram,
+        let (way, rank) = match &message.body {
+            // What is said again anyway is not worth a stream.
+            Body::Beat(_) | Body::Ask | Body::Answer(_) => (Way::Datagram, Rank::Rules),
+            Body::State(_) | Body::Play { .. } => (Way::Stream, Rank::State),
             Body::Claim(_)
             | Body::Vote(_)
             | Body::Refusal { .. }
@@ -377,10 +380,8 @@ impl Hands {
             | Body::Taken(_)
             | Body::Roster(_)
             | Body::Hints(_)
-            | Body::State(_)
             | Body::Holds(_)
             | Body::Pull(_)
-            | Body::Play { .. }
             | Body::Join { .. }
             | Body::Present { .. }
             | Body::Welcome(_)
@@ -388,15 +389,16 @@ impl Hands {
             | Body::Leave
             | Body::Refused(_)
             | Body::Bring { .. }
-            | Body::Counted(_) => Way::Stream,
+            | Body::Counted(_) => (Way::Stream, Rank::Rules),
         };
         // Whoever is sent elsewhere has to find it.
         if let Body::Redirect(host) = &message.body
             && let Some(card) = self.reach.card(*host)
         {
-            self.reach.send(to, Packet::Book(vec![card]).encode().into(), Way::Stream);
+            let book = Packet::Book(vec![card]).encode().into();
+            self.reach.send_or_lose(to, book, Way::Stream, Rank::Rules);
         }
-        self.reach.send(to, Packet::Protocol(message).encode().into(), way);
+        self.reach.send_or_lose(to, Packet::Protocol(message).encode().into(), way, rank);
     }
 
     /// Tells what the game's next state has to hold.

@@ -9,7 +9,7 @@
 //! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`OnlineSearch`],
 //! [`Peer::found_online`], [`Peer::join_online`]).
 //!
-//! - [`link`] is what carries packets between two peers; `quic` is the one that stands;
+//! - [`link`] is what carries packets between two peers; `quic` is the one that stands, `lanes` what waits for it;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000; `service` says whose sessions move at all; `code` why one is over;
@@ -23,6 +23,7 @@ mod congestion;
 mod hands;
 mod key;
 pub mod lan;
+mod lanes;
 pub mod link;
 pub mod listener;
 mod lobby;
@@ -48,8 +49,8 @@ use mainstay_migration::{LISTENERS_MAX, ListenerId, PeerId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 
 pub use crate::code::code_of;
-pub use crate::hands::NotSaid;
 use crate::hands::{Command, Entrance, Hands, SeatId, Seated, Under};
+pub use crate::hands::{NotCarried, NotSaid};
 use crate::key::Key;
 use crate::lan::{FoundSession, LanError, Sign, Voice};
 use crate::link::ARRIVALS_MAX;

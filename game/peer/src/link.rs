@@ -27,14 +27,58 @@ pub trait Link: fmt::Debug + Send + Sync {
     fn address(&self) -> Option<SocketAddr>;
     /// Whether a relay carries them.
     fn is_relayed(&self) -> bool;
-    /// Sends and does not wait. Where more is under way than the link takes, the packet is lost.
-    fn send(&self, bytes: Bytes, way: Way);
+    /// Sends and does not wait. Where more waits than the link takes, it says so and the packet is lost; one that may be lost anyway
+    /// ([`Way::Datagram`]) counts as taken wherever it fits a datagram.
+    ///
+    /// # Errors
+    /// Too much of its rank waits; the link has ended.
+    fn send(&self, bytes: Bytes, way: Way, rank: Rank) -> Result<(), Obstacle>;
     /// How many datagrams have come over it, of whatever kind: it rises as long as the other end is heard.
     fn received(&self) -> u64;
     /// The present round trip.
     fn round_trip(&self) -> Duration;
     /// Ends it: the other end is told.
     fn close(&self);
+}
+
+/// Which packets go first where a line does not carry all, the first of these first. Each has room of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// What the rules say, and where members are: little, and a host is found by it.
+    Rules,
+    /// States and deeds: much, and what a new host goes on from.
+    State,
+    /// What the game says.
+    Game,
+}
+
+/// Why a packet is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is no link to that peer.
+    NoLink,
+    /// So much of its rank waits already.
+    Full(Load),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLink => write!(f, "there is no link to it"),
+            Self::Full(Load { messages, bytes }) => {
+                write!(f, "{messages} messages of {bytes} bytes waited for its link, which takes no more")
+            }
+        }
+    }
+}
+
+/// What waits for a link, of one rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// How many packets.
+    pub messages: usize,
+    /// Their bytes.
+    pub bytes: usize,
 }
 
 /// How a packet travels.

@@ -16,13 +16,14 @@ use quinn::{
     TokioRuntime, TransportConfig, VarInt,
 };
 use rustls::pki_types::CertificateDer;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::StartError;
 use crate::congestion::Little;
 use crate::key::{Key, Whom, fingerprint};
-use crate::link::{Arrival, Arrivals, Ending, Link, Way};
+use crate::lanes::{DATAGRAMS_GIVEN_MAX, Lanes, STREAMS_MAX, WINDOW_BYTES};
+use crate::link::{Arrival, Arrivals, Ending, Link, Obstacle, Rank, Way};
 use crate::mirror::Mirror;
 use crate::relay::Hailer;
 use crate::socket::{Socket, canonical};
@@ -43,13 +44,7 @@ const PACKET_MAX: Duration = Duration::from_secs(10);
 /// them is turned away before anything is computed for it, and from half as many on whoever dials has to show first that it is
 /// where it says (RFC 9000, section 8.1.2).
 const LINKS_MAX: usize = 4 * MEMBERS_MAX;
-/// How many packets are under way on streams of one link: a second of states and views.
-const STREAMS_MAX: u32 = 64;
-/// How many packets wait for a stream.
-const WAITING_MAX: usize = 64;
-/// How much of one link waits in memory, each way: two of the longest packets.
-const WINDOW_BYTES: u32 = 2 * (1 << 20);
-/// How many datagrams' bytes wait, each way: a second of states at 2 Mbit/s.
+/// How many datagrams' bytes wait to be read: a second of states at 2 Mbit/s.
 const DATAGRAMS_BYTES: usize = 256 * 1024;
 /// How long what came may wait to be acknowledged: so long as until the next beat, which that then goes along with. QUIC waits
 /// no longer than a round trip, whatever is asked.
@@ -87,7 +82,7 @@ struct Unheard(Arc<watch::Sender<usize>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
-struct Said(Arc<watch::Sender<usize>>);
+pub(crate) struct Said(Arc<watch::Sender<usize>>);
 
 impl Unheard {
     fn say(&self) -> Said {
@@ -231,7 +226,7 @@ fn transport() -> Result<Arc<TransportConfig>, StartError> {
         .receive_window(VarInt::from_u32(WINDOW_BYTES))
         .send_window(u64::from(WINDOW_BYTES))
         .datagram_receive_buffer_size(Some(DATAGRAMS_BYTES))
-        .datagram_send_buffer_size(DATAGRAMS_BYTES)
+        .datagram_send_buffer_size(DATAGRAMS_GIVEN_MAX)
         .congestion_controller_factory(Arc::new(Little::default()))
         .initial_rtt(FIRST_ROUND_TRIP);
     Ok(Arc::new(config))
@@ -253,9 +248,9 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     };
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    let (waiting, streams) = mpsc::channel(WAITING_MAX);
+    let (lanes, carrier) = Lanes::new();
     let is_relayed = Seat::at(connection.remote_address()).is_some();
-    let link = QuicLink { connection: connection.clone(), peer, number, is_relayed, waiting, unheard };
+    let link = QuicLink { connection: connection.clone(), peer, number, is_relayed, lanes, unheard };
     if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
         return;
     }
@@ -263,7 +258,7 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     let ended = tokio::select! {
         ended = reader.datagrams() => ended,
         ended = reader.streams() => ended,
-        ended = send_streams(&connection, streams) => ended,
+        ended = carrier.carry(&connection) => ended,
     };
     let why = match ended {
         ConnectionError::ApplicationClosed(_)
@@ -282,31 +277,6 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
 fn identity(connection: &Connection) -> Option<PeerId> {
     let keys = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     keys.first().and_then(fingerprint)
-}
-
-/// Each packet has a stream of its own.
-async fn send_streams(
-    connection: &Connection,
-    mut packets: mpsc::Receiver<(Bytes, Said)>,
-) -> ConnectionError {
-    while let Some((bytes, said)) = packets.recv().await {
-        let sent = async {
-            let mut stream = connection.open_uni().await.map_err(Some)?;
-            stream.write_chunk(bytes).await.map_err(|_| None)?;
-            // An error means that the other end wants it no more.
-            let _stopped = stream.finish();
-            tokio::spawn(async move {
-                let _arrived = stream.stopped().await;
-                drop(said);
-            });
-            Ok::<_, Option<ConnectionError>>(())
-        };
-        if let Err(Some(ended)) = sent.await {
-            return ended;
-        }
-    }
-    // The link was let go; what still comes in is read until the connection ends.
-    connection.closed().await
 }
 
 struct Reader {
@@ -368,7 +338,7 @@ struct QuicLink {
     number: u64,
     /// As it began: one of the two never becomes the other.
     is_relayed: bool,
-    waiting: mpsc::Sender<(Bytes, Said)>,
+    lanes: Lanes,
     unheard: Unheard,
 }
 
@@ -389,14 +359,14 @@ impl Link for QuicLink {
         self.is_relayed
     }
 
-    fn send(&self, bytes: Bytes, way: Way) {
+    fn send(&self, bytes: Bytes, way: Way, rank: Rank) -> Result<(), Obstacle> {
         let fits = self.connection.max_datagram_size().is_some_and(|most| bytes.len() <= most);
-        let sent = match way {
-            Way::Datagram if fits => self.connection.send_datagram(bytes).is_ok(),
-            Way::Datagram | Way::Stream => self.waiting.try_send((bytes, self.unheard.say())).is_ok(),
-        };
-        if !sent {
-            tracing::trace!(peer = %self.peer, "a packet was not sent");
+        match way {
+            Way::Datagram if fits => {
+                self.lanes.put_datagram(&self.connection, rank, bytes);
+                Ok(())
+            }
+            Way::Datagram | Way::Stream => self.lanes.put(rank, bytes, self.unheard.say()),
         }
     }
 

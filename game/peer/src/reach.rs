@@ -19,7 +19,7 @@ use mainstay_wire::peer::Card;
 
 use crate::book::{Book, Revision};
 use crate::hands::TEND;
-use crate::link::{Link, Way};
+use crate::link::{Link, Obstacle, Rank, Way};
 use crate::standing::{Standing, look, surplus};
 
 /// How long the higher of two ids waits for the lower to dial: two handshakes of a slow link.
@@ -133,13 +133,16 @@ impl Reach {
         }
     }
 
-    /// Sends, if there is a link.
-    pub(crate) fn send(&self, to: PeerId, bytes: Bytes, way: Way) {
-        match self.best(to) {
-            Some(best) => {
-                best.send(bytes, way);
-            }
-            None => tracing::trace!(%to, "no link"),
+    /// Sends, if there is a link that takes it. What the rules say they say again.
+    pub(crate) fn send(&self, to: PeerId, bytes: Bytes, way: Way, rank: Rank) -> Result<(), Obstacle> {
+        let best = self.best(to).ok_or(Obstacle::NoLink)?;
+        best.send(bytes, way, rank)
+    }
+
+    /// The same of what is said again anyway.
+    pub(crate) fn send_or_lose(&self, to: PeerId, bytes: Bytes, way: Way, rank: Rank) {
+        if let Err(obstacle) = self.send(to, bytes, way, rank) {
+            tracing::trace!(%to, ?rank, %obstacle, "a packet was not sent");
         }
     }
 
@@ -306,7 +309,9 @@ mod tests {
         fn is_relayed(&self) -> bool {
             Seat::at(self.1).is_some()
         }
-        fn send(&self, _bytes: Bytes, _way: Way) {}
+        fn send(&self, _bytes: Bytes, _way: Way, _rank: Rank) -> Result<(), Obstacle> {
+            Ok(())
+        }
         fn received(&self) -> u64 {
             self.2.load(Ordering::Relaxed)
         }
@@ -354,7 +359,9 @@ mod tests {
             fn is_relayed(&self) -> bool {
                 false
             }
-            fn send(&self, _bytes: Bytes, _way: Way) {}
+            fn send(&self, _bytes: Bytes, _way: Way, _rank: Rank) -> Result<(), Obstacle> {
+                Ok(())
+            }
             fn received(&self) -> u64 {
                 0
             }
@@ -434,7 +441,7 @@ mod tests {
         let until = from + during;
         let mut now = from;
         while now < until {
-            reach.send(OTHER, Bytes::new(), Way::Datagram);
+            reach.send(OTHER, Bytes::new(), Way::Datagram, Rank::Rules).unwrap();
             reach.look(now);
             now += TEND;
         }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::GAME_BYTES_MAX;
 use crate::clock::after;
-use crate::hands::{Command, NotSaid, SeatId};
+use crate::hands::{Command, NotCarried, NotSaid, SeatId};
 use crate::link::Way;
 use crate::listener::{Listener, Migrating, call};
 use crate::lobby::{Joining, Listing, NotListed, Searchable};
@@ -146,6 +146,9 @@ pub enum Event {
     NotListed(NotListed),
     /// As host: something that the game said is told to nobody, for too much waited already. Told a few times a second at most.
     NotSaid(NotSaid),
+    /// Something that the game said over [`Way::Stream`] does not come to one peer, for its link has no room or there is none. Told once a second
+    /// at most, with how much it was.
+    NotCarried(NotCarried),
     /// More than [`mainstay_migration::INPUTS_MAX`] deeds wait for a state that holds them: the oldest is given up.
     InputForgotten {
         /// Which.
@@ -544,6 +547,10 @@ impl Seat {
     /// gives what it is about to tell, and then tells it; where that piece was not taken, it waits for the next one. What waits when this
     /// peer is host no more is told by nobody: whether it happened the next host's game finds in its state. At most 4,096 messages and 4 MiB wait; more is not sent, and
     /// the game is told so ([`Event::NotSaid`]).
+    ///
+    /// For each link 1,024 messages and 2 MiB wait besides those under way; what is said over [`Way::Stream`] and is more, or has no link, does not
+    /// come to that peer, and the game is told to whom and how much ([`Event::NotCarried`]). What waits for a link that breaks is lost, and it is
+    /// not told. Over [`Way::Datagram`] 256 KiB wait, of more the oldest are dropped.
     ///
     /// # Errors
     /// Once the peer is shut down.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::link::{Link, Way};
+use crate::link::{Link, Obstacle, Rank, Way};
 
 /// How long what was sent over a link is not answered, beside two round trips, until the link counts as silent: the other end
 /// acknowledges within a round trip. A host is missed after 800 ms, and by then both ends have to be heard another way.
@@ -34,9 +34,9 @@ impl Standing {
         Self { link, received: 0, heard: None, sent: Cell::new(0), unanswered: None, is_silent: false }
     }
 
-    pub(crate) fn send(&self, bytes: Bytes, way: Way) {
+    pub(crate) fn send(&self, bytes: Bytes, way: Way, rank: Rank) -> Result<(), Obstacle> {
         self.sent.set(self.sent.get().saturating_add(1));
-        self.link.send(bytes, way);
+        self.link.send(bytes, way, rank)
     }
 
     fn look(&mut self, now: Instant, asleep: Duration) {

@@ -1,5 +1,7 @@
 //! What a game asks for, done: commands of its seats, and what its host says, as far as the session's level lets it be told.
 
+use std::time::Instant;
+
 use bytes::Bytes;
 use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Telling};
 use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
@@ -7,8 +9,9 @@ use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
 use super::Hands;
 use super::command::{Command, SeatId};
 use super::place::{Life, Place};
+use super::uncarried::NotCarried;
 use super::unsaid::{NotSaid, Saying};
-use crate::link::Way;
+use crate::link::{Rank, Way};
 use crate::lobby::{Errand, Listing};
 use crate::seat::{Event, Shown, To};
 
@@ -148,12 +151,21 @@ impl Hands {
     }
 
     /// What was not kept, the game hears: a few times a second, however much it says.
-    pub(super) fn own_up(&mut self) {
+    pub(super) fn own_up(&mut self, now: Instant) {
         let refused = |(id, place): (&SessionId, &mut Place)| Some((*id, place.unsaid.take_refused()?));
         let refused: Vec<(SessionId, NotSaid)> = self.places.iter_mut().filter_map(refused).collect();
         for (id, why) in refused {
             tracing::warn!(session = %id, %why, "of what the game says");
             self.tell(id, Event::NotSaid(why));
+        }
+        let uncarried: Vec<(SessionId, NotCarried)> = self
+            .places
+            .iter_mut()
+            .flat_map(|(id, place)| place.uncarried.take(now).map(|why| (*id, why)))
+            .collect();
+        for (id, why) in uncarried {
+            tracing::warn!(session = %id, %why, "of what the game says");
+            self.tell(id, Event::NotCarried(why));
         }
     }
 
@@ -170,8 +182,8 @@ impl Hands {
         }
     }
 
-    fn transmit(&self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+    fn transmit(&mut self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
+        let Some(Place { life: Life::In(session), uncarried, .. }) = self.places.get_mut(&id) else { return };
         let leads = session.is_host();
         let members: Vec<PeerId> = match to {
             // Its listeners may still hear a migration out.
@@ -184,7 +196,12 @@ impl Hands {
         };
         let packet = Packet::Game(Game { session: id, stamp: session.stamp(), bytes });
         let bytes = Bytes::from(packet.encode());
-        members.into_iter().for_each(|peer| self.reach.send(peer, bytes.clone(), way));
+        for peer in members {
+            let sent = self.reach.send(peer, bytes.clone(), way, Rank::Game);
+            if let (Err(obstacle), Way::Stream) = (sent, way) {
+                uncarried.note(peer, obstacle);
+            }
+        }
     }
 
     fn look(&self, id: SessionId) -> Option<Shown> {

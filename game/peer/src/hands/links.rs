@@ -11,7 +11,7 @@ use super::entrance::SEEK_MAX;
 use super::place::{Life, Outside, Place};
 use crate::book::Revision;
 use crate::key::Whom;
-use crate::link::Way;
+use crate::link::{Rank, Way};
 use crate::relay::{Berth, Moored};
 
 /// How long a newcomer that the lobby named is dialed: as long as it asks to be let in. Behind routers both ends have to.
@@ -129,7 +129,7 @@ impl Hands {
             self.reach.turn_out(now, |peer| !is_meant(peer) && !speaks_with(peer));
         }
         for (to, cards) in news {
-            self.reach.send(to, Packet::Book(cards).encode().into(), Way::Stream);
+            self.reach.send_or_lose(to, Packet::Book(cards).encode().into(), Way::Stream, Rank::Rules);
         }
         for card in self.reach.due(now, &wanted, &asked, &relayed) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));

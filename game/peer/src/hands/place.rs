@@ -11,6 +11,7 @@ use mainstay_migration::{
 use super::ahead::Ahead;
 use super::command::Seated;
 use super::links::Known;
+use super::uncarried::Uncarried;
 use super::unsaid::Unsaid;
 use crate::lan::Voice;
 use crate::lobby::{self, Line, Listing, Searchable};
@@ -42,6 +43,8 @@ pub(super) struct Place {
     pub(super) told: u64,
     /// What its game said as host, and nobody is told yet.
     pub(super) unsaid: Unsaid,
+    /// What its game said and no link carries, and it is not told yet.
+    pub(super) uncarried: Uncarried,
 }
 
 /// Who is told of a session beside its members.
@@ -75,6 +78,7 @@ impl Place {
             known: None,
             told: 0,
             unsaid: Unsaid::default(),
+            uncarried: Uncarried::default(),
         }
     }
 }

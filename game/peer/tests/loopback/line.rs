@@ -1,9 +1,11 @@
-//! A line between two sockets of this machine that loses datagrams and lets others overtake.
+//! Lines between two sockets of this machine: one that loses datagrams and lets others overtake, and one that is narrow.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Of so many datagrams one is lost, each way.
 const LOST: usize = 25;
@@ -11,6 +13,10 @@ const LOST: usize = 25;
 const LATE: usize = 9;
 /// By so much.
 const LATE_BY: Duration = Duration::from_millis(40);
+/// What a narrow line carries a second, in bytes: 2 Mbit/s.
+const NARROW: f64 = 250_000.0;
+/// How many bytes wait before it, as in a router; of more the newest are lost.
+const NARROW_WAITS: usize = 32 * 1024;
 /// The longest datagram.
 const DATAGRAM_MAX: usize = 65_535;
 
@@ -18,8 +24,17 @@ fn socket() -> Arc<UdpSocket> {
     Arc::new(UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap())
 }
 
-/// Where a peer dials that is to reach `far` over such a line. It carries what one peer says, as long as the test runs.
+/// Where a peer dials that is to reach `far` over a line that loses. It carries what one peer says, as long as the test runs.
 pub fn to(far: SocketAddr) -> SocketAddr {
+    between(far, carry)
+}
+
+/// The same over a narrow one.
+pub fn narrow(far: SocketAddr) -> SocketAddr {
+    between(far, carry_slowly)
+}
+
+fn between(far: SocketAddr, carry: fn(&UdpSocket, &Arc<UdpSocket>)) -> SocketAddr {
     let (here, there) = (socket(), socket());
     there.connect(far).unwrap();
     let door = here.local_addr().unwrap();
@@ -53,6 +68,34 @@ fn carry(from: &UdpSocket, to: &Arc<UdpSocket>) {
                 let _gone = to.send(&datagram);
             });
         } else if to.send(&datagram).is_err() {
+            return;
+        }
+    }
+}
+
+/// Until an end is gone.
+fn carry_slowly(from: &UdpSocket, to: &Arc<UdpSocket>) {
+    let (enters, leaves) = mpsc::channel::<Vec<u8>>();
+    let (waits, to) = (Arc::new(AtomicUsize::new(0)), Arc::clone(to));
+    let waiting = Arc::clone(&waits);
+    thread::spawn(move || {
+        let mut free = Instant::now();
+        for datagram in leaves {
+            free = free.max(Instant::now()) + Duration::from_secs_f64(datagram.len() as f64 / NARROW);
+            thread::sleep(free.saturating_duration_since(Instant::now()));
+            waiting.fetch_sub(datagram.len(), Ordering::Relaxed);
+            if to.send(&datagram).is_err() {
+                return;
+            }
+        }
+    });
+    let mut buffer = vec![0; DATAGRAM_MAX];
+    while let Ok(length) = from.recv(&mut buffer) {
+        if waits.load(Ordering::Relaxed) + length > NARROW_WAITS {
+            continue;
+        }
+        waits.fetch_add(length, Ordering::Relaxed);
+        if enters.send(buffer[..length].to_vec()).is_err() {
             return;
         }
     }

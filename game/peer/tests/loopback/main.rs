@@ -1,6 +1,7 @@
 //! Peers of one process over real QUIC on loopback: sessions that know nothing of each other, fences, and who is let in.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking; unwrap says where")]
 
+mod carried;
 mod deeds;
 mod gathering;
 mod levels;

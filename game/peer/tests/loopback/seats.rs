@@ -6,7 +6,7 @@ use mainstay_peer::{Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SeatE
 use crate::{Player, is_linked, start, until};
 
 /// A host and a member, each with its peer.
-fn two(session: SessionOptions) -> ((Peer, Player), (Peer, Player)) {
+pub fn two(session: SessionOptions) -> ((Peer, Player), (Peer, Player)) {
     let (ann, bob) = (start(), start());
     let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
     let mut member = Player::new(&bob, bob.join(session, vec![ann.address()], Vec::new()).unwrap());

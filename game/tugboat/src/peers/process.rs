@@ -327,6 +327,9 @@ impl Player {
                 self.tell(&json!({ "event": "notTaken", "why": why.to_string() }))?;
             }
             Event::NotListed(why) => self.tell(&json!({ "event": "notListed", "why": why.to_string() }))?,
+            Event::NotCarried(why) => {
+                self.tell(&json!({ "event": "notCarried", "peer": name(why.peer), "why": why.to_string() }))?
+            }
             Event::NotSaid(why) => self.tell(&json!({ "event": "notSaid", "why": why.to_string() }))?,
             Event::InputForgotten { number } => {
                 self.tell(&json!({ "event": "forgotten", "number": number }))?
