@@ -48,7 +48,7 @@ pub struct Hint {
     pub connections: u8,
     /// The mean round trip to them, in milliseconds.
     pub ping_ms: u16,
-    /// What it can send, in bits a second; 0 where nobody has measured.
+    /// What it can send, in bits a second, as its game has said; 0 where it has not.
     pub upstream_bps: u32,
 }
 

@@ -920,6 +920,15 @@ enum MainstayStatus mainstay_seat_session(const struct MainstaySeat *seat, struc
 enum MainstayStatus mainstay_seat_can_be_host(const struct MainstaySeat *seat,
                                               bool can);
 
+// What this player can send, in bits a second, of which the order of CRYENGINE 5.1 and the game's own make use. Nothing measures it: a link
+// shows what it carries only when it is full. 0, as it is until it is said, takes it back. Each change is told to everybody. Said before
+// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
+//
+// # Safety
+// `seat` is not freed.
+enum MainstayStatus mainstay_seat_set_upstream(const struct MainstaySeat *seat,
+                                               uint32_t bits_per_second);
+
 // How far this peer's game is, a MainstayPhase; before it says so it has started. While players gather the host gives the session, by itself,
 // to whoever suits better: after 10 s in which nobody came or went, at most once in 30 s, and not while net_automigrate_host is 0 where it
 // is. Each peer's game says it, for whoever is host goes by its own. In a lobby the session's phase is the host's.

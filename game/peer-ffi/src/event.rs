@@ -457,11 +457,12 @@ mod tests {
             Over::NoAnswer,
             Over::Forged(Forged::Sender),
             Over::GameHung,
+            Over::Panicked,
         ];
         let mut held = Held::default();
         let mut tell = |why: Over| code(&held.tell(Event::Over(why)));
         let codes: BTreeSet<String> = ends.map(Over::Ended).chain(others).map(&mut tell).collect();
-        assert_eq!(codes.len(), 16, "{codes:?}");
+        assert_eq!(codes.len(), 17, "{codes:?}");
         assert!(codes.iter().all(|code| code.len() == 7 && code.starts_with("MS-S2")), "{codes:?}");
         assert_eq!(tell(Over::Refused(Closed::Full)), tell(Over::Ended(End::Refused(Closed::Full))));
         assert_eq!(tell(Over::Ended(End::Left)), "");

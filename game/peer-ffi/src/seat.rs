@@ -133,6 +133,21 @@ pub unsafe extern "C" fn mainstay_seat_can_be_host(seat: *const MainstaySeat, ca
     }
 }
 
+/// What this player can send, in bits a second, of which the order of CRYENGINE 5.1 and the game's own make use. Nothing measures it: a link
+/// shows what it carries only when it is full. 0, as it is until it is said, takes it back. Each change is told to everybody. Said before
+/// MAINSTAY_EVENT_KIND_ENTERED, it counts from then on.
+///
+/// # Safety
+/// `seat` is not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_seat_set_upstream(
+    seat: *const MainstaySeat,
+    bits_per_second: u32,
+) -> MainstayStatus {
+    // SAFETY: the caller's promise.
+    unsafe { with(seat, |seat| Ok(seat.set_upstream(bits_per_second)?)) }
+}
+
 /// How far a game is.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,6 +56,7 @@ fn a_game_in_c_outlives_its_host() {
             words[1] == "stands"
                 && (told(words, "hints"), told(words, "counted"), told(words, "actors")) == (hints, "3", "2")
                 && (told(words, "role"), told(words, "shows")) == (role, "1")
+                && told(words, "sends") == "5000000"
         });
     }
     let before = counter(&others[0].until("a state is heard", |words| words[1] == "stands"));

@@ -18,6 +18,7 @@ impl Over {
             Self::NoAnswer => "MS-S242",
             Self::Forged(_) => "MS-S243",
             Self::GameHung => "MS-S244",
+            Self::Panicked => "MS-S248",
         })
     }
 }

@@ -254,6 +254,7 @@ impl Hands {
             Input::Leave => self.over(id, Over::Ended(End::Left)),
             Input::Suitable(can_be_host) => place.early.can_be_host = Some(can_be_host),
             Input::Newcomers(newcomers) => place.early.newcomers = Some(newcomers),
+            Input::Upstream(bps) => place.early.upstream_bps = Some(bps),
             Input::Set { name, value } => {
                 if let Err(why) = place.early.settings.set(&name, &value) {
                     self.tell(id, Event::NotSet(why));

@@ -204,6 +204,9 @@ pub enum Over {
     Forged(Forged),
     /// The game did not read what it was told.
     GameHung,
+    /// This peer's own thread panicked, and whatever it had seats in is over for it: a bug of the library, or the game's comparator
+    /// ([`Order::Game`]) panicked, which is called on that thread. Dropping the [`crate::Peer`] goes on with that panic.
+    Panicked,
 }
 
 /// To whom a game speaks.
@@ -461,6 +464,17 @@ impl Seat {
     /// Once the peer is shut down; so do all below.
     pub fn set_can_be_host(&self, can_be_host: CanBeHost) -> Result<(), Closing> {
         self.give(Input::Suitable(can_be_host))
+    }
+
+    /// What this player can send, in bits a second: [`Order::CryEngine51`] and the game's own comparator go by it ([`Shown::hints`] has it), the
+    /// documented order does not. Only the game can know, from its player or a measurement of its own: what a link carries shows when it is
+    /// full, and a player's own is not until it is host. 0, as it is until it is said, takes it back. Each change is told to everybody. Said
+    /// before [`Event::Entered`], it counts from then on.
+    ///
+    /// # Errors
+    /// Once the peer is shut down.
+    pub fn set_upstream(&self, bits_per_second: u32) -> Result<(), Closing> {
+        self.give(Input::Upstream(bits_per_second))
     }
 
     /// Sets a console variable by its name. A wrong name or value comes back as [`Event::NotSet`]. Said before

@@ -233,7 +233,8 @@ impl World {
             2 => Input::HandOver { to: Some(other), why: Handover::Leaves, last: piece },
             3 => Input::HandOver { to: None, why: Handover::Lobby, last: piece },
             4 => Input::Suitable(if at(1) % 2 == 0 { CanBeHost::Yes } else { CanBeHost::NotYet }),
-            5 => Input::Reachable { nat: NatType::Strict, ping_ms: u16::from(at(1)), upstream_bps: 7 },
+            5 if at(2) % 2 == 0 => Input::Reachable { nat: NatType::Strict, ping_ms: u16::from(at(1)) },
+            5 => Input::Upstream(u32::from(at(1))),
             6 => Input::Phase(if at(1) % 2 == 0 { GamePhase::Gathering } else { GamePhase::Started }),
             7 => Input::Set {
                 name: NAMES[usize::from(at(1)) % NAMES.len()].to_owned(),

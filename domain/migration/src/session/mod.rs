@@ -214,10 +214,11 @@ impl<G: Guards> Session<G> {
             Input::StateMissed => self.miss_piece(),
             Input::Play(bytes) => self.play(now, bytes),
             Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
-            Input::Reachable { nat, ping_ms, upstream_bps } => {
+            Input::Reachable { nat, ping_ms } => {
                 let ping_ms = self.hint.steady_ping(ping_ms);
-                self.hint = Hint { nat, ping_ms, upstream_bps, ..self.hint };
+                self.hint = Hint { nat, ping_ms, ..self.hint };
             }
+            Input::Upstream(upstream_bps) => self.hint.upstream_bps = upstream_bps,
             Input::Set { name, value } => match self.settings.set(&name, &value) {
                 Ok(()) => {}
                 Err(why) => self.outputs.push(Output::NotSet(why)),

@@ -137,9 +137,9 @@ pub enum Input {
         nat: NatType,
         /// Its mean round trip, in milliseconds.
         ping_ms: u16,
-        /// What it can send, in bits a second.
-        upstream_bps: u32,
     },
+    /// What this peer can send, in bits a second, as its game says; 0 takes it back. Links do not show it: a game that says little fills none.
+    Upstream(u32),
     /// The host's game has given a member its actor.
     Plays {
         /// Who.
@@ -197,6 +197,7 @@ impl Input {
             | Self::Phase(_)
             | Self::Newcomers(_)
             | Self::Reachable { .. }
+            | Self::Upstream(_)
             | Self::Plays { .. }
             | Self::Set { .. }
             | Self::HandOver { .. }

@@ -97,7 +97,7 @@ fn a_mean_round_trip_that_trembles_is_no_news() {
     let told = |net: &Net| net.session(peer(3)).shown_hints().last().map(|(_, entry)| entry.hint.ping_ms);
     net.set(peer(3), "net_show_new_host_hinting", "1");
     for (ping_ms, expected) in [(45, 40), (31, 40), (50, 50), (59, 50), (200, 200), (240, 200), (150, 150)] {
-        net.give(peer(2), Input::Reachable { nat: NatType::Open, ping_ms, upstream_bps: 0 });
+        net.give(peer(2), Input::Reachable { nat: NatType::Open, ping_ms });
         net.run(Duration::from_millis(500));
         assert_eq!(told(&net), Some(expected), "{ping_ms} ms");
     }

@@ -374,7 +374,7 @@ impl Net {
         let now = self.now;
         let session = self.peers.get_mut(&id).unwrap();
         session.add_listener(ListenerId(0), "game", Priority::PostEngine);
-        session.handle(now, Input::Reachable { nat: NatType::Open, ping_ms: 40, upstream_bps: 0 });
+        session.handle(now, Input::Reachable { nat: NatType::Open, ping_ms: 40 });
         session.handle(now, Input::Suitable(can_be_host));
     }
 

@@ -62,6 +62,13 @@ fn cryengine_5_1_counts_connections_first() {
         (3, entry(3, NatType::Unknown, 5, 80)),
     ];
     assert_eq!(ranked(Order::CryEngine51, entries), [3, 2, 1]);
+    let sends = |number, upstream_bps| {
+        let one = entry(number, NatType::Open, 5, 80);
+        Entry { hint: Hint { upstream_bps, ..one.hint }, ..one }
+    };
+    let alike = [(1, sends(1, 0)), (2, sends(2, 1_000_000)), (3, sends(3, 5_000_000))];
+    assert_eq!(ranked(Order::CryEngine51, alike), [3, 2, 1], "who sends more");
+    assert_eq!(ranked(Order::Documented, alike), [1, 2, 3], "the seed does not know it");
 }
 
 /// A lobby migration needs a better candidate, not only a lower channel.

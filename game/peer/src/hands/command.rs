@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use mainstay_migration::{Input, ListenerId, Priority, SessionId, Support};
 use tokio::sync::oneshot;
@@ -12,7 +13,7 @@ use crate::lan::Voice;
 use crate::link::Way;
 use crate::lobby::{Entered, Listing};
 use crate::mailbox::Mailbox;
-use crate::seat::{Doors, SessionOptions, Shown, To};
+use crate::seat::{Doors, Over, SessionOptions, Shown, To};
 
 /// One place in one session: a session that was left and is entered again is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,11 +111,20 @@ pub(crate) enum Entrance {
 }
 
 /// What a session's hands know of its game.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Seated {
     pub(crate) id: SeatId,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) listeners: BTreeMap<ListenerId, (String, Priority)>,
     /// Whether its lobby service moves sessions, as this process has it.
     pub(crate) support: Support,
+}
+
+impl Drop for Seated {
+    /// Hands that panic take their sessions along: their games would wait for ever.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.mailbox.close(Over::Panicked);
+        }
+    }
 }

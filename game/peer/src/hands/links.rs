@@ -139,7 +139,7 @@ impl Hands {
         }
         let nat = self.mirror.reach().nat;
         for (id, ping_ms) in trips {
-            self.give(id, Input::Reachable { nat, ping_ms, upstream_bps: 0 });
+            self.give(id, Input::Reachable { nat, ping_ms });
         }
     }
 

@@ -68,7 +68,12 @@ impl Place {
             seated,
             outside,
             life,
-            early: Early { settings: Settings::DEFAULT, can_be_host: None, newcomers: None },
+            early: Early {
+                settings: Settings::DEFAULT,
+                can_be_host: None,
+                newcomers: None,
+                upstream_bps: None,
+            },
             said: Said::default(),
             listed: None,
             ahead: Ahead::default(),
@@ -120,6 +125,7 @@ pub(super) struct Early {
     pub(super) settings: Settings,
     pub(super) can_be_host: Option<CanBeHost>,
     pub(super) newcomers: Option<Newcomers>,
+    pub(super) upstream_bps: Option<u32>,
 }
 
 impl Early {
@@ -132,7 +138,9 @@ impl Early {
         let suitable = self.can_be_host.map(Input::Suitable);
         let phase = phase.map(Input::Phase);
         let newcomers = self.newcomers.map(Input::Newcomers);
-        NAMES.into_iter().filter_map(set).chain(suitable).chain(phase).chain(newcomers).collect()
+        let upstream = self.upstream_bps.map(Input::Upstream);
+        let said = [suitable, phase, newcomers, upstream].into_iter().flatten();
+        NAMES.into_iter().filter_map(set).chain(said).collect()
     }
 }
 

@@ -1,13 +1,16 @@
 //! Listeners that come and go while a session runs, and what they are told beside their stages.
 
+use std::cmp::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use mainstay_peer::listener::{Listener, Migrating};
 use mainstay_peer::migration::{
-    Answer, Cause, EntityId, LISTENERS_MAX, Priority, Progress, SessionId, Stage,
+    Answer, Cause, End, EntityId, Failure, LISTENERS_MAX, Order, Priority, Progress, SessionId, Stage,
 };
-use mainstay_peer::{Event, ListenersError, Registered, SessionOptions};
+use mainstay_peer::{Event, ListenersError, Over, Registered, SessionOptions};
 
+use crate::seats::over;
 use crate::{Player, is_linked, start, until};
 
 /// What its listeners were called for, by their names.
@@ -120,4 +123,64 @@ fn listeners_come_and_go_while_a_session_runs() {
     }
     let more = member.seat.add_listener(Noting::registered("more", &calls, Way::Stays));
     assert_eq!(more, Err(ListenersError::TooMany));
+}
+
+/// It panics in the second stage.
+struct Panicking;
+
+impl Listener for Panicking {
+    fn on_disconnect_client(&mut self, _: &Migrating, _: &mut u32) -> Answer {
+        panic!("the listener's")
+    }
+}
+
+/// A listener panics on the game's own thread, out of [`mainstay_peer::Seat::next`]. A game that catches that has not answered, so its budget ends the
+/// migration for it; its peer lives on, and nobody else waits for it.
+#[test]
+fn a_listener_that_panics_takes_nobody_along() {
+    let session = SessionOptions::new(SessionId(51));
+    let (ann, bob, cat) = (start(), start(), start());
+    let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
+    let mut heir = Player::new(&bob, bob.join(session, vec![ann.address()], Vec::new()).unwrap());
+    until("two play", &mut [&mut host, &mut heir], |it| is_linked(it, 2));
+    let panicking = Registered {
+        name: "panics".to_owned(),
+        priority: Priority::PostEngine,
+        listener: Box::new(Panicking),
+    };
+    let mut member = Player::new(&cat, cat.join(session, vec![ann.address()], vec![panicking]).unwrap());
+    until("three play", &mut [&mut host, &mut heir, &mut member], |it| is_linked(it, 3));
+    member.seat.set("net_migrate_timeout", "1").unwrap();
+    drop((host, ann));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        until("it panics", &mut [&mut heir, &mut member], |_| false);
+    }));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"the listener's"));
+    let too_late = Over::Ended(End::Failed(Failure::TimeLimit));
+    until("the others have moved, and its time is up", &mut [&mut heir, &mut member], |it| {
+        if it.me == cat.id() { over(it) == Some(&too_late) } else { it.moved().is_some() }
+    });
+    let mut again = Player::new(&cat, cat.join(session, vec![bob.address()], Vec::new()).unwrap());
+    until("its peer takes a place again", &mut [&mut heir, &mut again], |it| is_linked(it, 2));
+}
+
+/// A comparator is called on the peer's own thread, which a panic takes along: its games are told, instead of waiting for ever.
+#[test]
+fn a_game_whose_comparator_panics_is_told_that_it_is_over() {
+    let order = Order::Game { number: 1, compare: &|_, _| -> Ordering { panic!("the comparator's") } };
+    let session = SessionOptions { order, ..SessionOptions::new(SessionId(52)) };
+    let (ann, bob, cat) = (start(), start(), start());
+    let mut host = Player::new(&ann, ann.found(session, Vec::new()).unwrap());
+    let members =
+        [&bob, &cat].map(|it| Player::new(it, it.join(session, vec![ann.address()], Vec::new()).unwrap()));
+    until("it is told", &mut [&mut host], |it| over(it) == Some(&Over::Panicked));
+    assert_eq!(over(&host).and_then(Over::code), Some("MS-S248"));
+    assert!(host.seat.leave().is_err(), "there is nobody to tell");
+    drop((host, members));
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(ann)));
+    assert_eq!(dropped.unwrap_err().downcast_ref(), Some(&"the comparator's"), "it is not swallowed");
+    for peer in [bob, cat] {
+        // Whether they have compared anybody yet is open.
+        let _dropped = catch_unwind(AssertUnwindSafe(|| drop(peer)));
+    }
 }

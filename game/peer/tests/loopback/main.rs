@@ -10,6 +10,7 @@ mod links;
 mod listeners;
 mod seats;
 mod terms;
+mod upstream;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -275,7 +275,7 @@ impl<G: Guards> World<G> {
                 session.add_listener(ListenerId(0), "game", Priority::PostEngine);
                 session.add_listener(ListenerId(1), "engine", Priority::Engine);
             }
-            session.handle(now, Input::Reachable { nat, ping_ms: 30, upstream_bps: 0 });
+            session.handle(now, Input::Reachable { nat, ping_ms: 30 });
             session.handle(now, Input::Suitable(suitable));
             session.handle(now, Input::Phase(phase));
         }
