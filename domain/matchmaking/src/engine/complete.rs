@@ -19,35 +19,33 @@ impl Searcher {
             self.group.judged.refused(plan, rule);
             return None;
         }
-        let mut seats: Vec<u8> = Vec::new();
-        if !plan.teams.is_empty()
-            && !self.on_teams(field, |teams, demand| {
-                teams.seat(demand).map(|found| seats.extend_from_slice(found)).is_some()
-            })
-        {
+        if !plan.teams.is_empty() && !self.on_teams(field, |teams, demand| teams.seat(demand)) {
             if let Some(rule) = self.seats.broken {
                 self.group.judged.refused(plan, rule);
             }
             return None;
         }
         self.group.judged.group_fits();
-        let mut seats = seats.into_iter();
         let mut found = Found { regions: self.regions(field), ..Found::default() };
+        let mut seats = self.seats.found().iter().copied();
+        self.seated.clear();
         for handle in self.group.members() {
-            match field.slab.get(*handle).shape().kind {
+            let row = field.slab.get(*handle);
+            match row.shape().kind {
                 Kind::Backfill => {
                     let loose = field.games.game(Some(*handle)).loose.len();
                     found.backfill = Some((*handle, seats.by_ref().take(loose).collect()));
                 }
-                Kind::Ordinary => found.tickets.push((*handle, seats.next())),
+                Kind::Ordinary => self.seated.push((row.arrival(), *handle, seats.next())),
             }
         }
-        found.tickets.sort_by_key(|(handle, _)| field.slab.get(*handle).arrival());
+        self.seated.sort_unstable_by_key(|(arrival, ..)| *arrival);
+        found.tickets.extend(self.seated.iter().map(|(_, handle, team)| (*handle, *team)));
         Some(found)
     }
 
     /// The common regions: the one with the least worst latency first, among equals the one with the least sum, then by name.
-    fn regions(&self, field: Field<'_>) -> Vec<u32> {
+    fn regions(&mut self, field: Field<'_>) -> Vec<u32> {
         if field.plan.region.is_none() {
             return Vec::new();
         }
@@ -61,11 +59,12 @@ impl Searcher {
             }
             measured.then_some((worst, sum, region))
         });
-        let mut judged: Vec<(u16, u32, u32)> = judged.collect();
+        self.common.clear();
+        self.common.extend(judged);
         let name = |region: u32| field.names.regions.text(region);
-        judged.sort_unstable_by(|one, other| {
+        self.common.sort_unstable_by(|one, other| {
             (one.0, one.1).cmp(&(other.0, other.1)).then_with(|| name(one.2).cmp(&name(other.2)))
         });
-        judged.into_iter().map(|(_, _, region)| region).collect()
+        self.common.iter().map(|(_, _, region)| *region).collect()
     }
 }

@@ -183,10 +183,13 @@ impl Group {
         true
     }
 
+    #[inline]
     fn push_rest(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> Result<(), Rule> {
-        if self.rest.is_none() {
-            return Ok(());
-        }
+        if self.rest.is_none() { Ok(()) } else { self.push_some_rest(plan, slab, card) }
+    }
+
+    #[inline(never)]
+    fn push_some_rest(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> Result<(), Rule> {
         self.rest.push(plan, self.members.len(), slab.get(card.handle))
     }
 
@@ -235,14 +238,14 @@ impl Group {
     pub(super) fn room_left(&self, plan: &Plan) -> u8 {
         let frame = self.frame();
         let left = frame.room - frame.players;
-        if plan.pair.is_none() {
-            return left;
-        }
+        let Some((first, second)) = plan.pair else { return left };
         let fits = |players: &u8| {
             let with = frame.splits | frame.splits.checked_shl(u32::from(*players)).unwrap_or(0);
             split_fits(plan, with, u64::from(frame.players) + u64::from(*players))
         };
-        (1..=left).rev().find(fits).unwrap_or(0)
+        // Nobody comes with more than a team holds.
+        let most = u8::try_from(first.max(second)).map_or(left, |most| most.min(left));
+        (1..=most).rev().find(fits).unwrap_or(0)
     }
 
     /// The primary numbers that one more ticket may have.

@@ -16,6 +16,8 @@ const RUN: usize = 64;
 pub(super) const KEPT_MAX: usize = 256;
 /// How many who come are brought near at a time.
 const FETCHED: usize = 16;
+/// How many blocks on either side of one are looked at before all are: tickets of a match are seldom further apart.
+const BESIDE: usize = 3;
 /// Entries of a block that is filled at once: room is left for those who come later.
 const BUILT: usize = BLOCK * 3 / 4;
 
@@ -200,6 +202,19 @@ impl Index {
         }
     }
 
+    /// Where an entry of a key is, or would be put, if that is in a run and few blocks away from a place.
+    fn find_near(&self, (run, block): (usize, usize), key: Key) -> Option<(usize, usize)> {
+        let heads = &self.runs.get(run)?.heads;
+        let (from, until) = (block.saturating_sub(BESIDE), heads.len().min(block + BESIDE + 1));
+        let near = heads.get(from..until)?;
+        let beyond = heads.get(until).or_else(|| self.heads.get(run + 1));
+        if *near.first()? > key || beyond.is_some_and(|head| *head <= key) {
+            return None;
+        }
+        let passed: usize = near.iter().map(|head| usize::from(*head <= key)).sum();
+        Some((run, from + passed - 1))
+    }
+
     /// Whether an entry of this key belongs into a block.
     fn holds(&self, (run, block): (usize, usize), key: Key) -> bool {
         let Some(heads) = self.runs.get(run).map(|run| &run.heads) else { return false };
@@ -250,7 +265,7 @@ impl Index {
 
     pub(super) fn remove(&mut self, key: Key, slab: &Slab) {
         // Neighbours leave together.
-        let place = self.left.filter(|place| self.holds(*place, key)).or_else(|| self.find(key));
+        let place = self.left.and_then(|left| self.find_near(left, key)).or_else(|| self.find(key));
         let Some((run_at, block_at)) = place else { return };
         self.left = place;
         let run = &mut self.runs[run_at];

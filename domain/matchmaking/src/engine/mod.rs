@@ -312,6 +312,7 @@ impl Engine {
         }
     }
 
+    #[inline]
     fn has_come(&self, handle: Handle) -> bool {
         self.slab.get(handle).since() <= self.come.unix_ms()
     }

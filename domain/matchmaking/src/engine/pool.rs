@@ -258,7 +258,11 @@ fn key(plan: &Plan, row: Ref<'_>) -> Key {
     Key::new(primary(plan, row), row.arrival())
 }
 
+#[inline]
 fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
+    if plan.texts.is_empty() {
+        return Vec::new();
+    }
     let dividing = plan.texts.iter().enumerate().filter(|(_, rule)| rule.reach == Reach::Divides);
     dividing.map(|(rule, _)| row.text(rule)).collect()
 }

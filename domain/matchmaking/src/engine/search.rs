@@ -68,6 +68,10 @@ pub(super) struct Searcher {
     pub(super) sums: Vec<u128>,
     pub(super) numbers: Vec<(i64, i64, u8)>,
     games: Vec<(u64, Handle)>,
+    /// Those of a match, by arrival, with their teams.
+    pub(super) seated: Vec<(u64, Handle, Option<u8>)>,
+    /// The regions it could be played in: the worst latency, their sum, and which.
+    pub(super) common: Vec<(u16, u32, u32)>,
     units: Vec<u8>,
     unit_sums: Vec<i64>,
     /// Whether the last search did.
@@ -176,6 +180,7 @@ impl Searcher {
     }
 
     /// Whether every rule between tickets, and that nobody is in a match twice, lets a ticket join the group as it is.
+    #[inline]
     pub(super) fn fits(&mut self, field: Field<'_>, card: &Card) -> bool {
         field.apart.allows(card.handle, self.group.members())
             && self.group.admits(field.plan, field.slab, card)

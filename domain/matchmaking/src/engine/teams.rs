@@ -51,20 +51,24 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// The team of each unit; `None` where no seating keeps the rules, or none was found within the budget.
-    pub(super) fn seat(&mut self, demand: &Demand<'_>) -> Option<&[u8]> {
+    /// Looks for a [seating](Self::found); says whether there is one that keeps the rules, and it was found within the budget.
+    pub(super) fn seat(&mut self, demand: &Demand<'_>) -> bool {
         let larges = (0..demand.units.len()).filter(|unit| demand.is_large(*unit)).count();
         if demand.similarity == Similarity::Alike && larges > 0 && larges < demand.teams.len() {
             self.broken = Some(Rule::Similarity);
-            return None;
+            return false;
         }
         self.begin(demand);
-        let found = if demand.teams.len() == 2 && demand.units.len() <= EXHAUSTIVE_UNITS_MAX {
+        if demand.teams.len() == 2 && demand.units.len() <= EXHAUSTIVE_UNITS_MAX {
             self.try_all(demand)
         } else {
             self.seat_many(demand)
-        };
-        found.then_some(&self.best[..])
+        }
+    }
+
+    /// The team of each unit, as they were [seated](Self::seat) last.
+    pub(super) fn found(&self) -> &[u8] {
+        &self.best
     }
 
     /// Whether tickets of these sizes have room on the teams, whatever else the rules say.
