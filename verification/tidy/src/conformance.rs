@@ -1,7 +1,7 @@
 //! Which test shows which sentence of the specification.
 //!
 //! Requirements stand in `conformance/*.txt`, one a line: `# heading`, `~ a sentence that asks for nothing`, `a sentence`,
-//! or `{phrase} a sentence`. A test shows a sentence if the comment above it quotes at least half of the sentence (`…` and
+//! or `{phrase} a sentence`; `! what is missing` below one that is not shown, or in part. A test shows a sentence if the comment above it quotes at least half of the sentence (`…` and
 //! `[…]` leave something out), or holds its phrase. The table is `docs/conformance.md`.
 
 use std::fmt::Write as _;
@@ -38,6 +38,8 @@ pub enum Line {
         phrase: Option<String>,
         /// The sentence.
         text: String,
+        /// What is missing before it is shown.
+        missing: Option<String>,
     },
 }
 
@@ -55,22 +57,29 @@ pub struct Test {
 /// Reads a specification.
 #[must_use]
 pub fn lines(text: &str) -> Vec<Line> {
-    let line = |line: &str| {
-        if let Some(title) = line.strip_prefix("# ") {
-            return Line::Heading(title.to_owned());
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|text| !text.trim().is_empty()) {
+        match (line.strip_prefix("! "), lines.last_mut()) {
+            (Some(what), Some(Line::Requirement { missing, .. })) => *missing = Some(what.to_owned()),
+            (Some(_) | None, _) => lines.push(self::line(line)),
         }
-        if let Some(remark) = line.strip_prefix("~ ") {
-            return Line::Remark(remark.to_owned());
-        }
-        // A phrase may have braces of its own: `{GET /fleets/{id}} …`.
-        match line.strip_prefix('{').and_then(|rest| rest.split_once("} ")) {
-            Some((phrase, text)) => {
-                Line::Requirement { phrase: Some(phrase.to_owned()), text: text.to_owned() }
-            }
-            None => Line::Requirement { phrase: None, text: line.to_owned() },
-        }
+    }
+    lines
+}
+
+fn line(line: &str) -> Line {
+    if let Some(title) = line.strip_prefix("# ") {
+        return Line::Heading(title.to_owned());
+    }
+    if let Some(remark) = line.strip_prefix("~ ") {
+        return Line::Remark(remark.to_owned());
+    }
+    // A phrase may have braces of its own: `{GET /fleets/{id}} …`.
+    let (phrase, text) = match line.strip_prefix('{').and_then(|rest| rest.split_once("} ")) {
+        Some((phrase, text)) => (Some(phrase.to_owned()), text),
+        None => (None, line),
     };
-    text.lines().filter(|text| !text.trim().is_empty()).map(line).collect()
+    Line::Requirement { phrase, text: text.to_owned(), missing: None }
 }
 
 /// The tests of a Rust file that have a comment.
@@ -100,21 +109,52 @@ pub fn tests(file: &File) -> Vec<Test> {
     found
 }
 
-/// Whether the comment of a test quotes a sentence or holds its phrase.
-#[must_use]
-pub fn shows(comment: &str, phrase: Option<&str>, sentence: &str) -> bool {
-    if let Some(phrase) = phrase {
-        return holds(&plain(comment), &plain(phrase));
+/// A comment as it is compared, made once: there are many sentences.
+#[derive(Debug)]
+pub struct Said {
+    plain: String,
+    quotes: Vec<String>,
+}
+
+impl Said {
+    /// What that comment says.
+    #[must_use]
+    pub fn of(comment: &str) -> Self {
+        Self { plain: plain(comment), quotes: quotes(comment).iter().map(|quote| plain(quote)).collect() }
     }
-    let sentence = plain(sentence);
-    let quotes: Vec<String> = quotes(comment).iter().map(|quote| plain(quote)).collect();
-    if quotes.iter().any(|quote| quote.contains(&sentence)) {
-        return true;
+
+    /// Whether it quotes the sentence or holds its phrase.
+    #[must_use]
+    pub fn shows(&self, asked: &Asked) -> bool {
+        let sentence = match asked {
+            Asked::Phrase(phrase) => return holds(&self.plain, phrase),
+            Asked::Sentence(sentence) => sentence,
+        };
+        if self.quotes.iter().any(|quote| quote.contains(sentence)) {
+            return true;
+        }
+        // A few words stand in several sentences: only who quotes most of one means it.
+        let quoted = self.quotes.iter().map(|quote| (quote.chars().count(), quote));
+        let parts = quoted.filter(|(chars, quote)| *chars >= QUOTE_CHARS_MIN && sentence.contains(*quote));
+        parts.map(|(chars, _)| chars).sum::<usize>() * 2 >= sentence.chars().count()
     }
-    // A few words stand in several sentences: only who quotes most of one means it.
-    let quoted = quotes.iter().map(|quote| (quote.chars().count(), quote));
-    let parts = quoted.filter(|(chars, quote)| *chars >= QUOTE_CHARS_MIN && sentence.contains(*quote));
-    parts.map(|(chars, _)| chars).sum::<usize>() * 2 >= sentence.chars().count()
+}
+
+/// What a comment is asked for, as it is compared.
+#[derive(Debug)]
+pub enum Asked {
+    /// These words, where a sentence has a phrase.
+    Phrase(String),
+    /// Most of it, quoted.
+    Sentence(String),
+}
+
+impl Asked {
+    /// Of a sentence.
+    #[must_use]
+    pub fn of(phrase: Option<&str>, sentence: &str) -> Self {
+        phrase.map_or_else(|| Self::Sentence(plain(sentence)), |phrase| Self::Phrase(plain(phrase)))
+    }
 }
 
 /// Whether a phrase stands in a comment by itself: `GET /fleets` is not in `GET /fleets/{id}`.
@@ -145,7 +185,8 @@ fn plain(text: &str) -> String {
 /// # Errors
 /// A specification is missing.
 pub fn table(tree: &Tree) -> Result<String, String> {
-    let tests: Vec<Test> = tree.rust().flat_map(tests).collect();
+    let tests: Vec<(Said, Test)> =
+        tree.rust().flat_map(tests).map(|test| (Said::of(&test.comment), test)).collect();
     let mut out = String::from(
         "# Conformance\n\nEvery sentence of the specifications for hosting, and the tests that show it. Made by\n\
          `cargo run -p mainstay-tidy` from the comments above the tests; a test of the house rules compares.\n",
@@ -158,30 +199,42 @@ pub fn table(tree: &Tree) -> Result<String, String> {
     Ok(out)
 }
 
-fn write_source(out: &mut String, title: &str, lines: &[Line], tests: &[Test]) -> std::fmt::Result {
+fn write_source(out: &mut String, title: &str, lines: &[Line], tests: &[(Said, Test)]) -> std::fmt::Result {
     let shown_by = |phrase: Option<&str>, text: &str| -> Vec<&Test> {
-        tests.iter().filter(|test| shows(&test.comment, phrase, text)).collect()
+        let asked = Asked::of(phrase, text);
+        let shown = tests.iter().filter(|(said, _)| said.shows(&asked));
+        shown.map(|(_, test)| test).collect()
     };
-    let requirements: Vec<(Option<&str>, &str)> = lines
+    let requirements: Vec<bool> = lines
         .iter()
         .filter_map(|line| match line {
-            Line::Requirement { phrase, text } => Some((phrase.as_deref(), text.as_str())),
+            Line::Requirement { phrase, text, missing } => {
+                Some(missing.is_none() && !shown_by(phrase.as_deref(), text).is_empty())
+            }
             Line::Heading(_) | Line::Remark(_) => None,
         })
         .collect();
-    let shown = requirements.iter().filter(|(phrase, text)| !shown_by(*phrase, text).is_empty()).count();
+    let shown = requirements.iter().filter(|is_shown| **is_shown).count();
     writeln!(out, "\n## {title}\n\n{shown} of {} are shown by a test.\n", requirements.len())?;
     writeln!(out, "| sentence | shown by |\n|---|---|")?;
     for line in lines {
         match line {
             Line::Heading(title) => writeln!(out, "| **{title}** | |")?,
             Line::Remark(text) => writeln!(out, "| *{}* | (asks for nothing) |", cell(text))?,
-            Line::Requirement { phrase, text } => {
+            Line::Requirement { phrase, text, missing } => {
                 let links: Vec<String> = shown_by(phrase.as_deref(), text)
                     .iter()
                     .map(|test| format!("[{}](../{})", test.name, test.path))
                     .collect();
-                let shown = if links.is_empty() { "**not yet**".to_owned() } else { links.join(", ") };
+                let shown = match missing {
+                    Some(what) => format!(
+                        "{}**not yet**: {}",
+                        links.iter().map(|link| format!("{link}, ")).collect::<String>(),
+                        cell(what)
+                    ),
+                    None if links.is_empty() => "**not yet**".to_owned(),
+                    None => links.join(", "),
+                };
                 let phrase = phrase.as_ref().map_or_else(String::new, |phrase| format!("`{phrase}` "));
                 writeln!(out, "| {}{} | {shown} |", cell(&phrase), cell(text))?;
             }
@@ -191,21 +244,30 @@ fn write_source(out: &mut String, title: &str, lines: &[Line], tests: &[Test]) -
 }
 
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
+    // What is in angle brackets would be taken for a tag, and not be seen.
+    text.replace('|', "\\|").replace('<', "&lt;")
 }
 
 #[cfg(test)]
 mod unit {
     use super::*;
 
+    fn shows(comment: &str, phrase: Option<&str>, sentence: &str) -> bool {
+        Said::of(comment).shows(&Asked::of(phrase, sentence))
+    }
+
     #[test]
     fn a_line_is_a_heading_a_remark_or_a_requirement() {
-        let text = "# Stop\n~ See below.\n\nIt stops.\n{GET /fleets/{id}} one fleet\n";
+        let text = "# Stop\n~ See below.\n\nIt stops.\n{GET /fleets/{id}} one fleet\n! its size\n";
         let expected = [
             Line::Heading("Stop".into()),
             Line::Remark("See below.".into()),
-            Line::Requirement { phrase: None, text: "It stops.".into() },
-            Line::Requirement { phrase: Some("GET /fleets/{id}".into()), text: "one fleet".into() },
+            Line::Requirement { phrase: None, text: "It stops.".into(), missing: None },
+            Line::Requirement {
+                phrase: Some("GET /fleets/{id}".into()),
+                text: "one fleet".into(),
+                missing: Some("its size".into()),
+            },
         ];
         assert_eq!(lines(text), expected);
     }
@@ -232,11 +294,29 @@ mod unit {
         assert!(shows("`GET /fleets/{id}`: 404", Some("GET /fleets/{id}"), "one fleet"));
         assert!(!shows("`GET /fleets`: 404", Some("GET /fleets/{id}"), "one fleet"));
         assert!(!shows("`GET /fleets/{id}`: 404", Some("GET /fleets"), "all fleets"));
-        assert!(shows(
-            "don’t \"Game Server Hosting won’t keep it\"",
-            None,
-            "Game Server Hosting won't keep it."
-        ));
+        let other_apostrophes = "don’t \"Game Server Hosting won’t keep it\"";
+        assert!(shows(other_apostrophes, None, "Game Server Hosting won't keep it."));
+    }
+
+    #[test]
+    fn what_is_missing_is_told_and_not_counted_as_shown() {
+        let test = |name: &str, comment: &str| {
+            let test = Test { path: "a.rs".into(), name: name.into(), comment: comment.into() };
+            (Said::of(comment), test)
+        };
+        let tests = [test("stops", "\"It stops.\""), test("sizes", "\"It has a size.\"")];
+        let mut out = String::new();
+        let lines = lines("It stops.\nIt has a size.\n! of <two>\nIt starts.\n! all\nIt ends.\n");
+        write_source(&mut out, "A seed", &lines, &tests).unwrap();
+        for row in [
+            "1 of 4 are shown by a test.",
+            "| It stops. | [stops](../a.rs) |",
+            "| It has a size. | [sizes](../a.rs), **not yet**: of &lt;two> |",
+            "| It starts. | **not yet**: all |",
+            "| It ends. | **not yet** |",
+        ] {
+            assert!(out.lines().any(|line| line == row), "{row}\n{out}");
+        }
     }
 
     #[test]

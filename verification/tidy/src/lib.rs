@@ -12,6 +12,7 @@ pub mod headers;
 pub mod lengths;
 pub mod links;
 pub mod lockfile;
+pub mod seeds;
 pub mod status;
 pub mod tree;
 pub mod words;

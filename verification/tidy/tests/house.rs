@@ -2,7 +2,7 @@
 
 use mainstay_tidy::tree::{File, Tree, is_test_file};
 use mainstay_tidy::{
-    Violation, arrows, clock, codes, conformance, headers, lengths, links, lockfile, status, words,
+    Violation, arrows, clock, codes, conformance, headers, lengths, links, lockfile, seeds, status, words,
 };
 use std::process::Command;
 
@@ -127,6 +127,14 @@ fn the_conformance_table_is_that_of_the_tests() {
         "{} is not what the tests say: `cargo run -p mainstay-tidy`",
         conformance::TABLE
     );
+}
+
+#[test]
+fn every_sentence_of_a_seed_is_in_its_table() {
+    let tree = tree();
+    let pairs: Vec<(&File, &File)> = seeds::pairs(&tree).collect();
+    assert!(pairs.len() >= 2, "seeds 000 and 004 at least: {}", pairs.len());
+    assert_none(pairs.into_iter().filter_map(|(table, seed)| seeds::departure(table, seed)).collect());
 }
 
 #[test]

@@ -4,15 +4,25 @@ use std::time::Duration;
 
 use mainstay_migration::{NAMES, NatType, Settings, Switch};
 
-/// "default is 30 seconds", "default is 1 = on", "default is 0 = off".
+/// net_migrate_timeout: "default is 30 seconds"; net_automigrate_host: "default is 1 = on"; net_show_host_identificiation,
+/// net_show_new_host_hinting, net_hostHintingNATTypeOverride and net_hostHintingActiveConnectionsOverride: "default is 0 = off".
 #[test]
 fn defaults_are_the_seeds() {
     let settings = Settings::DEFAULT;
-    let values: Vec<String> = NAMES.iter().map(|name| settings.get(name).unwrap()).collect();
-    assert_eq!(values, ["30", "1", "0", "0", "0", "0"]);
+    for (name, value) in [
+        ("net_migrate_timeout", "30"),
+        ("net_automigrate_host", "1"),
+        ("net_show_host_identificiation", "0"),
+        ("net_show_new_host_hinting", "0"),
+        ("net_hostHintingNATTypeOverride", "0"),
+        ("net_hostHintingActiveConnectionsOverride", "0"),
+    ] {
+        assert_eq!(settings.get(name).unwrap(), value, "{name}");
+    }
+    assert_eq!(settings.migrate_timeout, Duration::from_secs(30));
 }
 
-/// "overrides the reported NAT type (default is 0 = off; 1 = open, 2 = moderate, 3 = strict, 255 = unknown)."
+/// net_hostHintingNATTypeOverride: "overrides the reported NAT type (default is 0 = off; 1 = open, 2 = moderate, 3 = strict, 255 = unknown)."
 #[test]
 fn nat_types_have_the_seeds_numbers() {
     let mut settings = Settings::DEFAULT;

@@ -191,7 +191,8 @@ fn a_new_hosts_lost_word_costs_a_beat() {
 }
 
 /// "Lobby migration: the current host determines that a client in the lobby is a more suitable candidate" and "It is entirely
-/// possible for the old host to have this method called (in the event of a lobby migration)".
+/// possible for the old host to have this method called (in the event of a lobby migration) as it might have to adjust internal state
+/// to become a client."
 #[test]
 fn a_lobby_host_becomes_a_client_of_the_better_one() {
     let mut net = Net::of(3);
@@ -301,16 +302,31 @@ fn what_a_peer_is_can_be_shown() {
 /// "Obviously it doesn't actually change the number of active connections, only what's reported in the hint, and is used to ensure a
 /// particular machine is either excluded as a host candidate (by reporting a lower number of connections) or preferentially chosen
 /// (by reporting a higher number of connections; up to 255)." "net_hostHintingNATTypeOverride - … used to ensure a particular machine is either excluded as a host candidate (by reporting
-/// a more strict NAT type) or preferentially chosen".
+/// a more strict NAT type) or preferentially chosen (by reporting a more open NAT type)." Of net_hostHintingActiveConnectionsOverride, too.
 #[test]
 fn overrides_decide_who_comes_next() {
-    let mut net = Net::of(4);
-    net.set(peer(2), "net_hostHintingNATTypeOverride", "3");
-    net.run(Duration::from_secs(1));
-    assert_eq!(net.session(peer(4)).anticipated(), Some(peer(3)));
-    net.set(peer(4), "net_hostHintingActiveConnectionsOverride", "255");
-    net.run(Duration::from_secs(1));
-    assert_eq!(net.session(peer(1)).anticipated(), Some(peer(4)));
+    const NAT: &str = "net_hostHintingNATTypeOverride";
+    const CONNECTIONS: &str = "net_hostHintingActiveConnectionsOverride";
+    // All are the same but for their channels, so the second comes next; it has three connections.
+    for (what, who, (name, value), next) in [
+        ("excluded, by a more strict NAT type", 2, (NAT, "3"), 3),
+        ("chosen, by a more open NAT type", 4, (NAT, "1"), 4),
+        ("excluded, by a lower number of connections", 2, (CONNECTIONS, "1"), 3),
+        ("chosen, by a higher number of connections", 4, (CONNECTIONS, "255"), 4),
+    ] {
+        let mut net = Net::of(4);
+        for id in 1..=4 {
+            net.give(peer(id), Input::Reachable { nat: NatType::Moderate, ping_ms: 40, upstream_bps: 0 });
+        }
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.session(peer(1)).anticipated(), Some(peer(2)), "{what}");
+        net.set(peer(who), name, value);
+        net.run(Duration::from_secs(1));
+        assert!(net.peers.values().all(|session| session.anticipated() == Some(peer(next))), "{what}");
+        net.kill(peer(1));
+        net.run(Duration::from_secs(3));
+        assert_eq!(net.host(), peer(next), "{what}");
+    }
 }
 
 /// B1: no member can announce itself host, neither with too few votes nor with somebody else's epoch.

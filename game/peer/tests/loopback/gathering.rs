@@ -51,7 +51,8 @@ fn a_session_goes_to_whoever_suits_better_while_its_players_gather() {
     assert_eq!(leads, Some(Tick(6)), "it goes on from where the other stopped");
 }
 
-/// "A lobby service can be queried for host migration support", and each has its own flag, on by default.
+/// "A lobby service can be queried for host migration support as follows", GetLobbyServiceFlag, "where <lobby_service_type> is eCLS_LAN or
+/// eCLS_Online": each has its own flag, on by default.
 #[test]
 fn each_service_has_a_flag_of_its_own() {
     let ann = start();

@@ -73,7 +73,8 @@ impl Listener for Noting {
     }
 }
 
-/// "your class must register itself with the network layer. This is best done in the constructor of the class" and "A corresponding
+/// "your class must register itself with the network layer. This is best done in the constructor of the class"
+/// (AddHostMigrationEventListener, with a name by which the game is told whom it waits for) and "A corresponding
 /// call to unregister your class should go in its destructor": whenever that is, in the middle of a migration, too.
 #[test]
 fn listeners_come_and_go_while_a_session_runs() {
