@@ -285,6 +285,17 @@ fn all_reach_a_common_region() {
     assert_eq!(*world.formed()[0].regions, ["EastUs".into()]);
 }
 
+/// "is less than a configured max value": decision 0041 takes a latency at the limit for one inside.
+#[test]
+fn a_latency_at_the_limit_is_inside() {
+    let mut world = World::new(spec(2, 2, vec![selection(Expansion::Fixed(200))]));
+    world.solo("at", &[latencies(&[("EastUs", 200)])]);
+    world.solo("above", &[latencies(&[("EastUs", 201), ("WestUs", 20)])]);
+    assert!(world.formed().is_empty());
+    world.solo("also", &[latencies(&[("EastUs", 200)])]);
+    assert_eq!(world.matched(), [["also", "at"]]);
+}
+
 /// `RegionPreferences`, "best first": the least worst latency.
 #[test]
 fn regions_are_told_best_first() {

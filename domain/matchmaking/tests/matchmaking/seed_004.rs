@@ -55,11 +55,11 @@ fn two_games_do_not_match() {
 #[test]
 fn a_game_comes_before_a_new_match() {
     let mut world = skill(5.0);
-    // The game is further away than the player who waits longer; they do not fit each other.
+    // Who comes fits both. The player has waited longer, and is nearer, by 4.6 to 4.9; they do not fit each other.
     world.solo("waits", &[number_value(0.0)]);
     world.seconds(10);
     world.backfill(vec![seated("plays", "", &[number_value(9.5)])], ServerDetails::default());
-    world.solo("comes", &[number_value(4.9)]);
+    world.solo("comes", &[number_value(4.6)]);
     assert_eq!(world.matched(), [["comes", "plays"]]);
 }
 

@@ -212,7 +212,8 @@ fn a_region_that_the_queue_does_not_have_is_refused() {
     assert_eq!(*world.formed()[0].regions, ["EastUs".into()], "as the queue writes it");
 }
 
-/// A change of limits keeps those who wait; a change of what is read ends them with `RetryRequired`; a removed queue cancels all.
+/// A change of limits keeps those who wait; a change of what is read ends them with `RetryRequired`; a removed queue cancels all
+/// (`Match/RemoveMatchmakingQueue`).
 #[test]
 fn a_queue_changes_under_those_who_wait() {
     let mut world = World::new(spec(2, 2, vec![difference("skill", fixed(1.0))]));
@@ -237,6 +238,8 @@ fn a_queue_changes_under_those_who_wait() {
     let open = world.solo("e", &[number_value(0.0)]);
     world.run(Command::Close).unwrap();
     assert_eq!(world.status(open), "Canceled");
+    let told = Event::TicketCanceled { ticket: open, reason: Cancellation::Server };
+    assert!(world.journal.iter().any(|(_, event)| *event == told));
     assert_eq!(world.try_ticket("f", &[], &[]), Err(Rejection::QueueNotFound));
     assert_eq!(world.run(Command::Close), Err(Rejection::QueueNotFound));
 }

@@ -1,5 +1,6 @@
-//! How often who may call what. Where PlayFab publishes a limit it is that one, but for two: polls (its pages disagree, record 0041),
-//! and what servers do, since the published limits of servers make games that are always open impossible.
+//! How often who may call what. Where PlayFab publishes a limit it is that one, but for three (record 0041): polls, of which its pages
+//! disagree; what servers do, since the published limits of servers make games that are always open impossible; and statistics, which are
+//! live here.
 
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::{Caller, Entity};
