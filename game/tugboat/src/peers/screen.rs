@@ -112,7 +112,7 @@ pub(crate) fn sentence(facts: &Value) -> Option<String> {
         "confirmed" => format!("confirmed (epoch {})", facts["epoch"]),
         "rewritten" => format!("{} rewrote what was played", peer("host")),
         "nobodyBetter" => "nobody would be a better host".to_owned(),
-        "notTaken" | "notSet" => format!("refused: {}", word("why")),
+        "notTaken" | "notSet" | "notListed" | "notSaid" => format!("refused: {}", word("why")),
         "unknown" => format!("unknown: {}; there are {}", word("line"), word("commands")),
         "over" => format!("the session is over: {}", word("why")),
         _ => return None,
@@ -275,7 +275,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use mainstay_peer::migration::{
-        Epoch, Level, Migratable, NatType, OrderName, Stamp, Terms, WithoutMajority,
+        CanBeHost, ChannelId, Entry, Epoch, Hint, Level, Migratable, NatType, OrderName, Stamp, Terms,
+        WithoutMajority,
     };
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -292,13 +293,9 @@ mod tests {
         KeyEvent::new(code, KeyModifiers::NONE)
     }
 
-    #[test]
-    fn who_is_host_is_drawn_while_the_toggle_is_on() {
-        let me = PeerId(0xabcd_0000 << 96);
-        let mut harbour = Harbour::new(3);
-        harbour.board(me);
-        harbour.step();
-        let mut shown = Shown {
+    /// Of one who comes after its host.
+    fn shown(me: PeerId) -> Shown {
+        Shown {
             role: Identification::AnticipatedNewHost,
             identification: Some(Identification::AnticipatedNewHost),
             leader: PeerId(0x1234_5678 << 96),
@@ -317,7 +314,16 @@ mod tests {
             linked: 0,
             relayed: 0,
             hints: vec![],
-        };
+        }
+    }
+
+    #[test]
+    fn who_is_host_is_drawn_while_the_toggle_is_on() {
+        let me = PeerId(0xabcd_0000 << 96);
+        let mut harbour = Harbour::new(3);
+        harbour.board(me);
+        harbour.step();
+        let mut shown = shown(me);
         let desk = Desk::default();
         let text = drawn(&desk, &Scene { harbour: &harbour, me, shown: Some(&shown) });
         for words in ["ANTICIPATED NEW HOST", "host 12345678 since epoch 4", "next you", "1 0"] {
@@ -328,6 +334,36 @@ mod tests {
         assert!(
             drawn(&desk, &Scene { harbour: &harbour, me, shown: None }).contains("looking for the session")
         );
+    }
+
+    #[test]
+    fn the_list_of_hints_is_drawn_while_there_is_one() {
+        let (me, other) = (PeerId(0xabcd_0000 << 96), PeerId(0x1234_5678 << 96));
+        let harbour = Harbour::new(3);
+        let mut shown = shown(me);
+        let listed = |shown: &Shown| {
+            let text = drawn(&Desk::default(), &Scene { harbour: &harbour, me, shown: Some(shown) });
+            ["hints: NAT, connections", "12345678 Strict, 7"].map(|words| text.contains(words))
+        };
+        assert_eq!(listed(&shown), [false, false]);
+        let hint = Hint {
+            can_be_host: CanBeHost::Yes,
+            nat: NatType::Strict,
+            connections: 7,
+            ping_ms: 40,
+            upstream_bps: 0,
+        };
+        let channel = ChannelId { stamp: shown.stamp, number: 1 };
+        shown.hints = vec![(other, Entry { channel, hint })];
+        assert_eq!(listed(&shown), [true, true]);
+    }
+
+    #[test]
+    fn what_a_lobby_or_a_level_refuses_is_a_sentence_too() {
+        for event in ["notTaken", "notSet", "notListed", "notSaid"] {
+            let facts = serde_json::json!({ "event": event, "why": "too much" });
+            assert_eq!(sentence(&facts).as_deref(), Some("refused: too much"), "{event}");
+        }
     }
 
     #[test]

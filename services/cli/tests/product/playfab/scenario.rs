@@ -197,7 +197,9 @@ fn queues(sdk: &mut Sdk, server: &Value) {
     let mut wrong = duel("wrong");
     wrong["MinMatchSize"] = json!(1);
     wrong["DifferenceRules"][0]["Weight"] = json!(0);
-    sdk.no(server, set, json!({ "MatchmakingQueue": wrong }), config);
+    let refused = sdk.no(server, set, json!({ "MatchmakingQueue": wrong }), config);
+    let faults = refused["errorDetails"]["MatchmakingQueue"].as_array().unwrap();
+    assert_eq!(faults.len(), 2, "both at once: {refused}");
     let mut placed = duel("placed");
     placed["ServerAllocationEnabled"] = json!(true);
     sdk.no(server, set, json!({ "MatchmakingQueue": placed }), config);
@@ -288,9 +290,10 @@ fn solo(sdk: &mut Sdk, server: &Value) {
     sdk.no(&other.who, all, by_key.clone(), UNAUTHORIZED);
     sdk.ok(&one.who, cancel, mine.clone());
     sdk.ok(&one.who, cancel, mine.clone());
-    let seen = sdk.ok(&one.who, get, mine);
+    let seen = sdk.ok(&one.who, get, mine.clone());
     assert_eq!((&seen["Status"], &seen["CancellationReasonString"]), (&json!("Canceled"), &json!("User")));
     sdk.ok(server, all, by_key);
+    sdk.no_more(&one.who, get, &mine, ("MatchmakingRateLimitExceeded", 2054));
 }
 
 /// A group that joins, one alone, and one whom a server brings: a match.

@@ -166,17 +166,24 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
 fn summarise(told: &Told, moved: Value) -> Result<(), Failure> {
     let lost = match moved["ackedLost"].as_u64() {
         Some(0) => "nothing that they had been told was safe is lost".to_owned(),
-        Some(_) | None => {
-            format!("{} ticks and deeds that they had been told were safe are lost", moved["ackedLost"])
+        Some(lost) => format!("{lost} ticks and deeds that they had been told were safe are lost"),
+        None => "none of them told whether anything is lost that they had been told was safe".to_owned(),
+    };
+    let gap = match moved["gapMs"].as_u64() {
+        Some(ms) => {
+            format!(
+                "{ms} ms from the old host's last state to the new one's first, on the player who waited longest"
+            )
         }
+        None => "none of them told how long it was from the old host's last state to the new one's first"
+            .to_owned(),
     };
     let words = format!(
-        "{} took over from {} ({}, epoch {})\n          {} ms from the old host's last state to the new one's first, on the player who waited longest\n          {} of {} players play on; {lost}",
+        "{} took over from {} ({}, epoch {})\n          {gap}\n          {} of {} players play on; {lost}",
         short(&text(&moved, "newHost")),
         short(&text(&moved, "oldHost")),
         text(&moved, "cause"),
         moved["epoch"],
-        moved["gapMs"],
         moved["peersKept"],
         moved["peers"],
     );
