@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, TicketId, Timestamp};
@@ -11,7 +12,8 @@ use mainstay_wire::playfab::answer::MatchAnswer;
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use mainstay_wire::playfab::request::CreateServerTicket;
 use mainstay_wire::playfab::{
-    MatchmakingPlayer, MatchmakingPlayerAttributes, Objects, ServerDetails, Stored, Success, attributes,
+    EntityKey, MatchmakingPlayer, MatchmakingPlayerAttributes, Objects, ServerDetails, Stored, Success,
+    attributes, types,
 };
 use serde_json::{Value, json};
 
@@ -256,4 +258,126 @@ fn a_match_is_told_in_these_bytes() {
             .contains(r#""Attributes":{"DataObject":null,"EscapedDataObject":"{\"Skill\":5}"}"#)
     );
     assert!(told(Some(Objects::Plain)).contains(r#""Attributes":{"DataObject":{"Skill":5}}"#));
+}
+
+/// "named by code", and by field: what is of another type is told in the words of whoever sent it, all of it at once.
+#[test]
+fn what_is_of_another_type_is_told_with_its_place_and_all_at_once() {
+    let told = |body: Value| types::faults(&body).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let queue = json!({
+        "Name": 5, "MinMatchSize": "2", "MaxMatchSize": 2.5, "ServerAllocationEnabled": "yes", "Teams": [{ "MinTeamSize": -1 }],
+        "DifferenceRules": [{ "Name": "skill", "Weight": "1", "Attribute": "Skill", "CustomExpansion": { "DifferenceOverrides": [1, null, "5", { "Value": [] }] } }],
+        "Rules": [{ "Type": "StringEqualityRule", "Expansion": { "EnabledOverrides": [0] } }],
+    });
+    let expected = [
+        "DifferenceRules[0].Attribute: an object is needed, and this is the text \"Skill\"",
+        "DifferenceRules[0].CustomExpansion.DifferenceOverrides[2]: a number, or an object with a Value, is needed, and this is the text \"5\"",
+        "DifferenceRules[0].CustomExpansion.DifferenceOverrides[3].Value: a number is needed, and this is a list",
+        "DifferenceRules[0].Weight: a number is needed, and this is the text \"1\"",
+        "MaxMatchSize: a whole number from 0 to 4294967295 is needed, and this is 2.5",
+        "MinMatchSize: a whole number from 0 to 4294967295 is needed, and this is the text \"2\"",
+        "Name: a text is needed, and this is 5",
+        "Rules[0].Expansion.EnabledOverrides[0]: true or false is needed, and this is 0",
+        "ServerAllocationEnabled: true or false is needed, and this is the text \"yes\"",
+        "Teams[0].MinTeamSize: a whole number from 0 to 4294967295 is needed, and this is -1",
+    ];
+    let sorted = |mut told: Vec<String>| {
+        told.sort();
+        told
+    };
+    assert_eq!(sorted(told(queue.clone())), expected);
+    let refused = MatchmakingQueueConfig::read(queue).unwrap_err();
+    assert_eq!(sorted(refused.iter().map(ToString::to_string).collect()), expected);
+
+    let players: Vec<Value> = (0..7)
+        .map(|at| {
+            if at == 6 {
+                json!({ "Entity": {}, "Attributes": 5 })
+            } else {
+                json!({ "Entity": { "Id": "A" } })
+            }
+        })
+        .collect();
+    let long = "x".repeat(100);
+    let game = json!({ "Members": players, "GiveUpAfterSeconds": "soon", "OnPlayerTakenOut": long, "ServerDetails": { "Ports": [
+        { "Name": "game", "Num": "7000", "Protocol": "tcp" }, { "Port": { "Num": 1 } }, 7000 ] } });
+    assert_eq!(
+        sorted(told(game)),
+        [
+            "GiveUpAfterSeconds: a whole number is needed, and this is the text \"soon\"".to_owned(),
+            "Members[6].Attributes: an object is needed, and this is 5".to_owned(),
+            format!("OnPlayerTakenOut: Cancel or GoOn is needed, and this is the text {:?}…", "x".repeat(40)),
+            "ServerDetails.Ports[0].Num: a whole number is needed, and this is the text \"7000\"".to_owned(),
+            "ServerDetails.Ports[0].Protocol: TCP or UDP is needed, and this is the text \"tcp\"".to_owned(),
+            "ServerDetails.Ports[1].Port.Name: it is missing".to_owned(),
+            "ServerDetails.Ports[2]: an object is needed, and this is 7000".to_owned(),
+        ]
+    );
+    // What players bring is theirs, and what is nothing is right everywhere.
+    let theirs = json!({ "Members": [{ "Attributes": { "DataObject": { "Name": 5, "Weight": "heavy" } } }], "QueueName": null, "Regions": {} });
+    assert_eq!(told(theirs), Vec::<String>::new());
+    let many = json!({ "Regions": (0..100).collect::<Vec<_>>() });
+    assert_eq!(told(many).len(), 20);
+}
+
+/// Every name that a queue is written with has a type to be told: else a fault of it would be told in the reader's words.
+#[test]
+fn every_name_of_a_queue_is_known_by_its_type() {
+    fn names(value: &Value, found: &mut BTreeSet<String>) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            found.insert(name.clone());
+            names(value, found);
+        }
+        value.as_array().into_iter().flatten().for_each(|value| names(value, found));
+    }
+    let mut found = BTreeSet::new();
+    names(&published(), &mut found);
+    names(&serde_json::to_value(MatchmakingQueueConfig::default()).unwrap(), &mut found);
+    // Of the rule's own type.
+    assert!(found.remove("DefaultAttributeValue"));
+    assert!(found.len() > 30, "{found:?}");
+    for name in found {
+        // Neither a value, nor an object, nor a list of any.
+        assert_eq!(types::faults(&json!({ &name: [[]] })).len(), 1, "{name}");
+    }
+}
+
+/// "omitted = null": and an empty `Type` names none.
+#[test]
+fn null_and_empty_are_as_if_left_out() {
+    let read = |port: Value| serde_json::from_value::<ServerDetails>(json!({ "Ports": [port] })).unwrap();
+    let left_out = read(json!({ "Name": "game", "Num": 7 }));
+    assert_eq!(read(json!({ "Name": "game", "Num": 7, "Protocol": null })), left_out);
+    let key = |body: Value| serde_json::from_value::<EntityKey>(body).unwrap().entity();
+    let player = Entity::new(Entity::PLAYER, "A");
+    for kind in [
+        json!({ "Id": "A" }),
+        json!({ "Id": "A", "Type": "" }),
+        json!({ "Id": "A", "Type": "", "TypeString": "" }),
+    ] {
+        assert_eq!(key(kind), player);
+    }
+    assert_eq!(key(json!({ "Id": "A", "Type": "", "TypeString": "title" })), Entity::new("title", "A"));
+}
+
+/// A list of another rule's would be another limit.
+#[test]
+fn an_expansion_with_another_rules_list_is_a_fault() {
+    let near = |expansion: Value| {
+        let rule =
+            json!({ "Name": "near", "Path": "latency", "MaxLatency": 100, "CustomExpansion": expansion });
+        read(json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "RegionSelectionRule": rule }))
+            .declared(None)
+    };
+    near(json!({ "MaxLatencyOverrides": [5], "SecondsBetweenExpansions": 1 })).unwrap();
+    for wrong in [
+        json!({ "DifferenceOverrides": [5], "SecondsBetweenExpansions": 1 }),
+        json!({ "MaxLatencyOverrides": [5], "DifferenceOverrides": [5], "SecondsBetweenExpansions": 1 }),
+    ] {
+        let told = near(wrong).unwrap_err()[0].to_string();
+        assert_eq!(
+            told,
+            "rule near: its CustomExpansion has DifferenceOverrides, which is of other rules: MaxLatencyOverrides"
+        );
+    }
 }

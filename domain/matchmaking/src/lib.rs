@@ -52,6 +52,7 @@ pub use amount::Amount;
 pub use attribute::{AttributeFault, Attributes, LATENCIES_MAX, TEXT_BYTES_MAX, TEXTS_MAX, Value};
 pub use backfill::{BackfillStage, BackfillTicket, Port, Protocol, ServerDetails};
 pub use command::{Answer, Command, Observation, Target, Why};
+pub use decide::GIVE_UP_AFTER_MAX;
 pub use engine::{Cursor, Kind, LookedAt};
 pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity};
 pub use event::{Event, Filled};

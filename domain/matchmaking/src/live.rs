@@ -209,6 +209,13 @@ impl Live {
         self.handles.insert(&self.tickets, handle);
     }
 
+    /// At most so many of those that could meet a ticket, the nearest first; nobody, where it is not known.
+    pub(crate) fn nearest(&self, ticket: &TicketId, most: usize) -> Vec<TicketId> {
+        let Some(handle) = self.handles.get(&self.tickets, ticket) else { return Vec::new() };
+        let near = self.engine.nearest(handle, most);
+        near.into_iter().map(|near| self.tickets[near as usize]).collect()
+    }
+
     /// How many tickets it knows.
     pub(crate) fn len(&self) -> usize {
         self.handles.len() + self.unread.len()

@@ -8,6 +8,7 @@ use crate::attribute::AttributeFault;
 use crate::decide::GIVE_UP_AFTER_MAX;
 use crate::engine::Kind;
 use crate::entity::Entity;
+use crate::spec::NoRoom;
 
 /// Why not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +69,9 @@ pub enum Rejection {
         /// How many may be.
         max: u32,
     },
+    /// A game that no match has room for: `MatchmakingNumberOfPlayersInTicketTooLarge` where it is full, else `MatchmakingBadRequest`.
+    #[error("nobody can be found for this game: {0}")]
+    NoRoom(#[from] NoRoom),
     /// `MatchmakingBadRequest`: what contradicts itself.
     #[error("{0}")]
     BadRequest(&'static str),
@@ -124,8 +128,11 @@ impl Rejection {
             Self::Unauthorized { .. } => ("MatchmakingUnauthorized", 2056),
             Self::EntityInvalid { .. } => ("MatchmakingEntityInvalid", 2001),
             Self::AttributeInvalid(_) | Self::TooManyValues => ("MatchmakingAttributeInvalid", 2046),
-            Self::NumberOfPlayersTooLarge { .. } => ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044),
+            Self::NumberOfPlayersTooLarge { .. } | Self::NoRoom(NoRoom::Full { .. }) => {
+                ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044)
+            }
             Self::BadRequest(_)
+            | Self::NoRoom(NoRoom::TooFew { .. } | NoRoom::Teams { .. })
             | Self::GiveUpAfterInvalid { .. }
             | Self::TeamInvalid { .. }
             | Self::KeyReused { .. }

@@ -272,6 +272,9 @@ pub struct WhyView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub paused_since: Option<Instant>,
+    /// Whom it waits for: those who were invited and have not joined. It searches once they have, and tells nothing else before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Where others were found for it, and their match waits for a server: then nobody is looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerWaitView>,
@@ -376,7 +379,9 @@ impl PlayerOfTicket {
         Entity::new(kind, id)
     }
 
-    pub(super) fn told(entity: &Entity) -> String {
+    /// A player's id, with its type where that is another than a player's.
+    #[must_use]
+    pub fn told(entity: &Entity) -> String {
         if entity.kind() == Entity::PLAYER { entity.id().to_owned() } else { entity.to_string() }
     }
 
@@ -559,17 +564,31 @@ impl From<&WhyNot> for WhyView {
             }),
             next: why.next.as_ref().map(StepView::from),
             paused_since: None,
+            missing: Vec::new(),
             server: None,
         }
     }
 }
 
 impl WhyView {
+    /// Of a ticket that has not searched since some of those whom it invites have not joined.
+    #[must_use]
+    pub fn of_group(ticket: &Ticket, spec: &QueueSpec) -> Self {
+        Self { missing: ticket.missing().map(PlayerOfTicket::told).collect(), ..Self::of_nobody(0, spec) }
+    }
+
     /// Of a ticket that searched since then and whose match waits for a server of this queue's.
     #[must_use]
     pub fn of_hold(hold: &Hold, searched: Timestamp, spec: &QueueSpec, now: Timestamp) -> Self {
+        let waited = u32::try_from(now.since(searched).as_secs()).unwrap_or(u32::MAX);
+        let server = ServerWaitView::of(hold, now);
+        Self { server: Some(server), ..Self::of_nobody(waited, spec) }
+    }
+
+    /// Of a ticket that looks for nobody.
+    fn of_nobody(waited_seconds: u32, spec: &QueueSpec) -> Self {
         Self {
-            waited_seconds: u32::try_from(now.since(searched).as_secs()).unwrap_or(u32::MAX),
+            waited_seconds,
             players_min: spec.min_match_size,
             players_max: spec.max_match_size,
             others: 0,
@@ -581,18 +600,25 @@ impl WhyView {
             together: None,
             next: None,
             paused_since: None,
-            server: Some(ServerWaitView {
-                since: instant(hold.held),
-                tickets: hold.tickets.len(),
-                fleet: match &*hold.venue {
-                    Venue::Server(allocation) => Some(allocation.fleet.to_string()),
-                    Venue::Session { .. } => None,
-                },
-                region: hold.region().map(ToString::to_string),
-                refusals: hold.refusals,
-                refused: hold.refused.as_ref().map(ToString::to_string),
-                asked_again: (hold.from > now).then(|| instant(hold.from)),
-            }),
+            missing: Vec::new(),
+            server: None,
+        }
+    }
+}
+
+impl ServerWaitView {
+    fn of(hold: &Hold, now: Timestamp) -> Self {
+        Self {
+            since: instant(hold.held),
+            tickets: hold.tickets.len(),
+            fleet: match &*hold.venue {
+                Venue::Server(allocation) => Some(allocation.fleet.to_string()),
+                Venue::Session { .. } => None,
+            },
+            region: hold.region().map(ToString::to_string),
+            refusals: hold.refusals,
+            refused: hold.refused.as_ref().map(ToString::to_string),
+            asked_again: (hold.from > now).then(|| instant(hold.from)),
         }
     }
 }
@@ -633,7 +659,9 @@ fn words(short: &Short) -> String {
         Short::TooFew { players, min } => format!("{players} players together, at least {min}"),
         Short::TotalBelow { sum, min } => format!("{sum} together, at least {min}"),
         Short::Seats { largest, max } => {
-            format!("no way to seat them: the largest ticket has {largest}, the largest team {max}")
+            format!(
+                "no way to seat them: the largest ticket has {largest}, and no team has more than {max} places"
+            )
         }
         Short::TeamTooFew { team, players, min } => format!("{players} on team {team}, at least {min}"),
         Short::Uneven { by, allowed } => format!("teams {by} players apart, at most {allowed}"),

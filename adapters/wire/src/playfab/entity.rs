@@ -42,7 +42,8 @@ impl EntityKey {
     }
 
     fn kind(&self) -> Option<&str> {
-        self.r#type.as_deref().or(self.type_string.as_deref())
+        let mut said = [&self.r#type, &self.type_string].into_iter().flatten().map(String::as_str);
+        said.find(|kind| !kind.is_empty())
     }
 }
 

@@ -13,6 +13,7 @@ pub mod object;
 pub mod queue;
 pub mod request;
 mod server;
+pub mod types;
 
 pub use self::attributes::{Stored, attributes};
 pub use self::entity::{EntityKey, MatchmakingPlayer, MatchmakingPlayerAttributes, Objects};

@@ -53,7 +53,7 @@ pub struct Port {
     #[serde(deserialize_with = "lenient::integer_or_default")]
     pub num: i64,
     /// What it speaks; `TCP` where it is left out, as a published example does.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub protocol: ProtocolType,
 }
 

@@ -53,6 +53,7 @@ pub(super) fn create(
         Caller::Server(_) | Caller::Player(_) | Caller::Title => BTreeSet::new(),
     };
     let members = admitted(turn.state(), &spec, asked, game, &outlived)?;
+    has_room(&spec, &members, game.places)?;
     let (owner, lease) = match caller {
         Caller::Server(server) => (Some(server.clone()), terms.lease),
         Caller::Hosted(tenure) => (Some(Entity::hosted(tenure.server)), Lease::Hosted(*tenure)),
@@ -89,7 +90,6 @@ pub(super) fn admitted(
     making_way: &BTreeSet<TicketId>,
 ) -> Result<Vec<Seated>, Rejection> {
     timely(state, asked)?;
-    leaves_room(spec, game.members.len())?;
     if game.places == Some(0) {
         return Err(Rejection::BadRequest("a backfill ticket that wants nobody"));
     }
@@ -99,13 +99,12 @@ pub(super) fn admitted(
     on_teams(spec, game.members)
 }
 
-/// A match is of one player more than its game at least.
-pub(super) fn leaves_room(spec: &QueueSpec, players: usize) -> Result<(), Rejection> {
-    let max = spec.max_match_size - 1;
-    if players > usize::try_from(max).unwrap_or(usize::MAX) {
-        return Err(Rejection::NumberOfPlayersTooLarge { players, max });
-    }
-    Ok(())
+/// Whether any match has room for a game of these, on teams of the queue.
+pub(super) fn has_room(spec: &QueueSpec, members: &[Seated], places: Option<u32>) -> Result<(), Rejection> {
+    let mut seated = alloc::vec![0_u32; spec.teams.len()];
+    let teams = members.iter().filter_map(|member| spec.team(member.team.as_ref()?));
+    teams.for_each(|team| seated[team] += 1);
+    Ok(spec.has_room(u32::try_from(members.len()).unwrap_or(u32::MAX), &seated, places)?)
 }
 
 fn plays_in(state: &Queue, tickets: &BTreeSet<TicketId>, player: &Entity) -> bool {

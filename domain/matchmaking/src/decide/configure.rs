@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{MatchId, TicketId, Turn};
 
-use super::backfill::{leaves_room, on_teams};
+use super::backfill::{has_room, on_teams};
 use super::pace::Pace;
 use crate::attribute::Facts;
 use crate::backfill::BackfillTicket;
@@ -105,8 +105,8 @@ fn read_ticket(spec: &QueueSpec, ticket: &Ticket) -> Result<Option<Facts>, Rejec
 }
 
 fn read_game(spec: &QueueSpec, game: &BackfillTicket) -> Result<Option<Facts>, Rejection> {
-    leaves_room(spec, game.members.len())?;
-    on_teams(spec, &game.members)?;
+    let members = on_teams(spec, &game.members)?;
+    has_room(spec, &members, game.places)?;
     Ok(Some(Facts::of(spec, &game.party())?))
 }
 

@@ -75,20 +75,24 @@ pub(super) fn keep(
     {
         return Ok(Answer::Ticket(known.id));
     }
-    let facts = Facts::of(&spec, &Game { members: &members, server: told.server })?;
-    fits_beside_others(state, &facts)?;
-    let hopeless = is_hopeless(state, &facts);
-    if hopeless && open.is_none() {
+    let no_match = match backfill::has_room(&spec, &members, places) {
+        Err(no_room) => Some(no_room),
+        Ok(()) => {
+            let facts = Facts::of(&spec, &Game { members: &members, server: told.server })?;
+            fits_beside_others(state, &facts)?;
+            is_hopeless(state, &facts).then_some(Rejection::Unmatchable)
+        }
+    };
+    let ends = no_match.is_some();
+    if let (None, Some(refused)) = (open, no_match) {
         // No ticket is made only to end at once: the game says this again each second.
-        return Err(Rejection::Unmatchable);
+        return Err(refused);
     }
     pace.catch_up(turn);
     tenure_over::end(turn, &outlived);
     let members = members.into();
     turn.emit(match open {
-        Some(ticket) if hopeless => {
-            Event::BackfillCanceled { ticket, reason: Cancellation::TicketUnmatchable }
-        }
+        Some(ticket) if ends => Event::BackfillCanceled { ticket, reason: Cancellation::TicketUnmatchable },
         Some(ticket) => Event::BackfillChanged { ticket, members, places },
         None => Event::BackfillCreated {
             ticket: new,

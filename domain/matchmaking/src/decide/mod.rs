@@ -27,7 +27,7 @@ use crate::spec::QueueSpec;
 use crate::ticket::Cancellation;
 
 /// The longest a ticket may wait, in seconds: a day. PlayFab's bound is not published; its guidance is two minutes.
-pub(crate) const GIVE_UP_AFTER_MAX: u32 = 86_400;
+pub const GIVE_UP_AFTER_MAX: u32 = 86_400;
 
 pub(crate) fn decide(turn: &mut Turn<'_, Queue>, command: &Command) -> Result<Answer, Rejection> {
     if turn.state().engine.is_none() {

@@ -18,6 +18,7 @@ mod interner;
 mod judged;
 mod key;
 mod lanes;
+mod near;
 mod plan;
 mod pool;
 mod rank;

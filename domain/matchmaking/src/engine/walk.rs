@@ -47,7 +47,7 @@ const OVER: Met = Met { distance: i64::MAX, arrival: u64::MAX, handle: 0 };
 
 impl Met {
     /// The nearer first, the elder among equals. One wide number, so that comparing two takes no branch.
-    const fn order(&self) -> u128 {
+    pub(super) const fn order(&self) -> u128 {
         (self.distance.cast_unsigned() as u128) << 64 | self.arrival as u128
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::expansion::{Delta, Expansion};
+use super::room::can_be_even;
 use super::rule::{Missing, RuleKind, Wanted};
 use super::{Declared, Rule};
 use crate::amount::Amount;
@@ -22,6 +23,9 @@ pub const MATCH_SIZE_WITH_TEAMS_MAX: u32 = 32;
 pub const RULES_MAX: usize = 20;
 /// The most regions a queue may name: as many as one word has bits. PlayFab knows about 60.
 pub const REGIONS_MAX: usize = 64;
+/// The largest latency that a rule may allow, in milliseconds: what is measured above counts as one more, in 16 bits.
+pub const LATENCY_MAX: u32 = 65_533;
+const LATENCY_TOO_LARGE: &str = "a latency above 65533 ms; for no limit leave the rule out, or have it end";
 /// Longest name of a queue or team.
 const NAME_CHARS_MAX: usize = 64;
 /// Longest name of a rule.
@@ -110,29 +114,6 @@ impl QueueSpec {
         let exact = || self.teams.iter().position(|team| *team.name == *name);
         exact().or_else(|| folded.next().filter(|_| folded.next().is_none()).map(|(at, _)| at))
     }
-
-    /// The most players a ticket may have: one fewer than a match, which is of two tickets at least.
-    #[must_use]
-    pub fn ticket_size_max(&self) -> u32 {
-        let team = self.teams.iter().map(|team| team.max).max().unwrap_or(u32::MAX);
-        let own = self.max_ticket_size.filter(|size| *size > 0).unwrap_or(u32::MAX);
-        (self.max_match_size - 1).min(own).min(team)
-    }
-}
-
-/// Whether a match can be made of teams whose sizes differ by no more than that.
-fn can_be_even(queue: &Declared, allowed: u32) -> bool {
-    let teams = &queue.teams;
-    (0..=queue.max_match_size).any(|smallest| {
-        let sizes =
-            |team: &super::TeamSpec| (team.min.max(smallest), team.max.min(smallest.saturating_add(allowed)));
-        let sum = |of: fn((u32, u32)) -> u32| {
-            teams.iter().fold(0_u32, |all, team| all.saturating_add(of(sizes(team))))
-        };
-        teams.iter().map(sizes).all(|(least, most)| least <= most)
-            && sum(|(least, _)| least) <= queue.max_match_size
-            && sum(|(_, most)| most) >= queue.min_match_size
-    })
 }
 
 struct Faults(Vec<Fault>);
@@ -245,10 +226,13 @@ impl Faults {
                 }
             }
             RuleKind::MatchTotal { min, max, .. } => self.totals(place, min, max),
-            RuleKind::RegionSelection { latency, .. } => self.expansion(place, latency, |_| None),
+            RuleKind::RegionSelection { latency, .. } => {
+                self.expansion(place, latency, |it| (it > LATENCY_MAX).then_some(LATENCY_TOO_LARGE));
+            }
             RuleKind::TeamSizeBalance { allowed } => {
                 self.expansion(place, allowed, |_| None);
-                self.ensure(rule.lets(allowed, |most| can_be_even(queue, most)), place, || {
+                let sizes = queue.min_match_size..=queue.max_match_size;
+                self.ensure(rule.lets(allowed, |most| can_be_even(queue, &[], &sizes, most)), place, || {
                     "it can never hold: no match has teams whose sizes differ by so little".into()
                 });
             }

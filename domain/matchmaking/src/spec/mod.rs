@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod expansion;
+pub(crate) mod room;
 pub(crate) mod rule;
 
 use alloc::sync::Arc;
@@ -9,6 +10,7 @@ use alloc::vec::Vec;
 
 pub use self::check::{Fault, QueueSpec};
 pub use self::expansion::{Delta, EXPANSIONS_MAX, Expansion, Threshold};
+pub use self::room::NoRoom;
 pub use self::rule::{Attribute, Enforced, Merge, Missing, Rule, RuleKind, Source, Wanted, Weight};
 
 /// A queue as it is declared, before it is checked: every field as PlayFab's `MatchmakingQueueConfig` has it, less what

@@ -88,7 +88,7 @@ pub enum Short {
     Seats {
         /// How many the largest ticket has.
         largest: u32,
-        /// How many the largest team takes.
+        /// For how many the emptiest team has places, besides those who play on it already.
         max: u32,
     },
     /// Too few on a team.

@@ -7,7 +7,7 @@ mod funnel;
 mod judge;
 mod together;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -27,8 +27,9 @@ use crate::queue::Queue;
 use crate::spec::{Expansion, QueueSpec, Rule, RuleKind, Threshold};
 use crate::ticket::{Searching, Stage, Ticket};
 
-/// Of how many other tickets a ticket is told why they are no match for it. Copied within a turn and judged outside of it; a
-/// queue with more is a busy one, and its tickets wait for no lack of others.
+/// Of how many other tickets a ticket is told why they are no match for it. Copied within a turn, where it costs half a millisecond,
+/// and judged outside of it. Of more they are the nearest by the number of the heaviest DifferenceRule; where there is none, and of those
+/// who came while the queue is paused, those who wait longest or give up first.
 pub const LOOKED_AT_MAX: usize = 2_000;
 /// How many of them are told one by one.
 pub const NEAREST_MAX: usize = 5;
@@ -120,8 +121,13 @@ impl Queue {
     pub fn around(&self, ticket: TicketId) -> Option<Around> {
         let spec = Arc::clone(self.spec()?);
         let subject = self.searching(&ticket)?;
-        let others = self.give_ups.iter().filter(|(_, id)| *id != ticket);
-        let others = others.filter_map(|(_, id)| self.searching(id));
+        let near = match &self.engine {
+            Some(live) if self.open > LOOKED_AT_MAX => live.nearest(&ticket, LOOKED_AT_MAX),
+            Some(_) | None => Vec::new(),
+        };
+        let known: BTreeSet<&TicketId> = near.iter().chain([&ticket]).collect();
+        let all = self.give_ups.iter().map(|(_, id)| id).filter(|id| !known.contains(id));
+        let others = near.iter().chain(all).filter_map(|id| self.searching(id));
         // Two games never meet.
         let others = others.filter(|other| !(subject.is_game() && other.is_game()));
         let others = others.take(LOOKED_AT_MAX).collect();
@@ -178,7 +184,7 @@ impl Waiting {
             Self::Ticket(..) => None,
             Self::Game(game, _) => game.room(),
         };
-        room.map_or(spec.max_match_size, |room| room.min(spec.max_match_size))
+        room.unwrap_or(u32::MAX).min(spec.holds())
     }
 
     fn named(&self) -> (TicketId, Kind, usize) {

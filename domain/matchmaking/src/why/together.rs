@@ -11,7 +11,7 @@ use super::{QueueSpec, Waiting};
 use crate::amount::Amount;
 use crate::attribute::{Facts, worst_of_both};
 use crate::backfill::Game;
-use crate::spec::{Rule, RuleKind};
+use crate::spec::{Rule, RuleKind, TeamSpec};
 
 /// How many of the nearest are tried: two full matches of the largest size.
 pub(super) const TRIED_MAX: usize = 200;
@@ -188,8 +188,12 @@ fn teams(spec: &QueueSpec, group: &[Tried<'_>]) -> Vec<Judged> {
     let mut search = Search { spec, units: &units, has_game, waited: longest(group), best: None, steps: 0 };
     search.seat(&mut Vec::new());
     let nowhere = || {
-        let max = spec.teams.iter().map(|team| team.max).max().unwrap_or(0);
-        let largest = units.iter().map(|unit| unit.players).max().unwrap_or(0);
+        let seated =
+            |team| units.iter().filter(|unit| unit.team == Some(team)).map(|unit| unit.players).sum();
+        let free = |(at, team): (usize, &TeamSpec)| team.max.saturating_sub(seated(at));
+        let max = spec.teams.iter().enumerate().map(free).max().unwrap_or(0);
+        let loose = units.iter().filter(|unit| unit.team.is_none());
+        let largest = loose.map(|unit| unit.players).max().unwrap_or(0);
         alloc::vec![judged(TEAMS.into(), Short::Seats { largest, max })]
     };
     search.best.unwrap_or_else(nowhere)

@@ -15,6 +15,7 @@ mod placement_days;
 mod places;
 mod random;
 mod rehearsal;
+mod room;
 mod rules;
 mod seed_004;
 mod tickets;

@@ -121,6 +121,7 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
             Rejection::NumberOfPlayersTooLarge { .. }
             | Rejection::TeamInvalid { .. }
             | Rejection::Unmatchable
+            | Rejection::NoRoom(_)
             | Rejection::MembershipLimitExceeded { kind: Kind::Backfill, .. },
         ) => {}
         Err(other) => panic!("{other:?}"),

@@ -132,6 +132,14 @@ fn rules_that_can_never_hold_are_refused() {
     assert!(maps(128).is_ok());
     let told: Vec<String> = maps(129).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(told, ["rule maps: it can never hold: a list has at most 128 values"]);
+    // Latencies are kept in 16 bits: above that every region would be near enough.
+    let near = |ms: u32| QueueSpec::new(declared(2, 2, vec![selection(Expansion::Fixed(ms))])).map(|_| ());
+    assert_eq!(near(65_533), Ok(()));
+    let told: Vec<String> = near(65_534).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        ["rule region: a latency above 65533 ms; for no limit leave the rule out, or have it end"]
+    );
     let long = equality("mode", Missing::UseDefault("x".repeat(257).into()));
     let told: Vec<String> =
         QueueSpec::new(declared(2, 2, vec![long])).unwrap_err().iter().map(ToString::to_string).collect();

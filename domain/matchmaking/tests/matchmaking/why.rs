@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use mainstay_core::TicketId;
+use mainstay_core::{TicketId, Turn};
 use mainstay_matchmaking::spec::{Expansion, Missing, RuleKind};
-use mainstay_matchmaking::why::{Asked, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
-use mainstay_matchmaking::{Kind, ServerDetails};
+use mainstay_matchmaking::why::{Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::{Caller, Command, Kind, ServerDetails};
 
 use crate::world::{
     World, difference, equality, fixed, growing, intersection, latencies, member, number, number_value,
-    optional, rule, seated, selection, server, spec, text, texts, total, weighted_difference,
+    optional, player, rule, seated, selection, server, spec, text, texts, total, weighted_difference,
 };
 
 fn why(world: &World, ticket: TicketId) -> WhyNot {
@@ -228,4 +228,39 @@ fn games_are_no_pair_in_a_funnel() {
     assert_eq!(world.queue.sample().unwrap().funnel(world.now).pairs, 0);
     world.solo("carol", &[]);
     assert_eq!(world.queue.sample().unwrap().funnel(world.now).pairs, 2);
+}
+
+/// "for a ticket, the nearest tickets": of more than are looked at, too, whoever gives up first.
+#[test]
+fn of_more_than_are_looked_at_the_nearest_are_told() {
+    let mut world = World::new(spec(2, 2, vec![difference("skill", fixed(1.0))]));
+    let wait = |world: &mut World, at: u32| {
+        let (ticket, form) = (world.id(), world.queue.form());
+        let name = format!("p{at}");
+        let command = Command::CreateTicket {
+            ticket,
+            caller: Caller::Player(player(&name)),
+            creator: member(&name, &[number_value(f64::from(at) * 10.0)]),
+            invited: Vec::new(),
+            // The nearer ones give up last.
+            give_up_after: 10 + at,
+            form,
+        };
+        // Without the laws, which look at all of them.
+        Turn::run(world.now, &mut world.queue, &command).answer.unwrap();
+        ticket
+    };
+    let count = u32::try_from(LOOKED_AT_MAX).unwrap() + 100;
+    let tickets: Vec<TicketId> = (0..count).map(|at| wait(&mut world, at)).collect();
+    world.pass(Duration::ZERO);
+    let (own, near) = (tickets[tickets.len() - 1], tickets[tickets.len() - 2]);
+    let told = world.queue.around(own).unwrap().why(world.now);
+    assert_eq!((told.others, told.looked_at), (tickets.len() - 1, LOOKED_AT_MAX));
+    assert_eq!(told.nearest[0].ticket, near);
+    let short = Short::Apart { by: number(10.0), allowed: number(1.0) };
+    assert_eq!(told.nearest[0].rules[0].verdict, Verdict::Fails(short));
+    // Without its engine a queue tells of those who give up first.
+    world.forget();
+    let told = world.queue.around(own).unwrap().why(world.now);
+    assert_eq!((told.looked_at, told.nearest.len()), (LOOKED_AT_MAX, NEAREST_MAX));
 }

@@ -124,6 +124,28 @@ fn tickets_that_no_teams_take_are_told() {
     assert_eq!(together(&world, three), (2, 4, one("teams", few)));
 }
 
+/// Places are those that are free: a team of two with one on it has one.
+#[test]
+fn a_party_that_no_team_has_places_for_is_told_how_many_there_are() {
+    let mut world = World::new(with_teams(4, 4, (2, 2), Vec::new()));
+    let plays = [("a", "red"), ("b", "blue")].map(|(name, team)| seated(name, team, &[]));
+    let game = world.backfill(plays.to_vec(), ServerDetails::default());
+    party(&mut world, &["c", "d"]);
+    assert_eq!(together(&world, game), (2, 4, one("teams", Short::Seats { largest: 2, max: 1 })));
+}
+
+/// A match is no larger than its teams, whatever its greatest size says.
+#[test]
+fn more_than_the_teams_hold_are_too_many_players() {
+    let mut world = World::new(with_teams(4, 8, (2, 2), Vec::new()));
+    world.run(Command::Pause).unwrap();
+    for name in ["a", "b", "c"] {
+        world.solo(name, &[]);
+    }
+    let two = party(&mut world, &["d", "e"]);
+    assert_eq!(together(&world, two), (3, 4, Vec::new()), "the third is one too many");
+}
+
 #[test]
 fn of_those_who_would_be_a_match_nothing_is_told() {
     let mut world = World::new(spec(2, 2, Vec::new()));

@@ -13,6 +13,16 @@ pub struct OfQueue {
     pub queue: Option<String>,
 }
 
+/// Which tickets are listed.
+#[derive(Debug, Args)]
+pub struct ListOf {
+    #[command(flatten)]
+    pub of: OfQueue,
+    /// The open one of this player alone, by its id
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub player: Option<String>,
+}
+
 /// What can be done with queues.
 #[derive(Debug, Subcommand)]
 pub enum QueueVerb {
@@ -65,7 +75,7 @@ pub enum QueueVerb {
 #[derive(Debug, Subcommand)]
 pub enum TicketVerb {
     /// Those that are open, and those that ended a short while ago
-    List(OfQueue),
+    List(ListOf),
     /// One of them
     Get(OneTicket),
     /// Have players look for a match together
@@ -112,7 +122,7 @@ pub enum TicketVerb {
 #[derive(Debug, Subcommand)]
 pub enum BackfillVerb {
     /// Those that are open, and those that ended a short while ago
-    List(OfQueue),
+    List(ListOf),
     /// One of them
     Get(OneTicket),
     /// Ask for more players for a game

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::queue::{meant, read_json};
-use super::ticket::path;
+use super::ticket::{listed, path};
 use super::{every, segment};
 use crate::arguments::{BackfillVerb, Output};
 use crate::client::Client;
@@ -26,8 +26,8 @@ const COLUMNS: &[Column] = &[
 pub fn run(verb: &BackfillVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        BackfillVerb::List(of) => {
-            let path = format!("{}/backfills", meant(&client, of)?);
+        BackfillVerb::List(list) => {
+            let path = listed(&client, list, "backfills")?;
             output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
         BackfillVerb::Get(one) => {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::queue::{TICKETS, found, meant, parsed};
 use super::{every, segment};
-use crate::arguments::{Output, TicketVerb, Waiting};
+use crate::arguments::{ListOf, Output, TicketVerb, Waiting};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column, Shape};
@@ -31,8 +31,8 @@ const POLL: Duration = Duration::from_millis(50);
 pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(data_dir)?;
     match verb {
-        TicketVerb::List(of) => {
-            let path = format!("{}/tickets", meant(&client, of)?);
+        TicketVerb::List(list) => {
+            let path = listed(&client, list, TICKETS.1)?;
             output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, &path))?;
         }
         TicketVerb::Get(one) => {
@@ -75,6 +75,13 @@ pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCo
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where tickets are listed.
+pub(super) fn listed(client: &Client, list: &ListOf, what: &str) -> Result<String, Failure> {
+    let queue = meant(client, &list.of)?;
+    let player = list.player.as_ref().map(|player| format!("?player={}", segment(player)));
+    Ok(format!("{queue}/{what}{}", player.unwrap_or_default()))
 }
 
 /// Where a ticket is.
@@ -171,6 +178,10 @@ fn in_words(why: &Value) -> String {
         }
         return text;
     }
+    let missing: Vec<String> = list("missing").iter().map(word).collect();
+    if !missing.is_empty() {
+        return format!("It does not search yet: it waits for {} to join.\n", missing.join(", "));
+    }
     if let Some(since) = why["pausedSince"].as_str() {
         let _infallible = writeln!(text, "The queue is paused since {since}: mainstay queue resume.");
     }
@@ -240,6 +251,12 @@ mod tests {
              It was refused one 3 times, last with MS-P004: mainstay explain MS-P004.\n\
              It asks again at 2026-11-21T12:00:05Z.\n"
         );
+    }
+
+    #[test]
+    fn a_ticket_whose_players_have_not_all_joined_says_whom_it_waits_for() {
+        let why = json!({ "waitedSeconds": 0, "missing": ["gus", "hal"] });
+        assert_eq!(in_words(&why), "It does not search yet: it waits for gus, hal to join.\n");
     }
 
     #[test]

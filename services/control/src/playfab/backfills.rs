@@ -88,7 +88,7 @@ impl Face {
     pub(super) async fn list_backfills(&self, server: Server, asked: OfPlayer) -> Result<Listed, Refusal> {
         let (queue, player) = self.of_player(&asked)?;
         let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: player.as_str() };
-        self.limits.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        self.limits.list_backfills(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.backfills_of(&player, &server.caller)).await??;
         Ok(Listed { ticket_ids: found.into_iter().collect() })
     }

@@ -12,7 +12,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use mainstay_wire::playfab::Success;
+use mainstay_wire::playfab::{Success, types};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -57,8 +57,13 @@ impl Asked {
             return Err(Refusal::no_request(".", "the body is an object"));
         }
         let mut from = serde_json::Deserializer::from_slice(body);
-        let read = serde_path_to_error::deserialize(&mut from)
-            .map_err(|error| Refusal::no_request(&error.path().to_string(), &error.inner().to_string()))?;
+        let read = serde_path_to_error::deserialize(&mut from).map_err(|error| {
+            let faults = serde_json::from_slice(body).map(|body| types::faults(&body)).unwrap_or_default();
+            if faults.is_empty() {
+                return Refusal::no_request(&error.path().to_string(), &error.inner().to_string());
+            }
+            Refusal::types(&faults)
+        })?;
         from.end().map_err(|error| Refusal::no_request(".", &error.to_string()))?;
         Ok(read)
     }

@@ -17,6 +17,8 @@ const REFUSED: u32 = 30;
 const POLLS: u32 = 10;
 /// Lists of a player's tickets a minute (`ListTicketsForPlayerPerMinute`).
 const LISTS: u32 = 3;
+/// Lists of a player's backfill tickets a minute (`ServerBackfillListTicketsForPlayerPerMinute`), counted apart.
+const BACKFILL_LISTS: u32 = 3;
 /// Reads of matches a minute: a player's in a queue (`MatchGetsPerMinute`).
 const MATCHES: u32 = 3;
 /// A server's of one match (PlayFab has 100 for all matches of a title).
@@ -46,6 +48,7 @@ pub(super) struct Limits {
     refused: Limit,
     polls: Limit,
     lists: Limit,
+    backfill_lists: Limit,
     matches: Limit,
     matches_by_servers: Limit,
     backfills: Limit,
@@ -70,6 +73,7 @@ impl Limits {
             refused: Limit::new("refused tickets of one player in a queue", REFUSED),
             polls: Limit::new("polls", POLLS),
             lists: Limit::new("lists of tickets", LISTS),
+            backfill_lists: Limit::new("lists of backfill tickets", BACKFILL_LISTS),
             matches: Limit::new("reads of matches", MATCHES),
             matches_by_servers: Limit::new("reads of one match", MATCHES_BY_SERVERS),
             backfills: Limit::new("backfill tickets of one player in a queue", BACKFILLS),
@@ -152,6 +156,11 @@ impl Limits {
         self.lists.charge([asked.one()], now)
     }
 
+    /// A list of a player's backfill tickets.
+    pub(super) fn list_backfills(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+        self.backfill_lists.charge([asked.one()], now)
+    }
+
     /// A look at a match.
     pub(super) fn read_match(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         let limit = match asked.caller {
@@ -214,6 +223,7 @@ mod tests {
         for caller in [&by_player, &by_title] {
             assert_eq!(at_once(|| limits.poll(&of(caller), at(0))), 10);
             assert_eq!(at_once(|| limits.list(&of(caller), at(0))), 3);
+            assert_eq!(at_once(|| limits.list_backfills(&of(caller), at(0))), 3, "counted apart");
             assert_eq!(at_once(|| limits.cancellation(&of(caller), at(0))), 10);
             assert_eq!(at_once(|| limits.look(&of(caller), at(0))), 6);
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::Fault;
 use mainstay_matchmaking::{Queue, Rejection};
 use mainstay_wire::playfab::answer::{Done, QueueAnswer, QueuesAnswer};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
@@ -48,8 +47,7 @@ impl Face {
         let set: SetQueue = asked.read()?;
         let sent =
             set.matchmaking_queue.ok_or_else(|| Refusal::field("MatchmakingQueue", "it is missing"))?;
-        let read = MatchmakingQueueConfig::read(sent)
-            .map_err(|error| Refusal::queue_config(&[fault("MatchmakingQueue", &error.to_string())]))?;
+        let read = MatchmakingQueueConfig::read(sent).map_err(|faults| Refusal::queue_config(&faults))?;
         let spec = self.queues.checked(&read).map_err(|faults| Refusal::queue_config(&faults))?;
         self.queues.set(Arc::new(spec)).await?;
         Ok(Done {})
@@ -68,8 +66,4 @@ impl Face {
 /// The queue as its shard has it.
 fn shown(queue: &Queue, _: mainstay_core::Timestamp) -> Option<MatchmakingQueueConfig> {
     queue.spec().map(|spec| MatchmakingQueueConfig::of(spec))
-}
-
-fn fault(place: &str, what: &str) -> Fault {
-    Fault { place: place.to_owned(), what: what.to_owned() }
 }

@@ -98,6 +98,14 @@ impl Refusal {
         .with(field, vec![message.to_owned()])
     }
 
+    /// Fields of the body are of other types than they should be.
+    pub(super) fn types(faults: &[Fault]) -> Self {
+        let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let refusal =
+            Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidParams", 1000), message.join("; "));
+        faults.iter().fold(refusal, |refusal, fault| refusal.with(&fault.place, vec![fault.what.clone()]))
+    }
+
     /// A field is missing or wrong.
     pub(super) fn field(field: &str, message: impl Into<String>) -> Self {
         Self::no_request(field, &message.into())
@@ -255,6 +263,7 @@ impl From<Rejection> for Refusal {
             | Rejection::AttributeInvalid(_)
             | Rejection::TooManyValues
             | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::NoRoom(_)
             | Rejection::BadRequest(_)
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }
@@ -283,6 +292,7 @@ impl From<Rejection> for Refusal {
             | Rejection::AttributeInvalid(_)
             | Rejection::TooManyValues
             | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::NoRoom(_)
             | Rejection::BadRequest(_)
             | Rejection::GiveUpAfterInvalid { .. }
             | Rejection::TeamInvalid { .. }

@@ -1,7 +1,7 @@
 //! Tickets of players: made by themselves or by a server, joined, looked at, and ended.
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Caller, Command, Entity, Seated};
+use mainstay_matchmaking::{Caller, Command, Entity, GIVE_UP_AFTER_MAX, Seated};
 use mainstay_wire::playfab::answer::{Created, Done, Listed, TicketAnswer};
 use mainstay_wire::playfab::request::{CreateServerTicket, CreateTicket, JoinTicket, OfPlayer, OfTicket};
 use mainstay_wire::playfab::{EntityKey, Objects};
@@ -48,7 +48,7 @@ impl Face {
         asked: CreateServerTicket,
     ) -> Result<Created, Refusal> {
         let queue = self.queue(&asked.queue_name)?;
-        let give_up_after = give_up_after(asked.give_up_after_seconds)?;
+        let give_up_after = waits(&asked)?;
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
         let charged = || players.iter().map(|player| &player.entity);
         self.limits
@@ -143,6 +143,19 @@ impl Face {
     pub(super) fn of_ticket(&self, asked: &OfTicket) -> Result<(Named, TicketId), Refusal> {
         Ok((self.queue(&asked.queue_name)?, TicketId(id("TicketId", &asked.ticket_id)?)))
     }
+}
+
+/// How long a server's ticket waits. Of this call PlayFab's specification has no `MatchmakingBadRequest`: what contradicts itself is
+/// told by its field.
+fn waits(asked: &CreateServerTicket) -> Result<u32, Refusal> {
+    if asked.members.is_empty() {
+        return Err(Refusal::field("Members", "a ticket has one at least"));
+    }
+    let seconds = asked.give_up_after_seconds.unwrap_or(1);
+    if !(1..=i64::from(GIVE_UP_AFTER_MAX)).contains(&seconds) {
+        return Err(Refusal::field("GiveUpAfterSeconds", format!("{seconds}: 1 to {GIVE_UP_AFTER_MAX}")));
+    }
+    give_up_after(asked.give_up_after_seconds)
 }
 
 /// Whom a call is about: "optional if the caller is a player and defaults to that player", "required if the caller is a server".

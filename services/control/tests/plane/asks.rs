@@ -261,6 +261,18 @@ async fn backfill_hangs_on_the_process_that_its_token_was_given_to() {
         let refused = call(method, &path, &bearer, nothing.clone()).await;
         assert!((400..=404).contains(&refused.status), "{method} {path}: {}", refused.text);
     }
+    // Which ticket a player is in it may ask, whosever that is: of another game's who else plays is not told, nor where.
+    let named = async |player: &str, who: &str| {
+        let page = call("GET", &format!("{backfills}?player={player}"), who, nothing.clone()).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        page.body["items"].clone()
+    };
+    let carols = named("carol", &bearer).await;
+    assert_eq!((&carols[0]["id"], carols[0].get("server")), (&of_nobody.body["id"], None), "{carols}");
+    assert_eq!(carols[0]["players"], serde_json::json!([{ "player": "carol" }]));
+    assert_eq!(named("carol", &basic(ADMIN)).await[0], of_nobody.body);
+    assert_eq!(named("alice", &bearer).await[0]["lease"], own.body["lease"]);
+    assert_eq!(named("nobody", &bearer).await, serde_json::json!([]));
     let recovered = call("DELETE", &format!("{backfills}?player=carol"), &bearer, nothing.clone()).await;
     assert_eq!(recovered.status, 204, "{}", recovered.text);
     // PlayFab's SDKs show it as an entity token, and get no other with it.
@@ -426,7 +438,10 @@ async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {
     let elsewhere =
         serde_json::json!({ "players": [{ "player": "alice" }], "server": {}, "giveUpAfterSeconds": 600 });
     assert_eq!(it.call("POST", "/v1/queues/arena/backfills", &basic(ADMIN), elsewhere).await.status, 201);
-    assert_eq!(refusal(&says(5, alice, "arena").await), (Refusal::State, "MS-M008"));
+    let taken = says(5, alice, "arena").await;
+    assert_eq!(refusal(&taken), (Refusal::State, "MS-M008"));
+    let Outcome::Refused { detail, .. } = taken else { panic!("refused") };
+    assert!(detail.contains("too many backfill tickets. alice;"), "{detail}");
 }
 
 /// A token that a game server holds opens so many calls a minute, on both faces together.

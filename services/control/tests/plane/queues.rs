@@ -46,6 +46,8 @@ async fn friends_who_are_invited_join_a_ticket_by_themselves() {
         (&json!("WaitingForPlayers"), &json!(["bea"])),
         "{waits}"
     );
+    let why = world.get(&format!("{group}/why")).await;
+    assert_eq!((why.status, &why.body["missing"]), (200, &json!(["bea"])), "{}", why.text);
     let join = async |player: Value| world.post(&format!("{group}/players"), &player).await;
     join(with("cyd", 5)).await.expect(403, "MS-M013");
     join(json!({ "player": "bea", "attributes": { "skill": "5" } })).await.expect(400, "MS-M006");
@@ -59,6 +61,64 @@ async fn friends_who_are_invited_join_a_ticket_by_themselves() {
     let two =
         json!({ "players": [with("eve", 5), with("fay", 5)], "invited": ["gus"], "giveUpAfterSeconds": 60 });
     tickets(&world, &two).await.expect(400, "MS-U101");
+    world.shutdown().await;
+}
+
+/// Issue 4, point 4: "the same over `/v1`": of ListMatchmakingTicketsForPlayer, and of the users that a membership error names.
+#[tokio::test]
+async fn a_players_ticket_is_found_and_who_is_in_the_way_is_named() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 10, "MaxMatchSize": 10 })).await;
+    let of = |players: &[&str]| {
+        let players: Vec<Value> = players.iter().map(|it| json!({ "player": it })).collect();
+        json!({ "players": players, "giveUpAfterSeconds": 600 })
+    };
+    let ann = tickets(&world, &of(&["ann"])).await;
+    tickets(&world, &of(&["ben", "cyd"])).await;
+    let listed = async |player: &str| {
+        world.get(&format!("/v1/queues/q/tickets?player={player}")).await.body["items"].clone()
+    };
+    assert_eq!(listed("ann").await, json!([ann.body]));
+    assert_eq!(listed("title_player_account!ann").await, json!([ann.body]));
+    assert_eq!(listed("dan").await, json!([]));
+    world.get("/v1/queues/q/tickets?player=").await.expect(400, "MS-U101");
+    assert_eq!(world.get("/v1/queues/q/tickets").await.body["items"].as_array().map(Vec::len), Some(2));
+
+    let refused = tickets(&world, &of(&["dan", "cyd", "eve", "ann"])).await;
+    refused.expect(409, "MS-M008");
+    let named = |name: &str| json!({ "place": "players", "what": name });
+    assert_eq!(refused.body["problems"], json!([named("cyd"), named("ann")]), "{}", refused.text);
+    world.shutdown().await;
+}
+
+/// Issue 4, point 10: what can never match is "refused at the door […], named by code" on either face: a game that no match has room for.
+#[tokio::test]
+async fn a_game_that_no_match_has_room_for_is_refused_on_either_face() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 10, "MaxMatchSize": 10 })).await;
+    let token = title_token(&world).await;
+    for (plays, places, code) in [(8, Some(1), 2059), (10, None, 2044)] {
+        let players: Vec<Value> = (0..plays).map(|at| json!({ "player": format!("p{at}") })).collect();
+        let game = json!({ "players": players, "server": {}, "places": places, "giveUpAfterSeconds": 600 });
+        world.post("/v1/queues/q/backfills", &game).await.expect(400, "MS-M006");
+        let entity =
+            |at: usize| json!({ "Entity": { "Id": format!("p{at}"), "Type": "title_player_account" } });
+        let members: Vec<Value> = (0..plays).map(entity).collect();
+        let game =
+            json!({ "Members": members, "GiveUpAfterSeconds": 600, "QueueName": "q", "Places": places });
+        let title = [("x-entitytoken", token.as_str())];
+        let refused = post(&world, "/Match/CreateServerBackfillTicket", &title, &game).await;
+        assert_eq!((refused.status, &refused.body["errorCode"]), (400, &json!(code)), "{}", refused.text);
+    }
+    // PlayFab's specification has no MatchmakingBadRequest among the errors of this call.
+    let one = json!({ "Entity": { "Id": "ann", "Type": "title_player_account" } });
+    for (members, seconds, field) in [(json!([one]), 0, "GiveUpAfterSeconds"), (json!([]), 60, "Members")] {
+        let asked = json!({ "Members": members, "GiveUpAfterSeconds": seconds, "QueueName": "q" });
+        let title = [("x-entitytoken", token.as_str())];
+        let refused = post(&world, "/Match/CreateServerMatchmakingTicket", &title, &asked).await;
+        assert_eq!(refused.body["errorCode"], 1000, "{}", refused.text);
+        assert!(refused.body["errorDetails"][field].is_array(), "{}", refused.text);
+    }
     world.shutdown().await;
 }
 

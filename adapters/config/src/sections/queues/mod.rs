@@ -121,8 +121,7 @@ fn spec(
     read: serde_json::Map<String, Json>,
     build: impl FnOnce(&MatchmakingQueueConfig) -> Result<Option<PlayFabBuild>, Vec<Fault>>,
 ) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
-    let unreadable = |error: serde_json::Error| vec![Fault { place: String::new(), what: error.to_string() }];
-    let config = MatchmakingQueueConfig::read(Json::Object(read)).map_err(unreadable)?;
+    let config = MatchmakingQueueConfig::read(Json::Object(read))?;
     // Every fault at once: what the servers lack, and what the rules do.
     match (build(&config), config.declared(None).and_then(QueueSpec::new)) {
         (Ok(build), Ok(spec)) => Ok((build, spec)),

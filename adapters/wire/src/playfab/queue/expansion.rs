@@ -118,6 +118,7 @@ impl Linear {
 
 impl Custom {
     pub(super) fn enforced(&self) -> Result<Expansion<Enforced>, String> {
+        self.has_only("Expansion", &["EnabledOverrides"])?;
         let Some(overrides) = &self.enabled_overrides else {
             return Err("its Expansion has no EnabledOverrides".to_owned());
         };
@@ -131,6 +132,7 @@ impl Custom {
         min: Amount,
         max: Amount,
     ) -> Result<(Expansion<Amount>, Expansion<Amount>), String> {
+        self.has_only("Expansion", &["MinOverrides", "MaxOverrides"])?;
         let of = |overrides: &Option<Vec<Option<Override>>>, base| match overrides {
             None => Ok(Expansion::Fixed(base)),
             Some(overrides) => self.each(overrides, amount),
@@ -139,18 +141,38 @@ impl Custom {
     }
 
     pub(super) fn amounts(&self, field: &str) -> Result<Expansion<Amount>, String> {
-        match &self.difference_overrides {
-            Some(overrides) => self.each(overrides, amount),
-            None => Err(format!("its CustomExpansion has no {field}Overrides")),
-        }
+        self.each(self.of_field(field)?, amount)
     }
 
     pub(super) fn counts(&self, field: &str) -> Result<Expansion<u32>, String> {
+        self.each(self.of_field(field)?, |value| whole(value, "an override"))
+    }
+
+    /// The list that a rule with this limit has. Another rule's is no slip that may be passed over: the limit would be another.
+    fn of_field(&self, field: &str) -> Result<&[Option<Override>], String> {
+        let wanted = format!("{field}Overrides");
+        self.has_only("CustomExpansion", &[&wanted])?;
         let lists =
             [&self.difference_overrides, &self.min_intersection_size_overrides, &self.max_latency_overrides];
-        match lists.into_iter().flatten().next() {
-            Some(overrides) => self.each(overrides, |value| whole(value, "an override")),
-            None => Err(format!("its CustomExpansion has no {field}Overrides")),
+        let own = lists.into_iter().flatten().next();
+        own.map(Vec::as_slice).ok_or_else(|| format!("its CustomExpansion has no {wanted}"))
+    }
+
+    /// Whether it has no list but these.
+    fn has_only(&self, place: &str, wanted: &[&str]) -> Result<(), String> {
+        let lists = [
+            ("EnabledOverrides", self.enabled_overrides.is_some()),
+            ("DifferenceOverrides", self.difference_overrides.is_some()),
+            ("MinIntersectionSizeOverrides", self.min_intersection_size_overrides.is_some()),
+            ("MaxLatencyOverrides", self.max_latency_overrides.is_some()),
+            ("MinOverrides", self.min_overrides.is_some()),
+            ("MaxOverrides", self.max_overrides.is_some()),
+        ];
+        match lists.into_iter().find(|(name, is_there)| *is_there && !wanted.contains(name)) {
+            Some((other, _)) => {
+                Err(format!("its {place} has {other}, which is of other rules: {}", wanted.join(", ")))
+            }
+            None => Ok(()),
         }
     }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use self::expansion::{Custom, Linear, Override};
 pub use self::rule::{QueueRule, QueueRuleAttribute};
 use self::rule::{Reading, Type};
-use super::lenient;
+use super::{lenient, types};
 
 /// A queue.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -123,9 +123,17 @@ impl MatchmakingQueueConfig {
     /// Reads a queue of either dialect.
     ///
     /// # Errors
-    /// What is no queue, with the reason.
-    pub fn read(body: Value) -> Result<Self, serde_json::Error> {
-        serde_json::from_value(dialect::typed(body)?)
+    /// What is no queue: everything of another type than it should be, each with its place; else what the reader says.
+    pub fn read(body: Value) -> Result<Self, Vec<Fault>> {
+        let sent = body.clone();
+        dialect::typed(body).and_then(serde_json::from_value).map_err(|error| {
+            let faults = types::faults(&sent);
+            if faults.is_empty() {
+                vec![Fault { place: "queue".to_owned(), what: error.to_string() }]
+            } else {
+                faults
+            }
+        })
     }
 
     /// What runs on the servers of its matches, as PlayFab calls it; `None`: they get none.

@@ -247,7 +247,7 @@ fn refused_tickets(sdk: &mut Sdk, server: &Value) {
         |members: Value| json!({ "Members": members, "GiveUpAfterSeconds": 60, "QueueName": "duel" });
     sdk.no(&one.who, by_server, members(json!([with(&one, &json!({}))])), UNAUTHORIZED);
     sdk.no(server, by_server, members(json!([{ "Entity": { "Id": "T", "Type": "title" } }])), ENTITY_INVALID);
-    sdk.no(server, by_server, members(json!({})), ("MatchmakingBadRequest", 2059));
+    sdk.no(server, by_server, members(json!({})), ("InvalidParams", 1000));
 }
 
 /// One player's ticket, from its making to its end.

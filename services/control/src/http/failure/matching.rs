@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use mainstay_core::TicketId;
-use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
-use mainstay_wire::native::KEPT_BYTES_MAX;
+use mainstay_matchmaking::{Entity, Rejection};
+use mainstay_wire::native::{KEPT_BYTES_MAX, PlayerOfTicket};
 use serde_json::json;
 
 use super::Failure;
 use crate::limiter::Exceeded;
 use crate::queues::{NotTaken, QueueError};
+
+/// The most players that a text names: a game's process hears texts alone, and in one message.
+const USERS_IN_WORDS_MAX: usize = 10;
 
 impl Failure {
     /// A queue that may not be used: every fault at once.
@@ -28,6 +31,20 @@ impl Failure {
                 fix,
             )
         }
+    }
+
+    /// Whose tickets are in the way: each a problem, the first of them in words.
+    fn of_users(mut self, users: &[Entity]) -> Self {
+        let names: Vec<String> = users.iter().map(PlayerOfTicket::told).collect();
+        let problem = |name: &String| json!({ "place": "players", "what": name });
+        self.problems = names.iter().map(problem).collect();
+        let more = match names.len().saturating_sub(USERS_IN_WORDS_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let first = &names[..names.len().min(USERS_IN_WORDS_MAX)];
+        self.detail = format!("{} {}{more}", self.detail, first.join(", "));
+        self
     }
 
     pub(in crate::http) fn no_queue(name: &str) -> Self {
@@ -70,7 +87,7 @@ impl Failure {
 
     pub(in crate::http) fn not_searching(ticket: TicketId, status: &str) -> Self {
         let detail = format!("ticket {ticket} does not search: it is {status}");
-        Self::new(StatusCode::CONFLICT, "MS-M010", detail, "ask about a ticket that is WaitingForMatch")
+        Self::new(StatusCode::CONFLICT, "MS-M010", detail, "ask about a ticket that is open")
     }
 
     pub(in crate::http) fn too_many_watched() -> Self {
@@ -98,6 +115,7 @@ const fn told_as(rejection: &Rejection) -> (StatusCode, &'static str, &'static s
         Rejection::AttributeInvalid(_)
         | Rejection::EntityInvalid { .. }
         | Rejection::NumberOfPlayersTooLarge { .. }
+        | Rejection::NoRoom(_)
         | Rejection::BadRequest(_)
         | Rejection::GiveUpAfterInvalid { .. }
         | Rejection::TeamInvalid { .. } => (StatusCode::BAD_REQUEST, "MS-M006", SEE),
@@ -134,7 +152,30 @@ pub(crate) const fn code_of(rejection: &Rejection) -> &'static str {
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         let (status, code, fix) = told_as(&rejection);
-        Self::new(status, code, rejection.to_string(), fix)
+        let failure = Self::new(status, code, rejection.to_string(), fix);
+        match &rejection {
+            Rejection::MembershipLimitExceeded { users, .. } => failure.of_users(users),
+            Rejection::QueueNotFound
+            | Rejection::OtherForm { .. }
+            | Rejection::TicketNotFound(_)
+            | Rejection::MatchNotFound(_)
+            | Rejection::RequestTypeMismatch(_)
+            | Rejection::KeyReused { .. }
+            | Rejection::Unauthorized { .. }
+            | Rejection::EntityInvalid { .. }
+            | Rejection::AttributeInvalid(_)
+            | Rejection::TooManyValues
+            | Rejection::NumberOfPlayersTooLarge { .. }
+            | Rejection::NoRoom(_)
+            | Rejection::BadRequest(_)
+            | Rejection::GiveUpAfterInvalid { .. }
+            | Rejection::TeamInvalid { .. }
+            | Rejection::Unmatchable
+            | Rejection::AlreadyJoined(_)
+            | Rejection::NotJoined(_)
+            | Rejection::AlreadyCompleted(_)
+            | Rejection::TooManyWaiting { .. } => failure,
+        }
     }
 }
 

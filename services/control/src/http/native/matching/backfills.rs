@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Command, Kind, TakenOut, Terms};
+use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, TakenOut, Terms};
 use mainstay_wire::native::{BackfillRequest, OnPlayerTakenOut, Page, TicketView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,7 +19,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, free, new_ticket, queue_of, sent, ticket_for};
+use super::{OfPlayer, Whose, free, new_ticket, queue_of, sent, ticket_for};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -71,21 +71,30 @@ const fn taken_out(asked: OnPlayerTakenOut) -> TakenOut {
     }
 }
 
+/// For a service account; with `player` also for a process hosted here, which is told of another game's ticket who asks and how it stands,
+/// and nothing of its other players.
 #[utoipa::path(
     get,
     operation_id = "listBackfills",
     path = "/v1/queues/{queue}/backfills",
     tag = "matchmaking",
-    params(("queue" = String, Path, description = "The queue's name"), Asked),
-    responses((status = 200, description = "Those that are open, and those that ended a short while ago", body = Page<TicketView>)),
+    params(("queue" = String, Path, description = "The queue's name"), Asked, Whose),
+    responses((status = 200, description = "Those that are open, and those that ended a short while ago; of one player the one that is open", body = Page<TicketView>)),
 )]
 async fn list(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
+    whose: Result<Query<Whose>, QueryRejection>,
     query: Result<Query<Asked>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Page<TicketView>>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let caller = app.caller(&headers)?;
+    if let Some(player) = super::whose(whose)? {
+        let asker = super::asker(&app, &caller, Permission::Read).await?;
+        let read = |queue: &Queue, player: &_| queue.backfills_of(player, &Asker::Title);
+        return super::of_one(&app, name, player, asker, read).await;
+    }
+    caller.may(Permission::Read)?;
     let asked = super::asked(query)?;
     let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;

@@ -106,6 +106,7 @@ const fn kind(rejection: &Rejection) -> Refusal {
         Rejection::AttributeInvalid(_)
         | Rejection::EntityInvalid { .. }
         | Rejection::NumberOfPlayersTooLarge { .. }
+        | Rejection::NoRoom(_)
         | Rejection::BadRequest(_)
         | Rejection::GiveUpAfterInvalid { .. }
         | Rejection::TeamInvalid { .. } => Refusal::Invalid,

@@ -11,11 +11,12 @@ mod tickets;
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Kind, Rejection, Seated};
-use mainstay_wire::native::{PlayerOfTicket, TicketView};
+use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Kind, Queue, Rejection, Seated};
+use mainstay_wire::native::{Page, PlayerOfTicket, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -133,6 +134,45 @@ fn sent(players: Vec<PlayerOfTicket>) -> Result<Vec<Sent>, Native> {
 struct OfPlayer {
     /// Its id, as in a ticket.
     player: String,
+}
+
+/// Whose tickets alone are listed.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Whose {
+    /// A player's id, as in a ticket: its open ticket alone is told.
+    player: Option<String>,
+}
+
+/// Whose tickets alone are listed; `None` for everybody's.
+fn whose(query: Result<Query<Whose>, QueryRejection>) -> Result<Option<Entity>, Native> {
+    let Query(Whose { player }) =
+        query.map_err(|error| Failure::bad_request(error.body_text(), "name one player: ?player=ID"))?;
+    player.map(player_named).transpose()
+}
+
+/// The one open ticket that a player is in, as a page: PlayFab's lists of a player's tickets have no more either. Of one that the asker
+/// may not look at it is told which it is and how it stands.
+async fn of_one(
+    app: &App,
+    name: String,
+    player: Entity,
+    asker: Asker,
+    find: impl Fn(&Queue, &Entity) -> Result<Option<TicketId>, Rejection> + Send + 'static,
+) -> Result<Json<Page<TicketView>>, Native> {
+    let read = queue_of(app, &name)?.read(move |queue, _| {
+        let Some(ticket) = find(queue, &player)? else { return Ok(None) };
+        let view = tickets::view_for(queue, ticket, &asker).or_else(|| {
+            let id = PlayerOfTicket::told(&player);
+            let mut view = tickets::view(queue, ticket)?;
+            view.players.retain(|it| it.player == id);
+            Some(TicketView { server: None, lease: None, ..view })
+        });
+        Ok(view)
+    });
+    let found: Result<_, Rejection> = read.await?;
+    let items = found?.into_iter().map(|view| TicketView { queue: name.clone(), ..view }).collect();
+    Ok(Json(Page { items, next_cursor: None }))
 }
 
 /// Ends what ties the player to a queue that is named.

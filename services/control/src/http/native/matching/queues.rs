@@ -194,9 +194,7 @@ async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native
 
 /// What is sent, as a queue of that name.
 pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
-    let fix = "see docs/reference/queues.md";
-    let mut config = MatchmakingQueueConfig::read(sent)
-        .map_err(|error| Failure::bad_request(format!("this is no queue: {error}"), fix))?;
+    let mut config = MatchmakingQueueConfig::read(sent).map_err(|faults| Failure::queue(&faults))?;
     if config.name.is_empty() {
         name.clone_into(&mut config.name);
     }

@@ -21,8 +21,8 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    OfPlayer, asker_of_ticket, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of,
-    title,
+    OfPlayer, Whose, asker_of_ticket, events, free, new_ticket, player_named, queue_of, sent, ticket_for,
+    ticket_of, title,
 };
 use crate::queues::members;
 
@@ -127,16 +127,21 @@ async fn join(
     operation_id = "listTickets",
     path = "/v1/queues/{queue}/tickets",
     tag = "matchmaking",
-    params(("queue" = String, Path, description = "The queue's name"), Asked),
-    responses((status = 200, description = "Those that are open, and those that ended a short while ago", body = Page<TicketView>)),
+    params(("queue" = String, Path, description = "The queue's name"), Asked, Whose),
+    responses((status = 200, description = "Those that are open, and those that ended a short while ago; of one player the one that is open", body = Page<TicketView>)),
 )]
 async fn list(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
+    whose: Result<Query<Whose>, QueryRejection>,
     query: Result<Query<Asked>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Page<TicketView>>, Native> {
     app.permit(&headers, Permission::Read)?;
+    if let Some(player) = super::whose(whose)? {
+        let read = |queue: &Queue, player: &_| queue.tickets_of(player, &Asker::Title);
+        return super::of_one(&app, name, player, Asker::Title, read).await;
+    }
     let asked = super::asked(query)?;
     let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;
@@ -234,7 +239,7 @@ async fn cancel_all(
     path = "/v1/queues/{queue}/tickets/{ticket}/why",
     tag = "matchmaking",
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
-    responses((status = 200, description = "Why it is not matched yet", body = WhyView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It does not search", body = Problem)),
+    responses((status = 200, description = "Why it is not matched yet", body = WhyView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is over", body = Problem)),
 )]
 async fn why(
     State(app): State<Arc<App>>,
@@ -245,24 +250,26 @@ async fn why(
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let read = queue.read(move |queue, now| {
         let status = view(queue, ticket).map(|view| view.status);
-        (status, held(queue, ticket, now), queue.around(ticket), queue.paused(), now)
+        (status, waits(queue, ticket, now), queue.around(ticket), queue.paused(), now)
     });
-    let (status, held, around, paused, now) = read.await?;
+    let (status, waits, around, paused, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
-    if let Some(held) = held {
-        return Ok(Json(held));
+    if let Some(waits) = waits {
+        return Ok(Json(waits));
     }
     let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
     Ok(Json(WhyView { paused_since: paused.map(instant), ..WhyView::from(&around.why(now)) }))
 }
 
-/// What a ticket waits for whose match has no server yet.
-fn held(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
-    match queue.ticket(ticket, &Asker::Title).ok()?.stage {
+/// What a ticket waits for that looks for nobody: for players whom it invites, or for its match's server.
+fn waits(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
+    let ticket = queue.ticket(ticket, &Asker::Title).ok()?;
+    match ticket.stage {
         Stage::Held { hold, searching } => {
             Some(WhyView::of_hold(queue.hold(hold)?, searching.since, queue.spec()?, now))
         }
-        Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+        Stage::Gathering => Some(WhyView::of_group(ticket, queue.spec()?)),
+        Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => None,
     }
 }
 

@@ -1,0 +1,221 @@
+//! What is of another type than it should be, in the client's words: where it stands, what is needed there and what came; all of it at once.
+//!
+//! In PlayFab's API a name has one type wherever it stands, so one table of names is enough. It is asked only about what was not read:
+//! whatever else is wrong is told by the reader.
+
+use mainstay_matchmaking::spec::Fault;
+use serde_json::Value;
+
+/// The most faults that are told: who has more mends these first.
+const FAULTS_MAX: usize = 20;
+/// The most characters of a text that are told again.
+const TOLD_CHARS_MAX: usize = 40;
+
+/// What a field holds. Left out, `null` and, of a list, `{}` are nothing, and right everywhere.
+#[derive(Debug, Clone, Copy)]
+enum Type {
+    /// A text.
+    Text,
+    /// One of these texts.
+    Word(&'static [&'static str]),
+    /// A number.
+    Number,
+    /// A number without a fraction.
+    Whole,
+    /// The same, from 0 on.
+    Count,
+    /// `true` or `false`.
+    Flag,
+    /// Fields.
+    Object,
+    /// Elements of one type.
+    List(&'static Self),
+    /// A port: `{"Name", "Num"}`, or the same within a `Port`.
+    Port,
+    /// What holds in an interval: a number, or the same within a `Value`.
+    Override,
+}
+
+/// The type of a field by its name; `None` where any may stand, or none is known.
+fn of(name: &str) -> Option<Type> {
+    Some(match name {
+        "AliasId"
+        | "AttributeNotSpecifiedBehavior"
+        | "BuildId"
+        | "CustomId"
+        | "EntityToken"
+        | "EscapedDataObject"
+        | "Fqdn"
+        | "IPV4Address"
+        | "Id"
+        | "MatchId"
+        | "MergeFunction"
+        | "Name"
+        | "ObjectName"
+        | "Path"
+        | "QueueName"
+        | "Region"
+        | "ServerCustomId"
+        | "ServerId"
+        | "Session"
+        | "Source"
+        | "TeamId"
+        | "TicketId"
+        | "TitleId"
+        | "Type"
+        | "TypeString" => Type::Text,
+        "Protocol" => Type::Word(&["TCP", "UDP"]),
+        "OnPlayerTakenOut" => Type::Word(&["Cancel", "GoOn"]),
+        "Delta" | "Difference" | "Limit" | "Max" | "MaxDifference" | "Min" | "Value" | "Weight" => {
+            Type::Number
+        }
+        "ExpectedProfileVersion" | "GiveUpAfterSeconds" | "Num" => Type::Whole,
+        "LeaseSeconds"
+        | "MaxLatency"
+        | "MaxMatchSize"
+        | "MaxTeamSize"
+        | "MaxTicketSize"
+        | "MinIntersectionSize"
+        | "MinMatchSize"
+        | "MinTeamSize"
+        | "Places"
+        | "SecondsBetweenExpansions"
+        | "SecondsUntilOptional" => Type::Count,
+        "CreateAccount"
+        | "DeleteObject"
+        | "EscapeObject"
+        | "ReturnMemberAttributes"
+        | "ServerAllocationEnabled"
+        | "ShowNumberOfPlayersMatching"
+        | "ShowTimeToMatch" => Type::Flag,
+        "Attribute"
+        | "Attributes"
+        | "BuildAliasParams"
+        | "Creator"
+        | "CustomExpansion"
+        | "Entity"
+        | "Expansion"
+        | "LinearExpansion"
+        | "MatchmakingQueue"
+        | "Member"
+        | "RegionSelectionRule"
+        | "ServerDetails"
+        | "StatisticsVisibilityToPlayers"
+        | "TeamSizeBalanceRule"
+        | "TeamTicketSizeSimilarityRule" => Type::Object,
+        "DifferenceRules"
+        | "MatchTotalRules"
+        | "Members"
+        | "MembersToMatchWith"
+        | "Objects"
+        | "Rules"
+        | "SetIntersectionRules"
+        | "StringEqualityRules"
+        | "TeamDifferenceRules"
+        | "Teams" => Type::List(&Type::Object),
+        "Ports" => Type::List(&Type::Port),
+        "Regions" => Type::List(&Type::Text),
+        "EnabledOverrides" => Type::List(&Type::Flag),
+        "DifferenceOverrides"
+        | "MaxLatencyOverrides"
+        | "MaxOverrides"
+        | "MinIntersectionSizeOverrides"
+        | "MinOverrides" => Type::List(&Type::Override),
+        _ => return None,
+    })
+}
+
+/// Everything of a body that is of another type than it should be, each with its place: `Members[6].Attributes`.
+#[must_use]
+pub fn faults(body: &Value) -> Vec<Fault> {
+    let mut found = Vec::new();
+    fields(body, "", &mut found);
+    found.truncate(FAULTS_MAX);
+    found
+}
+
+fn fields(object: &Value, place: &str, found: &mut Vec<Fault>) {
+    for (name, value) in object.as_object().into_iter().flatten() {
+        if found.len() >= FAULTS_MAX {
+            return;
+        }
+        if let Some(wanted) = of(name) {
+            let dot = if place.is_empty() { "" } else { "." };
+            judge(value, wanted, &format!("{place}{dot}{name}"), found);
+        }
+    }
+}
+
+fn judge(value: &Value, wanted: Type, place: &str, found: &mut Vec<Fault>) {
+    match (wanted, value) {
+        (_, Value::Null) => {}
+        (Type::List(_), Value::Object(fields)) if fields.is_empty() => {}
+        (Type::List(each), Value::Array(elements)) => {
+            for (at, element) in elements.iter().enumerate() {
+                judge(element, *each, &format!("{place}[{at}]"), found);
+            }
+        }
+        (Type::Port, Value::Object(port)) => match port.get("Port") {
+            Some(inner) => judge(inner, Type::Port, &format!("{place}.Port"), found),
+            None => {
+                for name in
+                    ["Name", "Num"].into_iter().filter(|name| port.get(*name).is_none_or(Value::is_null))
+                {
+                    found.push(Fault { place: format!("{place}.{name}"), what: "it is missing".to_owned() });
+                }
+                fields(value, place, found);
+            }
+        },
+        (Type::Object | Type::Override, Value::Object(_)) => fields(value, place, found),
+        (wanted, value) if wanted.takes(value) => {}
+        (wanted, value) => {
+            let what = format!("{} is needed, and this is {}", wanted.told(), told(value));
+            found.push(Fault { place: place.to_owned(), what });
+        }
+    }
+}
+
+impl Type {
+    /// Whether a value that holds no others is of it.
+    fn takes(self, value: &Value) -> bool {
+        let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
+        match self {
+            Self::Text => value.is_string(),
+            Self::Word(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Self::Number | Self::Override => value.is_number(),
+            Self::Whole => whole(),
+            Self::Count => {
+                whole() && value.as_f64().is_some_and(|it| (0.0..=f64::from(u32::MAX)).contains(&it))
+            }
+            Self::Flag => value.is_boolean(),
+            Self::Object | Self::List(_) | Self::Port => false,
+        }
+    }
+
+    fn told(self) -> String {
+        match self {
+            Self::Text => "a text".to_owned(),
+            Self::Word(words) => words.join(" or "),
+            Self::Number => "a number".to_owned(),
+            Self::Whole => "a whole number".to_owned(),
+            Self::Count => format!("a whole number from 0 to {}", u32::MAX),
+            Self::Flag => "true or false".to_owned(),
+            Self::Object | Self::Port => "an object".to_owned(),
+            Self::List(_) => "a list".to_owned(),
+            Self::Override => "a number, or an object with a Value,".to_owned(),
+        }
+    }
+}
+
+/// What came: a single value as it is written, cut where it is long.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::String(text) => match text.char_indices().nth(TOLD_CHARS_MAX) {
+            Some((end, _)) => format!("the text {:?}…", &text[..end]),
+            None => format!("the text {text:?}"),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
