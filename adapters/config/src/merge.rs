@@ -183,6 +183,7 @@ struct Merged {
     queues: Section<queues::Declared>,
     lobbies: Section<Lobby>,
     playfab_builds: Section<Allocate>,
+    playfab_title: Option<Sourced<String>>,
     machines: Option<(Place, Machines)>,
 }
 
@@ -204,6 +205,8 @@ impl Merged {
         self.lobbies.add(check, "lobby service", "lobbies", &fields, lobbies::lobby);
         if let Some(playfab) = playfab::open(check, &fields) {
             self.playfab_builds.add(check, "build of playfab", "builds", &playfab, playfab::build);
+            let title = playfab::title(check, &playfab);
+            self.add_title(check, title);
         }
         if let Some((key, node)) = fields.get("machines") {
             if let Some((first, _)) = &self.machines {
@@ -217,6 +220,23 @@ impl Merged {
             } else {
                 self.machines = Some((key.place.clone(), machines::machines(check, key, node)));
             }
+        }
+    }
+
+    fn add_title(&mut self, check: &mut Check<'_>, title: Option<Sourced<String>>) {
+        let Some(title) = title else { return };
+        let Some(first) = &self.playfab_title else {
+            self.playfab_title = Some(title);
+            return;
+        };
+        if let (Some(second), Some(first)) = (title.place(), first.place()) {
+            check.report(|sources| {
+                Problem::new(Code::DuplicateName, "titleId of playfab is written in two files")
+                    .at(sources, second, "written again here")
+                    .at(sources, first, "first written here")
+                    .why("an instance is one title")
+                    .fix("keep it in one file")
+            });
         }
     }
 
@@ -450,6 +470,7 @@ impl Merged {
             providers: self.providers.entries,
             queues: queues.map(|(name, queue)| (name, queue.queue(&playfab_builds))).collect(),
             lobbies: self.lobbies.entries,
+            playfab_title: self.playfab_title,
             playfab_builds,
         }
     }

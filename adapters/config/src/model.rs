@@ -29,6 +29,8 @@ pub struct Config {
     pub queues: BTreeMap<String, Queue>,
     /// Lobby services that something is written of, by name: `lan` and `online`.
     pub lobbies: BTreeMap<String, Lobby>,
+    /// The id by which games made for PlayFab know their title, where one is written.
+    pub playfab_title: Option<Sourced<String>>,
     /// What stands for PlayFab's builds and aliases in queues that are pasted, by id.
     pub playfab_builds: BTreeMap<String, Allocate>,
 }

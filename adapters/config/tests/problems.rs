@@ -122,6 +122,13 @@ buildId: a-b",
             (15, 34),
             "europe",
         ),
+        (format!("{BASE}playfab: {{ titleId: A1-B2 }}\n"), Code::BadName, (15, 21), "such as titleId"),
+        (
+            format!("{BASE}playfab: {{ titleId: 12345678901234567 }}\n"),
+            Code::BadName,
+            (15, 21),
+            "such as titleId",
+        ),
         (queue("serverAllocationEnabled: maybe"), Code::NotAllowed, (6, 30), "true or false"),
         (
             queue("teams: [{ name: red, minTeamSize: 1, maxTeamSize: 2 }]"),
@@ -669,4 +676,271 @@ fn nothing_unprintable_is_printed_whoever_said_it() {
         let shown = load(&files).unwrap_err().to_string();
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
     }
+}
+
+/// A title's id is text, whatever YAML would make of it, and an instance has one.
+#[test]
+fn an_instance_is_one_title() {
+    let of = |file: &str, title: &str| {
+        SourceFile::new(file, format!("version: 1.0\nplayfab: {{ titleId: {title} }}\n"))
+    };
+    for (written, read) in [("1A2B3", "1A2B3"), ("12345", "12345"), ("1E5", "1E5"), ("'0042'", "0042")] {
+        let accepted = load(&[of("mainstay.yaml", written)]).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(accepted.config.playfab_title.map(|title| title.value).as_deref(), Some(read));
+    }
+    let refused = load(&[of("mainstay.yaml", "1A2B3"), of("more.yaml", "1A2B3")]).unwrap_err();
+    assert_eq!(refused.problems[0].code, Code::DuplicateName);
+    assert_eq!(refused.problems[0].marks[0].place.to_string(), "b:2:1");
+}
+
+#[test]
+fn files_complete_each_other() {
+    let (builds, rest) = BASE.split_at(BASE.find("buildConfigurations:").unwrap());
+    let rest = format!("version: 1.0\n{rest}");
+    let files = [SourceFile::new("rest.yaml", rest), SourceFile::new("sub/builds.gsh", builds)];
+    let config = load(&files).unwrap().config;
+    let path = &config.builds["arena"].path.as_ref().unwrap().value;
+    assert_eq!(*path, mainstay_config::BuildPath::Folder("sub/dist".into()), "relative to its own file");
+}
+
+#[test]
+fn files_over_a_limit_are_refused_with_the_limit() {
+    let only = |files: &[SourceFile]| {
+        let refused = load(files).unwrap_err();
+        assert_eq!(refused.problems.len(), 1, "{refused}");
+        refused.problems[0].clone()
+    };
+    let long = " ".repeat(limits::FILE_BYTES_MAX + 1);
+    assert_eq!(only(&[SourceFile::new("long.yaml", long)]).code, Code::TooBig);
+    let many = vec![SourceFile::new("a.yaml", "version: 1.0\n"); limits::FILES_MAX + 1];
+    assert_eq!(only(&many).code, Code::TooBig);
+
+    let bomb = (1..=30).fold("version: 1.0\nx-0: &a0 [x, x]\n".to_owned(), |text, n| {
+        format!("{text}x-{n}: &a{n} [*a{m}, *a{m}]\n", m = n - 1)
+    });
+    let problem = only(&[SourceFile::new("bomb.yaml", bomb)]);
+    assert_eq!(problem.code, Code::TooBig);
+    assert!(problem.marks[0].place.line > 2);
+
+    let nested = (1..20).fold("x".to_owned(), |inner, n| format!("&n{n} [{inner}, {}]", "y,".repeat(2_000)));
+    assert_eq!(only(&[SourceFile::new("anchors.yaml", format!("x-a: {nested}\n"))]).code, Code::TooBig);
+
+    let variables: String = (0..=limits::VARIABLES_MAX).map(|n| format!("  V{n}: x\n")).collect();
+    assert_eq!(check(&configured(&format!("env:\n{variables}")))[0].code, Code::TooBig);
+
+    let latin = only(&[SourceFile::new("latin.yaml", b"version: 1.0\nx-a: caf\xe9\n".to_vec())]);
+    assert_eq!((latin.code, latin.marks[0].place.to_string()), (Code::Syntax, "latin.yaml:2:9".into()));
+}
+
+#[test]
+fn problems_past_the_limit_are_counted() {
+    let keys: String = (0..limits::PROBLEMS_MAX + 7).map(|n| format!("unknown{n}: 1\n")).collect();
+    let refused = load(&[SourceFile::new("a.yaml", format!("version: 1.0\n{keys}"))]).unwrap_err();
+    assert_eq!((refused.problems.len(), refused.left_out), (limits::PROBLEMS_MAX, 7));
+    assert!(refused.to_string().ends_with("and 7 more problems"));
+}
+
+#[test]
+fn a_broken_file_does_not_hide_the_problems_of_another() {
+    let broken = SourceFile::new("broken.yaml", "a: [");
+    let wrong = SourceFile::new("wrong.yaml", with("minAvailable: 1", "minAvailable: one, extra: 1"));
+    let codes: Vec<_> =
+        load(&[broken, wrong]).unwrap_err().problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, [Code::Syntax, Code::BadNumber, Code::UnknownKey]);
+}
+
+fn config(text: &str) -> mainstay_config::Config {
+    load(&[SourceFile::new("mainstay.yaml", text)]).unwrap_or_else(|refused| panic!("{refused}")).config
+}
+
+fn looked(text: &str, found: &[(&str, Found)]) -> Vec<(Code, String)> {
+    let look = |path: &std::path::Path| {
+        let row = found.iter().find(|(known, _)| path == std::path::Path::new(known));
+        row.map_or(Found::Missing, |(_, found)| found.clone())
+    };
+    check_files(&config(text), &look)
+        .iter()
+        .map(|problem| (problem.code, problem.marks[0].label.clone()))
+        .collect()
+}
+
+#[test]
+fn files_are_looked_at_only_when_they_must_exist() {
+    let folder = ("dist", Found::Folder);
+    let binary = |found: Found| ("dist/arena.x86_64", found);
+    assert_eq!(looked(BASE, &[folder.clone(), binary(Found::Executable)]), []);
+    let one = |code: Code, label: &str| vec![(code, label.to_owned())];
+    assert_eq!(looked(BASE, &[]), one(Code::BuildPathMissing, "does not exist"));
+    assert_eq!(looked(BASE, &[("dist", Found::Executable)]), one(Code::BuildPathMissing, "is a file"),);
+    let no_path = with("    buildPath: dist\n", "    executableName: a\n");
+    assert_eq!(looked(&no_path, &[]), one(Code::BuildPathMissing, "has no buildPath"));
+    let windows = with("buildPath: dist", r"buildPath: C:\dist");
+    assert_eq!(looked(&windows, &[]), one(Code::BuildPathMissing, "is a Windows path"));
+    assert_eq!(looked(BASE, std::slice::from_ref(&folder)), one(Code::BinaryMissing, "does not exist"));
+    let plain = [folder.clone(), binary(Found::PlainFile)];
+    assert_eq!(looked(BASE, &plain), one(Code::BinaryNotExecutable, "is not executable"));
+    let unused = with("  arena:", "  unused:\n    buildPath: nowhere\n  arena:");
+    assert_eq!(looked(&unused, &[folder, binary(Found::Executable)]), []);
+}
+
+/// Whoever may write a configuration is not thereby given the control plane's keys.
+#[test]
+fn a_build_in_the_control_planes_own_folder_is_refused_by_whatever_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    std::fs::create_dir_all(data.join("tls")).unwrap();
+    std::fs::create_dir_all(data.join("demo")).unwrap();
+    std::os::unix::fs::symlink(&data, dir.path().join("alias")).unwrap();
+    let private = Private::of(&data);
+    for (place, refused) in [
+        ("data", true),
+        ("data/tls", true),
+        ("data/not/there/yet", true),
+        ("alias/tls/../tls", true),
+        ("data/demo/../tls", true),
+        ("", false),
+        ("data/demo", false),
+        ("elsewhere", false),
+    ] {
+        assert_eq!(private.holds(&dir.path().join(place)), refused, "{place}");
+    }
+    let named = with("buildPath: dist", &format!("buildPath: {}", data.join("tls").display()));
+    let problems = check_files(&config(&named), &private);
+    assert_eq!(problems.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::BuildPathPrivate]);
+}
+
+/// Issue 2, section 11: "all errors at once", those of the file system too.
+#[test]
+fn what_is_missing_is_told_together_with_what_is_wrong() {
+    let nothing = |_: &std::path::Path| Found::Missing;
+    let codes = |text: &str| -> Vec<Code> {
+        let refused = load_here(&[SourceFile::new("mainstay.yaml", text)], &nothing).unwrap_err();
+        refused.problems.iter().map(|problem| problem.code).collect()
+    };
+    assert_eq!(codes(BASE), [Code::BuildPathMissing]);
+    let wrong = with("minAvailable: 1", "minAvailable: one");
+    assert_eq!(codes(&wrong), [Code::BuildPathMissing, Code::BadNumber]);
+}
+
+/// An attacker's finding: one build that cannot be called what it is called hid every other name that does not exist.
+#[test]
+fn a_name_that_cannot_be_used_hides_no_other_that_does_not_exist() {
+    let text = "version: 1.0\n\
+        builds:\n  \"\": { buildPath: /srv }\n  good: { buildPath: /srv }\n\
+        buildConfigurations:\n\
+        \x20 one: { build: gone, binaryPath: x, queryType: none, commandLine: \"\" }\n\
+        \x20 two: { build: \"\", binaryPath: x, queryType: none, commandLine: \"\" }\n\
+        \x20 three: { build: good, binaryPath: x, queryType: none, commandLine: \"\" }\n";
+    let refused = load(&[SourceFile::new("a.yaml", text)]).unwrap_err();
+    let codes: Vec<Code> = refused.problems.iter().map(|problem| problem.code).collect();
+    let unknown = codes.iter().filter(|code| **code == Code::UnknownBuild).count();
+    assert!(codes.contains(&Code::BadName), "{refused}");
+    assert_eq!(unknown, 1, "{refused}");
+}
+
+/// Issue 3, point 10: "Regions have a name and aliases, compared without case." What leads to two regions is refused, and both
+/// places are shown; the same alias of the same region in two fleets is none.
+#[test]
+fn an_alias_leads_to_one_region() {
+    let file = |regions: [&str; 2]| {
+        let fleet = |name: &str, regions: &str| {
+            format!("  {name}:\n    buildConfigurations: [c]\n    regions:\n      {regions}\n")
+        };
+        let text = format!(
+            "version: 1.0\nbuilds: {{ b: {{ buildPath: /srv }} }}\n\
+             buildConfigurations: {{ c: {{ build: b, binaryPath: x, queryType: none, commandLine: \"\" }} }}\n\
+             fleets:\n{}{}",
+            fleet("one", regions[0]),
+            fleet("two", regions[1])
+        );
+        load(&[SourceFile::new("a.yaml", text)])
+    };
+    let same = ["Europe: { maxServers: 1, aliases: [EU] }", "europe: { maxServers: 1, aliases: [eu, emea] }"];
+    let accepted = file(same).unwrap().config;
+    assert_eq!(accepted.fleets["one"].regions["Europe"].aliases[0].value, "EU");
+    for clash in [
+        ["Europe: { maxServers: 1, aliases: [EU] }", "Asia: { maxServers: 1, aliases: [eu] }"],
+        ["Europe: { maxServers: 1 }", "Asia: { maxServers: 1, aliases: [EUROPE] }"],
+    ] {
+        let refused = file(clash).unwrap_err();
+        let [problem] = refused.problems.as_slice() else { panic!("{refused}") };
+        let lines: Vec<u32> = problem.marks.iter().map(|mark| mark.place.line).collect();
+        assert_eq!((problem.code, lines), (Code::DuplicateName, vec![12, 8]), "{refused}");
+    }
+}
+
+#[test]
+fn the_real_file_system_is_looked_at() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("server");
+    assert_eq!(look_on_disk(&file), Found::Missing);
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    assert_eq!(look_on_disk(&file), Found::PlainFile);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(look_on_disk(&file), Found::Executable);
+    let mode = |mode| std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o755);
+    assert_eq!(look_on_disk(folder.path()), Found::Folder);
+    mode(0o700);
+    let closed = look_on_disk(folder.path());
+    assert!(
+        [Found::Folder, Found::ClosedFolder].contains(&closed),
+        "{closed:?}: only root's games are other users"
+    );
+    assert_eq!(look_on_disk(std::path::Path::new("/dev/null")), Found::Other);
+    assert!(matches!(look_on_disk(&file.join("below")), Found::Unreadable(_)));
+}
+
+#[test]
+fn every_code_is_provoked_and_explained() {
+    let mut provoked: BTreeSet<Code> = rows().into_iter().map(|(_, code, ..)| code).collect();
+    // Shown by the tests above that need several files or a file system.
+    provoked.extend([
+        Code::DuplicateName,
+        Code::BuildPathMissing,
+        Code::BinaryMissing,
+        Code::BinaryNotExecutable,
+        Code::BuildPathPrivate,
+    ]);
+    assert_eq!(provoked, Code::ALL.iter().copied().collect());
+    let texts: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(texts.len(), Code::ALL.len(), "codes are unique");
+    for code in Code::ALL {
+        let text = explain(&code.as_str().to_lowercase()).unwrap();
+        assert!(text.len() > 40 && text.ends_with('.'), "{code}: {text}");
+    }
+    assert_eq!(explain("MS-P001"), None);
+}
+
+#[test]
+fn nothing_unprintable_is_printed_whoever_said_it() {
+    let texts = [
+        "version: 1.0\nx-a: \u{7f}\n",
+        "a: \u{1b}[31m",
+        "!\u{85}<\u{0}> x",
+        "&\u{9b} a",
+        "%\u{7} 1",
+        "\u{1}: 1",
+    ];
+    for text in texts {
+        let files = [SourceFile::new("a\u{1b}[31m.yaml", text), SourceFile::new("b", "- a\n")];
+        let shown = load(&files).unwrap_err().to_string();
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+    }
+}
+
+/// A title's id is text, whatever YAML would make of it, and an instance has one.
+#[test]
+fn an_instance_is_one_title() {
+    let of = |file: &str, title: &str| {
+        SourceFile::new(file, format!("version: 1.0\nplayfab: {{ titleId: {title} }}\n"))
+    };
+    for (written, read) in [("1A2B3", "1A2B3"), ("12345", "12345"), ("1E5", "1E5"), ("'0042'", "0042")] {
+        let accepted = load(&[of("mainstay.yaml", written)]).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(accepted.config.playfab_title.map(|title| title.value).as_deref(), Some(read));
+    }
+    let second = SourceFile { name: "more.yaml".into(), ..of("1A2B3") };
+    let refused = load(&[of("1A2B3"), second]).unwrap_err();
+    assert_eq!(refused.problems[0].code, Code::DuplicateName);
 }

@@ -23,8 +23,8 @@ pub fn make(data_dir: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The instance's credentials: made once, of the system's own randomness.
-pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
+/// The instance's credentials: made once, of the system's own randomness; with the title that is wanted, if one is.
+pub fn credentials(data_dir: &Path, wanted: Option<&str>) -> Result<Credentials, Failure> {
     let path = data_dir.join(CREDENTIALS_FILE);
     match fs::read(&path) {
         Ok(text) => {
@@ -33,10 +33,10 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
                     .why(error)
                     .fix(mend(CREDENTIALS_FILE))
             })?;
-            titled(data_dir, known)
+            titled(data_dir, known, wanted)
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let credentials = make_credentials()?;
+            let credentials = make_credentials(wanted)?;
             write(data_dir, CREDENTIALS_FILE, &credentials)?;
             Ok(credentials)
         }
@@ -46,12 +46,18 @@ pub fn credentials(data_dir: &Path) -> Result<Credentials, Failure> {
     }
 }
 
-/// The credentials with a title, which a file of before there was one has not.
-fn titled(data_dir: &Path, known: Credentials) -> Result<Credentials, Failure> {
+/// The credentials with a title, which a file of before there was one has not. A title once taken stays: the ids of its players are made
+/// of it.
+fn titled(data_dir: &Path, known: Credentials, wanted: Option<&str>) -> Result<Credentials, Failure> {
     if !known.title_id.is_empty() && !known.playfab_secret_key.is_empty() {
-        return Ok(known);
+        return match wanted {
+            Some(wanted) if !wanted.eq_ignore_ascii_case(&known.title_id) => {
+                Err(other_title(data_dir, &known.title_id, wanted))
+            }
+            Some(_) | None => Ok(known),
+        };
     }
-    let titled = Credentials { title_id: title()?, playfab_secret_key: secret()?, ..known };
+    let titled = Credentials { title_id: title(wanted)?, playfab_secret_key: secret()?, ..known };
     write(data_dir, CREDENTIALS_FILE, &titled)?;
     Ok(titled)
 }
@@ -66,20 +72,33 @@ pub fn write<T: Serialize>(data_dir: &Path, name: &str, value: &T) -> Result<(),
     })
 }
 
-fn make_credentials() -> Result<Credentials, Failure> {
+fn other_title(data_dir: &Path, known: &str, wanted: &str) -> Failure {
+    let what = format!("this instance is title {known}, and the configuration says titleId: {wanted}");
+    Failure::new(Exit::Failed, "MS-U051", what)
+        .why("a title is taken at an instance's first start: the ids of its players are made of it, and each would be somebody else")
+        .fix(format!(
+            "write titleId: {known}, or none; or start title {wanted} in a directory of its own: --data-dir DIR (this one is {})",
+            data_dir.display()
+        ))
+}
+
+fn make_credentials(wanted: Option<&str>) -> Result<Credentials, Failure> {
     Ok(Credentials {
         key_id: uuid()?.to_string(),
         secret_key: secret()?,
         project_id: uuid()?,
         environment_id: uuid()?,
         join_token: secret()?,
-        title_id: title()?,
+        title_id: title(wanted)?,
         playfab_secret_key: secret()?,
     })
 }
 
-/// A title's id as PlayFab's look: hexadecimal digits, in capitals.
-fn title() -> Result<String, Failure> {
+/// The title's id that is wanted; or one as PlayFab's look: hexadecimal digits, in capitals.
+fn title(wanted: Option<&str>) -> Result<String, Failure> {
+    if let Some(wanted) = wanted {
+        return Ok(wanted.to_owned());
+    }
     Ok(format!("{:08X}", u32::from_be_bytes(random()?)))
 }
 
@@ -101,4 +120,28 @@ pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
         Failure::new(Exit::Failed, "MS-U010", "the system gives no random bytes").why(error)
     })?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Issue 4: "with only its base URL changed": the game's own title, from the first start on and for ever.
+    #[test]
+    fn a_title_is_taken_at_the_first_start_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let title = |wanted| credentials(dir.path(), wanted).map(|it| it.title_id);
+        assert_eq!(title(Some("1A2B3")).unwrap(), "1A2B3");
+        assert_eq!(title(Some("1a2b3")).unwrap(), "1A2B3", "PlayFab's ids are compared without case");
+        assert_eq!(title(None).unwrap(), "1A2B3");
+        let refused = title(Some("FFFF")).unwrap_err();
+        assert_eq!(refused.code, "MS-U051");
+        assert!(refused.to_string().contains("this instance is title 1A2B3"), "{refused}");
+        assert_eq!(title(Some("1A2B3")).unwrap(), "1A2B3", "and nothing was changed");
+
+        let made_up = tempfile::tempdir().unwrap();
+        let known = credentials(made_up.path(), None).unwrap().title_id;
+        assert_eq!(known.len(), 8, "{known}");
+        assert_eq!(credentials(made_up.path(), Some("1A2B3")).unwrap_err().code, "MS-U051");
+    }
 }

@@ -65,7 +65,8 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
     let began = Instant::now();
     let source = source::read(arguments, data_dir)?;
     let data_dir = &data::make(data_dir)?;
-    let credentials = data::credentials(data_dir)?;
+    let title = source.config.playfab_title.as_ref().map(|title| title.value.as_str());
+    let credentials = data::credentials(data_dir, title)?;
     refuse_plain(arguments)?;
     let addresses = listen::choose(arguments.ports, &arguments.listen, Ports::of(data_dir).as_ref())?;
     system::take_descriptors();

@@ -25,6 +25,9 @@ fn given(variable: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{variable} is not set: run ./check"))
 }
 
+/// What a game that is out has compiled in.
+const TITLE: &str = "1A2B3";
+
 fn title(up: &Product<'_>) -> Title {
     let credentials = up.file("credentials.json");
     let text = |name: &str| credentials[name].as_str().unwrap().to_owned();
@@ -73,11 +76,12 @@ fn python(up: &Product<'_>) -> Sdk {
 fn the_stock_sdks_match_players_with_their_base_url_alone_changed() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mainstay.yaml");
-    std::fs::write(&file, "version: 1.0\n").unwrap();
+    std::fs::write(&file, format!("version: 1.0\nplayfab: {{ titleId: {TITLE} }}\n")).unwrap();
     let file = file.to_str().unwrap().to_owned();
     let home = Home::new();
     let up = home.up(&[&file]);
 
+    assert_eq!(title(&up).id, TITLE, "what the SDKs send, as the game had it");
     let mut sdk = node(&home.path().join("tls/ca.pem"), &up);
     drive(&mut sdk, &title(&up));
     let left = scenario::leave_a_ticket(&mut sdk, &title(&up));
