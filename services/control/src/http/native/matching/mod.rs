@@ -160,7 +160,8 @@ async fn of_one(
     asker: Asker,
     find: impl Fn(&Queue, &Entity) -> Result<Option<TicketId>, Rejection> + Send + 'static,
 ) -> Result<Json<Page<TicketView>>, Native> {
-    let read = queue_of(app, &name)?.read(move |queue, _| {
+    let queue = queue_of(app, &name)?;
+    let read = queue.read(move |queue, _| {
         let Some(ticket) = find(queue, &player)? else { return Ok(None) };
         let view = tickets::view_for(queue, ticket, &asker).or_else(|| {
             let id = PlayerOfTicket::told(&player);
@@ -171,7 +172,7 @@ async fn of_one(
         Ok(view)
     });
     let found: Result<_, Rejection> = read.await?;
-    let items = found?.into_iter().map(|view| TicketView { queue: name.clone(), ..view }).collect();
+    let items = found?.map(|view| TicketView { queue: name, ..view }).into_iter().collect();
     Ok(Json(Page { items, next_cursor: None }))
 }
 
