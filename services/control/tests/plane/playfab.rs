@@ -462,19 +462,21 @@ async fn a_ticket_that_is_refused_is_not_charged_for() {
     assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
     let member = json!({ "Entity": { "Id": "A", "Type": "title_player_account" } });
     for call in ["CreateServerMatchmakingTicket", "CreateServerBackfillTicket"] {
-        let create = async |seconds: u32| {
-            let asked = json!({ "Members": [member], "GiveUpAfterSeconds": seconds, "QueueName": "q" });
+        // Named twice in one ticket a player is refused by the queue.
+        let create = async |times: usize| {
+            let members = vec![&member; times];
+            let asked = json!({ "Members": members, "GiveUpAfterSeconds": 60, "QueueName": "q" });
             post(&world, &format!("/Match/{call}"), &title, &asked).await
         };
         for _ in 0..10 {
-            refused(&create(0).await, 400, ("MatchmakingBadRequest", 2059));
+            refused(&create(2).await, 400, ("MatchmakingEntityInvalid", 2001));
         }
-        assert_eq!(create(60).await.status, 200);
+        assert_eq!(create(1).await.status, 200);
         // Refused all the same, and no longer for nothing.
         let limited = ("MatchmakingRateLimitExceeded", 2054);
         let mut tries = 0;
         let last = loop {
-            let answer = create(0).await;
+            let answer = create(2).await;
             if answer.body["errorCode"] == limited.1 {
                 break answer;
             }
