@@ -2,6 +2,7 @@
 #![expect(dead_code, reason = "it shows how a game is written, and none runs")]
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_peer::link::Way;
@@ -13,7 +14,7 @@ trait Game {
     fn until_next_tick(&self) -> Duration;
     fn tick(&self) -> Tick;
     fn step(&mut self);
-    fn load(&mut self, parts: &[Part]);
+    fn load(&mut self, parts: &[Arc<Part>]);
     fn save(&self) -> Vec<u8>;
     fn picture(&self) -> Vec<u8>;
     fn show(&mut self, picture: &[u8]);

@@ -14,7 +14,7 @@ use crate::up::doors::Door;
 
 pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{
-    BackfillVerb, DrawVerb, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
+    BackfillVerb, DrawVerb, ListOf, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
 };
 pub use self::output::{Format, Output, Reader};
 

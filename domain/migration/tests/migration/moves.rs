@@ -316,7 +316,7 @@ fn overrides_decide_who_comes_next() {
     ] {
         let mut net = Net::of(4);
         for id in 1..=4 {
-            net.give(peer(id), Input::Reachable { nat: NatType::Moderate, ping_ms: 40, upstream_bps: 0 });
+            net.give(peer(id), Input::Reachable { nat: NatType::Moderate, ping_ms: 40 });
         }
         net.run(Duration::from_secs(1));
         assert_eq!(net.session(peer(1)).anticipated(), Some(peer(2)), "{what}");
