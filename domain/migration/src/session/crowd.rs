@@ -36,7 +36,8 @@ impl<G: Guards> Session<G> {
         let mut named: Vec<PeerId> = Vec::new();
         core::iter::from_fn(move || {
             let could = |peer: PeerId| {
-                self.roster.members.contains_key(&peer) && !named.contains(&peer) && !is_out(peer)
+                let plays = self.roster.members.contains_key(&peer) && !self.roster.kicked.contains(&peer);
+                plays && !named.contains(&peer) && !is_out(peer)
             };
             let order = self.config.order;
             let next = order
