@@ -394,10 +394,10 @@ fn a_host_that_has_just_come_hears_first_what_the_others_hold() {
     let mut net = of(4);
     (2..=4).for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
     net.run(Duration::from_secs(1));
-    net.travels = |body| match body {
-        Body::Roster(_) | Body::View(_) => Duration::from_secs(60),
-        Body::Beat(_) => Duration::from_millis(60),
-        _ => Duration::from_millis(20),
+    net.travels = |body| {
+        let is_of_crowd = matches!(body, Body::Roster(_) | Body::View(_));
+        let is_beat = matches!(body, Body::Beat(_));
+        Duration::from_millis(if is_of_crowd { 60_000 } else { 20 + 40 * u64::from(is_beat) })
     };
     net.join(peer(9));
     while !net.peers.contains_key(&peer(9)) {
