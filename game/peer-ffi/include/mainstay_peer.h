@@ -128,6 +128,20 @@ typedef enum MainstayStage {
   MAINSTAY_STAGE_RESET = 7,
 } MainstayStage;
 
+// Why a migration began.
+typedef enum MainstayCause {
+  // The host has found a better one before the game began.
+  MAINSTAY_CAUSE_LOBBY = 0,
+  // The host has quit.
+  MAINSTAY_CAUSE_CONTROLLED = 1,
+  // The host is lost.
+  MAINSTAY_CAUSE_CATASTROPHIC = 2,
+  // This peer was host, and another has been certified meanwhile.
+  MAINSTAY_CAUSE_FENCED = 3,
+  // Two sides have met.
+  MAINSTAY_CAUSE_MERGE = 4,
+} MainstayCause;
+
 // What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
 typedef enum MainstayEventKind {
   // Nothing.
@@ -200,20 +214,6 @@ typedef enum MainstayEventKind {
   // `code`, and why as a text in `bytes`. Told once a second at most.
   MAINSTAY_EVENT_KIND_NOT_CARRIED = 27,
 } MainstayEventKind;
-
-// Why a migration began.
-typedef enum MainstayCause {
-  // The host has found a better one before the game began.
-  MAINSTAY_CAUSE_LOBBY = 0,
-  // The host has quit.
-  MAINSTAY_CAUSE_CONTROLLED = 1,
-  // The host is lost.
-  MAINSTAY_CAUSE_CATASTROPHIC = 2,
-  // This peer was host, and another has been certified meanwhile.
-  MAINSTAY_CAUSE_FENCED = 3,
-  // Two sides have met.
-  MAINSTAY_CAUSE_MERGE = 4,
-} MainstayCause;
 
 // Why what a host's game gave is no state.
 typedef enum MainstayNotTaken {
@@ -459,6 +459,20 @@ typedef struct MainstayOptions {
   // What the listener is called with. It has to outlive the seat.
   void *user;
 } MainstayOptions;
+
+// What is known of a migration while it runs (seed 000's `SHostMigrationInfo`).
+typedef struct MainstayMigration {
+  // Why it began.
+  enum MainstayCause cause;
+  // How often it was reset.
+  uint32_t resets;
+  // Under whom the game was played until then.
+  struct MainstayId from;
+  // Whether it is known under whom it goes on: from OnDemoteToClient or OnPromoteToServer on at the latest, until that one is lost, too.
+  bool is_known;
+  // Under whom, where it is known; else zeros.
+  struct MainstayId to;
+} MainstayMigration;
 
 // Where a lobby is, and as whom this process comes to it. All zero but `url` is a player without a name, in a lobby that whomever this
 // system trusts vouches for.
@@ -719,6 +733,12 @@ enum MainstayStatus mainstay_peer_join_lan(const struct MainstayPeer *peer,
                                            const struct MainstayId *session,
                                            const struct MainstayOptions *options,
                                            struct MainstaySeat **out);
+
+// While a listener is called: what is known of the migration.
+//
+// # Safety
+// `migrating` is what the listener was called with, which has not returned; `out` is a place for it.
+enum MainstayStatus mainstay_migration_of(const struct MainstayMigrating *migrating, struct MainstayMigration *out);
 
 // While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as
 // MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten.

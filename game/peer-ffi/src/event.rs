@@ -304,7 +304,7 @@ impl Held {
             Event::Progress(progress) => {
                 self.bytes = progress.waits_for.join("\n").into_bytes();
                 MainstayEvent {
-                    cause: progress.cause.into(),
+                    cause: progress.of.cause.into(),
                     acts: progress.stage.is_some(),
                     stage: progress.stage.map_or(MainstayStage::Initiate, MainstayStage::from),
                     number: progress.took_ms,

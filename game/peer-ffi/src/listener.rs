@@ -4,9 +4,10 @@ use std::ffi::{c_char, c_void};
 
 use mainstay_peer::Registered;
 use mainstay_peer::listener::{Listener, Migrating};
-use mainstay_peer::migration::{Answer, EntityId, ListenerId, Priority, Stage};
+use mainstay_peer::migration::{Answer, EntityId, ListenerId, Moving, Priority, Stage};
 
 use crate::MainstayId;
+use crate::event::MainstayCause;
 use crate::memory::{change, read, read_list, read_text};
 use crate::seat::MainstaySeat;
 use crate::status::{MainstayStatus, guard};
@@ -60,10 +61,50 @@ pub enum MainstayAnswer {
     Veto = 2,
 }
 
+/// What is known of a migration while it runs (seed 000's `SHostMigrationInfo`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MainstayMigration {
+    /// Why it began.
+    pub cause: MainstayCause,
+    /// How often it was reset.
+    pub resets: u32,
+    /// Under whom the game was played until then.
+    pub from: MainstayId,
+    /// Whether it is known under whom it goes on: from OnDemoteToClient or OnPromoteToServer on at the latest, until that one is lost, too.
+    pub is_known: bool,
+    /// Under whom, where it is known; else zeros.
+    pub to: MainstayId,
+}
+
 /// A migration, as long as its listener is called.
 #[derive(Debug)]
 pub struct MainstayMigrating {
     info: *const Migrating,
+}
+
+/// While a listener is called: what is known of the migration.
+///
+/// # Safety
+/// `migrating` is what the listener was called with, which has not returned; `out` is a place for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mainstay_migration_of(
+    migrating: *const MainstayMigrating,
+    out: *mut MainstayMigration,
+) -> MainstayStatus {
+    guard(|| {
+        // SAFETY: the caller's promise: the library's own call of the listener, which holds the other one, has not returned.
+        let (info, out) = unsafe { (read(read(migrating)?.info)?, change(out)?) };
+        let Moving { cause, from, to, resets } = info.of;
+        *out = MainstayMigration {
+            cause: cause.into(),
+            resets,
+            from: from.into(),
+            is_known: to.is_some(),
+            to: to.map(MainstayId::from).unwrap_or_default(),
+        };
+        Ok(())
+    })
 }
 
 /// While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as

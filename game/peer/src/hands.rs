@@ -297,7 +297,7 @@ impl Hands {
     fn act(&mut self, id: SessionId, output: Output) {
         match output {
             Output::Send { to, message } => self.send(to, message),
-            Output::Call(call) => self.mail(id, Mail::Call(call)),
+            Output::Call(call, moving) => self.mail(id, Mail::Call(call, moving)),
             Output::AskLobby { asked, question } => {
                 if let Some(line) = self.line(id) {
                     line.ask(asked, question);

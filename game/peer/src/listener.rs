@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use mainstay_migration::{Answer, EntityId, Input, Progress, SessionId, Stage};
+use mainstay_migration::{Answer, EntityId, Input, Moving, Progress, SessionId, Stage};
 use tokio::sync::mpsc;
 
 use crate::Closing;
@@ -13,6 +13,8 @@ use crate::hands::{Command, SeatId};
 pub struct Migrating {
     /// Which session moves.
     pub session: SessionId,
+    /// Why, from whom, to whom, and how often it began again.
+    pub of: Moving,
     pub(crate) seat: SeatId,
     pub(crate) commands: mpsc::Sender<Command>,
     /// Whether the listener that is called shall be so no more.

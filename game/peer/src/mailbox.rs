@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mainstay_migration::Call;
+use mainstay_migration::{Call, Moving};
 
 use crate::{Event, Over};
 
@@ -18,7 +18,7 @@ const OTHERS_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(crate) enum Mail {
     Event(Event),
-    Call(Call),
+    Call(Call, Moving),
 }
 
 /// Whether there was room.

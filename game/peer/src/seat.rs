@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
-    Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, NatType, Order, PeerId, Piece,
-    Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, Terms,
+    Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, Moving, NatType, Order, PeerId,
+    Piece, Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, Terms,
     WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -347,8 +347,8 @@ impl Seat {
                     }
                     return Some(event);
                 }
-                Mail::Call(called) => {
-                    let info = self.migrating();
+                Mail::Call(called, moving) => {
+                    let info = self.migrating(moving);
                     let mut state = called.state;
                     // Of one that is registered no more nobody waits for an answer.
                     let Some(registered) = self.listeners.get_mut(&called.listener) else { continue };
@@ -365,9 +365,10 @@ impl Seat {
         }
     }
 
-    fn migrating(&self) -> Migrating {
+    fn migrating(&self, of: Moving) -> Migrating {
         Migrating {
             session: self.id.session,
+            of,
             seat: self.id,
             commands: self.commands.clone(),
             goes: Cell::new(false),
@@ -376,7 +377,7 @@ impl Seat {
 
     fn tell_progress(&mut self, progress: &Progress) {
         let mut gone = Vec::new();
-        let info = self.migrating();
+        let info = self.migrating(progress.of);
         for (id, registered) in &mut self.listeners {
             registered.listener.on_progress(&info, progress);
             if info.goes.replace(false) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_peer::link::Way;
-use mainstay_peer::migration::{Acting, ActorId, CanBeHost, Kind, Part, PeerId, Piece, SessionId, Tick};
+use mainstay_peer::migration::{
+    Acting, ActorId, CanBeHost, Handover, Kind, Part, PeerId, Piece, SessionId, Tick,
+};
 use mainstay_peer::{Event, Over, Peer, Registered, SessionOptions, To};
 
 /// What the loop asks of a game.
@@ -16,6 +18,7 @@ trait Game {
     fn step(&mut self);
     fn load(&mut self, parts: &[Arc<Part>]);
     fn save(&self) -> Vec<u8>;
+    fn last(&self) -> Piece;
     fn picture(&self) -> Vec<u8>;
     fn show(&mut self, picture: &[u8]);
     fn deed(&mut self) -> Option<Vec<u8>>;
@@ -43,6 +46,7 @@ fn play(peer: &Peer, id: u128, listeners: Vec<Registered>, mut game: impl Game) 
                 Event::Gone(peer) => game.remove(peer),
                 Event::Apply { from, bytes, .. } => game.apply(from, &bytes),
                 Event::FromHost { bytes, .. } => game.show(&bytes),
+                Event::SomebodyBetter(to) => seat.hand_over(Some(to), Handover::Lobby, game.last())?,
                 Event::Over(why) => return game.end(why),
                 _ => {}
             }

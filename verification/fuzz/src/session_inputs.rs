@@ -153,7 +153,7 @@ impl World {
 
     fn take(&mut self, from: PeerId, outputs: Vec<Output>) {
         for output in outputs {
-            if let Output::Call(call) = output {
+            if let Output::Call(call, _) = output {
                 let (listener, number, state) = (call.listener, call.number, call.state + 1);
                 self.give(from, Input::Answered { listener, number, state, answer: Answer::Done });
             } else if let Output::Send { to, message } = output {

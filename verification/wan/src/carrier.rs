@@ -1,7 +1,7 @@
 //! The thread that carries packets: read, judged by the line they take, written when their time has come.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -31,6 +31,8 @@ const RECEIVER: std::ops::Range<usize> = 16..20;
 pub struct Counts {
     /// Packets written to hosts.
     pub delivered: u64,
+    /// Of those, packets that others from the same host had overtaken on their way.
+    pub overtaken: u64,
     /// Packets that their line lost, or that were cut.
     pub lost: u64,
     /// Packets for nobody here, and such as are not IPv4.
@@ -71,6 +73,7 @@ impl Carrier {
             random: Random::new(seed),
             under_way: BinaryHeap::new(),
             taken: 0,
+            newest: BTreeMap::new(),
             buffer: vec![0; usize::from(PACKET_BYTES_MAX)],
         };
         let thread = std::thread::Builder::new()
@@ -98,6 +101,7 @@ impl Drop for Carrier {
 struct UnderWay {
     due: Instant,
     taken: u64,
+    from: usize,
     to: usize,
     bytes: Box<[u8]>,
 }
@@ -108,6 +112,8 @@ struct Carry {
     random: Random,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     taken: u64,
+    /// The last taken of those that each host has had from each.
+    newest: BTreeMap<(usize, usize), u64>,
     buffer: Vec<u8>,
 }
 
@@ -195,7 +201,7 @@ impl Carry {
                 }
                 let due = now + line.delay + self.random.up_to(line.jitter);
                 self.taken += 1;
-                let packet = UnderWay { due, taken: self.taken, to, bytes: bytes.into() };
+                let packet = UnderWay { due, taken: self.taken, from, to, bytes: bytes.into() };
                 self.under_way.push(Reverse(packet));
             }
         }
@@ -204,18 +210,22 @@ impl Carry {
     /// Writes what is due.
     fn deliver(&mut self) {
         let now = Instant::now();
-        let (mut delivered, mut latest) = (0, Duration::ZERO);
+        let (mut delivered, mut overtaken, mut latest) = (0, 0, Duration::ZERO);
         while self.under_way.peek().is_some_and(|Reverse(next)| next.due <= now) {
             let Some(Reverse(packet)) = self.under_way.pop() else { break };
             // A device whose queue is full loses it, as a real one would.
             if self.devices[packet.to].send(&packet.bytes).is_ok() {
                 delivered += 1;
+                let newest = self.newest.entry((packet.from, packet.to)).or_default();
+                overtaken += u64::from(packet.taken < *newest);
+                *newest = packet.taken.max(*newest);
                 latest = latest.max(now.saturating_duration_since(packet.due));
             }
         }
         if delivered > 0 {
             let counts = &mut lock(&self.weather).counts;
             counts.delivered += delivered;
+            counts.overtaken += overtaken;
             counts.latest = counts.latest.max(latest);
         }
     }

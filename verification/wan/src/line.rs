@@ -31,6 +31,9 @@ impl Line {
     pub const FIGURES: Self =
         Self { delay: Duration::from_millis(25), jitter: Duration::ZERO, lost_per_mille: 10 };
 
+    /// The same, where a packet is overtaken by those of 20 ms after it: what sessions of tests play over.
+    pub const SHAKEN: Self = Self::FIGURES.shaken(Duration::from_millis(20));
+
     /// The same, with jitter.
     #[must_use]
     pub const fn shaken(self, jitter: Duration) -> Self {

@@ -108,7 +108,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn with(now: Timestamp, config: Config, ballot: Ballot<G>, roster: Roster, hints: HintList) -> Self {
-        let seen = ballot.epoch();
+        let (seen, played_under) = (ballot.epoch(), ballot.host());
         let mut session = Self {
             settings: Settings::DEFAULT,
             ballot,
@@ -141,6 +141,7 @@ impl<G: Guards> Session<G> {
             moved: None,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,
+            played_under,
             seen,
             beat_at: now,
             due: now,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::session::suitable::Better;
-use crate::session::words::{Cause, End, Outcome, Output, Progress, Report};
+use crate::session::words::{Cause, End, Moving, Outcome, Output, Progress, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
 use crate::stages::{Failure, Role, Stage, Stages};
@@ -17,6 +17,8 @@ use crate::{EntityId, Guards, PeerId};
 pub(super) struct Event {
     pub(super) stages: Stages,
     pub(super) cause: Cause,
+    /// Under whom the game was played when it began.
+    from: PeerId,
     /// Whom the listeners were told of last.
     host: Option<PeerId>,
     /// What the game has listed when it was demoted: once each, and kept while the session may still move on to this very peer.
@@ -57,6 +59,7 @@ impl<G: Guards> Session<G> {
         self.event = Some(Event {
             stages: Stages::begin(now, &self.listeners),
             cause,
+            from: self.played_under,
             host: None,
             unneeded: BTreeSet::new(),
             told: None,
@@ -108,10 +111,17 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// What is known of the migration that runs.
+    fn moving(&self) -> Option<Moving> {
+        let Event { stages, cause, from, host, .. } = self.event.as_ref()?;
+        let to = host.filter(|_| stages.role().is_some());
+        Some(Moving { cause: *cause, from: *from, to, resets: stages.resets() })
+    }
+
     /// Tells how far it is, where that is news.
     fn tell_progress(&mut self, now: Timestamp) {
         let timeout = self.settings.migrate_timeout;
-        let Some(Event { stages, cause, told, .. }) = &mut self.event else { return };
+        let Some(Event { stages, told, .. }) = &mut self.event else { return };
         let stage = stages.stage();
         let is_news = told.is_none_or(|(of, at)| of != stage || now >= at + PROGRESS_EVERY);
         if stages.is_complete() || !is_news {
@@ -120,11 +130,12 @@ impl<G: Guards> Session<G> {
         *told = Some((stage, now));
         let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let took = now.since(stages.begun());
+        let waits_for = stages.waits_for();
+        let Some(of) = self.moving() else { return };
         self.outputs.push(Output::Progress(Progress {
-            cause: *cause,
+            of,
             stage,
-            waits_for: stages.waits_for(),
-            resets: stages.resets(),
+            waits_for,
             took_ms: ms(took),
             left_ms: ms(timeout.saturating_sub(took)),
         }));
@@ -133,12 +144,17 @@ impl<G: Guards> Session<G> {
     /// Calls whoever is to be called, and closes what is complete.
     pub(super) fn live_through(&mut self, now: Timestamp) {
         let timeout = self.settings.migrate_timeout;
-        let Some(event) = &mut self.event else { return };
+        let Some(event) = &mut self.event else {
+            self.played_under = self.leader();
+            return;
+        };
         let calls = event.stages.advance(now, timeout);
         // Before the calls, as the listeners hear it.
         let is_complete = event.stages.is_complete();
         self.tell_progress(now);
-        self.outputs.extend(calls.into_iter().map(Output::Call));
+        let moving = self.moving();
+        let calls = calls.into_iter().zip(moving.into_iter().cycle());
+        self.outputs.extend(calls.map(|(call, moving)| Output::Call(call, moving)));
         if is_complete {
             self.discard();
         }
@@ -163,6 +179,7 @@ impl<G: Guards> Session<G> {
         let role = stages.role().unwrap_or(Role::Client);
         let outcome = Outcome::Moved { host: self.leader(), stamp: self.stamp(), role };
         self.outputs.push(Output::Migrated(report(outcome)));
+        self.played_under = host.unwrap_or(self.played_under);
         // What was lost or decided while the listeners finalised is the next migration's.
         let next = match &self.leadership {
             Leadership::Follows | Leadership::Doubts(_) if host != Some(self.leader()) => {

@@ -67,8 +67,8 @@ pub use show::Identification;
 use suitable::Better;
 use vacancy::Vacancy;
 pub use words::{
-    Acting, Cause, Config, End, GamePhase, Input, Migratable, Newcomers, Outcome, Output, Progress, Report,
-    WithoutMajority,
+    Acting, Cause, Config, End, GamePhase, Input, Migratable, Moving, Newcomers, Outcome, Output, Progress,
+    Report, WithoutMajority,
 };
 
 /// A wake-up later than this after the moment asked for is a stall of this very peer: CRYENGINE's clamp.
@@ -134,6 +134,8 @@ pub struct Session<G: Guards = Guarded> {
     acting: Acting,
     /// Why the session moved last.
     moved_by: Cause,
+    /// Whom the game's listeners last knew as host.
+    played_under: PeerId,
     /// The highest epoch that anybody spoke of.
     seen: Epoch,
     beat_at: Timestamp,

@@ -219,8 +219,8 @@ pub enum Output {
         /// What.
         message: Message,
     },
-    /// Call a listener, and bring its answer.
-    Call(Call),
+    /// Call a listener, telling it that, and bring its answer.
+    Call(Call, Moving),
     /// Ask the lobby, and bring its answer as [`Input::Lobby`]. One that does not answer is asked again by the rules alone.
     AskLobby {
         /// When: it goes back with the answer.
@@ -340,17 +340,30 @@ impl Cause {
     }
 }
 
+/// What is known of a migration while it runs (seed 000: "a SHostMigrationInfo structure which contains information for this host
+/// migration event").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Moving {
+    /// Why it began.
+    pub cause: Cause,
+    /// Under whom the game was played until then.
+    pub from: PeerId,
+    /// Under whom it goes on: known from [`Stage::DemoteToClient`] or [`Stage::PromoteToServer`] on at the latest, until that one is lost,
+    /// too.
+    pub to: Option<PeerId>,
+    /// How often it was reset.
+    pub resets: u32,
+}
+
 /// How far one migration is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Why it began.
-    pub cause: Cause,
+    /// Which one.
+    pub of: Moving,
     /// Which callback runs; without one it waits, for a new host or for its game.
     pub stage: Option<Stage>,
     /// For which listeners, by their names.
     pub waits_for: Vec<String>,
-    /// How often it was reset.
-    pub resets: u32,
     /// How long it has taken from OnInitiate on, in milliseconds.
     pub took_ms: u64,
     /// How long it may take yet, in milliseconds: what is left of `net_migrate_timeout`.

@@ -8,8 +8,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
     Handover, Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable,
-    NatType, Order, Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report, Ruling,
-    Session, SessionId, Signature, Stage, Stamp, StateId, Support, Tick, WithoutMajority,
+    Moving, NatType, Order, Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report,
+    Ruling, Session, SessionId, Signature, Stage, Stamp, StateId, Support, Tick, WithoutMajority,
 };
 
 /// When every net begins.
@@ -29,6 +29,8 @@ const STEP: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub struct Seen {
     pub stages: Vec<Stage>,
+    /// What its listener was told with each.
+    pub told: Vec<(Stage, Moving)>,
     pub reports: Vec<Report>,
     pub outputs: Vec<Output>,
     pub tick: Tick,
@@ -564,8 +566,9 @@ impl Net {
                         let at = *asked + Duration::from_millis(ROUND_TRIP_MS);
                         self.questions.push_back((at, id, question.clone()));
                     }
-                    Output::Call(call) => {
+                    Output::Call(call, moving) => {
                         seen.stages.push(call.stage);
+                        seen.told.push((call.stage, *moving));
                         let (listener, number) = (call.listener, call.number);
                         let answer =
                             Input::Answered { listener, number, state: 1, answer: self.answers.clone() };

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_migration::{
-    ActorId, CanBeHost, EntityId, Epoch, Input, ListenerId, Migratable, Outcome, Output, PeerId, Priority,
-    Role, Session, SessionId, Stage, Stages, Stamp, WithoutMajority,
+    ActorId, CanBeHost, Cause, EntityId, Epoch, Input, ListenerId, Migratable, Moving, Outcome, Output,
+    PeerId, Priority, Role, Session, SessionId, Stage, Stages, Stamp, WithoutMajority,
 };
 
 use crate::net::{Net, peer};
@@ -228,7 +228,7 @@ fn discarded(net: &Net, id: u128) -> Vec<(Stage, Vec<EntityId>)> {
     let mut last = Stage::Initiate;
     let mut discarded = Vec::new();
     for output in &net.seen[&peer(id)].outputs {
-        if let Output::Call(call) = output {
+        if let Output::Call(call, _) = output {
             last = call.stage;
         } else if let Output::Discard(entities) = output {
             discarded.push((last, entities.clone()));
@@ -280,6 +280,29 @@ fn what_was_listed_at_demotion_is_discarded_when_it_is_terminated() {
     net.give(peer(4), Input::NoLongerNeeded(vec![EntityId(8)]));
     net.give(peer(4), Input::Leave);
     assert_eq!(discarded(&net, 4), [(Stage::Terminate, vec![EntityId(8)])]);
+}
+
+/// "Each method takes two parameters (supplied by the network layer), namely a reference to a SHostMigrationInfo structure which contains
+/// information for this host migration event, and a reference to the internal state of the listener (see below)": why the session moves,
+/// from whom and to whom, and how often it began again.
+#[test]
+fn a_listener_is_told_of_the_migration_that_it_lives_through() {
+    let mut net = Net::of(5);
+    net.kill(peer(1));
+    demoted(&mut net, 4, 1);
+    net.kill(peer(2));
+    net.run(Duration::from_secs(8));
+    let told = net.seen[&peer(4)].told.clone();
+    let cause = Cause::Catastrophic;
+    let of = |to: Option<u128>, resets| Moving { cause, from: peer(1), to: to.map(peer), resets };
+    assert_eq!(told.first(), Some(&(Stage::Initiate, of(None, 0))), "{told:?}");
+    assert!(told.contains(&(Stage::DemoteToClient, of(Some(2), 0))), "{told:?}");
+    assert!(told.contains(&(Stage::Reset, of(None, 1))), "{told:?}");
+    assert_eq!(told.last(), Some(&(Stage::Finalise, of(Some(3), 1))), "{told:?}");
+    net.kill(peer(3));
+    net.run(Duration::from_secs(8));
+    let (stage, next) = net.seen[&peer(4)].told[told.len()];
+    assert_eq!((stage, next.from, next.resets), (Stage::Initiate, peer(3), 0), "the next begins anew");
 }
 
 /// An addition to the seed's callbacks, beside the veto: how far a migration is, and whom it waits for.

@@ -29,7 +29,7 @@ pub struct World<'a> {
 #[track_caller]
 pub fn network(players: &[Place]) -> Option<Network> {
     let places: Vec<Place> = [Place::Twice].iter().chain(players).copied().collect();
-    match Network::new(&places, Line::FIGURES, 29) {
+    match Network::new(&places, Line::SHAKEN, 29) {
         Ok(network) => Some(network),
         Err(error @ Failure::NotRoot) => {
             eprintln!("SKIPPED, LOUDLY: {error}; nothing was shown");
@@ -200,7 +200,7 @@ fn a_direct_way_that_is_cut_gives_way_to_the_relay_at_once() {
     assert_eq!(world.crew.settled().unwrap(), 0);
     world.crew.until_all("both play directly", |players| relayed(players) == [0, 0]).unwrap();
     let before = Stamp::of(&world.crew.players[0].stands);
-    for passage in [Passage::Cut, Passage::Open(Line::FIGURES), Passage::Cut] {
+    for passage in [Passage::Cut, Passage::Open(Line::SHAKEN), Passage::Cut] {
         network.set_both(1, 2, passage);
         let (began, wanted) = (Instant::now(), if passage == Passage::Cut { [1, 1] } else { [0, 0] });
         let what = format!("{passage:?}: {wanted:?} are relayed");

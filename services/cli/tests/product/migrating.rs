@@ -15,7 +15,7 @@ const PORT: u16 = 5555;
 
 #[track_caller]
 fn network(places: &[Place]) -> Option<Network> {
-    match Network::new(places, Line::FIGURES, 23) {
+    match Network::new(places, Line::SHAKEN, 23) {
         Ok(network) => Some(network),
         Err(error @ Failure::NotRoot) => {
             eprintln!("SKIPPED, LOUDLY: {error}; nothing was shown");
@@ -87,6 +87,7 @@ fn host_after_host_loses_its_power_until_one_is_left() {
         let unconfirmed = moves.iter().filter(|(_, moved)| moved["fork"].as_u64() > Some(0)).count();
         assert_eq!(unconfirmed, usize::from(left == 1), "{moves:?}");
     }
+    assert!(network.counts().overtaken > 0, "packets came in another order: {:?}", network.counts());
 }
 
 /// Seed 000, controlled migration: the old host hands its last tick on, and goes.
@@ -165,7 +166,7 @@ fn two_sides_of_a_cut_have_one_certified_host_and_meet_again() {
     })
     .unwrap();
     let heir = text(crew.players[2].moves.last().unwrap(), "newHost");
-    cut(Passage::Open(Line::FIGURES));
+    cut(Passage::Open(Line::SHAKEN));
     crew.until_all("all obey the certified host", |players| {
         players.iter().all(|player| player.stands["host"] == heir.as_str())
     })

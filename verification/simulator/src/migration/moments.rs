@@ -63,7 +63,7 @@ impl<G: Guards> World<G> {
 
     fn rate(&self, id: PeerId, output: &Output) -> u32 {
         match output {
-            Output::Call(call) if self.peers[&id].grammar.is_new(call.stage) => AS_A_STAGE_BEGINS,
+            Output::Call(call, _) if self.peers[&id].grammar.is_new(call.stage) => AS_A_STAGE_BEGINS,
             Output::Lead { .. } => AS_IT_LEADS,
             Output::Follow { .. } => AS_IT_OBEYS,
             Output::Send { message: Message { body: Body::Beat(Beat { leads, .. }), .. }, .. } => match leads
@@ -71,7 +71,7 @@ impl<G: Guards> World<G> {
                 Leads::HandsOver { .. } => AS_IT_NAMES_ANOTHER,
                 Leads::Yes(_) | Leads::Accedes | Leads::No => 0,
             },
-            Output::Call(_)
+            Output::Call(..)
             | Output::Send { .. }
             | Output::AskLobby { .. }
             | Output::Act(_)

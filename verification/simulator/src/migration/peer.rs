@@ -418,7 +418,7 @@ impl<G: Guards> World<G> {
                 let message = self.as_it_is_told(id, message);
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
-            Output::Call(call) => return self.call(id, call),
+            Output::Call(call, _) => return self.call(id, call),
             Output::AskLobby { asked, question } => self.asks_lobby(id, asked, question),
             Output::Lead { stamp, state } => {
                 ensure(

@@ -195,8 +195,10 @@ fn queues(sdk: &mut Sdk, server: &Value) {
 
     let config = ("MatchmakingQueueConfigInvalid", 2031);
     let mut wrong = duel("wrong");
-    wrong["MinMatchSize"] = json!(1);
+    let mut heavy = wrong["DifferenceRules"][0].clone();
+    (heavy["Name"], heavy["Weight"]) = (json!("heavy"), json!(2_000));
     wrong["DifferenceRules"][0]["Weight"] = json!(0);
+    wrong["DifferenceRules"].as_array_mut().unwrap().push(heavy);
     let refused = sdk.no(server, set, json!({ "MatchmakingQueue": wrong }), config);
     let faults = refused["errorDetails"]["MatchmakingQueue"].as_array().unwrap();
     assert_eq!(faults.len(), 2, "both at once: {refused}");
