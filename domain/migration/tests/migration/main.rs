@@ -6,7 +6,6 @@ mod budget;
 mod connections;
 mod console;
 mod defects;
-mod grammar;
 mod joins;
 mod leaves;
 mod levels;
