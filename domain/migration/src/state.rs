@@ -324,7 +324,7 @@ impl State {
         Taken::Newer
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes.len()).sum()
     }
 }

@@ -36,8 +36,7 @@ impl<G: Guards> Session<G> {
         let mut named: Vec<PeerId> = Vec::new();
         core::iter::from_fn(move || {
             let could = |peer: PeerId| {
-                let plays = self.roster.members.contains_key(&peer) && !self.roster.kicked.contains(&peer);
-                plays && !named.contains(&peer) && !is_out(peer)
+                self.roster.members.contains_key(&peer) && !named.contains(&peer) && !is_out(peer)
             };
             let order = self.config.order;
             let next = order

@@ -203,9 +203,7 @@ impl<G: Guards> Session<G> {
         }
         let entry = self.hints.entries.get(&from);
         let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
-        // Whom the host before has thrown out may be in the list yet.
-        let is_kicked = self.roster.kicked.contains(&from);
-        if !able || is_kicked || (self.lost.contains(&from) && G::EXCLUSION) {
+        if !able || (self.lost.contains(&from) && G::EXCLUSION) {
             return Some(Refusal::Unsuitable);
         }
         let asks = self.ballot.asks().map(|_| self.me());
@@ -270,7 +268,7 @@ impl<G: Guards> Session<G> {
         self.hold_lease(now);
         self.fork = None;
         self.seen = self.seen.max(certificate.epoch);
-        self.own_list();
+        self.hints.version = crate::HintVersion { epoch: certificate.epoch, number: 0 };
         let stamp = self.stamp();
         self.sign_view();
         self.own_roster();
@@ -382,7 +380,6 @@ impl<G: Guards> Session<G> {
         }
         self.lost.remove(&leader);
         self.names.forget_forks();
-        self.forget_list();
         self.leadership = Leadership::Follows;
         self.meet_members(now);
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));

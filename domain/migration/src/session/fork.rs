@@ -46,11 +46,6 @@ impl Heads {
         }
     }
 
-    /// How many are known.
-    pub(super) fn kept(&self) -> usize {
-        self.0.len()
-    }
-
     pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
         self.0.get(&stamp).copied()
     }
@@ -67,7 +62,6 @@ impl<G: Guards> Session<G> {
     pub(super) fn go_on_alone(&mut self, now: Timestamp) {
         self.be_on_side(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
         self.ballot.withdraw();
-        self.own_list();
         self.own_roster();
         let lost = self.lost.clone();
         self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost));

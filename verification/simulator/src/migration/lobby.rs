@@ -173,7 +173,7 @@ impl<G: Guards> World<G> {
     fn newest(&mut self, session: &Session) -> Option<Certificate> {
         let grant = session.grant?;
         let (epoch, host) = (Epoch(grant.epoch.0), peer_of(&grant.host));
-        if self.oracle.crown(epoch, host, self.now) {
+        if self.oracle.crown(epoch, host) {
             self.counts.certified += 1;
             self.say(host, |_| format!("is certified for {epoch} by the lobby"));
         }
@@ -194,26 +194,16 @@ impl<G: Guards> World<G> {
     }
 
     /// It gets there, and is answered, if the lobby is there.
-    pub(super) fn is_asked(
-        &mut self,
-        peer: PeerId,
-        asked: Timestamp,
-        question: &Question,
-    ) -> Result<(), Broken> {
+    pub(super) fn is_asked(&mut self, peer: PeerId, asked: Timestamp, question: &Question) {
         if !self.reaches_lobby(peer) {
-            return Ok(());
+            return;
         }
         self.counts.questions += 1;
-        let before = self.counts.certified;
-        let Some(ruling) = self.rules_on(peer, question) else { return Ok(()) };
-        if self.counts.certified > before && self.lobby_meets(peer)? {
-            return Ok(());
-        }
+        let Some(ruling) = self.rules_on(peer, question) else { return };
         if !self.random.chance(self.scenario.loss) {
             let way = self.way_to_lobby();
             self.after(way, Happening::Ruled { peer, asked, ruling });
         }
-        Ok(())
     }
 
     pub(super) fn is_ruled(&mut self, peer: PeerId, asked: Timestamp, ruling: Ruling) -> Result<(), Broken> {
@@ -340,11 +330,6 @@ impl<G: Guards> World<G> {
 
     pub(super) fn is_kicked_from_lobby(&mut self, host: PeerId, peer: PeerId) {
         self.lobby.kicked.push((host, peer));
-    }
-
-    /// Its process ends, and somebody starts it again.
-    pub(super) const fn lobby_stops(&mut self) {
-        self.lobby.down = true;
     }
 
     /// The lobby dies and comes back, or some do not reach it for a while.

@@ -7,7 +7,7 @@ use mainstay_migration::{
     Acting, ActorId, Admission, Answer, Arbiter, Beat, Body, Call, CanBeHost, ChannelId, Config, Epoch,
     GamePhase, Grant, Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX,
     Migratable, NatType, Order, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId,
-    Signature, Stage, Stamp, StateError, StateId, Support, Tick, WithoutMajority,
+    Signature, Stage, Stamp, Standing, StateError, StateId, Support, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
@@ -42,8 +42,8 @@ pub(super) const SESSION: SessionId = SessionId(7);
 #[derive(Debug)]
 pub(super) struct Peer<G: Guards> {
     pub alive: Alive,
-    /// Until when it was frozen, or when its clock leapt: what it took by its own clock meanwhile is not its fault.
-    pub froze: Option<Micros>,
+    /// It was frozen once: what it took by its own clock is not its fault.
+    pub froze: bool,
     /// Since when its clock stands still with it.
     pub asleep: Option<Micros>,
     pub life: Life<G>,
@@ -62,9 +62,6 @@ pub(super) struct Peer<G: Guards> {
     /// How many inputs its player gave.
     pub played: u64,
     pub suitable: CanBeHost,
-    pub suits_since: Micros,
-    /// Since when it asks to be let in, while it does.
-    pub came: Option<Micros>,
     pub handed: Handed,
     pub grammar: super::laws::Grammar,
 }
@@ -178,7 +175,7 @@ impl<G: Guards> World<G> {
             id,
             Peer {
                 alive: Alive::Running,
-                froze: None,
+                froze: false,
                 asleep: None,
                 life: Life::NotYet,
                 clock,
@@ -191,8 +188,6 @@ impl<G: Guards> World<G> {
                 written: VecDeque::new(),
                 played: 0,
                 suitable,
-                suits_since: self.now,
-                came: None,
                 handed: Handed::Unasked,
                 grammar: super::laws::Grammar::default(),
             },
@@ -254,7 +249,6 @@ impl<G: Guards> World<G> {
             Life::In(Box::new(session))
         };
         self.say(id, |_| "starts".to_owned());
-        self.peer(id).came = matches!(life, Life::Joins(_)).then_some(self.now);
         self.peer(id).life = life;
         if self.peers[&id].session().is_some() {
             self.settle_in(id);
@@ -315,7 +309,6 @@ impl<G: Guards> World<G> {
         if let Some(joined) = joined {
             self.joined(id, joined)?;
         }
-        super::laws::is_let_in(self, id)?;
         self.drain(id)
     }
 
@@ -334,14 +327,12 @@ impl<G: Guards> World<G> {
             }
             Joined::In(session) => {
                 self.peer(id).life = Life::In(session);
-                self.peer(id).came = None;
                 self.counts.joined += 1;
                 self.say(id, |_| "is in".to_owned());
                 self.settle_in(id);
             }
             Joined::Refused(_) | Joined::NoAnswer => {
                 self.peer(id).life = Life::Over;
-                self.peer(id).came = None;
                 self.counts.kept_out += 1;
             }
             Joined::Forged(why) => return Err(Broken::new("whoever welcomes proves who is host", why)),
@@ -351,7 +342,6 @@ impl<G: Guards> World<G> {
 
     /// Does what the session asks for, and sleeps until its next deadline.
     fn drain(&mut self, id: PeerId) -> Result<(), Broken> {
-        let mut given = 0;
         loop {
             let outputs = match &mut self.peer(id).life {
                 Life::In(session) => session.take_outputs(),
@@ -359,24 +349,6 @@ impl<G: Guards> World<G> {
             };
             if outputs.is_empty() {
                 break;
-            }
-            given += outputs.len();
-            ensure(
-                given <= super::laws::OUTPUTS_MAX,
-                "I16: nobody says more than there is room for",
-                || format!("{id}: {given} at once"),
-            )?;
-            let struck = self.fate(id, &outputs);
-            let (said, fate) = struck.map_or((outputs.len(), None), |(said, fate)| (said, Some(fate)));
-            let mut outputs = outputs.into_iter();
-            for output in outputs.by_ref().take(said) {
-                self.does(id, output)?;
-            }
-            if let Some(fate) = fate {
-                self.meets(id, fate)?;
-            }
-            if self.peers[&id].alive == Alive::Dead {
-                return Ok(());
             }
             for output in outputs {
                 self.does(id, output)?;
@@ -405,10 +377,6 @@ impl<G: Guards> World<G> {
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
             Output::Send { to, message } => {
-                self.oracle.says(id, &message, self.now);
-                if let Body::Vote(vote) = &message.body {
-                    super::laws::votes(self, id, vote)?;
-                }
                 if let Body::Beat(Beat { leads: Leads::HandsOver { why, .. }, .. }) = &message.body {
                     self.oracle.gives(self.now);
                     if *why == Handover::Lobby {
@@ -464,14 +432,16 @@ impl<G: Guards> World<G> {
             Output::Follow { leader, stamp } => self.say(id, |_| format!("follows {leader} {stamp:?}")),
             Output::Act(acting) => {
                 self.peer(id).acting = acting;
-                if acting == Acting::Yes {
-                    self.oracle.keeps(id);
-                }
                 self.say(id, |_| format!("acts: {acting:?}"));
             }
             Output::Durable(state) => {
                 self.counts.acknowledged += 1;
-                super::laws::acknowledges(self, id)?;
+                let standing = self.peers[&id].session().and_then(Session::standing);
+                ensure(
+                    standing != Some(Standing::Unconfirmed),
+                    "I5: a side without a majority acknowledges nothing",
+                    || id,
+                )?;
                 let written = &mut self.peer(id).written;
                 let mut safe = None;
                 while written.front().is_some_and(|(name, _)| *name <= state) {
@@ -485,8 +455,7 @@ impl<G: Guards> World<G> {
             Output::NobodyBetter => self.oracle.stays(),
             // A game that says nothing: what it gave last goes along.
             Output::SomebodyBetter(better) => self.say(id, |_| format!("has a better one in {better}")),
-            Output::Gone(peer) => self.oracle.gone(peer),
-            Output::Discard(_) | Output::Progress(_) => {}
+            Output::Gone(_) | Output::Discard(_) | Output::Progress(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
@@ -547,12 +516,11 @@ impl<G: Guards> World<G> {
             "I10: the actor of a channel is that of who connects on it",
             || format!("{host}: {peer} {channel:?} {known:?}, not {actor:?}"),
         )?;
-        let stamp = session.map_or(Stamp::NOBODY, Session::stamp);
-        if let Some(actor) = actor {
+        if actor.is_some() {
             return super::laws::plays_again(self, peer, actor);
         }
-        super::laws::is_new(self, host, peer)?;
-        let actor = self.oracle.new_actor(host, stamp, peer, self.now);
+        super::laws::is_new(self, peer)?;
+        let actor = self.oracle.new_actor(peer);
         self.give(host, Input::Plays { peer, actor })
     }
 
@@ -701,13 +669,8 @@ impl<G: Guards> World<G> {
     }
 
     fn transmit(&mut self, from: PeerId, to: PeerId, parcel: Parcel) {
-        if self.cuts.values().any(|cut| cut.contains(&(from, to))) {
-            return;
-        }
-        if self.random.chance(self.scenario.loss) {
-            return self.oracle.trouble_between(from, to, self.now);
-        }
-        if !self.peers.contains_key(&to) {
+        let is_cut = self.cuts.values().any(|cut| cut.contains(&(from, to)));
+        if is_cut || self.random.chance(self.scenario.loss) || !self.peers.contains_key(&to) {
             return;
         }
         let copies = if self.random.chance(self.scenario.doubled) { 2 } else { 1 };
@@ -716,9 +679,7 @@ impl<G: Guards> World<G> {
             let pause = [from, to].iter().filter_map(|peer| self.radios.get(peer)).max();
             delay += pause.map_or(0, |until| until.saturating_sub(self.now));
             if self.random.chance(self.scenario.spikes) {
-                let late = self.random.below(2_000_000);
-                delay += late;
-                self.oracle.trouble_between(from, to, self.now + late);
+                delay += self.random.below(2_000_000);
             }
             self.after(delay, Happening::Arrives { from, to, parcel: parcel.clone() });
         }
@@ -740,7 +701,6 @@ impl<G: Guards> World<G> {
         match parcel {
             Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
-                super::laws::is_not_its_own(self, to, from, &message)?;
                 let joined = match &mut self.peer(to).life {
                     Life::In(session) => {
                         session.handle(now, Input::Message { from, message: *message });
@@ -778,12 +738,10 @@ impl<G: Guards> World<G> {
         let now = self.now;
         let thawed = self.peer(id);
         thawed.alive = Alive::Running;
-        thawed.froze = Some(now);
         thawed.wakes = None;
         if let Some(since) = thawed.asleep.take() {
             thawed.clock.stood_still(now - since);
         }
-        self.oracle.trouble_with(id, now);
         if self.now >= self.scenario.gathers {
             self.give(id, Input::Phase(GamePhase::Started))?;
         }
