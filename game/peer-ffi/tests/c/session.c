@@ -47,8 +47,7 @@ static uint32_t listen(void *user, const MainstayId *session, MainstayStage stag
     must(mainstay_migration_of(migrating, &of), "migration of");
     const int is_elected = stage != MAINSTAY_STAGE_INITIATE && stage != MAINSTAY_STAGE_DISCONNECT_CLIENT &&
                            stage != MAINSTAY_STAGE_TERMINATE && stage != MAINSTAY_STAGE_RESET;
-    if ((is_elected && (!of.is_known || memcmp(&of.from, &of.to, sizeof of.to) == 0)) || of.cause == MAINSTAY_CAUSE_LOBBY)
-        exit(5);
+    if (is_elected && (!of.is_known || memcmp(&of.from, &of.to, sizeof of.to) == 0)) exit(5);
     /* Listed twice, in both calls of the stage: it is discarded once. */
     const uint64_t old_crane = 4711;
     if (stage == MAINSTAY_STAGE_DEMOTE_TO_CLIENT)
