@@ -152,9 +152,9 @@ impl<G: Guards> Session<G> {
         // Before the calls, as the listeners hear it.
         let is_complete = event.stages.is_complete();
         self.tell_progress(now);
-        let moving = self.moving();
-        let calls = calls.into_iter().zip(moving.into_iter().cycle());
-        self.outputs.extend(calls.map(|(call, moving)| Output::Call(call, moving)));
+        if let Some(moving) = self.moving() {
+            self.outputs.extend(calls.into_iter().map(|call| Output::Call(call, moving)));
+        }
         if is_complete {
             self.discard();
         }

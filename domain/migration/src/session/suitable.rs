@@ -23,6 +23,9 @@ const SUITS_FOR: Duration = Duration::from_secs(10);
 /// hand it to and fro.
 const KEEPS_FOR: Duration = Duration::from_secs(30);
 
+/// How many of those who suit better are judged, the best of them: this is asked with every event, and each more costs a look at all hints.
+const BETTER_MAX: usize = 8;
+
 /// How long the host's game has to hand its last state over, once it is told to whom: as long as a successor has to take it.
 const HANDS_OVER_WITHIN: Duration = Duration::from_secs(2);
 
@@ -56,7 +59,7 @@ impl<G: Guards> Session<G> {
         self.game = phase;
     }
 
-    /// Who suit better than this host, the best first.
+    /// Who suit better than this host, the best first: whoever does comes before whoever does not.
     pub(super) fn who_suit_better(&self, now: Timestamp) -> Vec<PeerId> {
         let Some(own) = self.hints.entries.get(&self.config.me) else { return Vec::new() };
         let suits = |peer: &PeerId| {
@@ -67,7 +70,7 @@ impl<G: Guards> Session<G> {
                     .get(peer)
                     .is_some_and(|it| self.config.order.is_strictly_better(it, own))
         };
-        self.hearing_successors(now).filter(suits).collect()
+        self.hearing_successors(now).take_while(suits).take(BETTER_MAX).collect()
     }
 
     /// Whether this host looks for a better one at all: nobody gives away a session that is not at rest.
