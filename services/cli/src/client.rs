@@ -1,4 +1,4 @@
-//! Speaks to the running instance that a data directory belongs to.
+//! Speaks to a running instance: the one that a data directory belongs to, or one elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use ureq::http::StatusCode;
 
 use crate::failure::{Exit, Failure};
+use crate::target::{ApiUrl, Elsewhere, Target, Token, Trust, refusal};
 
 /// How long one call may take. The API answers after one sync of its journal; a listing of a hundred thousand servers
 /// takes a second.
@@ -20,8 +21,16 @@ const ANSWER_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// A running instance.
 pub struct Client {
     agent: ureq::Agent,
-    ports: Ports,
-    authorization: String,
+    at: At,
+    token: Token,
+}
+
+/// Where it is.
+pub enum At {
+    /// On this host, listening there.
+    Here(Ports),
+    /// Elsewhere.
+    There(ApiUrl),
 }
 
 /// `DIR/ports.json`.
@@ -93,52 +102,66 @@ pub const PORTS_FILE: &str = "ports.json";
 pub const CREDENTIALS_FILE: &str = "credentials.json";
 
 impl Client {
-    /// The instance of a data directory.
-    pub fn of(data_dir: &Path) -> Result<Self, Failure> {
-        let ports: Ports = read(data_dir, PORTS_FILE)?;
-        let credentials: Credentials = read(data_dir, CREDENTIALS_FILE)?;
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(CALL_TIMEOUT))
-            .http_status_as_error(false)
-            // The instance is this machine's own: neither a proxy nor anybody it sent us to is to see the credentials.
-            .proxy(None)
-            .max_redirects(0)
-            .build();
-        Ok(Self { agent: config.into(), ports, authorization: basic(&credentials) })
+    /// The instance that is meant.
+    pub fn of(target: &Target) -> Result<Self, Failure> {
+        match target {
+            Target::Here(data_dir) => Self::here(data_dir),
+            Target::Elsewhere(Elsewhere { url, token, trust }) => {
+                // A proxy sees nothing of what TLS carries, and everything else.
+                let proxy = if url.is_sealed() { ureq::Proxy::try_from_env() } else { None };
+                Ok(Self { agent: agent(proxy, trust), at: At::There(url.clone()), token: token.clone() })
+            }
+        }
     }
 
-    /// Where the instance listens.
-    pub const fn ports(&self) -> &Ports {
-        &self.ports
+    /// The instance of a data directory.
+    pub fn here(data_dir: &Path) -> Result<Self, Failure> {
+        let ports: Ports = read(data_dir, PORTS_FILE)?;
+        let Credentials { key_id, secret_key, .. } = read(data_dir, CREDENTIALS_FILE)?;
+        let token = Token::account(&key_id, &secret_key);
+        Ok(Self { agent: agent(None, &Trust::System), at: At::Here(ports), token })
+    }
+
+    /// Where the instance is.
+    pub const fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// Where its API is.
+    pub fn api(&self) -> String {
+        match &self.at {
+            At::Here(ports) => ports.api.clone(),
+            At::There(url) => url.to_string(),
+        }
     }
 
     /// GET.
     pub fn get(&self, path: &str) -> Result<Value, Failure> {
-        let request = self.agent.get(self.url(path)).header("authorization", &self.authorization);
+        let request = self.agent.get(self.url(path)).header("authorization", self.token.header());
         self.read(request.call())
     }
 
     /// GET of a text.
     pub fn get_text(&self, path: &str) -> Result<String, Failure> {
-        let request = self.agent.get(self.url(path)).header("authorization", &self.authorization);
+        let request = self.agent.get(self.url(path)).header("authorization", self.token.header());
         let mut response = request.call().map_err(|error| self.unreachable(&error))?;
         if response.status().is_success() {
             return response.body_mut().read_to_string().map_err(|error| self.unreachable(&error));
         }
         let status = response.status();
         let problem = response.body_mut().read_json().unwrap_or(Value::Null);
-        Err(refused(status, &problem))
+        Err(self.refused(status, &problem))
     }
 
     /// POST.
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let request = self.agent.post(self.url(path)).header("authorization", &self.authorization);
+        let request = self.agent.post(self.url(path)).header("authorization", self.token.header());
         self.read(request.send_json(body))
     }
 
     /// PUT of a text, for one revision or whichever there is.
     pub fn put(&self, path: &str, kind: &str, revision: Option<u64>, body: &[u8]) -> Result<Value, Failure> {
-        let request = self.agent.put(self.url(path)).header("authorization", &self.authorization);
+        let request = self.agent.put(self.url(path)).header("authorization", self.token.header());
         let request = request.header("content-type", kind);
         let request = match revision {
             Some(revision) => request.header("if-match", format!("\"{revision}\"")),
@@ -149,12 +172,12 @@ impl Client {
 
     /// DELETE.
     pub fn delete(&self, path: &str) -> Result<Value, Failure> {
-        let request = self.agent.delete(self.url(path)).header("authorization", &self.authorization);
+        let request = self.agent.delete(self.url(path)).header("authorization", self.token.header());
         self.read(request.call())
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.ports.api)
+        format!("{}{path}", self.api())
     }
 
     fn read(
@@ -165,28 +188,70 @@ impl Client {
         let status = response.status();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         let body = body.map_err(|error| self.unreachable(&error))?;
-        let value =
-            if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap_or(Value::Null) };
-        if status.is_success() { Ok(value) } else { Err(refused(status, &value)) }
+        let value = if body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&body).ok() };
+        match (status.is_success(), value) {
+            (true, Some(value)) => Ok(value),
+            (true, None) => Err(self.stranger("it answers, and not in JSON")),
+            (false, value) => Err(self.refused(status, &value.unwrap_or(Value::Null))),
+        }
+    }
+
+    /// The instance says no; or something else does, which gives its answers no code.
+    fn refused(&self, status: StatusCode, problem: &Value) -> Failure {
+        match problem.get("code") {
+            Some(_) => refused(status, problem),
+            None => self.stranger(&format!("it answers {status}")),
+        }
+    }
+
+    fn stranger(&self, why: &str) -> Failure {
+        Failure::new(
+            Exit::Failed,
+            "MS-U058",
+            format!("what answers at {} is no instance of Mainstay", self.api()),
+        )
+        .why(why)
+        .fix("is the address the one of the API, and does every proxy on the way let /v1 through?")
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {
+        let api = self.api();
         if let ureq::Error::Timeout(what) = error {
-            return Failure::new(Exit::TimedOut, "MS-U016", format!("no answer from {}", self.ports.api))
+            let fix = match &self.at {
+                At::Here(_) => "is the machine overloaded, or its disk slow? look at the log of mainstay up",
+                At::There(_) => {
+                    "is the machine overloaded, or does something on the way drop what is sent there?"
+                }
+            };
+            return Failure::new(Exit::TimedOut, "MS-U016", format!("no answer from {api}"))
                 .why(format!("{what} took longer than {} s", CALL_TIMEOUT.as_secs()))
-                .fix("is the machine overloaded, or its disk slow? look at the log of mainstay up");
+                .fix(fix);
         }
-        Failure::new(Exit::Unreachable, "MS-U002", format!("nothing answers at {}", self.ports.api))
-            .why(error)
-            .fix("start it: mainstay up, with the same --data-dir")
+        if let Some(why) = refusal(error) {
+            return Failure::new(Exit::Unreachable, "MS-U056", format!("{api} does not show that it is the one that is meant"))
+                .why(why)
+                .fix("name who vouches for it: --ca FILE, a copy of tls/ca.pem of its data directory; or is it http:// there?");
+        }
+        let fix = match &self.at {
+            At::Here(_) => "start it: mainstay up, with the same --data-dir",
+            At::There(_) => {
+                "is the address right, does it run with --listen, and does its port let this host through?"
+            }
+        };
+        Failure::new(Exit::Unreachable, "MS-U002", format!("nothing answers at {api}")).why(error).fix(fix)
     }
 }
 
-/// The header that a service account sends.
-pub fn basic(credentials: &Credentials) -> String {
-    use base64::Engine as _;
-    let pair = format!("{}:{}", credentials.key_id, credentials.secret_key);
-    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+/// What makes the calls. Whoever else an answer may name is not to see the credentials.
+fn agent(proxy: Option<ureq::Proxy>, trust: &Trust) -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(CALL_TIMEOUT))
+        .http_status_as_error(false)
+        .proxy(proxy)
+        .tls_config(trust.config())
+        .max_redirects(0)
+        .max_redirects_will_error(false);
+    config.build().into()
 }
 
 fn refused(status: StatusCode, problem: &Value) -> Failure {

@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod output;
 mod system;
+mod target;
 mod up;
 
 use std::io::IsTerminal as _;
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Format, Reader, TicketVerb};
+use crate::arguments::{Arguments, Ask, Command, Format, Output, Reader, TicketVerb};
 use crate::failure::Failure;
+use crate::target::Target;
 
 /// Gives back to the machine what a compaction of a journal took for a moment: a second state, as large as the first. The C library's
 /// keeps it ([0044](../../../docs/decisions/0044-an-allocator-that-gives-memory-back.md)).
@@ -74,7 +76,9 @@ fn first_day() -> ExitCode {
 /// text, or with `MAINSTAY_LOG_FORMAT=json` as one JSON object a line for what collects them.
 fn talk() {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    // What is wrong with a certificate is told by whoever asked for it.
+    let usual = "warn,rustls_platform_verifier=off";
+    let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let colours = std::io::stderr().is_terminal();
     let format =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);
@@ -86,7 +90,7 @@ fn talk() {
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let Arguments { command, data_dir, output } = arguments;
+    let Arguments { command, reach, output } = arguments;
     if let (Command::Simulator(_) | Command::Bench(_), Reader::Program) = (&command, output.reader()) {
         let what = "simulator and bench print reports for people, not JSON";
         return Err(Failure::flag(what).fix("leave -o out"));
@@ -99,31 +103,43 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let what = "-o name is for commands whose answers have ids or names";
         return Err(Failure::flag(what).fix("leave -o out, or say -o json; nothing is done yet"));
     }
+    if let (false, Some(flag)) = (matches!(command, Command::Ask(_)), reach.elsewhere()) {
+        let what = format!("{flag} is for commands that ask an instance");
+        return Err(Failure::flag(&what).fix("leave it out; nothing is done yet"));
+    }
+    let data_dir = target::data_dir(&reach);
     match command {
+        Command::Ask(ask) => asked(ask, &Target::of(&reach)?, &output),
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
         Command::Check(arguments) => commands::check::run(&arguments, &data_dir, &output),
-        Command::Apply(arguments) => commands::apply::run(&arguments, &data_dir, &output),
         Command::Explain { code } => commands::explain::run(&code, &output),
-        Command::Doctor => commands::doctor::run(&data_dir, &output),
-        Command::Status => commands::status::run(&data_dir, &output),
-        Command::Fleet(verb) => commands::fleet::run(&verb, &data_dir, &output),
-        Command::Machine(verb) => commands::machine::run(&verb, &data_dir, &output),
-        Command::Token(verb) => commands::token::run(&verb, &data_dir, &output),
-        Command::Account(verb) => commands::account::run(&verb, &data_dir, &output),
-        Command::Server(verb) => commands::server::run(&verb, &data_dir, &output),
-        Command::Allocation(verb) => commands::allocation::run(&verb, &data_dir, &output),
-        Command::Queue(verb) => commands::queue::run(&verb, &data_dir, &output),
-        Command::Ticket(verb) => commands::ticket::run(&verb, &data_dir, &output),
-        Command::Backfill(verb) => commands::backfill::run(&verb, &data_dir, &output),
-        Command::Match(verb) => commands::matches::run(&verb, &data_dir, &output),
-        Command::Show { id } => commands::show::run(&id, &data_dir, &output),
-        Command::Why(one) => commands::ticket::run(&TicketVerb::Why(one), &data_dir, &output),
-        Command::Draw(verb) => commands::draw::run(&verb, &data_dir, &output),
-        Command::Session(verb) => commands::session::run(&verb, &data_dir, &output),
-        Command::Lobby(verb) => commands::lobby::run(&verb, &data_dir, &output),
         Command::Demo(verb) => commands::demo::run(&verb, &data_dir, &output),
         Command::Simulator(arguments) => Ok(mainstay_simulator::command_line::execute(&arguments)),
         Command::Bench(arguments) => commands::bench::run(&arguments),
+    }
+}
+
+/// Asks an instance.
+fn asked(ask: Ask, target: &Target, output: &Output) -> Result<ExitCode, Failure> {
+    match ask {
+        Ask::Apply(arguments) => commands::apply::run(&arguments, target, output),
+        Ask::Doctor => commands::doctor::run(target, output),
+        Ask::Status => commands::status::run(target, output),
+        Ask::Fleet(verb) => commands::fleet::run(&verb, target, output),
+        Ask::Machine(verb) => commands::machine::run(&verb, target, output),
+        Ask::Token(verb) => commands::token::run(&verb, target, output),
+        Ask::Account(verb) => commands::account::run(&verb, target, output),
+        Ask::Server(verb) => commands::server::run(&verb, target, output),
+        Ask::Allocation(verb) => commands::allocation::run(&verb, target, output),
+        Ask::Queue(verb) => commands::queue::run(&verb, target, output),
+        Ask::Ticket(verb) => commands::ticket::run(&verb, target, output),
+        Ask::Backfill(verb) => commands::backfill::run(&verb, target, output),
+        Ask::Match(verb) => commands::matches::run(&verb, target, output),
+        Ask::Show { id } => commands::show::run(&id, target, output),
+        Ask::Why(one) => commands::ticket::run(&TicketVerb::Why(one), target, output),
+        Ask::Draw(verb) => commands::draw::run(&verb, target, output),
+        Ask::Session(verb) => commands::session::run(&verb, target, output),
+        Ask::Lobby(verb) => commands::lobby::run(&verb, target, output),
     }
 }

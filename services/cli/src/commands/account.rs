@@ -1,6 +1,5 @@
 //! `mainstay account`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -10,11 +9,12 @@ use crate::arguments::{AccountVerb, Output, RoleChoice};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[("key id", "/keyId"), ("role", "/role")];
 
-pub fn run(verb: &AccountVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &AccountVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         AccountVerb::Create { role } => {
             let role = match role {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use crate::arguments::{AllocationVerb, CreateArguments, Output};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 use crate::up::data;
 
 const COLUMNS: &[Column] = &[
@@ -33,8 +33,8 @@ const COLUMNS: &[Column] = &[
 /// How often a waiting allocation is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
-pub fn run(verb: &AllocationVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &AllocationVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         AllocationVerb::List { fleet } => {
             let filter = fleet.as_ref().map(|fleet| format!("?fleet={}", segment(fleet))).unwrap_or_default();

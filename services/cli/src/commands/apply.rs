@@ -1,6 +1,5 @@
 //! `mainstay apply`: a file's configuration becomes a running instance's.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
@@ -10,9 +9,10 @@ use crate::arguments::{ApplyArguments, Output};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output;
+use crate::target::Target;
 
-pub fn run(arguments: &ApplyArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(arguments: &ApplyArguments, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     let unreadable = |error: std::io::Error| {
         Failure::new(Exit::Usage, "MS-U006", format!("cannot read {}", arguments.file.display())).why(error)
     };

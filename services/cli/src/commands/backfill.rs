@@ -1,6 +1,5 @@
 //! `mainstay backfill`: games that want more players.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::queue::{meant, read_json};
@@ -10,6 +9,7 @@ use crate::arguments::{BackfillVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("ticket", "/id"),
@@ -23,8 +23,8 @@ const COLUMNS: &[Column] = &[
     ("why", "/cancellationReason"),
 ];
 
-pub fn run(verb: &BackfillVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &BackfillVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         BackfillVerb::List(list) => {
             let path = listed(&client, list, "backfills")?;

@@ -4,7 +4,6 @@
 //! because nobody is there, or because of a rule.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use crate::arguments::{DrawVerb, OfQueue, Output, Reader};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output;
+use crate::target::Target;
 
 /// How wide a picture is, in SVG's units.
 const WIDTH: u32 = 800;
@@ -26,12 +26,12 @@ const ROW: u32 = 18;
 /// The most tickets that are drawn, those that have waited longest: more rows than fit on a page show nothing more.
 const TICKETS_MAX: usize = 60;
 
-pub fn run(verb: &DrawVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
+pub fn run(verb: &DrawVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
     if format.reader() == Reader::Program {
         let what = "a picture is SVG, whatever -o says";
         return Err(Failure::flag(what).fix("leave -o out"));
     }
-    let client = Client::of(data_dir)?;
+    let client = Client::of(target)?;
     match verb {
         DrawVerb::Queue { name } => {
             let path = meant(&client, &OfQueue { queue: name.clone() })?;

@@ -1,6 +1,5 @@
 //! `mainstay fleet`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::{every, segment};
@@ -8,6 +7,7 @@ use crate::arguments::{Look, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("name", "/name"),
@@ -21,8 +21,8 @@ const COLUMNS: &[Column] = &[
     ("available", "/servers/available"),
 ];
 
-pub fn run(verb: &Look, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &Look, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         Look::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/fleets"))?,
         Look::Get { id } => {

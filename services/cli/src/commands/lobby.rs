@@ -1,6 +1,5 @@
 //! `mainstay lobby`: whose sessions migrate.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -10,6 +9,7 @@ use crate::arguments::{LobbyVerb, OnOff, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("service", "/service"),
@@ -18,8 +18,8 @@ const COLUMNS: &[Column] = &[
     ("key", "/lobbyKey"),
 ];
 
-pub fn run(verb: &LobbyVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &LobbyVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         LobbyVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/lobbies"))?,
         LobbyVerb::Get { service } => output::look(&Shape::One, format, &|| client.get(&path(service)))?,

@@ -1,6 +1,5 @@
 //! `mainstay machine`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -10,6 +9,7 @@ use crate::arguments::{MachineVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("id", "/display"),
@@ -27,8 +27,8 @@ const COLUMNS: &[Column] = &[
     ("available", "/servers/available"),
 ];
 
-pub fn run(verb: &MachineVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &MachineVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         MachineVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/machines"))?,
         MachineVerb::Get { id } => {

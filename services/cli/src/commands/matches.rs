@@ -1,6 +1,5 @@
 //! `mainstay match`: who plays with whom, and where.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::every;
@@ -11,6 +10,7 @@ use crate::arguments::{MatchVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("match", "/id"),
@@ -23,8 +23,8 @@ const COLUMNS: &[Column] = &[
 
 const STEPS: &[Column] = &[("after s", "/afterSeconds"), ("what", "/what"), ("of", "/of"), ("at", "/at")];
 
-pub fn run(verb: &MatchVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &MatchVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         MatchVerb::List(of) => {
             let path = format!("{}/matches", meant(&client, of)?);

@@ -11,6 +11,7 @@ use crate::arguments::{OfQueue, OneTicket, Output, QueueVerb};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("name", "/name"),
@@ -21,8 +22,8 @@ const COLUMNS: &[Column] = &[
     ("p99 s", "/timeToMatch/p99Seconds"),
 ];
 
-pub fn run(verb: &QueueVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         QueueVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/queues"))?,
         QueueVerb::Get { name } => output::look(&Shape::One, format, &|| client.get(&path(name)))?,

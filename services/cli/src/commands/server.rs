@@ -1,6 +1,5 @@
 //! `mainstay server`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -10,6 +9,7 @@ use crate::arguments::{Output, ServerVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("id", "/display"),
@@ -27,8 +27,8 @@ const COLUMNS: &[Column] = &[
     ("detail", "/detail"),
 ];
 
-pub fn run(verb: &ServerVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &ServerVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         ServerVerb::List { fleet, status } => {
             let filters: Vec<String> = [("fleet", fleet), ("status", status)]

@@ -1,6 +1,5 @@
 //! `mainstay session`: games that players host.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::{every, segment};
@@ -8,6 +7,7 @@ use crate::arguments::{Output, SessionVerb};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("session", "/id"),
@@ -27,8 +27,8 @@ const MEMBERS: &[Column] = &[
     ("addresses", "/addresses"),
 ];
 
-pub fn run(verb: &SessionVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &SessionVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         SessionVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/sessions"))?,
         SessionVerb::Get(session) => output::look(&Shape::One, format, &|| client.get(&path(&session.id)))?,

@@ -1,6 +1,5 @@
 //! `mainstay show`: whatever has an id, for who has nothing else of it.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::queue::{Kind, MATCHES, TICKETS, names, sought};
@@ -9,6 +8,7 @@ use crate::arguments::Output;
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Shape};
+use crate::target::Target;
 
 /// What has ids or names, and where it is asked about; in the order in which one is looked for.
 const KINDS: [(&str, &str); 6] = [
@@ -23,8 +23,8 @@ const KINDS: [(&str, &str); 6] = [
 /// What queues have, likewise.
 const OF_QUEUES: [Kind; 2] = [TICKETS, MATCHES];
 
-pub fn run(id: &str, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(id: &str, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     let (kind, path) = place(&client, id)?;
     output::look(&Shape::One, format, &|| {
         let mut found = client.get(&path)?;

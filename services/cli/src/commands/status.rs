@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use crate::arguments::Output;
-use crate::client::{Client, Ports};
+use crate::client::{At, Client, Ports};
 use crate::failure::Failure;
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 const FLEETS: &[Column] = &[
     ("fleet", "/name"),
@@ -19,10 +20,14 @@ const FLEETS: &[Column] = &[
     ("regions", "/regions"),
 ];
 
-pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     let words = |status: &Value| {
-        format!("{}{}", places(client.ports(), data_dir), output::table(&status["fleets"], FLEETS))
+        let places = match (client.at(), target) {
+            (At::Here(ports), Target::Here(data_dir)) => places(ports, data_dir),
+            (At::Here(_) | At::There(_), _) => format!("API         {}/v1\n\n", client.api()),
+        };
+        format!("{places}{}", output::table(&status["fleets"], FLEETS))
     };
     output::look(&Shape::Words(&words), format, &|| client.get("/v1/status"))?;
     Ok(ExitCode::SUCCESS)

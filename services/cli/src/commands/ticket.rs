@@ -1,7 +1,6 @@
 //! `mainstay ticket`: players who look for a match.
 
 use std::cell::Cell;
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use crate::arguments::{ListOf, Output, TicketVerb, Waiting};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column, Shape};
+use crate::target::Target;
 
 pub(super) const COLUMNS: &[Column] = &[
     ("ticket", "/id"),
@@ -28,8 +28,8 @@ pub(super) const COLUMNS: &[Column] = &[
 /// How often a ticket that is waited for is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
-pub fn run(verb: &TicketVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &TicketVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         TicketVerb::List(list) => {
             let path = listed(&client, list, TICKETS.1)?;

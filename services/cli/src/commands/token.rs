@@ -1,15 +1,15 @@
 //! `mainstay token`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use super::{every, segment};
 use crate::arguments::{Output, Reader, TokenVerb};
-use crate::client::Client;
+use crate::client::{At, Client};
 use crate::failure::Failure;
 use crate::output::{self, Column};
+use crate::target::Target;
 
 const COLUMNS: &[Column] = &[
     ("id", "/id"),
@@ -21,8 +21,8 @@ const COLUMNS: &[Column] = &[
     ("region", "/regionId"),
 ];
 
-pub fn run(verb: &TokenVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+pub fn run(verb: &TokenVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let client = Client::of(target)?;
     match verb {
         TokenVerb::Create { ttl, uses, fleet, region, credential_ttl } => {
             let mut body = json!({
@@ -52,19 +52,26 @@ fn created(made: &Value, client: &Client, format: &Output) -> Result<(), Failure
     if format.reader() == Reader::Program {
         return Ok(());
     }
-    let beyond = client.ports().listening.agents.iter().find(|url| url.starts_with("https"));
     let (uses, until) = (&made["uses"], made["expiresAt"].as_str().unwrap_or_default());
     eprintln!(
         "good for {uses} machines until {until}; this is the only time it is shown. On the other machine:"
     );
-    match beyond {
-        Some(url) => eprintln!(
-            "  mainstay agent --join {} --token-file FILE",
-            url.replace("[::]", "HOST").replace("0.0.0.0", "HOST")
-        ),
+    match join(client.at()) {
+        Some(url) => eprintln!("  mainstay agent --join {url} --token-file FILE"),
         None => eprintln!(
             "  this instance is heard on its own host alone: start it with --listen :: so that other machines reach it"
         ),
     }
     Ok(())
+}
+
+/// Where agents on other machines connect; of an instance elsewhere, at the port that is usual.
+fn join(at: &At) -> Option<String> {
+    match at {
+        At::Here(ports) => {
+            let beyond = ports.listening.agents.iter().find(|url| url.starts_with("https"));
+            beyond.map(|url| url.replace("[::]", "HOST").replace("0.0.0.0", "HOST"))
+        }
+        At::There(url) => Some(format!("https://{}:7421", url.host())),
+    }
 }

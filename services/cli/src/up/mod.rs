@@ -480,7 +480,7 @@ struct Looked {
 }
 
 fn look(data_dir: &Path, machines: usize) -> Result<Looked, Failure> {
-    let client = Client::of(data_dir)?;
+    let client = Client::here(data_dir)?;
     let began = Instant::now();
     loop {
         let status = client.get("/v1/status")?;

@@ -11,6 +11,7 @@ mod caller;
 mod dashboards;
 mod demo;
 mod doctor;
+mod elsewhere;
 mod examples;
 mod far;
 mod finding;

@@ -31,7 +31,7 @@ const LEAVER: &str = "dave";
 const PLAYS: Duration = Duration::from_secs(1);
 
 pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    let client = Client::of(data_dir)?;
+    let client = Client::here(data_dir)?;
     if let Err(failure) = client.get(QUEUE) {
         return Err(match failure.exit {
             Exit::NotFound => failure.fix("this shows the demo's queue: mainstay up --demo"),

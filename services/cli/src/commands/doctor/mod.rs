@@ -11,14 +11,29 @@ use mainstay_control::doctor::{DoctorView, Finding, Verdict};
 use serde_json::Value;
 
 use crate::arguments::Output;
-use crate::client::Client;
+use crate::client::{At, Client};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Column};
+use crate::target::Target;
 
 const COLUMNS: &[Column] =
     &[("status", "/status"), ("check", "/check"), ("why", "/why"), ("fix", "/fix"), ("code", "/code")];
 
-pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
+pub fn run(target: &Target, format: &Output) -> Result<ExitCode, Failure> {
+    let checks = match target {
+        Target::Here(data_dir) => here(data_dir)?,
+        Target::Elsewhere(_) => running(&Client::of(target)?)?,
+    };
+    let view = DoctorView::of(checks);
+    say(&view, format)?;
+    Ok(match view.status {
+        Verdict::Ok | Verdict::Warn => ExitCode::SUCCESS,
+        Verdict::Fail => ExitCode::FAILURE,
+    })
+}
+
+/// The instance of a data directory, whether it runs or not, and this host.
+fn here(data_dir: &Path) -> Result<Vec<Finding>, Failure> {
     if !data_dir.is_dir() {
         return Err(Failure::new(
             Exit::Unreachable,
@@ -27,7 +42,7 @@ pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
         )
         .fix("start an instance: mainstay up --demo; or name its folder: --data-dir DIR"));
     }
-    let mut checks = match Client::of(data_dir).and_then(|client| running(&client)) {
+    let mut checks = match Client::here(data_dir).and_then(|client| running(&client)) {
         Ok(found) => found,
         Err(failure) => match failure.exit {
             Exit::Unreachable | Exit::TimedOut => {
@@ -41,15 +56,10 @@ pub fn run(data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
         },
     };
     checks.extend(host::look(data_dir));
-    let view = DoctorView::of(checks);
-    say(&view, format)?;
-    Ok(match view.status {
-        Verdict::Ok | Verdict::Warn => ExitCode::SUCCESS,
-        Verdict::Fail => ExitCode::FAILURE,
-    })
+    Ok(checks)
 }
 
-/// What the instance finds of itself, and whether its other doors are open.
+/// What the instance finds of itself, and whether its other doors are open where it is this host's.
 fn running(client: &Client) -> Result<Vec<Finding>, Failure> {
     let told = client.get("/v1/doctor")?;
     let view: DoctorView = serde_json::from_value(told).map_err(|error| {
@@ -61,8 +71,10 @@ fn running(client: &Client) -> Result<Vec<Finding>, Failure> {
         .why(error)
         .fix("use the program of the instance's own version")
     })?;
-    let mut checks = vec![Finding::ok("instance", format!("runs and answers at {}", client.ports().api))];
-    checks.extend(host::doors(client.ports()));
+    let mut checks = vec![Finding::ok("instance", format!("runs and answers at {}", client.api()))];
+    if let At::Here(ports) = client.at() {
+        checks.extend(host::doors(ports));
+    }
     checks.extend(view.checks);
     Ok(checks)
 }
