@@ -20,7 +20,7 @@ pub use self::matching::{
     BackfillVerb, DrawVerb, ListOf, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
 };
 pub use self::output::{Format, Output, Reader};
-pub use self::reach::{PlainHttp, Reach};
+pub use self::reach::{ContextVerb, PlainHttp, Reach};
 
 /// The most slots an agent offers: what one machine may bring.
 const SLOTS_MAX: i64 = mainstay_fleet::SLOTS_PER_MACHINE_MAX as i64;
@@ -51,6 +51,9 @@ pub enum Command {
     /// Read configuration files and say everything that is wrong with them
     #[command(after_help = "Examples:\n  mainstay check mainstay.yaml\n  mainstay check game.gsh -o json")]
     Check(CheckArguments),
+    /// Instances by name
+    #[command(subcommand, visible_alias = "contexts")]
+    Context(ContextVerb),
     /// Explain an error code
     #[command(after_help = "Example:\n  mainstay explain MS-P006")]
     Explain {
@@ -75,7 +78,12 @@ impl Command {
         match self {
             Self::Ask(ask) => ask.is_answered_by_names(),
             Self::Check(_) | Self::Demo(_) => false,
-            Self::Up(_) | Self::Agent(_) | Self::Explain { .. } | Self::Simulator(_) | Self::Bench(_) => true,
+            Self::Up(_)
+            | Self::Agent(_)
+            | Self::Context(_)
+            | Self::Explain { .. }
+            | Self::Simulator(_)
+            | Self::Bench(_) => true,
         }
     }
 

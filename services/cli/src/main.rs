@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Ask, Command, Format, Output, Reader, TicketVerb};
+use crate::arguments::{Arguments, Ask, Command, ContextVerb, Format, Output, Reader, TicketVerb};
 use crate::failure::Failure;
 use crate::target::Target;
 
@@ -103,13 +103,15 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let what = "-o name is for commands whose answers have ids or names";
         return Err(Failure::flag(what).fix("leave -o out, or say -o json; nothing is done yet"));
     }
-    if let (false, Some(flag)) = (matches!(command, Command::Ask(_)), reach.elsewhere()) {
+    let takes_flags = matches!(command, Command::Ask(_) | Command::Context(ContextVerb::Create { .. }));
+    if let (false, Some(flag)) = (takes_flags, reach.elsewhere()) {
         let what = format!("{flag} is for commands that ask an instance");
         return Err(Failure::flag(&what).fix("leave it out; nothing is done yet"));
     }
     let data_dir = target::data_dir(&reach);
     match command {
         Command::Ask(ask) => asked(ask, &Target::of(&reach)?, &output),
+        Command::Context(verb) => commands::context::run(&verb, &reach, &output),
         Command::Up(arguments) => up::run(&arguments, &data_dir),
         Command::Agent(arguments) => commands::agent::run(&arguments, &data_dir),
         Command::Check(arguments) => commands::check::run(&arguments, &data_dir, &output),

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Which instance is meant. What is said here goes before what the environment says, whoever says it.
 #[derive(Debug, Clone, Default, Args)]
@@ -14,6 +15,9 @@ pub struct Reach {
     /// Ask the instance whose API is there, on whichever host [env: MAINSTAY_API_URL]
     #[arg(long, global = true, value_name = "https://HOST:PORT")]
     pub api_url: Option<String>,
+    /// Ask the instance of this name: `mainstay context create` gives names [env: MAINSTAY_CONTEXT]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
     /// A file with what says who asks there: an account, or a token of the exchange [env: MAINSTAY_TOKEN_FILE]
     // `agent` has a flag of this name and id of its own.
     #[arg(long, global = true, value_name = "FILE")]
@@ -27,7 +31,8 @@ pub struct Reach {
 }
 
 /// How far credentials may go in the clear.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PlainHttp {
     /// Not beyond this host.
     #[default]
@@ -41,11 +46,39 @@ impl Reach {
     pub const fn elsewhere(&self) -> Option<&'static str> {
         match self {
             Self { api_url: Some(_), .. } => Some("--api-url"),
+            Self { context: Some(_), .. } => Some("--context"),
             Self { ca: Some(_), .. } => Some("--ca"),
             Self { plain_http: Some(_), .. } => Some("--plain-http"),
-            Self { data_dir: _, api_url: None, token_file: _, ca: None, plain_http: None } => None,
+            Self { data_dir: _, api_url: None, context: None, token_file: _, ca: None, plain_http: None } => {
+                None
+            }
         }
     }
+}
+
+/// What can be done with names of instances.
+#[derive(Debug, Subcommand)]
+pub enum ContextVerb {
+    /// All of them
+    List,
+    /// Have a name stand for what the flags say: an instance elsewhere, or a data directory of this host
+    #[command(
+        after_help = "Examples:\n  mainstay context create production --api-url https://games.example:7420 --token-file account.json --ca ca.pem\n  mainstay context create local --data-dir /var/lib/mainstay"
+    )]
+    Create {
+        /// The name
+        name: String,
+    },
+    /// Ask that one from now on, where nobody says which
+    Use {
+        /// Its name
+        name: String,
+    },
+    /// Forget one; the files that it names stay
+    Delete {
+        /// Its name
+        name: String,
+    },
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod apply;
 pub mod backfill;
 pub mod bench;
 pub mod check;
+pub mod context;
 pub mod demo;
 pub mod doctor;
 pub mod draw;

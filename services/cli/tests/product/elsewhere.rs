@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::far::{beyond, listening, token};
+use crate::far::{beyond, listening, mode, token};
 use crate::product::{Home, Product, lines_of};
 use crate::secure_lobby::strangers;
 
@@ -33,10 +33,14 @@ impl Laptop {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-        for variable in ["DATA_DIR", "API_URL", "TOKEN_FILE", "CA"] {
+        for variable in ["DATA_DIR", "API_URL", "CONTEXT", "TOKEN_FILE", "CA"] {
             command.env_remove(format!("MAINSTAY_{variable}"));
         }
-        command.args(arguments).current_dir(self.folder()).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(self.folder())
+            .env("XDG_CONFIG_HOME", self.folder())
+            .stdin(Stdio::null());
         command
     }
 
@@ -142,6 +146,54 @@ fn what_is_said_on_the_command_line_goes_before_the_environment() {
     }
     let check = with(&["check", "x.yaml", "--api-url", &url], &[]);
     assert!(String::from_utf8_lossy(&check.stderr).contains("MS-U050"), "{check:?}");
+}
+
+/// "Precedence flag > env `MAINSTAY_*` > context file".
+#[test]
+fn instances_have_names_and_one_of_them_is_asked_where_nobody_says_which() {
+    let (home, laptop) = (Home::new(), Laptop::new());
+    let up = listening(&home, &beyond());
+    let (url, here) = (api(&up), home.path());
+    laptop.brought("ca.pem", authority(&home));
+    laptop.brought("viewer", account(&up, "viewer"));
+    let refused = |arguments: &[&str], exit, code: &str| {
+        let ended = laptop.run(arguments);
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(
+            ended.status.code() == Some(exit) && said.contains(&format!("error {code}:")),
+            "{arguments:?}: {said}"
+        );
+    };
+    refused(&["fleet", "list", "--context", "far"], 3, "MS-U060");
+    refused(&["context", "create", "far"], 2, "MS-U052");
+    refused(&["context", "create", "far", "--api-url", &url, "--token-file", "ca.pem"], 2, "MS-U055");
+    let flags = ["--api-url", &url, "--token-file", "viewer", "--ca", "ca.pem"];
+    let made = laptop.json(&[&["context", "create", "far"][..], &flags[..]].concat());
+    assert_eq!((&made["instance"], &made["current"]), (&json!(url), &json!(false)));
+    laptop.json(&["context", "create", "near", "--data-dir", here.to_str().unwrap()]);
+    assert_eq!(laptop.json(&["fleet", "list", "--context", "far"])[0]["name"], "here");
+    assert_eq!(laptop.json(&["fleet", "list", "--context", "near"])[0]["name"], "here");
+    // From whichever folder: the files are found again.
+    laptop.json(&["context", "use", "far"]);
+    let anywhere = laptop.command(&["fleet", "list", "-o", "json"]).current_dir("/").output().unwrap();
+    assert_eq!(parsed(&anywhere)[0]["name"], "here");
+    let names = laptop.json(&["context", "list", "--fields", "name,current"]);
+    assert_eq!(names, json!([{ "name": "far", "current": true }, { "name": "near", "current": false }]));
+    // Another goes before it, and takes no token of it along.
+    refused(&["fleet", "list", "--data-dir", "nothing"], 7, "MS-U001");
+    refused(&["fleet", "list", "--api-url", "https://127.0.0.1:1"], 4, "MS-U055");
+    let variable = laptop.command(&["fleet", "list"]).env("MAINSTAY_CONTEXT", "nobody").output().unwrap();
+    assert!(String::from_utf8_lossy(&variable.stderr).contains("MS-U060"), "{variable:?}");
+    let file = laptop.folder().join("mainstay/contexts.toml");
+    assert_eq!(mode(&file), 0o600);
+    let written = std::fs::read_to_string(&file).unwrap();
+    let secret =
+        serde_json::from_slice::<Value>(&std::fs::read(laptop.folder().join("viewer")).unwrap()).unwrap();
+    assert!(!written.contains(secret["secretKey"].as_str().unwrap()), "{written}");
+    laptop.run(&["context", "delete", "far"]);
+    refused(&["fleet", "list"], 7, "MS-U001");
+    std::fs::write(&file, "current = [").unwrap();
+    refused(&["fleet", "list"], 1, "MS-U059");
 }
 
 /// Answers every call with these bytes, and tells what was asked.
