@@ -1,7 +1,7 @@
 //! What a player can say of a migration afterwards: how long the game stood still for it, and what was lost of what it had
 //! been told was safe. Measured from what it heard, and from nothing else.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use mainstay_peer::migration::{Stamp, Tick};
@@ -49,6 +49,8 @@ pub struct Cost {
     pub gap: Duration,
     /// Ticks and own deeds that it had been told were safe and that the new host's first state does not hold.
     pub acked_lost: u64,
+    /// Ticks that this player had heard and that the new host played anew.
+    pub ticks_lost: u64,
     /// The tick of that state.
     pub tick: Tick,
 }
@@ -58,14 +60,17 @@ impl Account {
     pub fn hear(&mut self, now: Instant, stamp: Stamp, tick: Tick, deeds: u32, durable: Tick) -> Heard {
         let heard = match self.last {
             Some((before, newest, _)) if before == stamp && tick <= newest => return Heard::Stale,
-            Some((before, _, last)) if before != stamp => {
+            Some((before, newest, last)) if before != stamp => {
                 // What the old host had and the new one does not is no promise of the new one.
                 self.waiting.clear();
                 let ticks = self.safe.tick.0.saturating_sub(tick.0);
                 let own = u64::from(self.safe.deeds.saturating_sub(deeds));
                 // What is lost is counted once.
                 self.safe = self.safe.min(Seen { tick, deeds });
-                Heard::Moved(Cost { gap: now.saturating_duration_since(last), acked_lost: ticks + own, tick })
+                // What a new host says first is the tick after the one that it goes on from.
+                let ticks_lost = (newest.0 + 1).saturating_sub(tick.0);
+                let gap = now.saturating_duration_since(last);
+                Heard::Moved(Cost { gap, acked_lost: ticks + own, ticks_lost, tick })
             }
             Some(_) | None => Heard::Next,
         };
@@ -83,6 +88,57 @@ impl Account {
         while let Some(seen) = self.waiting.pop_front_if(|seen| seen.tick <= durable) {
             self.safe = self.safe.max(seen);
         }
+    }
+}
+
+/// How many bells may be missing: a quarter of an hour's.
+const MISSING_MAX: usize = 1_800;
+
+/// The harbour's bells, which are rung each so many ticks, as one player has heard them.
+#[derive(Debug)]
+pub struct Bells {
+    every: u64,
+    newest: Option<Tick>,
+    missing: BTreeSet<Tick>,
+    twice: u32,
+}
+
+impl Bells {
+    /// Before any.
+    #[must_use]
+    pub const fn every(ticks: u64) -> Self {
+        Self { every: ticks, newest: None, missing: BTreeSet::new(), twice: 0 }
+    }
+
+    /// One is heard, or rung. They may come in any order.
+    pub fn hear(&mut self, bell: Tick) {
+        let Some(newest) = self.newest else {
+            self.newest = Some(bell);
+            return;
+        };
+        if bell > newest {
+            let between =
+                (newest.0 + self.every..bell.0).step_by(usize::try_from(self.every).unwrap_or(usize::MAX));
+            self.missing.extend(between.take(MISSING_MAX).map(Tick));
+            self.newest = Some(bell);
+        } else if !self.missing.remove(&bell) {
+            self.twice = self.twice.saturating_add(1);
+        }
+        while self.missing.len() > MISSING_MAX {
+            self.missing.pop_first();
+        }
+    }
+
+    /// How many were rung before others that were heard, and were not heard themselves.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
+    /// How many were heard again.
+    #[must_use]
+    pub const fn twice(&self) -> u32 {
+        self.twice
     }
 }
 
@@ -106,12 +162,22 @@ mod tests {
         assert_eq!(account.hear(at(100), stamp(1), Tick(13), 6, Tick(12)), Heard::Next);
         // Tick 13 and the sixth deed were never told safe; tick 12 and the fifth were.
         let heard = account.hear(at(1_100), stamp(2), Tick(10), 3, Tick(0));
-        let cost = Cost { gap: Duration::from_millis(1_000), acked_lost: 2 + 2, tick: Tick(10) };
+        let cost =
+            Cost { gap: Duration::from_millis(1_000), acked_lost: 2 + 2, ticks_lost: 4, tick: Tick(10) };
         assert_eq!(heard, Heard::Moved(cost));
         let mut lucky = Account::default();
         lucky.hear(at(0), stamp(1), Tick(10), 3, Tick(10));
         let heard = lucky.hear(at(700), stamp(2), Tick(11), 3, Tick(0));
-        let cost = Cost { gap: Duration::from_millis(700), acked_lost: 0, tick: Tick(11) };
+        let cost = Cost { gap: Duration::from_millis(700), acked_lost: 0, ticks_lost: 0, tick: Tick(11) };
         assert_eq!(heard, Heard::Moved(cost));
+    }
+
+    #[test]
+    fn bells_are_missed_until_they_come() {
+        let mut bells = Bells::every(10);
+        [40, 50, 80].into_iter().for_each(|tick| bells.hear(Tick(tick)));
+        assert_eq!((bells.missing(), bells.twice()), (2, 0), "60 and 70");
+        [70, 70, 90].into_iter().for_each(|tick| bells.hear(Tick(tick)));
+        assert_eq!((bells.missing(), bells.twice()), (1, 1), "60; 70 came again");
     }
 }

@@ -19,6 +19,8 @@ struct Crew {
     boat: BoatId,
     /// How often it has moved its levers.
     deeds: u32,
+    /// How often its horn was heard.
+    hails: u32,
 }
 
 /// The game at one tick, with what is to happen in the next.
@@ -74,6 +76,12 @@ impl Harbour {
         self.crews.get(&peer).map_or(0, |crew| crew.deeds)
     }
 
+    /// How often the hosts have heard a peer's horn.
+    #[must_use]
+    pub fn hails_of(&self, peer: PeerId) -> u32 {
+        self.crews.get(&peer).map_or(0, |crew| crew.hails)
+    }
+
     /// A peer is with its host (`client_connected`): it gets a boat, or keeps the one it had with an earlier host.
     pub fn board(&mut self, peer: PeerId) {
         self.coming.changes.push(Change::Boards(peer));
@@ -87,6 +95,11 @@ impl Harbour {
     /// A peer has moved its levers.
     pub fn steer(&mut self, peer: PeerId, helm: Helm) {
         self.coming.changes.push(Change::Steers(peer, helm));
+    }
+
+    /// A peer's horn is heard.
+    pub fn hail(&mut self, peer: PeerId) {
+        self.coming.changes.push(Change::Hails(peer));
     }
 
     /// One tick. Whoever has the game as it was before, and what this returns, has it as it is now.
@@ -113,7 +126,7 @@ impl Harbour {
                 let most = u8::try_from(BOATS_MAX).unwrap_or(u8::MAX);
                 let is_free = |boat: &BoatId| self.crews.values().all(|crew| crew.boat != *boat);
                 let boat = (1..=most).map(BoatId).find(is_free)?;
-                self.crews.insert(peer, Crew { boat, deeds: 0 });
+                self.crews.insert(peer, Crew { boat, deeds: 0, hails: 0 });
                 Some((boat, Order::Join))
             }
             Change::Leaves(peer) => self.crews.remove(&peer).map(|crew| (crew.boat, Order::Leave)),
@@ -122,10 +135,15 @@ impl Harbour {
                 crew.deeds = crew.deeds.saturating_add(1);
                 Some((crew.boat, Order::Steer(helm)))
             }
+            Change::Hails(peer) => {
+                let crew = self.crews.get_mut(&peer)?;
+                crew.hails = crew.hails.saturating_add(1);
+                None
+            }
         }
     }
 
-    /// The state in bytes: how many crews u8, for each its peer u128, boat u8 and deeds u32; then the world. Big-endian.
+    /// The state in bytes: how many crews u8, for each its peer u128, boat u8, deeds u32 and hails u32; then the world. Big-endian.
     /// What is to happen in the next tick is not part of it, so it is taken right after [`Harbour::step`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -134,6 +152,7 @@ impl Harbour {
             out.extend(peer.0.to_be_bytes());
             out.push(crew.boat.0);
             out.extend(crew.deeds.to_be_bytes());
+            out.extend(crew.hails.to_be_bytes());
         }
         out.extend(self.world.encode());
         out
@@ -149,6 +168,7 @@ impl Harbour {
             let crew = Crew {
                 boat: BoatId(u8::from_be_bytes(take(&mut rest)?)),
                 deeds: u32::from_be_bytes(take(&mut rest)?),
+                hails: u32::from_be_bytes(take(&mut rest)?),
             };
             let in_order = crews.last_key_value().is_none_or(|(last, _)| *last < peer);
             let is_free = crews.values().all(|other: &Crew| other.boat != crew.boat);

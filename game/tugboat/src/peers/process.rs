@@ -20,14 +20,14 @@ use mainstay_peer::{
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
-use crate::peers::account::{Account, Cost, Heard};
+use crate::peers::account::{Account, Bells, Cost, Heard};
 use crate::peers::console::{Said, listen};
 use crate::peers::entrance::{FINDS_WITHIN, look, reachable, take_seat, way_in};
 use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
 use crate::peers::screen::{Pressed, Scene, Screen, sentence};
 use crate::peers::stagehand::Stagehand;
-use crate::peers::voice::{Told, decode_helm, encode_helm};
+use crate::peers::voice::{HORN, Told, decode_bell, decode_helm, encode_bell, encode_helm};
 use crate::world::{Helm, TICKS_PER_SECOND};
 
 /// How often the game steps.
@@ -38,6 +38,8 @@ const SNAPSHOT_EVERY: u32 = TICKS_PER_SECOND;
 const STANDING: Duration = Duration::from_millis(250);
 /// After how many ticks a bot moves its levers: twice a second.
 const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
+/// After how many ticks a bot sounds its horn, and a host rings the harbour's bell: twice a second.
+const SOUNDS_EVERY: u32 = TICKS_PER_SECOND / 2;
 /// How long a host stands still for a successor: a moment longer than the rules wait for one.
 const HANDING_OVER: Duration = Duration::from_millis(2_200);
 /// How long leaving may take, handing over included: the rules give a successor two seconds.
@@ -171,6 +173,9 @@ struct Player {
     account: Account,
     /// How often it has moved its levers.
     done: u32,
+    /// How often it has sounded its horn.
+    hailed: u32,
+    bells: Bells,
     ticks: u32,
     can_be_host: CanBeHost,
     cost: Option<Cost>,
@@ -208,6 +213,8 @@ impl Player {
             turns: None,
             account: Account::default(),
             done: 0,
+            hailed: 0,
+            bells: Bells::every(u64::from(SOUNDS_EVERY)),
             ticks: 0,
             can_be_host: CanBeHost::NotYet,
             cost: None,
@@ -346,7 +353,7 @@ impl Player {
             Event::FromHost { stamp, bytes } => self.take(stamp, &bytes)?,
             // Hosts of this game give a state with every tick.
             Event::StateWanted(_) => {}
-            // Members of this game do, and do not speak.
+            Event::FromMember { peer, bytes } if bytes == [HORN] => self.harbour.hail(peer),
             Event::FromMember { .. }
             | Event::SomebodyBetter(_)
             | Event::Progress(_)
@@ -387,6 +394,10 @@ impl Player {
 
     /// A member has heard its host.
     fn take(&mut self, stamp: Stamp, bytes: &[u8]) -> Result<(), ProcessError> {
+        if let Some(bell) = decode_bell(bytes) {
+            self.bells.hear(bell);
+            return Ok(());
+        }
         let Some(told) = Told::decode(bytes) else { return Ok(()) };
         let (tick, deeds) = (told.harbour.tick(), told.harbour.deeds_of(self.me));
         let heard = self.account.hear(Instant::now(), stamp, tick, deeds, told.durable);
@@ -419,12 +430,27 @@ impl Player {
                 let told = Told::encode(self.durable, &whole);
                 self.seat.hold(piece)?;
                 self.seat.say(To::Members, Way::Datagram, told)?;
+                let bell = self.harbour.tick();
+                if bell.0.is_multiple_of(u64::from(SOUNDS_EVERY)) {
+                    self.bells.hear(bell);
+                    self.seat.say(To::Members, Way::Stream, encode_bell(bell).to_vec())?;
+                }
                 let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
                 let heard = self.account.hear(Instant::now(), stamp, tick, deeds, self.durable);
                 self.note(heard)
             }
+            Part::Member if self.bot && self.ticks.is_multiple_of(SOUNDS_EVERY) => self.sound(),
             Part::Outside | Part::Member | Part::Host(_) => Ok(()),
         }
+    }
+
+    /// Whoever has a boat sounds its horn: its host hears it once, whoever that is by then.
+    fn sound(&mut self) -> Result<(), ProcessError> {
+        if self.harbour.boat_of(self.me).is_some() {
+            self.hailed = self.hailed.saturating_add(1);
+            self.seat.say(To::Host, Way::Stream, vec![HORN])?;
+        }
+        Ok(())
     }
 
     /// The game's next tick: the whole of it in bytes, and what the standbys are given.
@@ -524,7 +550,7 @@ impl Player {
         self.tell(&json!({
             "event": "moved", "epoch": stamp.epoch.0, "fork": stamp.fork, "cause": cause, "newHost": name(*host),
             "role": role, "gapMs": u64::try_from(cost.gap.as_millis()).unwrap_or(u64::MAX), "tookMs": report.took_ms,
-            "resets": report.resets, "ackedLost": cost.acked_lost, "tick": cost.tick.0, "stages": stages,
+            "resets": report.resets, "ackedLost": cost.acked_lost, "ticksLost": cost.ticks_lost, "tick": cost.tick.0, "stages": stages,
         }))?;
         (self.report, self.cost) = (None, None);
         Ok(())
@@ -549,7 +575,8 @@ impl Player {
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
             "tick": self.harbour.tick().0, "durable": self.durable.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
-            "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hints": hints,
+            "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hails": self.harbour.hails_of(self.me),
+            "hailed": self.hailed, "bellsMissed": self.bells.missing(), "bellsTwice": self.bells.twice(), "hints": hints,
         }))
     }
 

@@ -22,10 +22,12 @@ pub enum Change {
     Leaves(PeerId),
     /// Somebody moves its levers.
     Steers(PeerId, Helm),
+    /// The host has heard somebody's horn.
+    Hails(PeerId),
 }
 
 impl Turn {
-    /// One after another: 0, 1 or 2 as u8 for who boards, leaves or steers, its peer u128; for who steers throttle i8 and rudder
+    /// One after another: 0 to 3 as u8 for who boards, leaves, steers or hails, its peer u128; for who steers throttle i8 and rudder
     /// i8. Big-endian.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -35,6 +37,7 @@ impl Turn {
                 Change::Boards(peer) => (0, peer),
                 Change::Leaves(peer) => (1, peer),
                 Change::Steers(peer, _) => (2, peer),
+                Change::Hails(peer) => (3, peer),
             };
             out.push(kind);
             out.extend(peer.0.to_be_bytes());
@@ -61,6 +64,7 @@ impl Turn {
                     bytes = rest;
                     Change::Steers(peer, decode_helm(helm)?)
                 }
+                3 => Change::Hails(peer),
                 _ => return None,
             });
         }
@@ -80,6 +84,7 @@ mod tests {
         prop_oneof![
             peer().prop_map(Change::Boards),
             peer().prop_map(Change::Leaves),
+            peer().prop_map(Change::Hails),
             (peer(), any::<i8>(), any::<i8>())
                 .prop_map(|(peer, throttle, rudder)| Change::Steers(peer, Helm { throttle, rudder })),
         ]
@@ -87,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_written_again(bytes in prop::collection::vec(0_u8..4, 0..60), changes in prop::collection::vec(change(), 0..20)) {
+        fn what_is_read_is_written_again(bytes in prop::collection::vec(0_u8..5, 0..60), changes in prop::collection::vec(change(), 0..20)) {
             let turn = Turn { changes };
             prop_assert_eq!(Turn::decode(&turn.encode()), Some(turn));
             if let Some(read) = Turn::decode(&bytes) {
@@ -106,6 +111,7 @@ mod tests {
                         Change::Boards(peer) => host.board(peer),
                         Change::Leaves(peer) => host.leave(peer),
                         Change::Steers(peer, helm) => host.steer(peer, helm),
+                        Change::Hails(peer) => host.hail(peer),
                     }
                 }
                 let turn = host.step().encode();

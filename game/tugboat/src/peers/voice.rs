@@ -42,6 +42,21 @@ pub fn decode_helm(bytes: &[u8]) -> Option<Helm> {
     Some(Helm { throttle: u8::cast_signed(throttle), rudder: u8::cast_signed(rudder) })
 }
 
+/// The sound of a horn: that of who says it.
+pub const HORN: u8 = b'!';
+
+/// The harbour's bell, which its host rings at that tick: u64, big-endian.
+#[must_use]
+pub const fn encode_bell(tick: Tick) -> [u8; 8] {
+    tick.0.to_be_bytes()
+}
+
+/// Reads [`encode_bell`]'s form.
+#[must_use]
+pub fn decode_bell(bytes: &[u8]) -> Option<Tick> {
+    Some(Tick(u64::from_be_bytes(bytes.try_into().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

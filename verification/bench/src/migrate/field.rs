@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use mainstay_tugboat::peers::crew::{Crew, Life, Stamp};
 use mainstay_wan::Network;
@@ -35,6 +36,9 @@ pub struct Field {
     arguments: Vec<String>,
 }
 
+/// How long what is under way may take to be heard, with what is said meanwhile.
+const WORDS_WITHIN: Duration = Duration::from_secs(3);
+
 /// Whether a majority stands behind a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mandate {
@@ -50,12 +54,46 @@ pub struct Move {
     pub gaps_ms: Vec<u64>,
     /// What it had been told was safe and was not there, of the player that lost most.
     pub acked_lost: u64,
+    /// How many ticks it had heard and the new host played anew, of the player of whom most were.
+    pub ticks_lost: u64,
     /// The epoch that it ended in.
     pub epoch: u64,
     /// Who did not come along.
     pub left_behind: usize,
     /// Whether a majority stands behind the new host.
     pub mandate: Mandate,
+}
+
+/// What became of words.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Words {
+    /// How many members said to their hosts.
+    pub said: u64,
+    /// How many nobody heard, members' and hosts'.
+    pub lost: u64,
+    /// How many were heard again.
+    pub twice: u64,
+}
+
+impl Words {
+    fn of(stands: &Value) -> Self {
+        let number = |name: &str| stands[name].as_u64().unwrap_or_default();
+        let (said, heard) = (number("hailed"), number("hails"));
+        Self {
+            said,
+            lost: said.saturating_sub(heard) + number("bellsMissed"),
+            twice: heard.saturating_sub(said) + number("bellsTwice"),
+        }
+    }
+
+    pub const fn and(self, other: Self) -> Self {
+        Self { said: self.said + other.said, lost: self.lost + other.lost, twice: self.twice + other.twice }
+    }
+
+    /// Of two looks at the same players, the one with less under way.
+    const fn better(self, other: Self) -> Self {
+        if other.lost + other.twice <= self.lost + self.twice { other } else { self }
+    }
 }
 
 impl Field {
@@ -116,6 +154,7 @@ impl Field {
         Ok(Move {
             gaps_ms: number("gapMs").collect(),
             acked_lost: number("ackedLost").max().unwrap_or_default(),
+            ticks_lost: number("ticksLost").max().unwrap_or_default(),
             epoch: number("epoch").max().unwrap_or_default(),
             left_behind: others - moves.len(),
             mandate: if number("fork").all(|fork| fork == 0) {
@@ -134,6 +173,25 @@ impl Field {
         self.enter(place)?;
         self.crew.settled()?;
         Ok(())
+    }
+
+    /// What of the words that were said over streams was not heard, or was heard again: by whoever plays on, once nothing is under way, and by hosts
+    /// that are gone, when they said so last.
+    pub fn words(&mut self) -> Words {
+        let until = Instant::now() + WORDS_WITHIN;
+        let mut living = Words::default();
+        loop {
+            let playing = self.crew.players.iter().filter(|player| player.life == Life::Plays);
+            let now = playing.map(|player| Words::of(&player.stands)).fold(Words::default(), Words::and);
+            living = if living.said == 0 { now } else { living.better(now) };
+            if living.lost + living.twice == 0 || Instant::now() >= until {
+                break;
+            }
+            self.crew.line(Instant::now() + Duration::from_millis(50));
+        }
+        let gone = self.crew.players.iter().filter(|player| player.life != Life::Plays);
+        let hosts = gone.filter(|player| player.stands["is"] == "HOST");
+        hosts.map(|player| Words::of(&player.stands)).fold(living, Words::and)
     }
 
     /// Every move that a player has told of.

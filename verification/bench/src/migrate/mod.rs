@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use mainstay_wan::line::Line;
 use serde_json::json;
 
-use self::field::{Field, Mandate};
+use self::field::{Field, Mandate, Words};
 use crate::report::percentile;
 use crate::{Failure, option, word};
 
@@ -118,6 +118,7 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     let mut field = Field::new(settings.players, settings.line, settings.seed, &[])?;
     let mut worst: Vec<f64> = Vec::new();
     let (mut all, mut lost, mut left_behind): (Vec<f64>, u64, usize) = (Vec::new(), 0, 0);
+    let (mut ticks_lost, mut words) = (0, Words::default());
     let (began, mut late) = (Instant::now(), Duration::ZERO);
     let busy = crate::migrate::cost::Busy::now()?;
     for round in 1..=times {
@@ -127,7 +128,7 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
         if settings.told == Told::Json {
             let line = json!({
                 "migration": round, "cause": cause.word(), "epoch": moved.epoch, "gapMs": gap,
-                "gapsMs": moved.gaps_ms, "ackedLost": moved.acked_lost, "leftBehind": moved.left_behind,
+                "gapsMs": moved.gaps_ms, "ackedLost": moved.acked_lost, "ticksLost": moved.ticks_lost, "leftBehind": moved.left_behind,
             });
             say!("{line}");
         }
@@ -137,18 +138,21 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
             return Err(format!("two hosts were certified in one epoch: {epoch:?}").into());
         }
         lost += moved.acked_lost;
+        ticks_lost += moved.ticks_lost;
         left_behind += moved.left_behind;
         match moved.mandate {
             Mandate::Confirmed => field.replace(host)?,
             // Whoever is left of two can never have a majority of them again.
             Mandate::Unconfirmed => {
                 late = late.max(field.network.counts().latest);
+                words = words.and(field.words());
                 drop(field);
                 field = Field::new(settings.players, settings.line, settings.seed, &[])?;
             }
         }
     }
     let busy = busy.until_now()?;
+    let words = words.and(field.words());
     let late = field.network.counts().latest.max(late);
     let (p50, p99, max) = (percentile(&worst, 50), percentile(&worst, 99), percentile(&worst, 100));
     let (all_p50, all_p99) = (percentile(&all, 50), percentile(&all, 99));
@@ -157,7 +161,8 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     if settings.told == Told::Json {
         let line = json!({
             "migrations": times, "players": settings.players, "cause": cause.word(), "p50Ms": p50, "p99Ms": p99,
-            "maxMs": max, "ackedLost": lost, "leftBehind": left_behind, "floorMs": floor, "ratio": ratio,
+            "maxMs": max, "ackedLost": lost, "ticksLost": ticks_lost, "wordsSaid": words.said, "wordsLost": words.lost,
+            "wordsTwice": words.twice, "leftBehind": left_behind, "floorMs": floor, "ratio": ratio,
             "eachP50Ms": all_p50, "eachP99Ms": all_p99, "busy": busy, "networkLateMs": late.as_millis(),
             "tookSeconds": began.elapsed().as_secs(),
         });
@@ -171,6 +176,12 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     let times_floor = ratio.map(|ratio| format!(", p50 is {ratio:.2} times that")).unwrap_or_default();
     say!("  floor of these rules on this line {floor:.0} ms{times_floor}");
     say!("  told safe and lost: {lost}; survivors that did not come along: {left_behind}");
+    say!(
+        "  ticks played anew: {ticks_lost}; of {} words of members, and the hosts' beside them, lost: {}, heard twice: {}",
+        words.said,
+        words.lost,
+        words.twice
+    );
     say!(
         "  machine {:.0} % busy; the network wrote no packet more than {} ms late",
         100.0 * busy,
