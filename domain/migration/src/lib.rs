@@ -28,6 +28,7 @@ mod rhythm;
 mod seal;
 mod session;
 mod settings;
+mod speech;
 mod stages;
 mod state;
 mod terms;
@@ -53,6 +54,7 @@ pub use session::{
     Moving, Newcomers, Outcome, Output, Progress, Report, Session, Telling, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};
+pub use speech::{Audience, Ear, GROUPS, Given, Hearing, Said, Speech, WORDS_BYTES_MAX, WORDS_MAX};
 pub use stages::{
     Answer, Call, Failure, LISTENERS_MAX, ListenerId, PACE, Priority, Role, Stage, Stages, TERMINATE_MAX,
 };

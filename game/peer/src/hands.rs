@@ -3,7 +3,7 @@
 //!
 //! - `command` is what a game asks for, `asked` how that is done, `place` what is known of one of its sessions;
 //! - `ahead` is what a new host's game says before this peer obeys it;
-//! - `unsaid` is what the session's level keeps back, `uncarried` what no link takes;
+//! - `unsaid` is what the session's level keeps back, `uncarried` what no link takes, `words` what members say to their host;
 //! - `entrance` is how this peer comes into one; `links` whom it should have a link to, `lan` who is told on a LAN.
 
 mod ahead;
@@ -15,6 +15,7 @@ mod links;
 mod place;
 mod uncarried;
 mod unsaid;
+mod words;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -24,8 +25,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Body, End, Input, Message, Output, PeerId, SessionId};
-use mainstay_wire::peer::{Game, Packet};
+use mainstay_migration::{Body, End, Input, Message, Output, PeerId, Said, SessionId};
+use mainstay_wire::peer::{Game, Packet, Word};
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
@@ -292,6 +293,7 @@ impl Hands {
         }
         self.keep_listed(id);
         self.say_what_is_held(id);
+        self.attend(id);
     }
 
     fn act(&mut self, id: SessionId, output: Output) {
@@ -307,6 +309,9 @@ impl Hands {
                 tracing::debug!(me = %self.me, session = %id, ?stamp, "leads");
                 // What the game gives before it has read this goes on from another state.
                 self.tell_what_counts(id, Event::Lead { stamp, state });
+                if let Some(place) = self.places.get_mut(&id) {
+                    place.audience.begin(stamp);
+                }
             }
             Output::Follow { leader, stamp } => {
                 tracing::debug!(me = %self.me, session = %id, %leader, ?stamp, "follows");
@@ -317,7 +322,9 @@ impl Hands {
                 for bytes in place.ahead.obey(leader, stamp, session.roster()) {
                     self.tell(id, Event::FromHost { stamp, bytes });
                 }
+                self.pass_words(id);
             }
+            Output::HostNoMore { stamp, cause } => self.end_audience(id, stamp, cause),
             Output::Act(acting) => self.tell(id, Event::Act(acting)),
             Output::Connected { peer, channel, actor } => {
                 self.tell(id, Event::Connected { peer, channel, actor })
@@ -470,7 +477,14 @@ impl Hands {
                     Life::Seeks { .. } => {}
                 }
             }
-            Packet::Game(game) => self.play(from, game),
+            Packet::Game(game) => self.play(from, Way::Datagram, game),
+            Packet::Word(Word { session, stamp, number: 0, bytes }) => {
+                self.play(from, Way::Stream, Game { session, stamp, bytes });
+            }
+            Packet::Word(Word { session, stamp, number, bytes }) => {
+                self.hear_word(Said { from, stamp, number, bytes }, session);
+            }
+            Packet::Heard { session, stamp, given } => self.hear_what_was_given(from, session, stamp, &given),
             Packet::Book(cards) if self.is_companion(from) => {
                 cards.iter().for_each(|card| self.reach.learn(card));
             }
@@ -490,6 +504,9 @@ impl Hands {
 
     /// The host's game gives a state, which has to hold everything that it was told of.
     fn write(&mut self, id: SessionId, applied: u64, input: Input) {
+        if let Input::HandOver { .. } = input {
+            self.hold_unread(id);
+        }
         let Some(place) = self.places.get_mut(&id) else { return };
         if applied != place.told {
             self.tell(id, Event::Behind);
@@ -503,17 +520,22 @@ impl Hands {
         self.drain(id);
     }
 
-    /// A message of the game: from the host that this peer obeys, or to this host from one that obeys it. Whatever is of
-    /// an earlier host is fenced off here; of a later one it waits for its proof.
-    fn play(&mut self, from: PeerId, game: Game) {
+    /// A message of the game: from the host that this peer obeys, or the one that gave the session to it; or to this host from one that obeys it. Whatever
+    /// is of an earlier host is fenced off here; of a later one it waits for its proof.
+    fn play(&mut self, from: PeerId, way: Way, game: Game) {
         let Game { session: id, stamp, bytes } = game;
         let Some(Place { life: Life::In(session), ahead, .. }) = self.places.get_mut(&id) else { return };
-        let leads = session.is_host();
-        let is_member = session.roster().members.contains_key(&from);
-        if leads && stamp == session.stamp() && is_member {
-            self.tell(id, Event::FromMember { peer: from, bytes });
-        } else if !leads && session.is_of_host(from, stamp) {
+        let is_of_member =
+            session.is_host() && stamp == session.stamp() && session.roster().members.contains_key(&from);
+        let is_of_host = from != self.me
+            && match way {
+                Way::Datagram => session.is_of_host(from, stamp),
+                Way::Stream => session.is_word_of_host(from, stamp),
+            };
+        if is_of_host {
             self.tell(id, Event::FromHost { stamp, bytes });
+        } else if is_of_member && way == Way::Datagram {
+            self.tell(id, Event::FromMember { peer: from, bytes });
         } else if stamp > session.stamp() {
             ahead.keep(from, stamp, bytes, session.roster());
         }

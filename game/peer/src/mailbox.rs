@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mainstay_migration::{Call, Moving};
+use mainstay_migration::{Call, Moving, Said};
 
 use crate::{Event, Over};
 
@@ -19,6 +19,8 @@ const OTHERS_MAX: usize = 4_096;
 pub(crate) enum Mail {
     Event(Event),
     Call(Call, Moving),
+    /// What a member says to this host, over a stream.
+    Word(Said),
 }
 
 /// Whether there was room.
@@ -38,10 +40,20 @@ pub(crate) struct Mailbox {
 struct Queue {
     mail: VecDeque<Mail>,
     messages: usize,
+    reads: Reads,
+}
+
+/// What the game reads.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    #[default]
+    All,
+    /// It has given its last state, and no word that it has not read is in that.
+    NoWords,
 }
 
 const fn is_message(mail: &Mail) -> bool {
-    matches!(mail, Mail::Event(Event::FromHost { .. } | Event::FromMember { .. }))
+    matches!(mail, Mail::Word(_) | Mail::Event(Event::FromHost { .. } | Event::FromMember { .. }))
 }
 
 impl Mailbox {
@@ -74,7 +86,11 @@ impl Mailbox {
     pub(crate) fn take(&self, until: Instant) -> Option<Mail> {
         let mut queue = self.lock();
         loop {
-            if let Some(mail) = queue.mail.pop_front() {
+            let next = match queue.reads {
+                Reads::All => Some(0),
+                Reads::NoWords => queue.mail.iter().position(|mail| !matches!(mail, Mail::Word(_))),
+            };
+            if let Some(mail) = next.and_then(|next| queue.mail.remove(next)) {
                 queue.messages -= usize::from(is_message(&mail));
                 return Some(mail);
             }
@@ -84,6 +100,26 @@ impl Mailbox {
             }
             queue = self.filled.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// The game is about to give its last state: it reads no word any more until [`Self::take_words`] was asked for.
+    pub(crate) fn keep_words(&self) {
+        self.lock().reads = Reads::NoWords;
+    }
+
+    /// What it has not read of its members' words, for the next host or to be read after all.
+    pub(crate) fn take_words(&self) -> Vec<Said> {
+        let mut queue = self.lock();
+        queue.reads = Reads::All;
+        let mut words = Vec::new();
+        for mail in std::mem::take(&mut queue.mail) {
+            match mail {
+                Mail::Word(said) => words.push(said),
+                Mail::Event(_) | Mail::Call(..) => queue.mail.push_back(mail),
+            }
+        }
+        queue.messages -= words.len();
+        words
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

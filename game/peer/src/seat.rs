@@ -9,8 +9,8 @@ use std::time::Duration;
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
     Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, Moving, NatType, Order, PeerId,
-    Piece, Priority, Progress, Report, SessionId, SettingError, Stamp, State, StateError, StateId, Terms,
-    WithoutMajority,
+    Piece, Priority, Progress, Report, Said, SessionId, SettingError, Stamp, State, StateError, StateId,
+    Terms, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -173,7 +173,8 @@ pub enum Event {
     Migrated(Report),
     /// A console variable was not set.
     NotSet(SettingError),
-    /// The host says something. Whatever an older host says never gets here.
+    /// The host says something. Whatever a host said that was replaced never gets here; of one that gave the session away by itself, what it
+    /// said over [`Way::Stream`] before does, also after [`Event::Follow`] or [`Event::Lead`].
     FromHost {
         /// Of which host.
         stamp: Stamp,
@@ -347,6 +348,7 @@ impl Seat {
                     }
                     return Some(event);
                 }
+                Mail::Word(Said { from, bytes, .. }) => return Some(Event::FromMember { peer: from, bytes }),
                 Mail::Call(called, moving) => {
                     let info = self.migrating(moving);
                     let mut state = called.state;
@@ -518,6 +520,7 @@ impl Seat {
     /// # Errors
     /// Once the peer is shut down.
     pub fn hand_over(&self, to: Option<PeerId>, why: Handover, last: Piece) -> Result<(), Closing> {
+        self.mailbox.keep_words();
         self.write(Input::HandOver { to, why, last })
     }
 
@@ -560,8 +563,15 @@ impl Seat {
     /// (or as many as can be host after it), and what is said over [`Way::Datagram`], which tells how things stand, at once. At `Synchronous` everything
     /// waits for the newest piece that was given before it, and a new host is heard once its first is held. So a game
     /// gives what it is about to tell, and then tells it; where that piece was not taken, it waits for the next one. What waits when this
-    /// peer is host no more is told by nobody: whether it happened the next host's game finds in its state. At most 4,096 messages and 4 MiB wait; more is not sent, and
+    /// peer gives the session away is told, for its successor goes on from that state; when it is replaced, by nobody: whether it happened the next
+    /// host's game finds in its state. At most 4,096 messages and 4 MiB wait; more is not sent, and
     /// the game is told so ([`Event::NotSaid`]).
+    ///
+    /// What a member says to its host over [`Way::Stream`] comes to whoever that is by then, once: what is said while there is no host waits for the next
+    /// one, and what a host's game has not read when it gives its last state ([`Seat::hand_over`]) is said to its successor (to a successor that said it itself,
+    /// too, as [`Event::FromMember`]). Of a host that dies nobody knows what it read, and what was under way is lost: what must not be is [`Seat::play`]ed.
+    /// [`mainstay_migration::WORDS_MAX`] words of [`mainstay_migration::WORDS_BYTES_MAX`] bytes wait for a host; more is told to nobody
+    /// ([`Event::NotCarried`]).
     ///
     /// For each link 1,024 messages and 2 MiB wait besides those under way; what is said over [`Way::Stream`] and is more, or has no link, does not
     /// come to that peer, and the game is told to whom and how much ([`Event::NotCarried`]). What waits for a link that breaks is lost, and it is

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, Level, MEMBERS_MAX,
-    Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX, Part, Pass,
-    PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId,
-    Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote, Welcome,
-    WithoutMajority,
+    Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, Level,
+    MEMBERS_MAX, Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX,
+    Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX,
+    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote,
+    Welcome, WithoutMajority,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
-use super::{ADDRESSES_MAX, CARDS_MAX, Card, GAME_BYTES_MAX, Game, Malformed, Packet};
+use super::{ADDRESSES_MAX, CARDS_MAX, Card, GAME_BYTES_MAX, Game, Malformed, Packet, Word};
 
-choice!(Packet, "packet" { 1 = Protocol(message), 2 = Game(game), 3 = Book(cards) });
+choice!(Packet, "packet" { 1 = Protocol(message), 2 = Game(game), 3 = Book(cards), 4 = Word(word), 5 = Heard { session, stamp, given } });
 record!(Card { peer, addresses });
 
 impl Packed for Game {
@@ -31,6 +31,36 @@ impl Packed for Game {
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let (session, stamp) = (Packed::take(from)?, Packed::take(from)?);
         Ok(Self { session, stamp, bytes: take_bytes(from, GAME_BYTES_MAX)? })
+    }
+}
+
+impl Packed for Word {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { session, stamp, number, bytes } = self;
+        session.put(out);
+        stamp.put(out);
+        number.put(out);
+        put_bytes(bytes, out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (session, stamp) = (Packed::take(from)?, Packed::take(from)?);
+        Ok(Self { session, stamp, number: Packed::take(from)?, bytes: take_bytes(from, GAME_BYTES_MAX)? })
+    }
+}
+
+impl Packed for Given {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.newest.put(out);
+        self.groups.iter().for_each(|group| group.put(out));
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut given = Self { newest: Packed::take(from)?, ..Self::default() };
+        for group in &mut given.groups {
+            *group = Packed::take(from)?;
+        }
+        Ok(given)
     }
 }
 

@@ -12,7 +12,7 @@ mod tests;
 
 use std::net::SocketAddr;
 
-use mainstay_migration::{MEMBERS_MAX, Message, PeerId, SessionId, Stamp};
+use mainstay_migration::{Given, MEMBERS_MAX, Message, PeerId, SessionId, Stamp};
 
 use self::pack::{Packed, Reader};
 
@@ -36,10 +36,34 @@ pub const CARDS_MAX: usize = MEMBERS_MAX;
 pub enum Packet {
     /// The protocol of host migration.
     Protocol(Message),
-    /// The game's own words, of which migration knows no more than whom their sender obeys.
+    /// How things stand in the game, of which migration knows no more than whom its sender obeys.
     Game(Game),
     /// Where peers can be reached.
     Book(Vec<Card>),
+    /// What is said in the game and is to come through.
+    Word(Word),
+    /// To that member: what of its words the game of its sender was given, as long as that was the host.
+    Heard {
+        /// In which session.
+        session: SessionId,
+        /// Whatever the member said under this stamp or an earlier one and is not named here it was not given.
+        stamp: Stamp,
+        /// What it was.
+        given: Given,
+    },
+}
+
+/// A word of the game, a member's to its host or a host's to a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// In which session.
+    pub session: SessionId,
+    /// Whom its sender obeys.
+    pub stamp: Stamp,
+    /// A member's: its number among those, from 1 on. A host's: 0.
+    pub number: u64,
+    /// At most [`GAME_BYTES_MAX`].
+    pub bytes: Vec<u8>,
 }
 
 /// A message of the game.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level, Message, Migratable, NatType,
-    OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster,
-    SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId,
-    Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
+    Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level, Message, Migratable,
+    NatType, OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root,
+    Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash,
+    StateId, Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -207,9 +207,13 @@ fn packets() -> Vec<(&'static str, Packet)> {
         peer: PeerId(0xb),
         addresses: vec!["192.0.2.1:7000".parse().unwrap(), "[2001:db8::1]:7001".parse().unwrap()],
     };
+    let mut given = Given::default();
+    assert!(given.take(1) && given.take(3));
     let others = [
         ("game", Packet::Game(Game { session, stamp, bytes: b"ahoy".to_vec() })),
         ("book", Packet::Book(vec![card])),
+        ("word", Packet::Word(Word { session, stamp, number: 3, bytes: b"ahoy".to_vec() })),
+        ("heard", Packet::Heard { session, stamp, given }),
     ];
     bodies.into_iter().map(protocol).chain(others).collect()
 }

@@ -16,6 +16,7 @@ use crate::session::hints::Counted;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
+use crate::session::speakers::{Speaker, Speakers};
 use crate::session::suitable::Better;
 use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
 use crate::state::{State, StateId};
@@ -100,6 +101,7 @@ impl<G: Guards> Session<G> {
         let mut session = Self::with(now, config, ballot, roster, welcome.hints.clone());
         if let Some(fork) = fork {
             session.be_on_side(fork);
+            session.pass_word(Cause::Fenced);
         }
         session.inputs = Inputs::after(welcome.inputs);
         session.outputs.push(Output::Follow { leader: host, stamp });
@@ -142,6 +144,7 @@ impl<G: Guards> Session<G> {
             acting: Acting::No,
             moved_by: Cause::Catastrophic,
             played_under,
+            speakers: Speakers::beginning(Speaker { host: played_under, stamp: Stamp::certified(seen) }),
             seen,
             beat_at: now,
             due: now,

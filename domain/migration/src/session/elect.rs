@@ -278,6 +278,7 @@ impl<G: Guards> Session<G> {
                 self.outputs.push(Output::Confirmed(stamp));
             }
             self.want_state();
+            self.pass_word(cause);
         } else {
             let (moved_by, handed) = match &self.leadership {
                 // Only a host that has promised it to this peer stands still until it is known who is host.
@@ -291,6 +292,7 @@ impl<G: Guards> Session<G> {
                 | Leadership::Over => (cause, None),
             };
             self.moved_by = moved_by;
+            self.pass_word(moved_by);
             let lost = self.lost.clone();
             self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Confirmed, lost).from(handed));
             self.elected(Role::Host);
@@ -356,18 +358,19 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let was_host = matches!(self.leadership, Leadership::Reigns(_));
         let moves = leader != before;
+        let cause = match &self.leadership {
+            Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),
+            Leadership::Reigns(_) => Cause::Fenced,
+            Leadership::Vacant(vacancy) => vacancy.cause,
+            Leadership::Follows | Leadership::Doubts(_) | Leadership::Outside { .. } | Leadership::Over => {
+                self.moved_by
+            }
+        };
+        let stamp_before = self.pass_word(cause);
         if moves {
-            let cause = match &self.leadership {
-                Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),
-                Leadership::Reigns(_) => Cause::Fenced,
-                Leadership::Vacant(vacancy) => vacancy.cause,
-                Leadership::Follows
-                | Leadership::Doubts(_)
-                | Leadership::Outside { .. }
-                | Leadership::Over => self.moved_by,
-            };
             if was_host {
                 self.set_acting(Acting::No);
+                self.outputs.push(Output::HostNoMore { stamp: stamp_before, cause });
                 if self.leaves_after_handover(now) {
                     return;
                 }

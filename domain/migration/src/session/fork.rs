@@ -11,7 +11,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
-use crate::session::words::Output;
+use crate::session::words::{Cause, Output};
 use crate::session::{Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
@@ -61,6 +61,9 @@ impl<G: Guards> Session<G> {
     /// This peer is the first of a side without a majority.
     pub(super) fn go_on_alone(&mut self, now: Timestamp) {
         self.be_on_side(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
+        if let Leadership::Vacant(vacancy) = &self.leadership {
+            self.pass_word(vacancy.cause);
+        }
         self.ballot.withdraw();
         self.own_roster();
         let lost = self.lost.clone();
@@ -78,6 +81,7 @@ impl<G: Guards> Session<G> {
     /// This host is one that nobody certifies from now on.
     pub(super) fn lead_uncertified(&mut self, now: Timestamp, number: u32) {
         self.be_on_side(Fork { number, head: self.me() });
+        self.pass_word(Cause::Fenced);
         self.own_roster();
         self.ballot.withdraw();
         self.as_host(|reign| {

@@ -6,7 +6,7 @@
 //! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
 //! the game as it goes along, [`hints`] what they tell of themselves,
 //! [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
-//! [`former`] who is heard at all, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
+//! [`former`] who is heard at all, [`speakers`] whose game, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
 
 mod bearing;
 mod beats;
@@ -28,6 +28,7 @@ mod line;
 mod play;
 mod reign;
 mod show;
+mod speakers;
 mod suitable;
 mod vacancy;
 mod words;
@@ -62,6 +63,7 @@ pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
 pub use show::Identification;
+use speakers::Speakers;
 use suitable::Better;
 use vacancy::Vacancy;
 pub use words::{
@@ -134,6 +136,7 @@ pub struct Session<G: Guards = Guarded> {
     moved_by: Cause,
     /// Whom the game's listeners last knew as host.
     played_under: PeerId,
+    speakers: Speakers,
     /// The highest epoch that anybody spoke of.
     seen: Epoch,
     beat_at: Timestamp,
@@ -275,14 +278,6 @@ impl<G: Guards> Session<G> {
     #[must_use]
     pub fn leader(&self) -> PeerId {
         self.fork.as_ref().map_or_else(|| self.ballot.host(), |fork| fork.head)
-    }
-
-    /// Whether a message of the game that carries this stamp is to be applied: it is the present host's, and no older
-    /// one's. This is the fence; the hands ask it for every message of the game.
-    #[must_use]
-    pub fn is_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
-        let present = stamp == self.stamp() || !G::EPOCH;
-        present && from == self.leader() && !self.is_over()
     }
 
     /// What the session was made with, and goes by whoever is host.

@@ -28,7 +28,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a new host waits for members and states: who takes longer comes later.
 const ACCESSION_MAX: Duration = Duration::from_millis(1_000);
 
-/// How soon a confirmed host is certified anew for what others say: each time whatever is under way under its old number is for nobody, so
+/// How soon a confirmed host is certified anew for what others say: each time states and deeds that are under way under its old number are for nobody, so
 /// a member that speaks of one epoch after the other would keep all from the game.
 const RENEWED_EVERY: Duration = Duration::from_secs(5);
 /// How long a host that has just become one beats quicker: a few round trips of the slowest link.

@@ -69,6 +69,12 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// Whether it obeys another, as far as it knows: there is somebody who hears what its game says.
+    #[must_use]
+    pub const fn has_host(&self) -> bool {
+        matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_))
+    }
+
     /// Whether it is the host.
     #[must_use]
     pub const fn is_host(&self) -> bool {

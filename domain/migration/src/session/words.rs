@@ -242,6 +242,14 @@ pub enum Output {
         /// What its messages carry.
         stamp: Stamp,
     },
+    /// It was host and is so no more: what its members have said and it has not given its game is the next host's.
+    HostNoMore {
+        /// What it said carried that stamp.
+        stamp: Stamp,
+        /// By its own will ([`Cause::Lobby`], [`Cause::Controlled`], [`Cause::Merge`]: whoever it named goes on, in the first two from its last
+        /// state), or because another has been certified ([`Cause::Fenced`]).
+        cause: Cause,
+    },
     /// Whether the host's game steps on. A client hears it too, where it was host before.
     Act(Acting),
     /// As host: a member is with it (seed 000's `OnClientConnect`), and the game gives it its actor.

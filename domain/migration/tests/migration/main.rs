@@ -20,6 +20,7 @@ mod rhythm;
 mod seal;
 mod sealed;
 mod sentences;
+mod speech;
 mod state;
 mod strangers;
 mod suitable;

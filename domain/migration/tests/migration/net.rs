@@ -595,6 +595,7 @@ impl Net {
                     | Output::Follow { .. }
                     | Output::Connected { .. }
                     | Output::Gone(_)
+                    | Output::HostNoMore { .. }
                     | Output::Durable(_)
                     | Output::NotTaken(_)
                     | Output::SomebodyBetter(_)

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Telling};
-use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet};
+use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Stamp, StateId, Telling};
+use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet, Word};
 
 use super::Hands;
 use super::command::{Command, SeatId};
@@ -146,8 +146,10 @@ impl Hands {
             Way::Datagram => Telling::Standing,
             Way::Stream => Telling::Events,
         };
-        let Some(after) = session.waits_for(telling) else { return self.transmit(id, to, way, bytes) };
-        unsaid.keep(Saying { after, to, way, bytes });
+        match session.waits_for(telling) {
+            Some(after) => unsaid.keep(Saying { after, to, way, bytes }),
+            None => self.transmit(id, Saying { after: StateId::NONE, to, way, bytes }),
+        }
     }
 
     /// What was not kept, the game hears: a few times a second, however much it says.
@@ -175,31 +177,51 @@ impl Hands {
             if !session.is_host() {
                 return unsaid.forget();
             }
-            let Some(Saying { to, way, bytes, .. }) = unsaid.next(|state| session.may_tell(state)) else {
+            let Some(saying) = unsaid.next(|state| session.may_tell(state)) else {
                 return;
             };
-            self.transmit(id, to, way, bytes);
+            self.transmit(id, saying);
         }
     }
 
-    fn transmit(&mut self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
-        let Some(Place { life: Life::In(session), uncarried, .. }) = self.places.get_mut(&id) else { return };
-        let leads = session.is_host();
-        let members: Vec<PeerId> = match to {
-            // Its listeners may still hear a migration out.
-            _ if session.is_over() => return,
-            To::Host if leads => return,
-            To::Host => vec![session.leader()],
-            To::Members | To::Member(_) if !leads => return,
+    fn transmit(&mut self, id: SessionId, saying: Saying) {
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+        let (leads, stamp) = (session.is_host(), session.stamp());
+        // Its listeners may still hear a migration out.
+        if session.is_over() {
+            return;
+        }
+        match (saying.to, saying.way) {
+            (To::Host, _) if leads => {}
+            (To::Host, Way::Stream) => self.say_to_host(id, saying.bytes),
+            (To::Host, Way::Datagram) => self.send_game(id, stamp, &[session.leader()], saying),
+            (To::Members | To::Member(_), _) if leads => self.transmit_as_host(id, stamp, saying),
+            (To::Members | To::Member(_), _) => {}
+        }
+    }
+
+    /// To its members, as the host of that stamp.
+    pub(super) fn transmit_as_host(&mut self, id: SessionId, stamp: Stamp, saying: Saying) {
+        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return };
+        let members: Vec<PeerId> = match saying.to {
+            To::Host => return,
             To::Members => session.roster().members.keys().copied().filter(|peer| *peer != self.me).collect(),
             To::Member(peer) => vec![peer],
         };
-        let packet = Packet::Game(Game { session: id, stamp: session.stamp(), bytes });
+        self.send_game(id, stamp, &members, saying);
+    }
+
+    fn send_game(&mut self, id: SessionId, stamp: Stamp, to: &[PeerId], Saying { way, bytes, .. }: Saying) {
+        let Some(Place { uncarried, .. }) = self.places.get_mut(&id) else { return };
+        let packet = match way {
+            Way::Datagram => Packet::Game(Game { session: id, stamp, bytes }),
+            Way::Stream => Packet::Word(Word { session: id, stamp, number: 0, bytes }),
+        };
         let bytes = Bytes::from(packet.encode());
-        for peer in members {
-            let sent = self.reach.send(peer, bytes.clone(), way, Rank::Game);
+        for peer in to {
+            let sent = self.reach.send(*peer, bytes.clone(), way, Rank::Game);
             if let (Err(obstacle), Way::Stream) = (sent, way) {
-                uncarried.note(peer, obstacle);
+                uncarried.note(*peer, obstacle);
             }
         }
     }

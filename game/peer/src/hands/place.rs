@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    CanBeHost, Config, Epoch, GamePhase, Input, Joining, NAMES, Newcomers, PeerId, Session, Settings,
+    Audience, CanBeHost, Config, Epoch, GamePhase, Input, Joining, NAMES, Newcomers, PeerId, Session,
+    Settings, Speech,
 };
 
 use super::ahead::Ahead;
@@ -45,6 +46,10 @@ pub(super) struct Place {
     pub(super) unsaid: Unsaid,
     /// What its game said and no link carries, and it is not told yet.
     pub(super) uncarried: Uncarried,
+    /// What its game says to its host.
+    pub(super) speech: Speech,
+    /// What members say to it, as the host.
+    pub(super) audience: Audience,
 }
 
 /// Who is told of a session beside its members.
@@ -84,6 +89,8 @@ impl Place {
             told: 0,
             unsaid: Unsaid::default(),
             uncarried: Uncarried::default(),
+            speech: Speech::default(),
+            audience: Audience::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a host's game has said and its members are not told yet, for that has to be held by others first (the session's `Level`).
-//! It is told as soon as it is held, in its order; and thrown away where this peer is host no more before: whether it happened the
-//! next host's state says, and that host tells it.
+//! It is told as soon as it is held, in its order; or when this peer gives the session away, for its successor goes on from that state. It is thrown
+//! away where another has replaced it: whether it happened the next host's state says, and that host tells it.
 
 use std::collections::VecDeque;
 

@@ -11,6 +11,7 @@ mod listeners;
 mod seats;
 mod terms;
 mod upstream;
+mod words;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -430,6 +430,9 @@ impl<G: Guards> World<G> {
             }
             Output::Connected { peer, channel, actor } => return self.connects(id, peer, channel, actor),
             Output::Follow { leader, stamp } => self.say(id, |_| format!("follows {leader} {stamp:?}")),
+            Output::HostNoMore { stamp, cause } => {
+                self.say(id, |_| format!("is host no more: {stamp:?}, {cause:?}"))
+            }
             Output::Act(acting) => {
                 self.peer(id).acting = acting;
                 self.say(id, |_| format!("acts: {acting:?}"));

@@ -1,0 +1,77 @@
+//! Whose words of the game count: the present host's. And what the same host said under an earlier stamp, or the one before, where that gave the session away by
+//! itself: it was said by whoever was the host, and was only longer under way than the word that somebody else is.
+//!
+//! Of a host that was replaced nothing counts, whatever it says and whenever it said it (I2).
+
+use crate::session::reign::{Phase, Reign};
+use crate::session::words::Cause;
+use crate::session::{Leadership, Session};
+use crate::{Guards, PeerId, Stamp};
+
+/// A host, as long as its stamp stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Speaker {
+    pub(super) host: PeerId,
+    pub(super) stamp: Stamp,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Speakers {
+    present: Speaker,
+    before: Option<Speaker>,
+}
+
+impl Speakers {
+    pub(super) const fn beginning(present: Speaker) -> Self {
+        Self { present, before: None }
+    }
+
+    fn pass_to(&mut self, next: Speaker, cause: Cause) {
+        if next == self.present {
+            return;
+        }
+        let is_given = match cause {
+            Cause::Lobby | Cause::Controlled => true,
+            Cause::Catastrophic | Cause::Fenced | Cause::Merge => next.host == self.present.host,
+        };
+        self.before = is_given.then_some(self.present);
+        self.present = next;
+    }
+}
+
+impl<G: Guards> Session<G> {
+    /// Somebody is host from now on, or is so under another stamp than the one that is returned.
+    pub(super) fn pass_word(&mut self, cause: Cause) -> Stamp {
+        let before = self.speakers.present.stamp;
+        let next = Speaker { host: self.leader(), stamp: self.stamp() };
+        // Somebody was host in between that this peer never heard.
+        let direct = self.ballot.certificates_after(before.epoch).len() <= 1;
+        self.speakers.pass_to(next, if direct { cause } else { Cause::Catastrophic });
+        before
+    }
+
+    /// As host: another is about to be, and goes on from the state that this one's game gave last. What members say from now on is that one's.
+    #[must_use]
+    pub fn hands_over(&self) -> bool {
+        matches!(&self.leadership, Leadership::Reigns(Reign { phase: Phase::HandingOver { .. }, .. }))
+    }
+
+    /// Whether a message of the game that carries this stamp is to be applied: it is the present host's, and no older
+    /// one's. This is the fence; the hands ask it for every message of the game.
+    #[must_use]
+    pub fn is_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
+        self.is_said_by(self.speakers.present, from, stamp)
+    }
+
+    /// The same of what is to come through, such as an event: the one before may have said it, where that gave the session away. How things stand
+    /// the present one alone says.
+    #[must_use]
+    pub fn is_word_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
+        let Speakers { present, before } = self.speakers;
+        [Some(present), before].into_iter().flatten().any(|speaker| self.is_said_by(speaker, from, stamp))
+    }
+
+    fn is_said_by(&self, speaker: Speaker, from: PeerId, stamp: Stamp) -> bool {
+        from == speaker.host && (stamp == speaker.stamp || !G::EPOCH) && !self.is_over()
+    }
+}
