@@ -19,7 +19,7 @@ pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{
     BackfillVerb, DrawVerb, ListOf, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
 };
-pub use self::output::{Format, Output, Reader};
+pub use self::output::{Colour, Format, Output, Reader, Time};
 pub use self::reach::{ContextVerb, PlainHttp, Reach};
 
 /// The most slots an agent offers: what one machine may bring.

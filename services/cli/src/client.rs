@@ -1,11 +1,12 @@
 //! Speaks to a running instance: the one that a data directory belongs to, or one elsewhere.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
-use ureq::http::StatusCode;
+use ureq::http::{Response, StatusCode};
+use ureq::{Body, RequestBuilder};
 
 use crate::failure::{Exit, Failure};
 use crate::target::{ApiUrl, Elsewhere, Target, Token, Trust, refusal};
@@ -137,14 +138,12 @@ impl Client {
 
     /// GET.
     pub fn get(&self, path: &str) -> Result<Value, Failure> {
-        let request = self.agent.get(self.url(path)).header("authorization", self.token.header());
-        self.read(request.call())
+        self.read(self.sent("GET", path, |url| self.shown(self.agent.get(url)).call())?)
     }
 
     /// GET of a text.
     pub fn get_text(&self, path: &str) -> Result<String, Failure> {
-        let request = self.agent.get(self.url(path)).header("authorization", self.token.header());
-        let mut response = request.call().map_err(|error| self.unreachable(&error))?;
+        let mut response = self.sent("GET", path, |url| self.shown(self.agent.get(url)).call())?;
         if response.status().is_success() {
             return response.body_mut().read_to_string().map_err(|error| self.unreachable(&error));
         }
@@ -155,36 +154,53 @@ impl Client {
 
     /// POST.
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        let request = self.agent.post(self.url(path)).header("authorization", self.token.header());
-        self.read(request.send_json(body))
+        self.read(self.sent("POST", path, |url| self.shown(self.agent.post(url)).send_json(body))?)
     }
 
     /// PUT of a text, for one revision or whichever there is.
     pub fn put(&self, path: &str, kind: &str, revision: Option<u64>, body: &[u8]) -> Result<Value, Failure> {
-        let request = self.agent.put(self.url(path)).header("authorization", self.token.header());
-        let request = request.header("content-type", kind);
-        let request = match revision {
-            Some(revision) => request.header("if-match", format!("\"{revision}\"")),
-            None => request,
-        };
-        self.read(request.send(body))
+        self.read(self.sent("PUT", path, |url| {
+            let request = self.shown(self.agent.put(url)).header("content-type", kind);
+            let request = match revision {
+                Some(revision) => request.header("if-match", format!("\"{revision}\"")),
+                None => request,
+            };
+            request.send(body)
+        })?)
     }
 
     /// DELETE.
     pub fn delete(&self, path: &str) -> Result<Value, Failure> {
-        let request = self.agent.delete(self.url(path)).header("authorization", self.token.header());
-        self.read(request.call())
+        self.read(self.sent("DELETE", path, |url| self.shown(self.agent.delete(url)).call())?)
+    }
+
+    /// A request that says who asks.
+    fn shown<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        request.header("authorization", self.token.header())
+    }
+
+    /// Makes a call, and tells with `-v` what came of it.
+    fn sent(
+        &self,
+        method: &str,
+        path: &str,
+        call: impl FnOnce(&str) -> Result<Response<Body>, ureq::Error>,
+    ) -> Result<Response<Body>, Failure> {
+        let (url, began) = (self.url(path), Instant::now());
+        let answered = call(&url);
+        let ms = began.elapsed().as_millis();
+        match &answered {
+            Ok(response) => tracing::debug!(status = response.status().as_u16(), ms, "{method} {url}"),
+            Err(error) => tracing::debug!(%error, ms, "{method} {url}"),
+        }
+        answered.map_err(|error| self.unreachable(&error))
     }
 
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.api())
     }
 
-    fn read(
-        &self,
-        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Value, Failure> {
-        let mut response = response.map_err(|error| self.unreachable(&error))?;
+    fn read(&self, mut response: Response<Body>) -> Result<Value, Failure> {
         let status = response.status();
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         let body = body.map_err(|error| self.unreachable(&error))?;

@@ -33,13 +33,14 @@ fn main() -> ExitCode {
         [_, "holder", ..] => return mainstay_holder::main(std::env::args_os().skip(2)),
         [_, "demo", "server", ..] => return mainstay_tugboat::run(&arguments[3..]),
         [_, "demo", "peer", ..] => {
-            talk();
+            talk(&Output::default());
             return mainstay_tugboat::peers::run(&arguments[3..]);
         }
         _ => {}
     }
-    talk();
-    match run(Arguments::parse()) {
+    let arguments = Arguments::parse();
+    talk(&arguments.output);
+    match run(arguments) {
         Ok(code) => code,
         Err(failure) => {
             eprintln!("{failure}");
@@ -72,13 +73,18 @@ fn first_day() -> ExitCode {
     }
 }
 
-/// Logs go to standard error, warnings and worse unless `MAINSTAY_LOG` asks for more (`info`, `mainstay_agent=debug`); as
-/// text, or with `MAINSTAY_LOG_FORMAT=json` as one JSON object a line for what collects them.
-fn talk() {
+/// Logs go to standard error: errors alone with `-q`, more with `-v`; else warnings and worse, unless `MAINSTAY_LOG` asks for more (`info`,
+/// `mainstay_agent=debug`). As text, or with `MAINSTAY_LOG_FORMAT=json` as one JSON object a line for what collects them.
+fn talk(wanted: &Output) {
     use tracing_subscriber::EnvFilter;
-    // What is wrong with a certificate is told by whoever asked for it.
-    let usual = "warn,rustls_platform_verifier=off";
-    let filter = EnvFilter::try_from_env("MAINSTAY_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let filter = match (wanted.quiet, wanted.verbose) {
+        // What is wrong with a certificate is told by whoever asked for it.
+        (false, 0) => EnvFilter::try_from_env("MAINSTAY_LOG")
+            .unwrap_or_else(|_| EnvFilter::new("warn,rustls_platform_verifier=off")),
+        (true, _) => EnvFilter::new("error,rustls_platform_verifier=off"),
+        (false, 1) => EnvFilter::new("warn,rustls_platform_verifier=off,mainstay=debug"),
+        (false, _) => EnvFilter::new("debug"),
+    };
     let colours = std::io::stderr().is_terminal();
     let format =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr);

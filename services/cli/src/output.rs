@@ -1,14 +1,18 @@
 //! Answers on standard output: tables and words for people; for programs the JSON as it came, or the same in another writing.
 
+mod moment;
+mod tone;
 mod watch;
 mod yaml;
 
 use std::io::{self, Write};
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{Cell, ContentArrangement, Table, presets};
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::arguments::{Format, Output};
+use self::tone::Tones;
+use crate::arguments::{Format, Output, Time};
 use crate::failure::{Exit, Failure};
 
 /// A column: its heading, and where its value is in a row's JSON.
@@ -55,13 +59,40 @@ pub fn look(
 }
 
 /// A list as people see it.
-pub fn table(rows: &Value, columns: &[Column]) -> String {
-    let mut table = plain_table();
+pub fn table(rows: &Value, columns: &[Column], format: &Output) -> String {
+    let style = Style::of(format);
+    let mut table = style.table();
     table.set_header(columns.iter().map(|(heading, _)| heading.to_uppercase()));
     for row in rows.as_array().into_iter().flatten() {
-        table.add_row(columns.iter().map(|(_, pointer)| cell(row.pointer(pointer))));
+        table.add_row(columns.iter().map(|(heading, pointer)| style.cell(heading, row.pointer(pointer))));
     }
     format!("{}\n", table.trim_fmt())
+}
+
+/// How values stand in tables.
+struct Style {
+    time: Time,
+    now: Timestamp,
+    tones: Tones,
+}
+
+impl Style {
+    fn of(format: &Output) -> Self {
+        Self { time: format.time, now: Timestamp::now(), tones: Tones::of(format.color) }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        self.tones.dress(&mut table);
+        table
+    }
+
+    fn cell(&self, heading: &str, value: Option<&Value>) -> Cell {
+        let moment =
+            value.and_then(Value::as_str).and_then(|text| moment::written(text, self.time, self.now));
+        self.tones.cell(heading, moment.unwrap_or_else(|| cell(value)))
+    }
 }
 
 /// Writes text. A reader that went away (`| head`) is no error.
@@ -100,15 +131,16 @@ fn text(answer: &Value, shape: &Shape<'_>, format: &Output) -> Result<String, Fa
             names.iter().map(|name| format!("{name}\n")).collect()
         }
         (Format::Table | Format::Wide, Shape::Rows(columns)) => match &picked {
-            Some(_) => chosen(said, &format.fields),
-            None if format.format == Format::Wide => wide(said, columns),
-            None => table(said, columns),
+            Some(_) => chosen(said, format),
+            None if format.format == Format::Wide => wide(said, columns, format),
+            None => table(said, columns, format),
         },
         (Format::Table | Format::Wide, Shape::Words(words)) if picked.is_none() => words(said),
         (Format::Table | Format::Wide, Shape::One | Shape::Words(_)) => {
-            let mut table = plain_table();
+            let style = Style::of(format);
+            let mut table = style.table();
             for (key, value) in said.as_object().into_iter().flatten() {
-                table.add_row([key.clone(), cell(Some(value))]);
+                table.add_row([Cell::new(key), style.cell(key, Some(value))]);
             }
             format!("{}\n", table.trim_fmt())
         }
@@ -151,17 +183,19 @@ fn picked(answer: &Value, fields: &[String]) -> Value {
 }
 
 /// A table of the fields that were asked for.
-fn chosen(rows: &Value, fields: &[String]) -> String {
-    let mut table = plain_table();
-    table.set_header(fields.iter().map(|field| field.to_uppercase()));
+fn chosen(rows: &Value, format: &Output) -> String {
+    let style = Style::of(format);
+    let mut table = style.table();
+    table.set_header(format.fields.iter().map(|field| field.to_uppercase()));
     for row in rows.as_array().into_iter().flatten() {
-        table.add_row(fields.iter().map(|field| cell(row.get(field))));
+        table.add_row(format.fields.iter().map(|field| style.cell(field, row.get(field))));
     }
     format!("{}\n", table.trim_fmt())
 }
 
 /// A table with its columns, and behind them every field that none of them shows.
-fn wide(rows: &Value, columns: &[Column]) -> String {
+fn wide(rows: &Value, columns: &[Column], format: &Output) -> String {
+    let style = Style::of(format);
     let shown = |field: &String| columns.iter().any(|(_, pointer)| pointer.strip_prefix('/') == Some(field));
     let mut more: Vec<&String> = Vec::new();
     for field in rows.as_array().into_iter().flatten().filter_map(Value::as_object).flat_map(Map::keys) {
@@ -169,20 +203,14 @@ fn wide(rows: &Value, columns: &[Column]) -> String {
             more.push(field);
         }
     }
-    let mut table = plain_table();
+    let mut table = style.table();
     let headings = columns.iter().map(|(heading, _)| heading.to_uppercase());
     table.set_header(headings.chain(more.iter().map(|field| field.to_uppercase())));
     for row in rows.as_array().into_iter().flatten() {
-        let cells = columns.iter().map(|(_, pointer)| cell(row.pointer(pointer)));
-        table.add_row(cells.chain(more.iter().map(|field| cell(row.get(*field)))));
+        let cells = columns.iter().map(|(heading, pointer)| style.cell(heading, row.pointer(pointer)));
+        table.add_row(cells.chain(more.iter().map(|field| style.cell(field, row.get(*field)))));
     }
     format!("{}\n", table.trim_fmt())
-}
-
-fn plain_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table
 }
 
 fn cell(value: Option<&Value>) -> String {
@@ -204,11 +232,13 @@ fn cell(value: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::Colour;
     use serde_json::json;
 
     fn shown(answer: &Value, format: Format, fields: &[&str]) -> String {
         let fields = fields.iter().map(ToString::to_string).collect();
-        text(answer, &Shape::Rows(&[("who", "/id")]), &Output { format, fields, watch: false }).unwrap()
+        text(answer, &Shape::Rows(&[("who", "/id")]), &Output { format, fields, ..Output::default() })
+            .unwrap()
     }
 
     #[test]
@@ -248,10 +278,26 @@ mod tests {
 
     #[test]
     fn what_has_no_name_is_not_written_by_one() {
-        let output = Output { format: Format::Name, fields: Vec::new(), watch: false };
+        let output = Output { format: Format::Name, ..Output::default() };
         assert_eq!(text(&json!({ "pairs": 3 }), &Shape::One, &output).unwrap_err().code, "MS-U047");
         let candidates = json!([{ "peer": "p1", "player": "alice" }, { "id": null, "name": "b" }]);
         assert_eq!(text(&candidates, &Shape::Rows(&[]), &output).unwrap(), "p1\nb\n");
+    }
+
+    #[test]
+    fn states_are_coloured_where_that_is_wanted_and_spelled_either_way() {
+        let rows = json!([{ "id": "a", "state": "CRASHED" }, { "id": "ONLINE", "state": "other" }]);
+        let columns = [("who", "/id"), ("state", "/state"), ("id", "/id")];
+        let shown = |color| table(&rows, &columns, &Output { color, ..Output::default() });
+        let (plain, coloured) = (shown(Colour::Never), shown(Colour::Always));
+        let red = "\u{1b}[38;5;9mCRASHED\u{1b}[39m";
+        assert!(!plain.contains('\u{1b}') && coloured.contains(red), "{coloured:?}");
+        assert_eq!(coloured.matches('\u{1b}').count(), 2, "{coloured:?}");
+        assert_eq!(
+            coloured.replace("\u{1b}[38;5;9m", "").replace("\u{1b}[39m", ""),
+            plain,
+            "columns stand as before"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The command line of answers: how they are written, what of them, and whether they are looked at again.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 /// How answers are written to standard output.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Output {
     /// How answers are written to standard output
     #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t = Format::Table)]
@@ -14,12 +14,52 @@ pub struct Output {
     /// Look again until it ends or is interrupted: at a terminal in place, else each change is a line of JSON
     #[arg(short, long, global = true)]
     pub watch: bool,
+    /// How moments stand in tables: how long ago, as the API gives them, or in seconds since 1970
+    #[arg(long, global = true, value_name = "HOW", value_enum, default_value_t = Time::Relative)]
+    pub time: Time,
+    /// Whether states have colours, which say no more than their words; `auto`: at a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+    /// Destroy what is named without asking, also at a terminal
+    #[arg(long, global = true)]
+    pub yes: bool,
+    /// No hints on standard error
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say on standard error what is asked, and how long each answer took; -vv: more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// How moments are written for people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Time {
+    /// How long ago, or in how long.
+    #[default]
+    Relative,
+    /// As the API gives them (RFC 3339).
+    Iso,
+    /// In seconds since 1970.
+    Unix,
+}
+
+/// Whether states have colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// At a terminal.
+    #[default]
+    Auto,
+    /// Wherever it is written to.
+    Always,
+    /// Nowhere.
+    Never,
 }
 
 /// How answers are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
+    #[default]
     Table,
     /// For people; of a list, with every field there is.
     Wide,
@@ -43,6 +83,13 @@ pub enum Reader {
 }
 
 impl Output {
+    /// Says a hint on standard error, where hints are wanted.
+    pub fn hint(&self, hint: &str) {
+        if !self.quiet {
+            eprintln!("{hint}");
+        }
+    }
+
     /// Who reads.
     pub const fn reader(&self) -> Reader {
         match self.format {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use super::sure::sure;
 use super::{every, segment};
 use crate::arguments::{AccountVerb, Output, RoleChoice};
 use crate::client::Client;
@@ -25,12 +26,13 @@ pub fn run(verb: &AccountVerb, target: &Target, format: &Output) -> Result<ExitC
             };
             let made = client.post("/v1/service-accounts", &json!({ "role": role }))?;
             output::one(&made, format)?;
-            eprintln!(
-                "this is the only time the secret is shown; send both as Basic credentials: keyId:secretKey"
+            format.hint(
+                "this is the only time the secret is shown; send both as Basic credentials: keyId:secretKey",
             );
         }
         AccountVerb::List => output::list(&every(&client, "/v1/service-accounts")?, COLUMNS, format)?,
         AccountVerb::Revoke { key } => {
+            sure(&format!("revoke account {key}"), &client, format)?;
             client.delete(&format!("/v1/service-accounts/{}", segment(key)))?;
         }
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mainstay_fleet::Request;
 use serde_json::{Value, json};
 
+use super::sure::sure;
 use super::{every, segment};
 use crate::arguments::{AllocationVerb, CreateArguments, Output};
 use crate::client::Client;
@@ -45,6 +46,7 @@ pub fn run(verb: &AllocationVerb, target: &Target, format: &Output) -> Result<Ex
         AllocationVerb::Get { id } => output::look(&Shape::One, format, &|| client.get(&path(id)))?,
         AllocationVerb::Create(arguments) => create(&client, arguments, format)?,
         AllocationVerb::Delete { id } => {
+            sure(&format!("end allocation {id}, whoever plays on its server"), &client, format)?;
             client.delete(&path(id))?;
             output::one(&client.get(&path(id))?, format)?;
         }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::sure::sure;
 use super::{every, segment};
 use crate::arguments::{MachineVerb, Output};
 use crate::client::Client;
@@ -36,8 +37,12 @@ pub fn run(verb: &MachineVerb, target: &Target, format: &Output) -> Result<ExitC
         }
         MachineVerb::Drain { id } => act(&client, id, "drain", format)?,
         MachineVerb::Undrain { id } => act(&client, id, "undrain", format)?,
-        MachineVerb::Remove { id } => act(&client, id, "remove", format)?,
+        MachineVerb::Remove { id } => {
+            sure(&format!("take machine {id} out of its fleet"), &client, format)?;
+            act(&client, id, "remove", format)?;
+        }
         MachineVerb::Revoke { id } => {
+            sure(&format!("end the credential of machine {id}"), &client, format)?;
             client.post(&format!("/v1/machines/{}/revoke", segment(id)), &Value::Null)?;
             output::one(&client.get(&format!("/v1/machines/{}", segment(id)))?, format)?;
         }

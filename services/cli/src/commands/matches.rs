@@ -36,7 +36,7 @@ pub fn run(verb: &MatchVerb, target: &Target, format: &Output) -> Result<ExitCod
         }
         MatchVerb::Waterfall(one) => {
             let path = format!("{}/waterfall", found(&client, one, MATCHES)?);
-            let words = |told: &Value| output::table(&told["steps"], STEPS);
+            let words = |told: &Value| output::table(&told["steps"], STEPS, format);
             output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }
     }

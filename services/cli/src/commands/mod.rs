@@ -21,6 +21,7 @@ pub mod server;
 pub mod session;
 pub mod show;
 pub mod status;
+mod sure;
 pub mod ticket;
 pub mod token;
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::sure::sure;
 use super::{every, is_there, segment, ticket};
 use crate::arguments::{OfQueue, OneTicket, Output, QueueVerb};
 use crate::client::Client;
@@ -42,6 +43,7 @@ pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCod
             output::one(&client.get(&path(name))?, format)?;
         }
         QueueVerb::Delete { name } => {
+            sure(&format!("remove queue {name}, and cancel its tickets"), &client, format)?;
             client.delete(&path(name))?;
         }
         QueueVerb::Stats(of) => {
@@ -50,7 +52,8 @@ pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCod
         }
         QueueVerb::Funnel(of) => {
             let path = format!("{}/funnel", meant(&client, of)?);
-            output::look(&Shape::Words(&narrowed), format, &|| client.get(&path))?;
+            let words = |funnel: &Value| narrowed(funnel, format);
+            output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }
         QueueVerb::Try { of, players, within, rules } => {
             let queue = meant(&client, of)?;
@@ -77,13 +80,13 @@ fn told(client: &Client, of: &OfQueue, what: &str) -> Result<Value, Failure> {
     client.post(&format!("{}/{what}", meant(client, of)?), &json!({}))
 }
 
-fn narrowed(funnel: &Value) -> String {
+fn narrowed(funnel: &Value, format: &Output) -> String {
     format!(
         "{} tickets are open; {} of them, each with each, are {} pairs.\n{}",
         funnel["open"],
         funnel["tickets"],
         funnel["pairs"],
-        output::table(&funnel["rules"], NARROWING)
+        output::table(&funnel["rules"], NARROWING, format)
     )
 }
 

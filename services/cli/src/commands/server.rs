@@ -47,7 +47,7 @@ pub fn run(verb: &ServerVerb, target: &Target, format: &Output) -> Result<ExitCo
             let body = json!({ "action": "configure", "buildConfiguration": build_configuration });
             let taken = client.post(&format!("{}/actions", path(id)), &body)?;
             if taken["deferred"] == true {
-                eprintln!("somebody plays on it: it changes when it next starts for nobody");
+                format.hint("somebody plays on it: it changes when it next starts for nobody");
             }
             output::one(&client.get(&path(id))?, format)?;
         }

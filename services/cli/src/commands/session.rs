@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::sure::sure;
 use super::{every, segment};
 use crate::arguments::{Output, SessionVerb};
 use crate::client::Client;
@@ -36,9 +37,11 @@ pub fn run(verb: &SessionVerb, target: &Target, format: &Output) -> Result<ExitC
             output::list(&client.get(&path(&session.id))?["members"], MEMBERS, format)?;
         }
         SessionVerb::Kick { session, peer } => {
+            sure(&format!("throw {peer} out of session {} for ever", session.id), &client, format)?;
             client.delete(&format!("{}/members/{}", path(&session.id), segment(peer)))?;
         }
         SessionVerb::End(session) => {
+            sure(&format!("end session {} for everybody in it", session.id), &client, format)?;
             client.delete(&path(&session.id))?;
         }
     }

@@ -27,7 +27,7 @@ pub fn run(target: &Target, format: &Output) -> Result<ExitCode, Failure> {
             (At::Here(ports), Target::Here(data_dir)) => places(ports, data_dir),
             (At::Here(_) | At::There(_), _) => format!("API         {}/v1\n\n", client.api()),
         };
-        format!("{places}{}", output::table(&status["fleets"], FLEETS))
+        format!("{places}{}", output::table(&status["fleets"], FLEETS, format))
     };
     output::look(&Shape::Words(&words), format, &|| client.get("/v1/status"))?;
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::sure::sure;
 use super::{every, segment};
 use crate::arguments::{Output, Reader, TokenVerb};
 use crate::client::{At, Client};
@@ -40,6 +41,7 @@ pub fn run(verb: &TokenVerb, target: &Target, format: &Output) -> Result<ExitCod
         }
         TokenVerb::List => output::list(&every(&client, "/v1/join-tokens")?, COLUMNS, format)?,
         TokenVerb::Revoke { id } => {
+            sure(&format!("revoke join token {id}"), &client, format)?;
             client.delete(&format!("/v1/join-tokens/{}", segment(id)))?;
         }
     }
@@ -53,12 +55,12 @@ fn created(made: &Value, client: &Client, format: &Output) -> Result<(), Failure
         return Ok(());
     }
     let (uses, until) = (&made["uses"], made["expiresAt"].as_str().unwrap_or_default());
-    eprintln!(
+    format.hint(&format!(
         "good for {uses} machines until {until}; this is the only time it is shown. On the other machine:"
-    );
+    ));
     match join(client.at()) {
-        Some(url) => eprintln!("  mainstay agent --join {url} --token-file FILE"),
-        None => eprintln!(
+        Some(url) => format.hint(&format!("  mainstay agent --join {url} --token-file FILE")),
+        None => format.hint(
             "  this instance is heard on its own host alone: start it with --listen :: so that other machines reach it"
         ),
     }

@@ -29,6 +29,8 @@ pub fn watch(
 ) -> Result<(), Failure> {
     let person = io::stdout().is_terminal() && format.reader() == Reader::Person;
     let mut before: Option<Value> = None;
+    // What stands at the terminal: how long ago something was changes though nothing else does.
+    let mut stands = String::new();
     loop {
         let began = Instant::now();
         let now = match (fetch(), &before) {
@@ -41,8 +43,12 @@ pub fn watch(
         };
         let took = began.elapsed();
         let said = match (&before, person) {
-            (Some(before), true) if *before == now => String::new(),
-            (Some(_) | None, true) => format!("{CLEARED}{}", text(&now, shape, format)?),
+            (_, true) => {
+                let seen = text(&now, shape, format)?;
+                let is_new = before.is_none() || seen != stands;
+                stands = seen;
+                if is_new { format!("{CLEARED}{stands}") } else { String::new() }
+            }
             (before, false) => changes(before.as_ref(), &now, format),
         };
         if written(&said)? == Audience::Gone {
@@ -131,8 +137,8 @@ mod tests {
 
     #[test]
     fn only_what_changed_is_told_and_what_is_gone() {
-        let all = Output { format: Format::Json, fields: Vec::new(), watch: true };
-        let status = Output { fields: vec!["status".to_owned()], ..all };
+        let all = Output { format: Format::Json, watch: true, ..Output::default() };
+        let status = Output { fields: vec!["status".to_owned()], ..all.clone() };
         let before = json!([{ "id": "a", "status": "x", "n": 1 }, { "id": "b", "status": "x" }]);
         let now = json!([{ "id": "a", "status": "x", "n": 2 }, { "id": "c", "status": "y" }]);
         let gone = "{\"gone\":true,\"id\":\"b\"}\n";
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn rows_without_a_name_are_told_apart_by_their_places() {
-        let all = Output { format: Format::Json, fields: Vec::new(), watch: true };
+        let all = Output { format: Format::Json, watch: true, ..Output::default() };
         let before = json!([{ "n": 1 }, { "n": 2 }, { "n": 3 }]);
         let now = json!([{ "n": 1 }, { "id": null, "n": 4 }]);
         let gone = "{\"gone\":true,\"id\":\"#3\"}\n";

@@ -42,5 +42,6 @@ mod refusals;
 mod secure_lobby;
 mod stock;
 mod stopping;
+mod terminal;
 mod tokens;
 mod unheard;

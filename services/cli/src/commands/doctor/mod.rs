@@ -84,7 +84,7 @@ fn say(view: &DoctorView, format: &Output) -> Result<(), Failure> {
     let words = |said: &Value| {
         let count = |verdict| view.checks.iter().filter(|check| check.status == verdict).count();
         let (ok, warn, fail) = (count(Verdict::Ok), count(Verdict::Warn), count(Verdict::Fail));
-        let checks = output::table(&said["checks"], COLUMNS);
+        let checks = output::table(&said["checks"], COLUMNS, format);
         format!("{checks}\n{ok} ok, {warn} to look at, {fail} broken\n")
     };
     output::told(&serde_json::to_value(view).map_err(bug)?, &words, format)
