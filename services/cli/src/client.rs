@@ -8,6 +8,7 @@ use serde_json::Value;
 use ureq::http::{Response, StatusCode};
 use ureq::{Body, RequestBuilder};
 
+use crate::events::Events;
 use crate::failure::{Exit, Failure};
 use crate::target::{ApiUrl, Elsewhere, Target, Token, Trust, refusal};
 
@@ -18,6 +19,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer read: a page of servers has some 300 bytes each, and a page at most 1,000 of them; logs come with
 /// at most 1 MB.
 const ANSWER_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a stream of events is called.
+const EVENTS: &str = "text/event-stream";
 
 /// A running instance.
 pub struct Client {
@@ -150,6 +154,25 @@ impl Client {
         let status = response.status();
         let problem = response.body_mut().read_json().unwrap_or(Value::Null);
         Err(self.refused(status, &problem))
+    }
+
+    /// The events that a path tells, for as long as it does.
+    pub fn events(&self, path: &str) -> Result<Events, Failure> {
+        let mut response = self.sent("GET", path, |url| {
+            let request = self.shown(self.agent.get(url)).header("accept", EVENTS).config();
+            // It lasts as long as what it tells of; that it answers at all does not.
+            let request = request.timeout_global(None).timeout_connect(Some(CALL_TIMEOUT));
+            request.timeout_recv_response(Some(CALL_TIMEOUT)).build().call()
+        })?;
+        let status = response.status();
+        if !status.is_success() {
+            let problem = response.body_mut().read_json().unwrap_or(Value::Null);
+            return Err(self.refused(status, &problem));
+        }
+        if response.body().mime_type() != Some(EVENTS) {
+            return Err(self.stranger("it answers, and not with events"));
+        }
+        Ok(Events::of(response.into_body().into_reader()))
     }
 
     /// POST.

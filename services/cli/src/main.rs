@@ -6,7 +6,9 @@
 mod arguments;
 mod client;
 mod commands;
+mod events;
 mod failure;
+mod follow;
 mod output;
 mod system;
 mod target;

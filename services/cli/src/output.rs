@@ -12,8 +12,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use self::tone::Tones;
+use self::watch::Source;
 use crate::arguments::{Format, Output, Time};
 use crate::failure::{Exit, Failure};
+use crate::follow::Follow;
 
 /// A column: its heading, and where its value is in a row's JSON.
 pub type Column = (&'static str, &'static str);
@@ -53,9 +55,17 @@ pub fn look(
     fetch: &dyn Fn() -> Result<Value, Failure>,
 ) -> Result<(), Failure> {
     if format.watch {
-        return watch::watch(shape, format, fetch);
+        return watch::watch(shape, format, Source::Asked(fetch));
     }
     write(&text(&fetch()?, shape, format)?)
+}
+
+/// Writes one thing that tells of itself: once, or with `--watch` whenever it does.
+pub fn follow(thing: Follow<'_>, format: &Output) -> Result<(), Failure> {
+    if format.watch {
+        return watch::watch(&Shape::One, format, Source::Told(thing));
+    }
+    one(&thing.now()?, format)
 }
 
 /// A list as people see it.

@@ -8,6 +8,7 @@ use super::{every, segment};
 use crate::arguments::{BackfillVerb, Output};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::follow::Follow;
 use crate::output::{self, Column, Shape};
 use crate::target::Target;
 
@@ -32,7 +33,7 @@ pub fn run(verb: &BackfillVerb, target: &Target, format: &Output) -> Result<Exit
         }
         BackfillVerb::Get(one) => {
             let path = path(&client, one)?;
-            output::look(&Shape::One, format, &|| client.get(&path))?;
+            output::follow(Follow::of(&client, path), format)?;
         }
         BackfillVerb::Create { of, file } => {
             let queue = meant(&client, of)?;

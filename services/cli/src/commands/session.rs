@@ -7,6 +7,7 @@ use super::{every, segment};
 use crate::arguments::{Output, SessionVerb};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::follow::Follow;
 use crate::output::{self, Column, Shape};
 use crate::target::Target;
 
@@ -32,7 +33,7 @@ pub fn run(verb: &SessionVerb, target: &Target, format: &Output) -> Result<ExitC
     let client = Client::of(target)?;
     match verb {
         SessionVerb::List => output::look(&Shape::Rows(COLUMNS), format, &|| every(&client, "/v1/sessions"))?,
-        SessionVerb::Get(session) => output::look(&Shape::One, format, &|| client.get(&path(&session.id)))?,
+        SessionVerb::Get(session) => output::follow(Follow::of(&client, path(&session.id)), format)?,
         SessionVerb::Candidates(session) => {
             output::list(&client.get(&path(&session.id))?["members"], MEMBERS, format)?;
         }

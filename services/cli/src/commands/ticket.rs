@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::process::ExitCode;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use super::{every, segment};
 use crate::arguments::{ListOf, Output, TicketVerb, Waiting};
 use crate::client::Client;
 use crate::failure::{Exit, Failure};
+use crate::follow::Follow;
 use crate::output::{self, Column, Shape};
 use crate::target::Target;
 
@@ -25,8 +25,8 @@ pub(super) const COLUMNS: &[Column] = &[
     ("why", "/cancellationReason"),
 ];
 
-/// How often a ticket that is waited for is looked at.
-const POLL: Duration = Duration::from_millis(50);
+/// How long nothing need be told of a ticket that is waited for without a limit: longer than a stream is silent.
+const WITHIN: Duration = Duration::from_secs(60);
 
 pub fn run(verb: &TicketVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(target)?;
@@ -37,7 +37,7 @@ pub fn run(verb: &TicketVerb, target: &Target, format: &Output) -> Result<ExitCo
         }
         TicketVerb::Get(one) => {
             let path = path(&client, one)?;
-            output::look(&Shape::One, format, &|| client.get(&path))?;
+            output::follow(Follow::of(&client, path), format)?;
         }
         TicketVerb::Create { of, players, invited, give_up_after, waiting } => {
             let queue = meant(&client, of)?;
@@ -105,6 +105,7 @@ fn awaited(client: &Client, mut ticket: Value, waiting: &Waiting) -> Result<Valu
     let (id, queue) = (text(&ticket, "id"), text(&ticket, "queue"));
     let path = format!("/v1/queues/{}/tickets/{id}", segment(&queue));
     let began = Instant::now();
+    let mut told = Follow::of(client, path);
     loop {
         match ticket["status"].as_str() {
             Some("Matched") => return Ok(ticket),
@@ -123,8 +124,10 @@ fn awaited(client: &Client, mut ticket: Value, waiting: &Waiting) -> Result<Valu
                 .why(format!("waited {} s; it is {}", limit.as_secs(), text(&ticket, "status")))
                 .fix(format!("it searches on: mainstay why {id}; give it up: mainstay ticket cancel {id}")));
         }
-        thread::sleep(POLL);
-        ticket = client.get(&path)?;
+        let left = waiting.timeout.map_or(WITHIN, |limit| limit.saturating_sub(began.elapsed()));
+        if let Some(newer) = told.next(left)? {
+            ticket = newer;
+        }
     }
 }
 

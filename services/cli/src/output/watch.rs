@@ -1,4 +1,4 @@
-//! Answers that are looked at again and again: at a terminal the newest stands in the place of the one before; else each change
+//! Answers that are told as they change, or looked at again and again: at a terminal the newest stands in the place of the one before; else each change
 //! is a line of JSON, as it came, for programs.
 
 use std::io::{self, IsTerminal as _};
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Audience, Shape, known_by, picked, text, written};
 use crate::arguments::{Output, Reader};
 use crate::failure::{Exit, Failure};
+use crate::follow::Follow;
 
 /// How often it is looked at most: often enough for a person, and a few calls a second are nothing to an instance.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -21,20 +22,44 @@ const LOOK_SELDOM: Duration = Duration::from_secs(20);
 /// From the terminal's upper left corner on, with nothing below.
 const CLEARED: &str = "\x1b[H\x1b[2J";
 
+/// Where answers come from.
+pub enum Source<'a> {
+    /// They are asked for, again and again.
+    Asked(&'a dyn Fn() -> Result<Value, Failure>),
+    /// They are told.
+    Told(Follow<'a>),
+}
+
+impl Source<'_> {
+    /// The next answer, where there is one within a moment.
+    fn next(&mut self) -> Result<Option<Value>, Failure> {
+        match self {
+            Self::Asked(fetch) => fetch().map(Some),
+            Self::Told(follow) => follow.next(LOOK_AGAIN),
+        }
+    }
+
+    /// How long nothing is asked after an answer that took so long.
+    fn pause(&self, took: Duration) -> Duration {
+        match self {
+            Self::Asked(_) => pause(took),
+            Self::Told(_) => Duration::ZERO,
+        }
+    }
+}
+
 /// Looks until what is looked at has ended, or nobody reads any more.
-pub fn watch(
-    shape: &Shape<'_>,
-    format: &Output,
-    fetch: &dyn Fn() -> Result<Value, Failure>,
-) -> Result<(), Failure> {
+pub fn watch(shape: &Shape<'_>, format: &Output, mut source: Source<'_>) -> Result<(), Failure> {
     let person = io::stdout().is_terminal() && format.reader() == Reader::Person;
     let mut before: Option<Value> = None;
     // What stands at the terminal: how long ago something was changes though nothing else does.
     let mut stands = String::new();
     loop {
         let began = Instant::now();
-        let now = match (fetch(), &before) {
-            (Ok(now), _) => now,
+        let now = match (source.next(), &before) {
+            (Ok(Some(now)), _) => now,
+            (Ok(None), Some(before)) => before.clone(),
+            (Ok(None), None) => continue,
             (Err(failure), Some(before)) if is_over(failure.exit) => {
                 let last = if person { format!("{}\n", failure.what) } else { gone(before) };
                 return super::write(&last);
@@ -58,7 +83,7 @@ pub fn watch(
             return Ok(());
         }
         before = Some(now);
-        if waited(pause(took)) == Audience::Gone {
+        if waited(source.pause(took)) == Audience::Gone {
             return Ok(());
         }
     }
@@ -138,7 +163,7 @@ mod tests {
     #[test]
     fn only_what_changed_is_told_and_what_is_gone() {
         let all = Output { format: Format::Json, watch: true, ..Output::default() };
-        let status = Output { fields: vec!["status".to_owned()], ..all.clone() };
+        let status = Output { fields: vec!["status".to_owned()], ..all };
         let before = json!([{ "id": "a", "status": "x", "n": 1 }, { "id": "b", "status": "x" }]);
         let now = json!([{ "id": "a", "status": "x", "n": 2 }, { "id": "c", "status": "y" }]);
         let gone = "{\"gone\":true,\"id\":\"b\"}\n";

@@ -99,6 +99,36 @@ fn a_ticket_is_found_by_its_id_alone_and_written_as_it_is_asked_for() {
     refused(&home, &waited, 6, "U049");
 }
 
+/// What is waited for or watched is told as it happens: one call of each, however long it takes.
+#[test]
+fn who_waits_for_a_ticket_or_watches_it_is_told_and_asks_nothing_again() {
+    let home = Home::new();
+    let up = up(&home);
+    let talking = |arguments: &[&str]| {
+        let command = &mut home.command(&[arguments, &["-v", "-o", "jsonl"]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let waits = talking(&["ticket", "create", "--queue", "duel", "--player", "alice", "--wait"]);
+    let alice = until("she looks", || {
+        up.json(&["ticket", "list", "--queue", "duel"])[0]["id"].as_str().map(str::to_owned)
+    });
+    let watches = talking(&["ticket", "get", &alice, "--queue", "duel", "--watch"]);
+    // Long enough for a look or two of who would ask again.
+    let bob = ["ticket", "create", "--queue", "trio", "--player", "bob", "--wait"];
+    let near = up.run(&[&bob[..], &["--timeout", "1s"]].concat());
+    assert_eq!(near.status.code(), Some(6), "{near:?}");
+    up.json(&["ticket", "cancel", &alice]);
+    for (process, exit, calls) in [(waits, 1, 2), (watches, 0, 1)] {
+        let ended = process.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let told = String::from_utf8(ended.stdout).unwrap();
+        assert_eq!(ended.status.code(), Some(exit), "{said}");
+        assert!(told.contains("Canceled") || said.contains("MS-U040"), "{told} {said}");
+        assert_eq!(said.matches("status=").count(), calls, "{said}");
+        assert!(said.contains("/events"), "{said}");
+    }
+}
+
 /// ux.md 8.7: "`--watch` … off a TTY prints one JSON line per change".
 #[test]
 fn what_is_watched_is_told_by_its_changes_until_it_ends() {
