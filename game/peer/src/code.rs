@@ -19,6 +19,7 @@ impl Over {
             Self::Forged(_) => "MS-S243",
             Self::GameHung => "MS-S244",
             Self::Panicked => "MS-S248",
+            Self::OtherProtocol => "MS-S249",
         })
     }
 }

@@ -38,7 +38,7 @@ pub use unsaid::NotSaid;
 use crate::clock::Clock;
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
-use crate::link::{Arrival, Ending, Rank, Way};
+use crate::link::{Arrival, Ending, Rank, Unreached, Way};
 use crate::lobby::{Brought, Errand, Line, RULINGS_MAX, Told};
 use crate::mailbox::{Mail, Room};
 use crate::mirror::Mirror;
@@ -458,7 +458,12 @@ impl Hands {
                     sessions.into_iter().for_each(|id| self.give(id, Input::LinkLost(peer)));
                 }
             }
-            Arrival::Unreached { peer, address } => tracing::debug!(?peer, %address, "not reached"),
+            Arrival::Unreached { peer, address, why } => {
+                tracing::debug!(?peer, %address, ?why, "not reached");
+                if why == Unreached::OtherProtocol {
+                    self.find_foreign(peer, address);
+                }
+            }
         }
     }
 

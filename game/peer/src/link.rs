@@ -120,7 +120,18 @@ pub enum Arrival {
         peer: Option<PeerId>,
         /// Where.
         address: SocketAddr,
+        /// Why.
+        why: Unreached,
     },
+}
+
+/// Why nobody was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreached {
+    /// Nobody answered, or not whoever was expected.
+    NoAnswer,
+    /// Whoever is there speaks another version of what peers say to each other, or something else.
+    OtherProtocol,
 }
 
 /// Why a link is no more.

@@ -13,7 +13,7 @@ use mainstay_wire::relay::Seat;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     AckFrequencyConfig, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming,
-    TokioRuntime, TransportConfig, VarInt,
+    TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
 };
 use rustls::pki_types::CertificateDer;
 use tokio::sync::watch;
@@ -23,7 +23,7 @@ use crate::StartError;
 use crate::congestion::Little;
 use crate::key::{Key, Whom, fingerprint};
 use crate::lanes::{DATAGRAMS_GIVEN_MAX, Lanes, STREAMS_MAX, WINDOW_BYTES};
-use crate::link::{Arrival, Arrivals, Ending, Link, Obstacle, Rank, Way};
+use crate::link::{Arrival, Arrivals, Ending, Link, Obstacle, Rank, Unreached, Way};
 use crate::mirror::Mirror;
 use crate::relay::Hailer;
 use crate::socket::{Socket, canonical};
@@ -179,21 +179,21 @@ impl Quic {
             let connected = match connecting {
                 Ok(connecting) => match timeout(HANDSHAKE_MAX, connecting).await {
                     Ok(Ok(connection)) => Ok(connection),
-                    Ok(Err(error)) => Err(error.to_string()),
-                    Err(_elapsed) => Err("no answer".to_owned()),
+                    Ok(Err(error)) => Err((unreached(&error), error.to_string())),
+                    Err(_elapsed) => Err((Unreached::NoAnswer, "no answer".to_owned())),
                 },
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err((Unreached::NoAnswer, error.to_string())),
             };
             match connected {
                 Ok(connection) => serve(connection, arrivals, unheard).await,
-                Err(why) => {
-                    tracing::debug!(%address, ?whom, why, "no link");
+                Err((why, error)) => {
+                    tracing::debug!(%address, ?whom, error, "no link");
                     let peer = match whom {
                         Whom::Peer(peer) => Some(peer),
                         Whom::Anybody => None,
                     };
                     // Where nobody reads any more, the process ends.
-                    let _closed = arrivals.send(Arrival::Unreached { peer, address }).await;
+                    let _closed = arrivals.send(Arrival::Unreached { peer, address, why }).await;
                 }
             }
         });
@@ -230,6 +230,26 @@ fn transport() -> Result<Arc<TransportConfig>, StartError> {
         .congestion_controller_factory(Arc::new(Little::default()))
         .initial_rtt(FIRST_ROUND_TRIP);
     Ok(Arc::new(config))
+}
+
+/// What a handshake that failed tells of whoever is there.
+fn unreached(error: &ConnectionError) -> Unreached {
+    let is_refused = match error {
+        ConnectionError::ConnectionClosed(close) => close.error_code == no_application_protocol(),
+        ConnectionError::VersionMismatch => true,
+        ConnectionError::TransportError(_)
+        | ConnectionError::ApplicationClosed(_)
+        | ConnectionError::Reset
+        | ConnectionError::TimedOut
+        | ConnectionError::LocallyClosed
+        | ConnectionError::CidsExhausted => false,
+    };
+    if is_refused { Unreached::OtherProtocol } else { Unreached::NoAnswer }
+}
+
+/// TLS has no protocol that both speak (RFC 7301, section 3.2: alert 120).
+fn no_application_protocol() -> TransportErrorCode {
+    TransportErrorCode::crypto(120)
 }
 
 async fn answer(incoming: Incoming, arrivals: Arrivals, unheard: Unheard) {

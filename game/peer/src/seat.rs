@@ -201,6 +201,8 @@ pub enum Over {
     Refused(Closed),
     /// Nobody who can let it in has answered.
     NoAnswer,
+    /// Whoever answered speaks another version of what peers say to each other: the player's game is older or newer than theirs.
+    OtherProtocol,
     /// It was welcomed by somebody who is no host.
     Forged(Forged),
     /// The game did not read what it was told.

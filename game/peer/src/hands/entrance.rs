@@ -1,11 +1,12 @@
 //! How this peer comes into a session: it founds one, or dials who may know it and asks to be let in.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Arbiter, Config, Forged, Input, Joined, Joining, Session, SessionId, Support,
+    Admission, Arbiter, Config, Forged, Input, Joined, Joining, PeerId, Session, SessionId, Support,
 };
 use mainstay_wire::peer::Card;
 
@@ -109,13 +110,39 @@ impl Hands {
             return self.wake(id, now);
         }
         if now >= *until {
-            return self.over(id, Over::NoAnswer);
+            return self.not_let_in(id);
         }
         if dialed.is_none_or(|dialed| now >= dialed + SEEK_AGAIN) {
             *dialed = Some(now);
             let doors = doors.clone();
             doors.into_iter().for_each(|door| self.dial(door, Whom::Anybody));
         }
+    }
+
+    /// Whoever is there speaks otherwise than this peer does. Where that is so at all its doors, nobody will let it in.
+    pub(super) fn find_foreign(&mut self, peer: Option<PeerId>, address: SocketAddr) {
+        let mut shut = Vec::new();
+        for (id, place) in &mut self.places {
+            match &place.life {
+                Life::Seeks { doors, .. } if doors.contains(&address) => {
+                    place.foreign.insert(address);
+                    if doors.iter().all(|door| place.foreign.contains(door)) {
+                        shut.push(*id);
+                    }
+                }
+                Life::Joins(joining) if peer.is_some_and(|peer| joining.asks().contains(&peer)) => {
+                    place.foreign.insert(address);
+                }
+                Life::Seeks { .. } | Life::Joins(_) | Life::In(_) => {}
+            }
+        }
+        shut.into_iter().for_each(|id| self.not_let_in(id));
+    }
+
+    /// Nobody who could let it in has answered, or not in words that it knows.
+    fn not_let_in(&mut self, id: SessionId) {
+        let is_foreign = self.places.get(&id).is_some_and(|place| !place.foreign.is_empty());
+        self.over(id, if is_foreign { Over::OtherProtocol } else { Over::NoAnswer });
     }
 
     pub(super) fn joined(&mut self, id: SessionId, joined: Joined) {
@@ -127,7 +154,7 @@ impl Hands {
                 self.settle_in(id);
             }
             Joined::Refused(why) => self.over(id, Over::Refused(why)),
-            Joined::NoAnswer => self.over(id, Over::NoAnswer),
+            Joined::NoAnswer => self.not_let_in(id),
             Joined::Forged(why) => self.over(id, Over::Forged(why)),
         }
     }
@@ -168,5 +195,46 @@ impl Hands {
             admission,
             keys: Arc::new(SessionKeys { own: self.key.clone(), lobby }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use quinn::crypto::rustls::QuicServerConfig;
+    use quinn::{Endpoint, ServerConfig};
+
+    use super::*;
+    use crate::Peer;
+    use crate::key::Key;
+
+    /// Reference 6.2, "mixed protocol versions": a player whose game is older than its friends' is told so, and at once; not after fifteen
+    /// seconds that nobody answers.
+    #[test]
+    fn who_speaks_another_version_is_not_waited_for() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let tls = Key::new().unwrap().server(b"mainstay-peer/0").unwrap();
+        let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+        let door = {
+            let _inside = runtime.enter();
+            let endpoint = Endpoint::server(config, SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+            let door = endpoint.local_addr().unwrap();
+            runtime.spawn(async move {
+                while let Some(incoming) = endpoint.accept().await {
+                    // They have no protocol in common.
+                    let _refused = incoming.await;
+                }
+            });
+            door
+        };
+        let peer = Peer::start(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let began = Instant::now();
+        let mut seat = peer.join(SessionOptions::new(SessionId(1)), vec![door], Vec::new()).unwrap();
+        let over = std::iter::from_fn(|| seat.next(Duration::from_secs(30)))
+            .find_map(|event| if let Event::Over(over) = event { Some(over) } else { None });
+        assert_eq!(over, Some(Over::OtherProtocol));
+        assert!(began.elapsed() < SEEK_MAX, "it was told before it gave up");
     }
 }

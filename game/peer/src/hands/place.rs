@@ -1,6 +1,7 @@
 //! What hands know of one session: how far this peer is with it, who is told of it beside its members, and what waits for its game.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use mainstay_core::Timestamp;
@@ -46,6 +47,8 @@ pub(super) struct Place {
     pub(super) unsaid: Unsaid,
     /// What its game said and no link carries, and it is not told yet.
     pub(super) uncarried: Uncarried,
+    /// Where it was to come in, and whoever is there speaks otherwise than peers of this version do.
+    pub(super) foreign: BTreeSet<SocketAddr>,
     /// What its game says to its host.
     pub(super) speech: Speech,
     /// What members say to it, as the host.
@@ -89,6 +92,7 @@ impl Place {
             told: 0,
             unsaid: Unsaid::default(),
             uncarried: Uncarried::default(),
+            foreign: BTreeSet::new(),
             speech: Speech::default(),
             audience: Audience::default(),
         }
