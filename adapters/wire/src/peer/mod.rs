@@ -32,7 +32,6 @@ pub const CARDS_MAX: usize = MEMBERS_MAX;
 
 /// One packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nobody keeps them: each is taken apart at once")]
 pub enum Packet {
     /// The protocol of host migration.
     Protocol(Message),
