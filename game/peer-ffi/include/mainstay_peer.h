@@ -1016,7 +1016,8 @@ enum MainstayStatus mainstay_seat_hand_over(const struct MainstaySeat *seat,
 
 // Says something of the game's own, for which nobody keeps anything: at most 65,536 bytes. `to` is a MainstayTo, `peer` who is meant by
 // MAINSTAY_TO_MEMBER and else not read, `way` a MainstayWay. What a host says waits as the session's MainstayLevel says, 4,096 messages and
-// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so. For each link 1,024 messages by MAINSTAY_WAY_STREAM wait, and
+// 4 MiB at most: more is not sent, and MAINSTAY_EVENT_KIND_NOT_SAID tells so. What a member says to its host by MAINSTAY_WAY_STREAM waits while there is
+// none, and is said to the next where the host gives the session away before its game has read it: 1,024 messages and 2 MiB. For each link 1,024 messages by MAINSTAY_WAY_STREAM wait, and
 // 2 MiB: more is not sent there, and MAINSTAY_EVENT_KIND_NOT_CARRIED tells so.
 //
 // # Safety
