@@ -218,6 +218,11 @@ impl<G: Guards> Ballot<G> {
         self.certificates.iter().find(|certificate| certificate.epoch == epoch)
     }
 
+    /// How many hosts of the past it knows, or certificates.
+    pub(crate) fn kept(&self) -> usize {
+        self.lineage.len().max(self.certificates.len())
+    }
+
     fn newest_certificate(&self) -> Vec<Certificate> {
         self.certificates.last().cloned().into_iter().collect()
     }

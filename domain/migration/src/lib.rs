@@ -50,7 +50,7 @@ pub use order::{Compare, Order, OrderName};
 pub use rhythm::{BEAT, Rhythm, SUSPECT_MAX, SUSPECT_MIN};
 pub use seal::{Keys, SIGNATURE_BYTES_MAX, Signature, Signed};
 pub use session::{
-    Acting, Cause, Config, ENTITIES_MAX, End, GamePhase, INPUTS_MAX, Identification, Input, Migratable,
+    Acting, Cause, Config, ENTITIES_MAX, End, GamePhase, INPUTS_MAX, Identification, Input, Kept, Migratable,
     Moving, Newcomers, Outcome, Output, Progress, Report, Session, Telling, WithoutMajority,
 };
 pub use settings::{NAMES, SettingError, Settings, Switch};

@@ -324,7 +324,7 @@ impl State {
         Taken::Newer
     }
 
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes.len()).sum()
     }
 }

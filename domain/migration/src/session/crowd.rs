@@ -36,7 +36,8 @@ impl<G: Guards> Session<G> {
         let mut named: Vec<PeerId> = Vec::new();
         core::iter::from_fn(move || {
             let could = |peer: PeerId| {
-                self.roster.members.contains_key(&peer) && !named.contains(&peer) && !is_out(peer)
+                let plays = self.roster.members.contains_key(&peer) && !self.roster.kicked.contains(&peer);
+                plays && !named.contains(&peer) && !is_out(peer)
             };
             let order = self.config.order;
             let next = order
@@ -485,10 +486,10 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// The hands have found somebody: a host speaks to it.
+    /// The hands have found somebody: a host speaks to it. Also to one that was thrown out: it may lead a side that has not heard of that.
     pub(super) fn find(&mut self, now: Timestamp, peer: PeerId) {
         let is_host = matches!(self.leadership, Leadership::Reigns(_));
-        if is_host && !self.roster.kicked.contains(&peer) && !self.contacts.contains_key(&peer) {
+        if is_host && !self.contacts.contains_key(&peer) {
             self.be_guest(now, peer);
         }
     }

@@ -203,7 +203,9 @@ impl<G: Guards> Session<G> {
         }
         let entry = self.hints.entries.get(&from);
         let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
-        if !able || (self.lost.contains(&from) && G::EXCLUSION) {
+        // Whom the host before has thrown out may be in the list yet.
+        let is_kicked = self.roster.kicked.contains(&from);
+        if !able || is_kicked || (self.lost.contains(&from) && G::EXCLUSION) {
             return Some(Refusal::Unsuitable);
         }
         let asks = self.ballot.asks().map(|_| self.me());
@@ -268,7 +270,7 @@ impl<G: Guards> Session<G> {
         self.hold_lease(now);
         self.fork = None;
         self.seen = self.seen.max(certificate.epoch);
-        self.hints.version = crate::HintVersion { epoch: certificate.epoch, number: 0 };
+        self.own_list();
         let stamp = self.stamp();
         self.sign_view();
         self.own_roster();
@@ -383,6 +385,7 @@ impl<G: Guards> Session<G> {
         }
         self.lost.remove(&leader);
         self.names.forget_forks();
+        self.forget_list();
         self.leadership = Leadership::Follows;
         self.meet_members(now);
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));

@@ -46,6 +46,11 @@ impl Heads {
         }
     }
 
+    /// How many are known.
+    pub(super) fn kept(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
         self.0.get(&stamp).copied()
     }
@@ -65,6 +70,7 @@ impl<G: Guards> Session<G> {
             self.pass_word(vacancy.cause);
         }
         self.ballot.withdraw();
+        self.own_list();
         self.own_roster();
         let lost = self.lost.clone();
         self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost));

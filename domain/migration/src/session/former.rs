@@ -38,6 +38,11 @@ impl Former {
         self.members.iter().any(|(former, _)| *former == peer)
     }
 
+    /// How many are remembered, or were just answered.
+    pub(super) fn kept(&self) -> usize {
+        self.members.len().max(self.answered.len())
+    }
+
     pub(super) fn remember(&mut self, peer: PeerId) {
         if !self.knows(peer) {
             if self.members.len() >= FORMER_MAX {

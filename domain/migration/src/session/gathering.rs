@@ -46,6 +46,11 @@ impl Gathering {
         holders
     }
 
+    /// Of how many something is known.
+    pub(super) fn kept(&self) -> usize {
+        self.rounds.len().max(self.forgers.len())
+    }
+
     /// What that one sent no host wrote. Whoever was not asked for its sake is, at once.
     pub(super) fn distrust(&mut self, peer: PeerId) {
         if self.forgers.insert(peer) {

@@ -10,9 +10,9 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::hint::{Hint, HintList};
+use crate::hint::{Hint, HintList, HintVersion};
 use crate::session::{Leadership, Session};
-use crate::{Guards, PeerId};
+use crate::{Epoch, Guards, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
@@ -73,6 +73,17 @@ impl<G: Guards> Session<G> {
     pub(super) fn told_hints(&self) -> Vec<(PeerId, Hint)> {
         let told = self.contacts.iter().map(|(peer, contact)| (*peer, contact.beat));
         told.filter_map(|(peer, beat)| Some((peer, beat?.hint))).collect()
+    }
+
+    /// The host that it obeys now keeps a list of its own, and perhaps in the same epoch: sides without a majority count on from where they
+    /// parted. And while there was no host this peer has written into the one that it has.
+    pub(super) const fn forget_list(&mut self) {
+        self.hints.version = HintVersion { epoch: Epoch(0), number: 0 };
+    }
+
+    /// This peer keeps the list from now on.
+    pub(super) const fn own_list(&mut self) {
+        self.hints.version = HintVersion { epoch: self.ballot.epoch(), number: 0 };
     }
 
     pub(super) fn take_hints(&mut self, hints: HintList) {

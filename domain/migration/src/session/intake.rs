@@ -110,6 +110,14 @@ impl Intake {
         Some(deed)
     }
 
+    /// How many deeds are here, how many bytes they are, and of how many members something is known.
+    pub(super) fn kept(&self) -> (usize, usize, usize) {
+        let early = self.members.values().map(|queue| queue.early.len()).sum::<usize>();
+        let early_bytes = self.members.values().flat_map(|queue| queue.early.values()).map(Vec::len);
+        let bytes = early_bytes.chain(self.members.values().map(|queue| queue.bytes)).sum();
+        (early + self.waiting.len(), bytes, self.members.len())
+    }
+
     /// Only these are remembered.
     pub(super) fn retain(&mut self, stays: impl Fn(PeerId) -> bool) {
         self.members.retain(|peer, _| stays(*peer));

@@ -6,7 +6,8 @@
 //! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
 //! the game as it goes along, [`hints`] what they tell of themselves,
 //! [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
-//! [`former`] who is heard at all, [`speakers`] whose game, [`mod@line`] what it says to its lobby, [`bearing`] and by way of others, [`show`] what can be drawn.
+//! [`former`] who is heard at all, [`speakers`] whose game, [`mod@kept`] how much is remembered, [`mod@line`] what it says to its lobby, [`bearing`]
+//! and by way of others, [`show`] what can be drawn.
 
 mod bearing;
 mod beats;
@@ -24,6 +25,7 @@ mod gathering;
 mod handover;
 mod hints;
 mod intake;
+mod kept;
 mod line;
 mod play;
 mod reign;
@@ -58,6 +60,7 @@ use event::Event;
 use fork::{Fork, Heads};
 use former::Former;
 use hints::Counted;
+pub use kept::Kept;
 use line::Line;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
@@ -308,6 +311,12 @@ impl<G: Guards> Session<G> {
     #[must_use]
     pub const fn ballot(&self) -> &Ballot<G> {
         &self.ballot
+    }
+
+    /// What all members tell of themselves, as far as this peer knows: its host's list.
+    #[must_use]
+    pub const fn hints(&self) -> &HintList {
+        &self.hints
     }
 
     /// Its settings.

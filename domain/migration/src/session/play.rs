@@ -49,6 +49,11 @@ impl Inputs {
     pub(super) fn after(last: u64) -> Self {
         Self { last: last.min(u64::MAX / 2), ..Self::default() }
     }
+
+    /// How many are kept, and how many bytes they are.
+    pub(super) fn kept(&self) -> (usize, usize) {
+        (self.kept.len(), self.kept.iter().map(|kept| kept.bytes.len()).sum())
+    }
 }
 
 /// The names of states that a member was told.
@@ -73,6 +78,11 @@ impl Names {
     /// Whether a host has told that one.
     pub(super) fn knows(&self, id: StateId) -> bool {
         self.known.get(&(id.stamp, id.number)) == Some(&id)
+    }
+
+    /// How many are remembered.
+    pub(super) fn kept(&self) -> usize {
+        self.known.len()
     }
 
     /// Two sides without a majority may give the same number to different states.

@@ -278,9 +278,14 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let mine = self.held.id();
         let lives = |contact: &&Contact| !contact.is_lost(now) && contact.rhythm.silence(now) < SUSPECT_MIN;
-        // Whom a newcomer has never heard may not have known that it came.
+        let Leadership::Reigns(reign) = &self.leadership else { return };
+        let has_just_come = now < reign.since + ARRIVAL;
+        // Whom a newcomer has never heard may not have known that it came. And whoever did not have to speak to this peer was silent to it, and
+        // may hold the newest state.
         let may_live = |(peer, contact): &(&PeerId, &Contact)| {
-            lives(contact) || contact.beat.is_none() && !contact.is_gone() && !self.lost.contains(*peer)
+            let is_missed = contact.is_gone() || self.lost.contains(*peer);
+            let holds_more = || contact.holds > mine && self.is_believable(contact.holds);
+            lives(contact) || !is_missed && (contact.beat.is_none() || has_just_come && holds_more())
         };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
         // Whoever obeys this host and has not told what it holds yet may hold the newest.

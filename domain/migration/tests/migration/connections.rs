@@ -94,3 +94,28 @@ fn links_that_flap_make_no_storm_of_lists() {
     net.run(SOON);
     assert_eq!(next_by_all(&net), [Some(peer(11)); 12]);
 }
+
+/// Two sides without a majority count their lists on from where they parted. Whoever comes over has the list of the host that it obeys from
+/// then on, however far its own side's had come.
+#[test]
+fn who_comes_over_from_another_side_has_its_hosts_list() {
+    let mut net = Net::of(5);
+    [1, 4, 5].into_iter().for_each(|gone| net.kill(peer(gone)));
+    net.cut_both(peer(2), peer(3));
+    net.run(Duration::from_secs(8));
+    assert_eq!(
+        [2, 3].map(|id| net.session(peer(id)).leader()),
+        [peer(2), peer(3)],
+        "each is a side of its own"
+    );
+    for nat in ["2", "3", "2", "3", "2", "3"] {
+        net.set(peer(3), NAT, nat);
+        net.run(SOON);
+    }
+    let [one, other] = [2, 3].map(|id| net.session(peer(id)).hints().version);
+    assert!(one.epoch == other.epoch && one < other, "{one:?} {other:?}");
+    net.cut.clear();
+    net.run(Duration::from_secs(12));
+    assert_eq!(net.host(), peer(2), "its game is further");
+    assert_eq!(net.session(peer(3)).hints(), net.session(peer(2)).hints());
+}

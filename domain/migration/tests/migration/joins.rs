@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    CanBeHost, Closed, End, Epoch, Handover, Input, Newcomers, Output, PLAYERS_MAX, Stamp,
+    Body, CanBeHost, Closed, End, Epoch, Handover, Input, Newcomers, Output, PLAYERS_MAX, Stamp,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -147,6 +147,53 @@ fn who_was_thrown_out_stays_out_after_a_migration() {
     net.run(Duration::from_secs(4));
     assert!(!net.peers.contains_key(&peer(4)));
     assert!(!net.session(peer(2)).roster().members.contains_key(&peer(4)));
+}
+
+/// Nor is it the next host, where the one that has thrown it out dies before its view and its list tell: votes are refused to it (I7).
+#[test]
+fn who_was_thrown_out_is_not_the_next_host() {
+    let mut net = Net::of(5);
+    assert_eq!(net.session(peer(3)).anticipated(), Some(peer(2)));
+    // It never hears of it, and the others do of that alone.
+    net.cut.insert((peer(1), peer(2)));
+    net.travels = |body| {
+        let is_lost = matches!(body, Body::View(_) | Body::Hints(_));
+        if is_lost { Duration::from_secs(60) } else { Duration::from_millis(20) }
+    };
+    net.give(peer(1), Input::Kick(peer(2)));
+    let knows = |net: &Net, id| net.session(peer(id)).roster().kicked.contains(&peer(2));
+    step_until(&mut net, |net| [3, 4, 5].into_iter().all(|id| knows(net, id)));
+    net.kill(peer(1));
+    net.travels = |_| Duration::from_millis(20);
+    net.run(Duration::from_secs(6));
+    assert_eq!([3, 4, 5].map(|id| net.session(peer(id)).leader()), [peer(3); 3]);
+    assert!(net.session(peer(2)).is_over(), "{}", net.session(peer(2)).shown());
+}
+
+/// One that was thrown out and never heard of it may lead a side alone, and all who knew it may be gone: whoever is host today meets it all
+/// the same, and it hears that it is out (I8). A host did not want to find it, and the two went on beside each other for ever.
+#[test]
+fn who_was_thrown_out_and_leads_a_side_is_met() {
+    let mut net = Net::of(3);
+    [1, 3].into_iter().for_each(|other| net.cut_both(peer(other), peer(2)));
+    net.give(peer(1), Input::Kick(peer(2)));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.session(peer(2)).leader(), peer(2), "alone");
+    net.join(peer(4));
+    net.run(Duration::from_secs(1));
+    net.settle_in(peer(4), CanBeHost::Yes);
+    net.run(Duration::from_secs(3));
+    let last = snapshot(net.seen[&peer(1)].tick);
+    net.give(peer(1), Input::HandOver { to: Some(peer(4)), why: Handover::Leaves, last });
+    net.run(Duration::from_secs(3));
+    [1, 3].into_iter().for_each(|gone| net.kill(peer(gone)));
+    net.cut.clear();
+    for (one, other) in [(4, 2), (2, 4)] {
+        net.give(peer(one), Input::Found(peer(other)));
+    }
+    net.run(Duration::from_secs(6));
+    assert_eq!(net.session(peer(4)).leader(), peer(4));
+    assert!(net.session(peer(2)).is_over(), "{}", net.session(peer(2)).shown());
 }
 
 /// "the process can repeat until there are no more players left": whoever comes in after a hundred hosts is told of as many of

@@ -410,3 +410,23 @@ fn a_host_that_has_just_come_hears_first_what_the_others_hold() {
     assert_eq!(net.host(), peer(9));
     assert!(net.seen[&peer(9)].led_from >= Some(held), "{:?} of {held}", net.seen[&peer(9)].led_from);
 }
+
+/// A standby that said nothing for a while is not lost: it holds the newest state, and the new host waits for its next word of that. The game
+/// began anew, for the few others had spoken.
+#[test]
+fn a_new_host_waits_for_who_holds_more_than_it_does() {
+    let mut net = Net::under_lobby(5, WithoutMajority::Fork);
+    let held = net.session(peer(3)).held().id();
+    assert!(held.tick > net.session(peer(4)).held().id().tick);
+    net.freeze(peer(3));
+    [1, 2].into_iter().for_each(|gone| net.kill(peer(gone)));
+    for _ in 0..2_000 {
+        if net.session(peer(4)).leader() == peer(4) {
+            break;
+        }
+        net.run(Duration::from_millis(5));
+    }
+    net.thaw(peer(3));
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.seen[&peer(4)].led_from), (peer(4), Some(held.tick)));
+}

@@ -1,0 +1,255 @@
+//! I1 to I3, I7, I8 and I11 of reference/host-migration.md as properties of a small session: whatever becomes of its members and of the
+//! links between them. The simulator's worlds are larger and worse; what breaks a law here shrinks to a few steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use mainstay_migration::{Acting, CanBeHost, Epoch, Handover, Input, Output, PeerId, Stage, Stamp};
+use proptest::prelude::*;
+
+use crate::grammar::follows;
+use crate::net::{Net, peer, snapshot};
+
+/// How often the laws are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// After faults: a member that is missing asks for 15 s to be let in again, and a migration has 30 s.
+const REST: Duration = Duration::from_secs(40);
+
+/// What happens next. Peers are told by their place among those who run.
+#[derive(Debug, Clone)]
+enum Step {
+    Kill(usize),
+    Freeze(usize),
+    /// Whoever is frozen goes on.
+    Thaw,
+    /// One way.
+    Cut(usize, usize),
+    /// Two sides: whoever's bit is set, and the others.
+    Part(u8),
+    Heal,
+    Join,
+    Kick(usize),
+    HandOver(Handover),
+    Leave(usize),
+    Suits(usize, CanBeHost),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let one = || 0..8_usize;
+    let suits = prop_oneof![Just(CanBeHost::Yes), Just(CanBeHost::NotYet)];
+    prop_oneof![
+        3 => one().prop_map(Step::Kill),
+        3 => one().prop_map(Step::Freeze),
+        3 => Just(Step::Thaw),
+        3 => (one(), one()).prop_map(|(from, to)| Step::Cut(from, to)),
+        4 => any::<u8>().prop_map(Step::Part),
+        4 => Just(Step::Heal),
+        3 => Just(Step::Join),
+        2 => one().prop_map(Step::Kick),
+        2 => prop_oneof![Just(Handover::Lobby), Just(Handover::Leaves)].prop_map(Step::HandOver),
+        1 => one().prop_map(Step::Leave),
+        2 => (one(), suits).prop_map(|(who, suits)| Step::Suits(who, suits)),
+    ]
+}
+
+/// A session, and what was seen of it.
+struct Life {
+    net: Net,
+    frozen: BTreeSet<PeerId>,
+    settled: BTreeSet<PeerId>,
+    next: u128,
+    stamps: BTreeMap<PeerId, Stamp>,
+    hosts: BTreeMap<Epoch, PeerId>,
+}
+
+impl Life {
+    fn of(count: u128) -> Self {
+        let net = Net::of(count);
+        let settled = net.peers.keys().copied().collect();
+        Self {
+            net,
+            frozen: BTreeSet::new(),
+            settled,
+            next: count + 1,
+            stamps: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+        }
+    }
+
+    /// Everybody who runs and is in the session.
+    fn running(&self) -> Vec<PeerId> {
+        let runs = |id: &PeerId| !self.frozen.contains(id) && !self.net.session(*id).is_over();
+        self.net.peers.keys().copied().filter(runs).collect()
+    }
+
+    fn at(&self, place: usize) -> Option<PeerId> {
+        let running = self.running();
+        running.get(place % running.len().max(1)).copied()
+    }
+
+    fn hosts(&self) -> Vec<PeerId> {
+        self.running().into_iter().filter(|id| self.net.session(*id).leader() == *id).collect()
+    }
+
+    /// Somebody always stays.
+    fn one_of_many(&self, place: usize) -> Option<PeerId> {
+        self.at(place).filter(|_| self.running().len() > 1)
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Kill(place) => {
+                if let Some(id) = self.one_of_many(*place) {
+                    self.net.kill(id);
+                }
+            }
+            Step::Freeze(place) => {
+                if let Some(id) = self.one_of_many(*place) {
+                    self.net.freeze(id);
+                    self.frozen.insert(id);
+                }
+            }
+            Step::Thaw => self.thaw(),
+            Step::Cut(from, to) => {
+                if let (Some(from), Some(to)) = (self.at(*from), self.at(*to)) {
+                    self.net.cut.insert((from, to));
+                }
+            }
+            Step::Part(bits) => self.part(*bits),
+            Step::Heal => self.net.cut.clear(),
+            Step::Join => {
+                let id = peer(self.next);
+                self.next += 1;
+                self.net.join(id);
+            }
+            Step::Kick(place) => {
+                if let (Some(host), Some(id)) = (self.hosts().first().copied(), self.one_of_many(*place)) {
+                    self.net.give(host, Input::Kick(id));
+                }
+            }
+            Step::HandOver(why) => {
+                if let Some(host) = self.hosts().first().copied().filter(|_| self.running().len() > 1) {
+                    let last = snapshot(self.net.seen[&host].tick);
+                    self.net.give(host, Input::HandOver { to: None, why: *why, last });
+                }
+            }
+            Step::Leave(place) => {
+                if let Some(id) = self.one_of_many(*place) {
+                    self.net.give(id, Input::Leave);
+                }
+            }
+            Step::Suits(place, suits) => {
+                if let Some(id) = self.at(*place) {
+                    self.net.give(id, Input::Suitable(*suits));
+                }
+            }
+        }
+    }
+
+    fn thaw(&mut self) {
+        std::mem::take(&mut self.frozen).into_iter().for_each(|id| self.net.thaw(id));
+    }
+
+    fn part(&mut self, bits: u8) {
+        let all = self.running();
+        let side = |place: usize| bits >> (place % 8) & 1;
+        for (one, from) in all.iter().enumerate() {
+            for (other, to) in all.iter().enumerate() {
+                if side(one) != side(other) {
+                    self.net.cut.insert((*from, *to));
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, span: Duration) -> Result<(), TestCaseError> {
+        let end = self.net.now + span;
+        while self.net.now < end {
+            self.net.run(LOOK);
+            let new: Vec<PeerId> =
+                self.net.peers.keys().copied().filter(|id| self.settled.insert(*id)).collect();
+            new.into_iter().for_each(|id| self.net.settle_in(id, CanBeHost::Yes));
+            self.judge()?;
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self) -> Result<(), TestCaseError> {
+        for (id, session) in &self.net.peers {
+            let (stamp, leader, ballot) = (session.stamp(), session.leader(), session.ballot());
+            let before = self.stamps.insert(*id, stamp);
+            prop_assert!(before.is_none_or(|before| before <= stamp), "I2: {id}: {before:?}, then {stamp:?}");
+            let host = *self.hosts.entry(ballot.epoch()).or_insert(ballot.host());
+            prop_assert_eq!(host, ballot.host(), "I1, I3: {} in {}", id, ballot.epoch());
+            if leader == *id && !session.is_over() {
+                prop_assert!(!session.roster().kicked.contains(id), "I7: {id} leads and was thrown out");
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is made good: whoever is left has one host, whose game steps.
+    fn rest(&mut self) -> Result<(), TestCaseError> {
+        self.thaw();
+        self.net.cut.clear();
+        // Of two sides that share nobody who lives each host finds the other, as on a LAN.
+        let hosts = self.hosts();
+        for (one, other) in hosts.iter().flat_map(|one| hosts.iter().map(move |other| (*one, *other))) {
+            if one != other {
+                self.net.give(one, Input::Found(other));
+            }
+        }
+        self.run(REST)?;
+        let running = self.running();
+        let shown = || running.iter().map(|id| self.net.session(*id).shown()).collect::<Vec<_>>();
+        let obeyed: BTreeSet<(Stamp, PeerId)> = running
+            .iter()
+            .map(|id| (self.net.session(*id).stamp(), self.net.session(*id).leader()))
+            .collect();
+        prop_assert!(obeyed.len() <= 1, "I8: {:?}", shown());
+        for (_, host) in obeyed {
+            prop_assert!(running.contains(&host), "I8: {host} of {:?}", shown());
+            let told = |output: &&Output| matches!(output, Output::Act(_));
+            let acts = self.net.seen[&host].outputs.iter().rev().find(told);
+            prop_assert_eq!(acts, Some(&Output::Act(Acting::Yes)), "I8: {} of {:?}", host, shown());
+        }
+        Ok(())
+    }
+
+    /// I11, of everybody who ever was in it.
+    fn judge_callbacks(&self) -> Result<(), TestCaseError> {
+        for (id, seen) in &self.net.seen {
+            let mut before = None;
+            for stage in &seen.stages {
+                let is_over = matches!(before, Some(Stage::Finalise | Stage::Terminate));
+                let before_it = before.filter(|_| !is_over || *stage != Stage::Initiate);
+                prop_assert!(follows(before_it, *stage), "I11: {id}: {stage:?} after {before:?}");
+                before = Some(*stage);
+            }
+            prop_assert!(
+                matches!(before, None | Some(Stage::Finalise | Stage::Terminate))
+                    || !self.net.peers.contains_key(id),
+                "I8: {id} is in {before:?}"
+            );
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_becomes_of_members_and_links(
+        count in 2..=5_u128,
+        script in prop::collection::vec((any_step(), 0..3_000_u64), 1..12),
+    ) {
+        let mut life = Life::of(count);
+        for (step, pause) in script {
+            life.take(&step);
+            life.run(Duration::from_millis(pause))?;
+        }
+        life.rest()?;
+        life.judge_callbacks()?;
+    }
+}
