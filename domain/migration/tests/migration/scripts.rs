@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mainstay_migration::{Acting, CanBeHost, Epoch, Handover, Input, Output, PeerId, Stage, Stamp};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use crate::grammar::follows;
 use crate::net::{Net, peer, snapshot};
@@ -237,7 +238,13 @@ impl Life {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    // The same worlds each time, as of the simulator: what a chance world would find stops nobody's work, and is looked for at leisure.
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_becomes_of_members_and_links(

@@ -4,6 +4,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 /// How answers are written to standard output.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Answers")]
 pub struct Output {
     /// How answers are written to standard output
     #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t = Format::Table)]
